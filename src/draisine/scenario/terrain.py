@@ -18,7 +18,7 @@ from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
 from draisine.model.quantity import number
-from draisine.results.attributes import read_table
+from draisine.results.attributes import read_table_attribute
 from draisine.scenario.overrides import override
 from draisine.scenario.values import (
     LENGTH_SCHEMA,
@@ -367,7 +367,7 @@ def _check_measures(shape: str, given: Collection[str]) -> None:
 
 def terrain_of(data: "Dataset") -> Terrain | None:
     """Return the ground on which a dataset was made; None where its scenario names none."""
-    content = read_table(data, "scenario").get("content")
+    content = read_table_attribute(data, "scenario").get("content")
     if not isinstance(content, dict) or content.get("terrain") is None:
         return None
     adapter: TypeAdapter[Any] = TypeAdapter(GroundPart)

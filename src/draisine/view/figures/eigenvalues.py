@@ -10,7 +10,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical
 from draisine.analysis.eigenmodes import MODE_NAMES, Eigenmodes
 from draisine.errors import ParameterError
-from draisine.results.attributes import read_list
+from draisine.results.attributes import read_list_attribute
 from draisine.view.figures import _linear as linear
 from draisine.view.style import figure_of, given_or_new, headline
 
@@ -96,7 +96,7 @@ def _decisive(modes: Eigenmodes) -> Floats:
 
 def _crossings(data: "Dataset") -> dict[str, tuple[float, float]]:
     """Return where a mode changes its stability, by what is said there."""
-    found = read_list(data, "crossings")
+    found = read_list_attribute(data, "crossings")
     return {f"{one['name']} {one['speed']:.3f} m/s": (float(one["speed"]), 0.0) for one in found}
 
 
