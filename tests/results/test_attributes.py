@@ -70,7 +70,7 @@ def test_figures_with_excessive_values_are_refused(data, tmp_path, monkeypatch):
         raise OverflowError("Exceeded cell block limit in Agg")
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", overflow)
-    with pytest.raises(DataError, match="too wild to be drawn"):
+    with pytest.raises(DataError, match="too large to draw"):
         draisine.plot(data, "overview", tmp_path / "a.png")
     assert not list(tmp_path.iterdir())
 
