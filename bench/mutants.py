@@ -203,10 +203,13 @@ WITHOUT_EFFECT = {
         "return 1e300",
     ): "any residual above all others says that no level is solved",
     ("simulation/contact/event_driven/guards.py", "NEVER = 2.0"): "any number beyond 1 says so",
-    ("simulation/contact/event_driven/guards.py", "if sign * part[j] < 0.0:"): "a sign is 1 or -1",
     (
         "simulation/contact/event_driven/guards.py",
-        "low, width = at, 1.0 - at",
+        "if latest_sign * part[j] < 0.0:",
+    ): "a sign is 1 or -1",
+    (
+        "simulation/contact/event_driven/guards.py",
+        "width = 1.0 - at",
     ): "an interval that reaches beyond 1 is halved, or passed: zeros in [0, 1] stay the same",
     (
         "simulation/contact/event_driven/guards.py",

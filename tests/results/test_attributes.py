@@ -6,7 +6,7 @@ import pytest
 
 import draisine
 from draisine.errors import DataError, DraisineError
-from draisine.results.attributes import read_list, read_table
+from draisine.results.attributes import read_list_attribute, read_table_attribute
 from draisine.results.events import events_of
 from draisine.results.store import load, save
 from draisine.scenario.library import load as load_scenario
@@ -42,10 +42,10 @@ def test_errors_name_the_damaged_attribute(data):
     damaged = data.copy()
     damaged.attrs = {"events": "3", "motions": "{"}
     with pytest.raises(DataError, match="'events' is damaged: it is not a list"):
-        read_list(damaged, "events")
+        read_list_attribute(damaged, "events")
     with pytest.raises(DataError, match="'motions' is damaged: Expecting property name"):
-        read_table(damaged, "motions")
-    assert read_table(damaged, "structure") == {}
+        read_table_attribute(damaged, "motions")
+    assert read_table_attribute(damaged, "structure") == {}
 
 
 @pytest.mark.parametrize("name", ["orientation", "position", "energy"])

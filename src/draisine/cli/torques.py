@@ -29,7 +29,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
         Print a JSON object instead of tables.
     """
     from draisine.analysis.connection.inverse import solve_inverse_dynamics
-    from draisine.results.attributes import read_table
+    from draisine.results.attributes import read_table_attribute
     from draisine.results.bodies import restore_system
     from draisine.results.store import load
     from draisine.system.state import State
@@ -42,7 +42,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
     if missing := [name for name in variables if name not in sample]:
         raise DataError(f"The result is incomplete: the variable {missing[0]!r} is missing.")
     q, p, r, v, vdot = (sample[name].values for name in variables)
-    mode = read_table(data, "mode")
+    mode = read_table_attribute(data, "mode")
     needed = solve_inverse_dynamics(restore_system(data), State(q, p, r, v), vdot, mode=mode)
     if json:
         print_json(_plain(needed, float(sample["time"])))

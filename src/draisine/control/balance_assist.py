@@ -20,8 +20,11 @@ def assist_torque(readings: Readings, gain: Scalar, speed: Scalar) -> Scalar:
     It is zero for v above `speed`, fades below 1.5 m/s to zero at rest, and is limited to 7 N m.
     """
     v = readings.output("forward_speed")
-    fading = (speed - FADING_SPEED) * v / FADING_SPEED
-    deficit = where(v < FADING_SPEED, fading, where(v < speed, speed - v, 0.0))
+    deficit = where(
+        v < FADING_SPEED,
+        (speed - FADING_SPEED) * v / FADING_SPEED,
+        where(v < speed, speed - v, 0.0),
+    )
     return saturate(-gain * deficit * readings.lean_rate, MAX_MOTOR_TORQUE)
 
 

@@ -13,7 +13,7 @@ from draisine.experiment.sweep.table import NOT_RUN
 from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
 from draisine.model.quantity import readable
-from draisine.results.attributes import read_list
+from draisine.results.attributes import read_list_attribute
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
 from draisine.results.queries import evaluate_series, known_series, unit_of
@@ -343,7 +343,7 @@ def crossing_lines(data: Any) -> list[str]:
         f"{crossing['name']} speed: {crossing['speed']:.9g} m/s"
         f"{_frequency_text(crossing['frequency'])}, "
         f"{'damped' if crossing['damped_above'] else 'unstable'} above it"
-        for crossing in read_list(data, "crossings")
+        for crossing in read_list_attribute(data, "crossings")
     ]
     low = data.attrs["searched_from"]
     high = data.attrs["searched_to"]

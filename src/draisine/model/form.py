@@ -28,5 +28,7 @@ class Form:
         default_factory=dict
     )  # of the base, with nominal values (rad)
     rotation: Rotation | None = None  # from these angles; else yaw, lean and pitch
-    contact_angles: Mapping[str, str] = field(default_factory=dict)  # angle of each contact point
+    contact_angles: Mapping[str, str] = field(
+        default_factory=dict
+    )  # LaTeX symbol of its angle by contact
     independent: tuple[str, ...] = ()  # preferred independent speeds

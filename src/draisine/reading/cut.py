@@ -181,7 +181,7 @@ class Cut:
             raise TooLong
         if len(a) > 1 and len(a) * len(b) > 4 * self.swell and not self.expand:
             b = po.variable(self._atom("abbreviation", b, self.arrange))
-        return po.multiply(a, b, self.names.pairs)
+        return po.multiply_polynomials(a, b, self.names.pairs)
 
     def _number(self, x: float) -> Polynomial:
         """Return a number; a simple fraction of pi is written with pi."""
@@ -198,7 +198,7 @@ class Cut:
         op, *args = self.graph.ops[i]
         if op == "mul" and i not in self.known and all(k in self._memo for k in args):
             a, b = (self._inverse_of(k) for k in args)
-            return po.multiply(a, b, self.names.pairs)
+            return po.multiply_polynomials(a, b, self.names.pairs)
         return self._inverse(self._memo[i])
 
     def _inverse(self, a: Polynomial) -> Polynomial:
@@ -214,7 +214,7 @@ class Cut:
             rest = po.scale(rest, -1)
             out = po.scale(out, -1)
         name = self._atom("denominator", rest, self.arrange)
-        return po.multiply(out, po.variable(name, -1), self.names.pairs)
+        return po.multiply_polynomials(out, po.variable(name, -1), self.names.pairs)
 
     def _root(self, a: Polynomial) -> Polynomial:
         """Return the square root of a by a name."""

@@ -99,7 +99,7 @@ class Arranger:
                 term = {po.times(po.times(m, shift), ((cosine, 2 * halves),)): x}
                 for _ in range(halves):
                     square = {UNIT: Fraction(1), ((tangent, 2),): Fraction(1)}
-                    term = po.multiply(term, square, {})
+                    term = po.multiply_polynomials(term, square, {})
             out = po.add(out, term)
         return out
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 from draisine.codegen.formula import GREEK, Expression, Symbol
 
 SPEED = "speed"
-"""Kind of speeds and rates."""
+"""Symbol kind of speeds and rates."""
 
 INERTIA = "inertia"
-"""Kind of masses, first moments and moments of inertia."""
+"""Symbol kind of masses, first moments and moments of inertia."""
 
 LENGTH = "length"
-"""Kind of lengths and other parameters."""
+"""Symbol kind of lengths and other parameters."""
 
 TURN = "turn"
-"""Kind of cosines, sines and tangents."""
+"""Symbol kind of cosines, sines and tangents."""
 
 ENTRY = "entry"
-"""Kind of quantities that the page defines."""
+"""Symbol kind of intermediate quantities that are defined on the page itself, such as matrix entries."""
 
 FACTOR_ORDER = {LENGTH: 1, TURN: 0, ENTRY: 2, INERTIA: 3, SPEED: 4}
 """Rank of a kind among the factors of a product: trigonometric functions first, speeds last."""

@@ -64,7 +64,7 @@ def times(a: Monomial, b: Monomial, power: int = 1) -> Monomial:
     return tuple(sorted((name, k) for name, k in exponents.items() if k))
 
 
-def multiply(a: Polynomial, b: Polynomial, pairs: Pairs) -> Polynomial:
+def multiply_polynomials(a: Polynomial, b: Polynomial, pairs: Pairs) -> Polynomial:
     """Return a b, squares of sines replaced."""
     out: Polynomial = {}
     for m, x in a.items():
@@ -98,7 +98,7 @@ def replace_square(a: Polynomial, name: int, other: int) -> Polynomial:
         if power > 1:
             square = {UNIT: Fraction(1), ((other, 2),): Fraction(-1)}
             for _ in range(power // 2):
-                term = multiply(term, square, {})
+                term = multiply_polynomials(term, square, {})
         out = add(out, term)
     return out
 
@@ -158,7 +158,7 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
             return None
         factor = remainder[top] / b[first]
         out = add(out, {step: factor})
-        remainder = add(remainder, multiply({step: factor}, b, {}), -1)
+        remainder = add(remainder, multiply_polynomials({step: factor}, b, {}), -1)
     return None if remainder else out
 
 
@@ -167,7 +167,7 @@ def square_root(a: Polynomial) -> Polynomial | None:
 
     >>> x, y = ((1, 1),), ((2, 1),)
     >>> b = {x: Fraction(1), y: Fraction(-3)}
-    >>> square_root(multiply(b, b, {})) == b
+    >>> square_root(multiply_polynomials(b, b, {})) == b
     True
     """
     top = leading_monomial(a)
@@ -178,7 +178,7 @@ def square_root(a: Polynomial) -> Polynomial | None:
         return None
     first = tuple((name, k // 2) for name, k in top)
     out: Polynomial = {first: Fraction(isqrt(x.numerator), isqrt(x.denominator))}
-    remainder = add(a, multiply(out, out, {}), -1)
+    remainder = add(a, multiply_polynomials(out, out, {}), -1)
     for _ in range(len(a)):
         if not remainder:
             return out
@@ -187,7 +187,7 @@ def square_root(a: Polynomial) -> Polynomial | None:
         if any(power < 0 for _, power in step):
             return None
         new = {step: remainder[m] / (2 * out[first])}
-        remainder = add(remainder, multiply(add(scale(out, 2), new), new, {}), -1)
+        remainder = add(remainder, multiply_polynomials(add(scale(out, 2), new), new, {}), -1)
         out = add(out, new)
     return None if remainder else out
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def read_table(data: "Dataset", name: str) -> dict[str, Any]:
+def read_table_attribute(data: "Dataset", name: str) -> dict[str, Any]:
     """Return a JSON attribute that is a table; empty if the dataset lacks it."""
     value = _parse(data, name, "{}")
     if not isinstance(value, dict):
@@ -30,7 +30,7 @@ def read_table(data: "Dataset", name: str) -> dict[str, Any]:
     return value
 
 
-def read_list(data: "Dataset", name: str) -> list[Any]:
+def read_list_attribute(data: "Dataset", name: str) -> list[Any]:
     """Return a JSON attribute that is a list; empty if the dataset lacks it."""
     value = _parse(data, name, "[]")
     if not isinstance(value, list):
@@ -45,7 +45,9 @@ def measured_of(data: "Dataset") -> dict[str, tuple[list[float], list[float]]]:
     try:
         return {
             name: (block["at"], values)
-            for block in read_table(data, "scenario").get("content", {}).get("expected", ())
+            for block in read_table_attribute(data, "scenario")
+            .get("content", {})
+            .get("expected", ())
             if block.get("origin") == "measured" and "at" in block
             for name, values in block["values"].items()
             if isinstance(values, list)
@@ -59,7 +61,7 @@ def validity_of(data: "Dataset") -> Validity | None:
     if "validity" not in data.attrs:
         return None
     try:
-        return Validity.loads(json.dumps(read_table(data, "validity")))
+        return Validity.loads(json.dumps(read_table_attribute(data, "validity")))
     except TypeError as error:
         raise DataError(f"The dataset's attribute 'validity' is damaged: {error}.") from error
 

@@ -23,7 +23,7 @@ from draisine.mechanics.tree import assemble
 from draisine.model import Model, Wheel
 from draisine.model.motion import motion_of
 from draisine.registry import check_trust
-from draisine.results.attributes import read_table
+from draisine.results.attributes import read_table_attribute
 from draisine.system.layout import state_sizes
 from draisine.system.system import HERE, System, compile
 from draisine.system.tracing import Tracing
@@ -88,8 +88,8 @@ def restore_system(data: "Dataset") -> System:
         )
     vehicle = str(data.attrs.get("vehicle_path", name))
     check_trust(vehicle, "the dataset")
-    arguments = read_table(data, "parameters") | read_table(data, "structure")
-    motions = read_table(data, "motions")
+    arguments = read_table_attribute(data, "parameters") | read_table_attribute(data, "structure")
+    motions = read_table_attribute(data, "motions")
     process_key = data.attrs.get("vehicle_here")
 
     def make() -> System:

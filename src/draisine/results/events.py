@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.errors import DataError, ParameterError, expect_known
 from draisine.model import Model
-from draisine.results.attributes import read_list
+from draisine.results.attributes import read_list_attribute
 from draisine.results.bodies import Bodies
 from draisine.simulation.trajectory import Event, Guard, GuardKind, Key, TerrainMode
 
@@ -91,7 +91,7 @@ def _mode(mode: TerrainMode) -> dict[str, str]:
 
 def events_of(data: "Dataset") -> list[dict[str, Any]]:
     """Return the stored events of a dataset; an empty list if it has none."""
-    events = [event for event in read_list(data, "events") if isinstance(event, dict)]
+    events = [event for event in read_list_attribute(data, "events") if isinstance(event, dict)]
     for k, event in enumerate(events, 1):
         if not isinstance(event.get("time"), float | int):
             raise DataError(f"The dataset's attribute 'events' is damaged: event {k} has no time.")

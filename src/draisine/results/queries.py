@@ -26,7 +26,7 @@ from draisine.simulation.validity import Validity
 SPACE_AXES = ("x", "y", "z")
 """Labels of the components of vectors in space."""
 
-MAX_LAW_STATES = 100
+MAX_CONTROL_STATE_LABELS = 100
 """Number of labels of `control_state`: laws have few states, and labels beyond a run's own are refused."""
 
 SeriesLabels = tuple[tuple[str, ...], ...]
@@ -44,7 +44,7 @@ def stored_series(model: Model) -> dict[str, SeriesLabels]:
 def known_series(model: Model) -> dict[str, SeriesLabels]:
     """Return all series of a run of a model, stored and derived, with their allowed labels."""
     available = stored_series(model)
-    available |= {"control_state": (tuple(str(k) for k in range(MAX_LAW_STATES)),)}
+    available |= {"control_state": (tuple(str(k) for k in range(MAX_CONTROL_STATE_LABELS)),)}
     available |= dict.fromkeys(model.speeds, ())
     wheels = tuple(c.name for c in model.wheels)
     for name, derived in DERIVED.items():

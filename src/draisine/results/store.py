@@ -21,7 +21,7 @@ import numpy as np
 from draisine import registry
 from draisine.codegen.files import atomic_write, check_folder, check_writable
 from draisine.errors import DataError, ParameterError
-from draisine.results.attributes import CONTENT, add_stamp, read_table
+from draisine.results.attributes import CONTENT, add_stamp, read_table_attribute
 from draisine.results.recording import read_recording
 from draisine.results.runs import read_runs
 from draisine.results.zarr_store import check_zarr
@@ -267,7 +267,7 @@ def _words(data: "Dataset") -> Iterator[str]:
     yield str(data.attrs.get("vehicle_path", ""))
     for name in ("scenario", "ride"):
         # A stack instead of recursion: damaged files may be nested deeply.
-        stack: list[Any] = [read_table(data, name)]
+        stack: list[Any] = [read_table_attribute(data, name)]
         while stack:
             value = stack.pop()
             if isinstance(value, dict):

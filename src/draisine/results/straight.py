@@ -46,7 +46,10 @@ def straight_labels(model: Model) -> dict[str, SeriesLabels]:
 def straight_quantity(
     text: str, model: Model, data: "Dataset", speeds: list[float] | None
 ) -> Floats:
-    """Return a result by its text: (speeds,) at speeds in m/s, or (1,) if it does not depend on speed."""
+    """Return a quantity of straight running by its query, such as `eigenvalue_real[weave]`.
+
+    The shape is (speeds,) at the given speeds (m/s), or (1,) if the quantity does not depend on speed.
+    """
     name, labels = parse_labels(text, straight_labels(model))
     if name not in data:
         raise ParameterError(

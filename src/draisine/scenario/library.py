@@ -415,11 +415,11 @@ def _with_absolute_paths(content: dict[str, Any], folder: Path) -> dict[str, Any
 
 def _stored_content(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
     """Return name, file and content of the scenario that a result contains."""
-    from draisine.results.attributes import read_table
+    from draisine.results.attributes import read_table_attribute
     from draisine.results.store import code_files, load
 
     data = load(path, trust)
-    stored = read_table(data, "scenario")
+    stored = read_table_attribute(data, "scenario")
     if not stored:
         raise DataError(f"{path} contains no scenario, because `draisine run` did not write it.")
     for file in code_files(data):

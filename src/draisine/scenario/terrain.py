@@ -20,7 +20,7 @@ from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
 from draisine.model.quantity import number
-from draisine.results.attributes import read_table
+from draisine.results.attributes import read_table_attribute
 from draisine.scenario.overrides import override
 from draisine.scenario.values import (
     LENGTH_SCHEMA,
@@ -368,7 +368,7 @@ def _check_dimensions(shape: str, given: Collection[str]) -> None:
 
 def terrain_of(data: "Dataset") -> Terrain | None:
     """Return the terrain of the scenario of a dataset, or None."""
-    content = read_table(data, "scenario").get("content")
+    content = read_table_attribute(data, "scenario").get("content")
     if not isinstance(content, dict) or content.get("terrain") is None:
         return None
     adapter: TypeAdapter[Any] = TypeAdapter(GroundPart)

@@ -56,7 +56,7 @@ from draisine.simulation.singular import (
 )
 from draisine.simulation.trajectory import BilateralArc, DenseOutput, Trajectory
 from draisine.simulation.validity.fall import fall_rule
-from draisine.system.closed_form import PIVOT_FIRM, ClosedForm
+from draisine.system.closed_form import PIVOT_REUSE, ClosedForm
 from draisine.system.state import State
 from draisine.system.tracing import UntraceableLawError
 
@@ -326,7 +326,7 @@ class BilateralRun:
         try:
             for machine in earlier:
                 y = machine.enter(state, t, z, tolerance=ENTRY_TOLERANCE)
-                if machine.least_pivot(y, t) > PIVOT_FIRM:
+                if machine.least_pivot(y, t) > PIVOT_REUSE:
                     break
             else:
                 machine = self.system.machine(*self.derivation, (q, r if shape is None else shape))

@@ -1,5 +1,5 @@
 """A run as labelled data: the variables of `draisine.model.names`, time first; and its provenance: its law
-with all numbers, and a script that makes it again.
+with all numbers, and a script that repeats it.
 """
 
 import dataclasses
@@ -422,7 +422,7 @@ def _run_lines(task: Task, script: "_Script") -> list[str]:
         "numerics": None if task.numerics == NUMERICS else task.numerics,
         "terrain": task.terrain,
     }
-    lines = [f"system = {_compiled(task.system, script)}"]
+    lines = [f"system = {_write_compile_call(task.system, script)}"]
     numbers = {name: getattr(task.state, name) for name in ("q", "p", "r", "v", "element_state")}
     state = ", ".join(f"{name}={script.write(x, name)}" for name, x in numbers.items())
     lines.append(f"start = draisine.State({state})")
@@ -434,8 +434,8 @@ def _run_lines(task: Task, script: "_Script") -> list[str]:
     return lines
 
 
-def _compiled(system: System, script: "_Script") -> str:
-    """Return the expression that makes the machine."""
+def _write_compile_call(system: System, script: "_Script") -> str:
+    """Return the source of the call `draisine.compile(...)` that makes the system."""
     vehicle = system.vehicle
     module = getattr(vehicle, "__module__", "") or ""
     is_shipped = module.startswith("draisine.vehicles.")
@@ -469,7 +469,7 @@ class _Script:
     def argument(self, value: Any, name: str, lines: list[str]) -> str:
         """Return an argument of a call as an expression; machines and runs are defined on separate lines."""
         if isinstance(value, System):
-            lines.append(f"system = {_compiled(value, self)}")
+            lines.append(f"system = {_write_compile_call(value, self)}")
             return "system"
         task = getattr(value, "task", None)
         if isinstance(task, Task):

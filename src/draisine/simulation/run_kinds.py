@@ -81,7 +81,7 @@ GRIPS = RunKind(
     frozenset({"mode", "mu", "fall"}),
     TOLERANCES | {"integrator", "dt", "drift", "breakpoints"},
 )
-FORMULATION = RunKind(
+BY_FORMULATION = RunKind(
     "a run by another formulation",
     frozenset({"mu", "fall"}),
     TOLERANCES | {"integrator", "formulation", "dt"},

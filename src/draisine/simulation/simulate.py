@@ -188,5 +188,5 @@ def _kind(task: Task) -> tuple[RunKind, Callable[[Task], Trajectory]]:
     if isinstance(task.contact.mode, GripSchedule):
         return run_kinds.GRIPS, run_grips
     if task.numerics.formulation != "projected":
-        return run_kinds.FORMULATION, run_by_formulation
+        return run_kinds.BY_FORMULATION, run_by_formulation
     return run_kinds.PLANE, run_bilateral

@@ -35,7 +35,7 @@ PIVOT_FLOOR = 0.1
 shrinks; a tenth costs one digit.
 """
 
-PIVOT_FIRM = 0.3
+PIVOT_REUSE = 0.3
 """Relative magnitude above which earlier pivots are used again. Above `PIVOT_FLOOR`, so that pivots do not
 alternate.
 """
@@ -289,8 +289,10 @@ class ClosedForm:
         t: float = 0.0,
         tolerance: float = 1e-8,
     ) -> Floats:
-        """Return y (n, columns) for states q, p, r, v with one column each, and their parameters, one set per
-        column; z is the same for all states or has one column for each.
+        """Return y (n, columns) of several states after checking each.
+
+        The arrays q, p, r, v and the parameters have one column per state; z has one column per state, or is
+        the same for all.
         """
         program = self.entry
         turn = self.frames_for(parameters)[0]

@@ -191,7 +191,7 @@ def state(
 def state_of(system: "System", requested: Mapping[str, float | str], **options: Any) -> State:
     """Return the state with requested values; the options are those of `states`."""
     numbers = {name: [value] for name, value in initial_values(requested, system.model).items()}
-    return _only(system.model, *states(system, numbers, **options))
+    return _single_state(system.model, *states(system, numbers, **options))
 
 
 def initial_values(requested: Mapping[str, Any], model: "Model") -> dict[str, float]:
@@ -310,11 +310,11 @@ def consistent_state(
         If no state has the requested values.
     """
     numbers = {name: [value] for name, value in requested.items()}
-    return _only(machine.system.model, *_consistent(machine, numbers, t, at_rest))
+    return _single_state(machine.system.model, *_consistent(machine, numbers, t, at_rest))
 
 
-def _only(model: "Model", columns: Mapping[str, Floats], errors: list[str]) -> State:
-    """Return the only state of some columns, or raise its error."""
+def _single_state(model: "Model", columns: Mapping[str, Floats], errors: list[str]) -> State:
+    """Return the state in the first column, or raise its error."""
     if errors[0]:
         raise ConfigurationError(errors[0])
     q, p, r, v = (columns[name][:, 0] for name in "qprv")

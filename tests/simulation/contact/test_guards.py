@@ -17,9 +17,9 @@ from draisine.simulation.contact.event_driven.arc_integration import (
 )
 from draisine.simulation.contact.event_driven.guards import (
     BASIS,
+    GUARD_NODES,
     NEVER,
-    NODES,
-    PLACES,
+    NODE_POSITIONS,
     adjoins,
     fit,
     next_zero,
@@ -31,12 +31,18 @@ from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.trajectory import GuardKind
 from draisine.terrain import Mesh, Terrain, edge, ramp
 
-X = BASIS[PLACES:]
+X = BASIS[NODE_POSITIONS:]
 
 
 def zeros(values):
     """Return all zeros of the polynomial through values at the nodes."""
-    b, part, found, at, sign = np.zeros(NODES), np.zeros(2 * NODES), [], 0.0, np.sign(values[0])
+    b, part, found, at, sign = (
+        np.zeros(GUARD_NODES),
+        np.zeros(2 * GUARD_NODES),
+        [],
+        0.0,
+        np.sign(values[0]),
+    )
     fit(BASIS, values, b)
     while (at := next_zero(b, sign, at, 1.0, part)) != NEVER:
         found.append(at)
@@ -64,10 +70,10 @@ def test_a_near_miss_has_no_zero_and_a_graze_two():
 
 
 def test_coefficients_bound_the_polynomial_on_every_part():
-    rng, b, part = np.random.default_rng(4), np.zeros(NODES), np.zeros(NODES)
-    values = rng.normal(size=NODES)
+    rng, b, part = np.random.default_rng(4), np.zeros(GUARD_NODES), np.zeros(GUARD_NODES)
+    values = rng.normal(size=GUARD_NODES)
     fit(BASIS, values, b)
-    polynomial = np.polynomial.Polynomial.fit(X, values, NODES - 1)
+    polynomial = np.polynomial.Polynomial.fit(X, values, GUARD_NODES - 1)
     for low, high in ((0.0, 1.0), (0.2, 0.7), (0.55, 0.6)):
         restrict(b, low, high, part)
         inside = polynomial(np.linspace(low, high, 101))
@@ -77,17 +83,17 @@ def test_coefficients_bound_the_polynomial_on_every_part():
 
 def test_the_tail_tells_what_no_polynomial_fits():
     """The seventh term of the cosine on an interval of length 1 is 2 J7(1/2) sin(1/2), 1e-8."""
-    b = np.zeros(NODES)
+    b = np.zeros(GUARD_NODES)
     assert fit(BASIS, np.cos(X), b) < 2e-8
     assert fit(BASIS, np.abs(X - 0.45), b) > 1e-3
 
 
-@pytest.mark.parametrize("order", [NODES - 2, NODES - 1])
+@pytest.mark.parametrize("order", [GUARD_NODES - 2, GUARD_NODES - 1])
 def test_the_tail_is_the_size_of_the_last_two_terms(order):
     """Of Chebyshev polynomials it is one, or nothing where they are of less degree."""
-    b, around = np.zeros(NODES), np.arccos(1.0 - 2.0 * X)
+    b, around = np.zeros(GUARD_NODES), np.arccos(1.0 - 2.0 * X)
     assert fit(BASIS, np.cos(order * around), b) == pytest.approx(1.0, abs=1e-13)
-    assert fit(BASIS, np.cos((NODES - 3) * around), b) == pytest.approx(0.0, abs=1e-13)
+    assert fit(BASIS, np.cos((GUARD_NODES - 3) * around), b) == pytest.approx(0.0, abs=1e-13)
 
 
 @pytest.mark.parametrize(("clearance", "told"), [(3e-10, 1), (1e-7, 0)])

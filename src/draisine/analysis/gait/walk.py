@@ -40,7 +40,7 @@ class StepImpact:
     time: float  # s, since the beginning of the step
     r: Floats  # joints, rad
     before: Floats  # all speeds before the impact
-    after: Floats  # and after it
+    after: Floats  # all speeds after the impact
     impulse: Floats  # of the ground on the foot that touches down, N s
 
 

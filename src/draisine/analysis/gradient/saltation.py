@@ -71,7 +71,7 @@ class TerrainMotion:
 
     @cached_property
     def query(self) -> ContactQuery:
-        """The machine on its terrain."""
+        """Contact query for the machine and the terrain of the first arc of the run."""
         arc = self.run.arcs[0]
         assert isinstance(arc, TerrainArc | SteppedArc)
         return ContactQuery(arc.machine, arc.terrain, arc.inputs, self.contact.stops)

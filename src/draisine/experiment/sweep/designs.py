@@ -176,4 +176,6 @@ def mix(numbers: Words) -> Words:
 
 
 SAMPLED_DESIGNS = {"sobol": _sobol, "latin-hypercube": _latin_hypercube}
-"""Functions that return points (sides, runs) in the unit cube for any interval of runs, by design."""
+"""Sampling function of each design by name. It returns the points of an interval of runs in the unit cube,
+shape (dimensions, runs).
+"""

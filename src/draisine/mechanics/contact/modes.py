@@ -165,7 +165,7 @@ class HeldMachine:
         rows = len(self.H) - self.H.shape[1]
         return self.H @ udot, self.solver.solve_transposed(list(self.MH @ udot - force))[:rows]
 
-    def answer(self, row: int) -> Array:
+    def multiplier_row(self, row: int) -> Array:
         """Return a such that `a @ Q` is the multiplier of a row under a generalised force Q."""
         s = self.solver.solve(list(np.eye(len(self.H))[row]))
         return self.H @ solve_symmetric(self.inertia, self.MH.T @ s) - s
@@ -203,7 +203,9 @@ def solve_mode(
     free_force = -(free.F + free.M @ particular)
     starts = np.cumsum([0, *(count for *_, count in signature)]).tolist()
     responses = {
-        i: constrained.answer(starts[i]) for i, drag in enumerate(rows.drags) if drag is not None
+        i: constrained.multiplier_row(starts[i])
+        for i, drag in enumerate(rows.drags)
+        if drag is not None
     }
     loads, pivots = _loads(rows, responses, free_force, weight(free.tree.model))
     rows = rows.about(loads)

@@ -94,7 +94,7 @@ def scaled_saddle(M: Floats, C: Floats) -> tuple[Floats, Floats]:
 
 
 def saddle_point(
-    M: Floats, F: Floats, C: Floats, c: Floats, labels: Sequence[str], freedoms: Sequence[str]
+    M: Floats, F: Floats, C: Floats, c: Floats, labels: Sequence[str], speed_names: Sequence[str]
 ) -> tuple[Floats, Floats]:
     """Solve the saddle-point system `M vdot + F = C' lam`, `C vdot = c`, eq. [saddle-point].
 
@@ -106,7 +106,7 @@ def saddle_point(
         (m, n) and (m,), independent constraint rows and their accelerations.
     labels
         Names of the rows, for errors.
-    freedoms
+    speed_names
         Names of the speeds, for errors.
 
     Returns
@@ -129,7 +129,7 @@ def saddle_point(
     U, s, Vt = np.linalg.svd(K)
     # 1e-13: below, rounding errors of double precision dominate the solution.
     if s[-1] < 1e-13 * s[0]:
-        _explain(M, C, labels, freedoms)
+        _explain(M, C, labels, speed_names)
     x = (Vt.T @ ((U.T @ rhs) / s)) / scale
     return x[:n], x[n:]
 
@@ -140,7 +140,7 @@ def shared_saddle_point(
     C: Floats,
     c: Floats,
     labels: Sequence[str],
-    freedoms: Sequence[str],
+    speed_names: Sequence[str],
     rank: int,
     compliances: Floats,
 ) -> tuple[Floats, Floats]:
@@ -152,17 +152,17 @@ def shared_saddle_point(
     U, s, Vt = np.linalg.svd(C)
     # In a singular configuration even the independent rows lose rank.
     if s[rank - 1] < 1e-9 * s[0]:
-        _explain(M, C, labels, freedoms)
+        _explain(M, C, labels, speed_names)
     N = U[:, rank:]
     U = U[:, :rank]
     s = s[:rank]
-    vdot, y = saddle_point(M, F, Vt[:rank], (U.T @ c) / s, labels, freedoms)
+    vdot, y = saddle_point(M, F, Vt[:rank], (U.T @ c) / s, labels, speed_names)
     lam = U @ (y / s)
     scale = np.sqrt(compliances)
     return vdot, lam - N @ np.linalg.lstsq(scale[:, None] * N, scale * lam, rcond=None)[0]
 
 
-def _explain(M: Floats, C: Floats, labels: Sequence[str], freedoms: Sequence[str]) -> None:
+def _explain(M: Floats, C: Floats, labels: Sequence[str], speed_names: Sequence[str]) -> None:
     """Raise the error that names the cause of a singular saddle-point system."""
     if len(C):
         norms = np.linalg.norm(C, axis=1)
@@ -177,13 +177,13 @@ def _explain(M: Floats, C: Floats, labels: Sequence[str], freedoms: Sequence[str
                 f"The constraint rows {', '.join(names)} are linearly dependent in this configuration. "
                 "Open one of the contacts."
             )
-    raise massless_motion_error(_weakest(M, C)[0], freedoms)
+    raise massless_motion_error(_weakest(M, C)[0], speed_names)
 
 
-def massless_motion_error(mode: Floats, freedoms: Sequence[str]) -> SingularityError:
+def massless_motion_error(mode: Floats, speed_names: Sequence[str]) -> SingularityError:
     """Return the error that names the speed which is largest in a motion without inertia."""
     return SingularityError(
-        f"no inertia resists {freedoms[int(np.argmax(np.abs(mode)))]!r}: the reduced mass matrix is "
+        f"no inertia resists {speed_names[int(np.argmax(np.abs(mode)))]!r}: the reduced mass matrix is "
         "singular. Give the bodies that move with it some mass, or prescribe the joint."
     )
 

@@ -47,7 +47,7 @@ from draisine.reading.subject import Subject
 COORDINATE_SIGNS = "Lean is positive to the right, steer to the left."
 """Sentence on the signs of the coordinates."""
 
-BENCHMARK_SIGNS = (
+BENCHMARK_SIGNS_NOTE = (
     " In the benchmark of Meijaard et al. (2007) both are positive to the right: there the entries 12 and 21 "
     "of all matrices have the opposite sign."
 )
@@ -97,7 +97,7 @@ def write_linear(subject: Subject, title: str) -> Equations:
         sheet.say(f"A constant torque at the joint {wheel} keeps the speed constant.")
     canonical = section.motion.second_order and section.motion.coordinates == ("lean", "steer")
     if "steer" in section.motion.coordinates:
-        sheet.say(COORDINATE_SIGNS + BENCHMARK_SIGNS * canonical)
+        sheet.say(COORDINATE_SIGNS + BENCHMARK_SIGNS_NOTE * canonical)
     section.list_matrices()
     if section.motion.second_order and len(section.motion.coordinates) == 2:
         _characteristic(section)

@@ -33,16 +33,16 @@ from draisine.simulation.contact.complementarity.active_set import (
 from draisine.simulation.contact.complementarity.coulomb import make_friction_problem
 from draisine.simulation.contact.event_driven import run_loop
 from draisine.simulation.contact.event_driven.arc_integration import (
-    FEW,
-    ROOM,
+    GRAZE_CAPACITY,
+    SAMPLE_CAPACITY,
     ArcClock,
     ArcState,
     RunStatus,
 )
 from draisine.simulation.contact.event_driven.events import CANDIDATES, TOUCHING, EventState
-from draisine.simulation.contact.event_driven.guards import BASIS, NODES, guard_tolerances
+from draisine.simulation.contact.event_driven.guards import BASIS, GUARD_NODES, guard_tolerances
 from draisine.simulation.contact.event_driven.impact import IMPULSE_ENTRIES, ImpactSolver
-from draisine.simulation.contact.event_driven.radau import turning_room
+from draisine.simulation.contact.event_driven.radau import make_turning
 from draisine.simulation.contact.event_driven.run_loop import (
     EventCause,
     EventLog,
@@ -215,7 +215,7 @@ class ArcDriver:
             self.near = self._watched = near
             self._watch_nearby(self._capacity)
         self.arc.swept[:] = swept
-        longest = min(0.5 * duration, 0.5 * ROOM * self.numerics.dt)
+        longest = min(0.5 * duration, 0.5 * SAMPLE_CAPACITY * self.numerics.dt)
         self.arc.clock.assign(horizon=t + duration, longest_step=longest)
 
     def _watch_nearby(self, capacity: Capacity) -> None:
@@ -271,7 +271,7 @@ class ArcDriver:
             ArcState,
             mode=self._packed_mode,
             stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, atol),
-            turning=turning_room(n, query.n, query.row.size, capacity.touching),
+            turning=make_turning(n, query.n, query.row.size, capacity.touching),
             inside=inside,
             wheels=query.level,
             box=6 * wheels,
@@ -290,14 +290,14 @@ class ArcDriver:
             dt=numerics.dt,
             basis=BASIS,
             clock=ArcClock(),
-            times=ROOM,
-            samples=ROOM * n,
+            times=SAMPLE_CAPACITY,
+            samples=SAMPLE_CAPACITY * n,
             places=PLACES,
-            node_times=ROOM,
-            nodes=ROOM * n,
-            grazes=2 * FEW,
-            values=guards * NODES,
-            local=4 * NODES,
+            node_times=SAMPLE_CAPACITY,
+            nodes=SAMPLE_CAPACITY * n,
+            grazes=2 * GRAZE_CAPACITY,
+            values=guards * GUARD_NODES,
+            local=4 * GUARD_NODES,
             state=n,
             rows=(capacity.nearby + 2 * wheels) * query.row.size,
         )
@@ -626,14 +626,14 @@ class ArcDriver:
     def samples(self) -> tuple[Floats, Floats]:
         """Return the samples: times (samples), states (samples, n)."""
         count = self.arc.clock.samples
-        states = self.arc.samples.reshape(ROOM, -1)
+        states = self.arc.samples.reshape(SAMPLE_CAPACITY, -1)
         return self.arc.times[:count].copy(), states[:count].copy()
 
     def nodes(self, keeps_dense: bool) -> tuple[Floats, Floats]:
         """Return the dense output of steps, if it is kept: times (steps, nodes), states (steps, nodes, n)."""
         count = self.arc.clock.nodes if keeps_dense else 0
         times = self.arc.node_times[:count].reshape(-1, STEP_NODES)
-        states = self.arc.nodes.reshape(ROOM, -1)[:count]
+        states = self.arc.nodes.reshape(SAMPLE_CAPACITY, -1)[:count]
         return times.copy(), states.reshape(-1, STEP_NODES, self.query.y.size).copy()
 
     def grazes(self) -> list[tuple[float, Key]]:

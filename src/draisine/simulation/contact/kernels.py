@@ -159,8 +159,8 @@ class ContactMode(NamedTuple):
     lam: Floats  # (3) N per closed contact: normal, along, across
     seen: Floats  # rows of the closed contacts
     system: SaddlePoint  # the saddle-point system
-    work: Floats  # room
-    order: Integers  # room
+    work: Floats  # scratch
+    order: Integers  # scratch
     modes: Integers  # signatures of known closed forms
     tables: Floats  # their constants
     mode_out: Floats  # output of a closed form

@@ -48,11 +48,11 @@ class WheelOnFeature(NamedTuple):
     )
 
 
-INTEGERS = (
+INTEGER_COLUMNS = (
     "row_programs", "gap_programs", "row_tables", "gap_tables", "faces", "wheels", "pair", "planes",
     "moved", "folds", "carried",
 )  # fmt: skip
-FLOATS = ("reach", "radius", "bend", "crown")
+FLOAT_COLUMNS = ("reach", "radius", "bend", "crown")
 """Fields of `ContactColumns` that depend on the pair of wheel and kind of feature alone."""
 
 GROUND_KINDS = ("face", "edge", "vertex")
@@ -119,8 +119,8 @@ class PairTable:
         reaches = [float(wheel.surface.reach) for wheel in machine.wheels]
         self.longest = [reach + free for reach, free in zip(reaches, self.free, strict=True)]
         self.columns: dict[tuple[int, str, ObstacleMotion | None], int] = {}
-        self.integers = np.zeros((len(INTEGERS), 1), np.int64)
-        self.floats = np.zeros((len(FLOATS), 1))
+        self.integers = np.zeros((len(INTEGER_COLUMNS), 1), np.int64)
+        self.floats = np.zeros((len(FLOAT_COLUMNS), 1))
         self.tables = np.zeros(0)
 
     def column(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> int:
@@ -160,7 +160,9 @@ class PairTable:
         }
         floats = (self.reach(wheel), radius or MAX_BLADE_DEPTH, bend, crown)
         self.tables = np.concatenate([self.tables, rows.table, gaps.table])
-        self.integers = np.column_stack([self.integers, [integers[name] for name in INTEGERS]])
+        self.integers = np.column_stack(
+            [self.integers, [integers[name] for name in INTEGER_COLUMNS]]
+        )
         self.floats = np.column_stack([self.floats, floats])
         self.columns[wheel, kind, motion] = pair
 
@@ -313,9 +315,9 @@ class FeatureTable:
         features[:, :SIDE] = near.numbers
         features[:-1, SIDE] = sides
         by_pair: dict[str, Any] = dict(
-            zip(INTEGERS, pairs.integers.take(pair, axis=1), strict=True)
+            zip(INTEGER_COLUMNS, pairs.integers.take(pair, axis=1), strict=True)
         )
-        by_pair |= zip(FLOATS, pairs.floats.take(pair, axis=1), strict=True)
+        by_pair |= zip(FLOAT_COLUMNS, pairs.floats.take(pair, axis=1), strict=True)
         return Packed(
             ContactColumns(
                 count,

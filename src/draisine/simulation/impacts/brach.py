@@ -16,7 +16,7 @@ from draisine.simulation.impacts.moreau import contact_impulses
 LARGEST_MU = 1e9
 """Stands for infinite friction. A ratio that stops slip is finite, whatever mu is."""
 
-NO_SLIP = 1e-9
+BRACH_NO_SLIP = 1e-9
 """Slip below this part of the largest velocity before counts as none: above the resolution of the
 friction solver (1e-11)."""
 
@@ -103,7 +103,7 @@ def _slips(W: Floats, u: Floats, Lam: Floats) -> Floats:
     """Return which contacts still slip after impulses."""
     after = u + W @ Lam
     slip = np.hypot(after[1::3], after[2::3])
-    return slip > NO_SLIP * float(np.abs(u).max())
+    return slip > BRACH_NO_SLIP * float(np.abs(u).max())
 
 
 def _gain(W: Floats, u: Floats, Lam: Floats) -> Floats:

@@ -101,7 +101,7 @@ class EqualSteps:
         p = problem.workspace(len(y), self.stages, self.coefficients)
         samples = np.empty((self.steps(span) + 1, len(y)))
         samples[0] = y
-        done, status = self.go(problem, p, span, samples, tick)
+        done, status = self.integrate(problem, p, span, samples, tick)
         problem.give_back(p)
         return self.times(span)[: done + 1], samples[: done + 1], status
 
@@ -111,7 +111,7 @@ class EqualSteps:
         A column that falls keeps the state after its last step; one that fails keeps the state before.
         """
         p = problem.workspace(len(y), self.stages, self.coefficients, keep=False)
-        self.go(problem, p, span, np.ascontiguousarray(y)[None], None)
+        self.integrate(problem, p, span, np.ascontiguousarray(y)[None], None)
         c = problem.count
         w = p.record
         return w.x[c : c + y.size].reshape(y.shape).copy(), w.wrong, self.times_of(span, w.ended)
@@ -123,7 +123,7 @@ class EqualSteps:
         p = problem.workspace(len(y), self.stages, self.coefficients)
         samples = np.empty((self.steps(span) + 1, y.size))
         samples[0] = y.ravel()
-        done, _ = self.go(problem, p, span, samples, None)
+        done, _ = self.integrate(problem, p, span, samples, None)
         samples[done + 1 :] = samples[done]
         return self.times(span), samples.reshape(-1, *y.shape), p.record.wrong
 
@@ -144,10 +144,12 @@ class EqualSteps:
         p.record.x[problem.count :][: samples[0].size] = samples[0].ravel()
         return 0
 
-    def go(
+    def integrate(
         self, problem: Problem, p: Packed, span: Span, samples: Floats, tick: Tick | None
     ) -> tuple[int, int]:
-        """Take all steps; return the number of finished steps and the status of the first lane."""
+        """Integrate over the interval; return the number of finished steps and the status of the first state
+        (lane).
+        """
         steps = self.steps(span)
         h = (span.end - span.start) / steps
         last = span.last

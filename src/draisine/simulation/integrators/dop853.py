@@ -78,6 +78,9 @@ def _coefficients() -> Floats:
 
 
 METHOD = _coefficients()
+"""Coefficients of DOP853 in one array: weights and nodes of the stages, weights of both error estimates and
+of the dense output; the offsets above are indices in it.
+"""
 
 FIRST_STEP = 0.01
 """Length of the first step (s); the error estimate corrects it."""

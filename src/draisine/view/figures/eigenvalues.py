@@ -10,7 +10,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical
 from draisine.analysis.eigenmodes import MODE_NAMES, Eigenmodes
 from draisine.errors import ParameterError
-from draisine.results.attributes import read_list
+from draisine.results.attributes import read_list_attribute
 from draisine.view.figures import _linear as linear
 from draisine.view.style import figure_of, given_or_new, headline
 
@@ -116,7 +116,7 @@ def _decisive(modes: Eigenmodes) -> Floats:
 
 def _crossings(data: "Dataset") -> dict[str, tuple[float, float]]:
     """Return the points (speed, 0) at which an eigenmode changes its stability, by the text of their note."""
-    crossings = read_list(data, "crossings")
+    crossings = read_list_attribute(data, "crossings")
     return {
         f"{crossing['name']} {crossing['speed']:.3f} m/s": (float(crossing["speed"]), 0.0)
         for crossing in crossings

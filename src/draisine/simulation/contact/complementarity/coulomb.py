@@ -65,9 +65,9 @@ MAX_NEWTON_STEPS = 16
 
 ACCEPTED_RESIDUAL = 1e-6  # of the largest free motion; of impulses whose exact form is not found
 
-FIRM_RATIO = 1e6  # of W; a ratio of slip to friction that is as good as infinite
+MAX_SLIP_RATIO = 1e6  # of W; a ratio of slip to friction that is as good as infinite
 
-LOOSE_RATIO = 1e-4  # of W; one that is as good as zero: others hold the contact across its slip
+MIN_SLIP_RATIO = 1e-4  # of W; one that is as good as zero: others hold the contact across its slip
 
 COS, SIN = cos(2.0 * pi / MAX_DIRECTIONS), sin(2.0 * pi / MAX_DIRECTIONS)
 
@@ -391,7 +391,7 @@ def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
     turned = 1.0
     spare = 0
     for k in range(g.sizes[0]):
-        g.sliding[g.first_row[k]] = FIRM_RATIO * stiff  # as if slip were without limit
+        g.sliding[g.first_row[k]] = MAX_SLIP_RATIO * stiff  # as if slip were without limit
     for step in range(MAX_NEWTON_STEPS):
         write_equations(g, stiff)
         spare = solve(g.slope, g.value, g.new, g.order, n)
@@ -403,7 +403,7 @@ def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
         for k in range(g.sizes[0]):
             if is_sliding(g, k):
                 weight = min(1.0, g.mu[k] * abs(g.new[g.first_row[k]]) / largest)
-                turned = max(turned, weight * abs(turn_slip(g, k, FIRM_RATIO * stiff)))
+                turned = max(turned, weight * abs(turn_slip(g, k, MAX_SLIP_RATIO * stiff)))
         if turned <= 1e-13 and step > 0:
             break
     if not turned <= 1e-12:
@@ -471,7 +471,7 @@ def write_equations(g: FrictionProblem, stiff: float) -> None:
 
 
 @routine
-def turn_slip(g: FrictionProblem, k: int, firm: float) -> float:
+def turn_slip(g: FrictionProblem, k: int, max_ratio: float) -> float:
     """Turn the slip direction of a sliding contact against its friction; return by how much. The next
     ratio is that of its slip to its friction.
     """
@@ -489,7 +489,8 @@ def turn_slip(g: FrictionProblem, k: int, firm: float) -> float:
         (sliding[2] + turn * sliding[1]) / size,
     )
     sliding[0] = max(
-        min(norm(slip[1], slip[2]) / abs(limit), firm), LOOSE_RATIO / FIRM_RATIO * firm
+        min(norm(slip[1], slip[2]) / abs(limit), max_ratio),
+        MIN_SLIP_RATIO / MAX_SLIP_RATIO * max_ratio,
     )
     push[1] = -limit * sliding[1]
     push[2] = -limit * sliding[2]

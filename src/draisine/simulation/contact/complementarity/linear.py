@@ -11,7 +11,7 @@ from draisine.codegen.routine import Integers, routine
 
 REPEATS = 1e-9  # of the largest row; a row that is independent of others by less is redundant
 
-REDUNDANT_PIVOT = 1e-11  # of the largest entry; a smaller pivot is zero
+ZERO_PIVOT = 1e-11  # of the largest entry; a smaller pivot is zero
 
 CONTRADICTION = (
     1e-6  # of one plus the largest entry; residual of redundant equations that contradict others
@@ -93,7 +93,7 @@ def solve(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
     for i in range(n):
         order[i] = i
     for k in range(n):
-        if not bring_pivot(K, b, order, n, k) > REDUNDANT_PIVOT * largest:
+        if not bring_pivot(K, b, order, n, k) > ZERO_PIVOT * largest:
             rank = k
             break
         pivot = K[k * n :]
@@ -212,18 +212,18 @@ def span(C: Floats, m: int, n: int, U: Floats, rest: Floats) -> int:
 
 
 @routine
-def complement(U: Floats, rank: int, m: int, null: Floats, room: Floats) -> None:
+def complement(U: Floats, rank: int, m: int, null: Floats, scratch: Floats) -> None:
     """Write orthonormal vectors of m entries, as columns, that complete `rank` orthonormal ones, one after
-    the other in U, to a basis; `room` has room for 3 m m.
+    the other in U, to a basis; `scratch` has space for 3 m m.
     """
-    rest = room[0:]
-    vectors = room[m * m :]
+    rest = scratch[0:]
+    vectors = scratch[m * m :]
     rest[: m * m] = 0.0
     rest[:: m + 1][:m] = 1.0
     for i in range(m):
         for r in range(rank):
             rest[i * m :][:m] -= U[r * m + i] * U[r * m :][:m]
-    span(rest, m, m, vectors, room[2 * m * m :])
+    span(rest, m, m, vectors, scratch[2 * m * m :])
     for c in range(m - rank):
         null[c :: m - rank][:m] = vectors[c * m :][:m]
 

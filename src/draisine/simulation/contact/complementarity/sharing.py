@@ -36,7 +36,7 @@ SAME_FORCE = 1e-13  # of the largest force; the rounds end if no contact changes
 
 FAR = 1e6  # weight of the distance against the margin: a margin of 1e-6 is worth one largest force
 
-MAX_NEWTON_STEPS = 500  # of the interior-point method
+MAX_BARRIER_STEPS = 500  # of the interior-point method
 
 SMALLEST_WEIGHT = 1e-10  # of the largest force; precision of the margin
 
@@ -76,20 +76,20 @@ def share(
     mu: Floats,
     contacts: int,
     evenly: int,
-    room: Floats,
+    scratch: Floats,
 ) -> None:
     """Change multipliers (size) along null vectors, orthonormal columns, until contacts push and sticking
     ones have a friction margin.
 
     `normals` is the row of the normal multiplier of each contact, -1 if it has none; `status` its
-    Status. If loads are shared `evenly`, friction margins change no loads alone. `room` has room for
+    Status. If loads are shared `evenly`, friction margins change no loads alone. `scratch` has space for
     3 size (size + 1) numbers.
     """
-    push_least(lam, size, null, count, normals, contacts, room)
+    push_least(lam, size, null, count, normals, contacts, scratch)
     # Margins change only along those combinations of null vectors that change friction.
-    friction = room[0:]
-    ways = room[size * count :]
-    rest = room[size * count + count * count :]
+    friction = scratch[0:]
+    ways = scratch[size * count :]
+    rest = scratch[size * count + count * count :]
     friction[: size * count] = 0.0
     for k in range(contacts):
         if has_cone(status[k], mu[k]):
@@ -101,7 +101,7 @@ def share(
             for c in range(free):
                 rest[i * free + c] = dot(null[i * count :], ways[c * count :], count)
         friction[: size * free] = rest[: size * free]
-        work = room[size * free :]
+        work = scratch[size * free :]
         give_friction_margin(lam, size, friction, free, normals, status, mu, contacts, work)
 
 
@@ -115,7 +115,7 @@ def give_friction_margin(
     status: Integers,
     mu: Floats,
     contacts: int,
-    room: Floats,
+    scratch: Floats,
 ) -> None:
     """Change multipliers along null vectors by as little as possible until every sticking contact has the
     friction margin mu lam_n - |lam_t| >= FRICTION_MARGIN of the largest force, or as much as there is.
@@ -126,9 +126,9 @@ def give_friction_margin(
     """
     n = count + 1
     largest = max(max_norm(lam, size), 1e-300)
-    H = room[0:]
-    g = room[n * n :]
-    z = room[n * (n + 1) :]
+    H = scratch[0:]
+    g = scratch[n * n :]
+    z = scratch[n * (n + 1) :]
     missing = 0.0
     for k in range(contacts):
         if has_cone(status[k], mu[k]):
@@ -140,7 +140,7 @@ def give_friction_margin(
     z[:count] = 0.0
     r = missing + largest
     weight = largest
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_BARRIER_STEPS):
         bend = 2.0 / (FAR * largest * weight)
         slack = r + FRICTION_MARGIN * largest
         H[: n * n] = 0.0
@@ -236,18 +236,18 @@ def push_least(
     count: int,
     normals: Integers,
     contacts: int,
-    room: Floats,
+    scratch: Floats,
 ) -> None:
     """Add to multipliers the shortest combination of null vectors with which no contact pulls. If there is
-    none, the multipliers stay as they are. `room` has room for contacts (contacts + 2) + count numbers.
+    none, the multipliers stay as they are. `scratch` has space for contacts (contacts + 2) + count numbers.
 
     The rounds change loads and duals alone. Loads depend on duals by the Gram matrix of the rows of the null
     vectors at the normals, which is much smaller than these.
     """
-    duals = room[0:]
-    loads = room[contacts:]
-    gram = room[2 * contacts :]
-    weights = room[contacts * (contacts + 2) :]
+    duals = scratch[0:]
+    loads = scratch[contacts:]
+    gram = scratch[2 * contacts :]
+    weights = scratch[contacts * (contacts + 2) :]
     largest = max_norm(lam, size)
     pulls = False
     for k in range(contacts):

@@ -28,20 +28,20 @@ from draisine.codegen.routine import Integers, Record, routine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import add_dot, dot, norm
 from draisine.simulation.contact.event_driven.guards import (
+    GUARD_NODES,
     NEVER,
-    NODES,
-    PLACES,
+    NODE_POSITIONS,
+    evaluate_polynomial,
+    find_minimum,
     fit,
-    lowest,
     next_zero,
-    read,
 )
 from draisine.simulation.contact.event_driven.radau import (
     SEVEN,
     Turning,
     collocate,
-    stretch_dense,
     turning_rate,
+    write_dense_output,
 )
 from draisine.simulation.contact.kernels import (
     CLOSED,
@@ -140,8 +140,11 @@ class Proximity(IntEnum):
     BELOW = 2  # it cannot touch, because its gap stays negative
 
 
-ROOM, FEW = 4096, 64
-"""How many samples (and nodes of dense output) and grazes fit into one call."""
+SAMPLE_CAPACITY = 4096
+"""Number of samples, and of nodes of the dense output, that one call can store."""
+
+GRAZE_CAPACITY = 64
+"""Number of grazing contacts that one call can store; later ones are not reported."""
 
 
 class ArcState(NamedTuple):
@@ -176,10 +179,10 @@ class ArcState(NamedTuple):
     node_times: Floats  # s
     nodes: Floats  # states there
     grazes: Floats  # (time, contact) of grazing contacts
-    values: Floats  # (guards, NODES) values of the guards at the nodes
-    local: Floats  # room for polynomials
+    values: Floats  # (guards, GUARD_NODES) values of the guards at the nodes
+    local: Floats  # scratch: Bernstein coefficients
     state: Floats  # state at the end of the step or at the event
-    rows: Floats  # room for contact rows
+    rows: Floats  # scratch: contact rows
 
 
 @routine
@@ -239,7 +242,7 @@ def try_steps(c: ArcState) -> RunStatus:
             h *= 0.1
         else:
             if clock.is_implicit:
-                error = stretch_dense(g, c.turning)
+                error = write_dense_output(g, c.turning)
             else:
                 error = error_norm(g, h, FIRST_DENSE_STAGE)
             h *= 1.0 if error < 1.0 else shrink(error)
@@ -316,8 +319,8 @@ def bound_wheel_motion(c: ArcState) -> bool:
     """
     s, m, stays = c.mode, c.mode.motion, True
     middle = c.rows[c.wheels.size * c.mode.motion.row :]
-    for i in range(NODES):
-        evaluate_dense(c, c.basis[PLACES + (i + NODES // 2) % NODES])
+    for i in range(GUARD_NODES):
+        evaluate_dense(c, c.basis[NODE_POSITIONS + (i + GUARD_NODES // 2) % GUARD_NODES])
         evaluate_gaps(m, s.x, c.wheels, middle if i == 0 else c.rows)
         for w in range(c.wheels.size):
             here, there = c.rows[w * m.row :], middle[w * m.row :]
@@ -474,8 +477,8 @@ def sample_guards(c: ArcState) -> None:
             c.live[count] = guard
             count += 1
     c.guards[1] = count
-    for i in range(NODES):
-        evaluate_dense(c, c.basis[PLACES + i])
+    for i in range(GUARD_NODES):
+        evaluate_dense(c, c.basis[NODE_POSITIONS + i])
         if s.plan[CLOSED] > 0:
             flow(s, c.stages.errors, s.lam)
             evaluate_closed_gaps(s)
@@ -486,7 +489,7 @@ def sample_guards(c: ArcState) -> None:
                 row, lam = s.seen[k * m.row :], s.lam[3 * k :]
             elif kind == GuardKind.GAP:
                 evaluate_gap(s.x, s.contacts, k, row)
-            c.values[j * NODES + i] = guard_value(c, j, row, lam)
+            c.values[j * GUARD_NODES + i] = guard_value(c, j, row, lam)
 
 
 @routine
@@ -520,7 +523,7 @@ def find_crossing(
 
     A guard that is negative at the start must have been positive before, unless it continues to fall.
     """
-    b, part, kind, found = c.local[NODES:], c.local[2 * NODES :], c.kinds[j], 0.0
+    b, part, kind, found = c.local[GUARD_NODES:], c.local[2 * GUARD_NODES :], c.kinds[j], 0.0
     if b[0] < 0.0:
         # The impulse by which a contact sticks turns the slow slip of the others, and their friction with
         # it. A contact that then begins outside its cone slips at once, though friction may turn back.
@@ -564,22 +567,22 @@ def first_crossing(c: ArcState, j: int, before: float) -> float:
 
     Where the polynomial through its values leaves that open, it is looked at on halves.
     """
-    b, values, slack = c.local[NODES:], c.values[j * NODES :], c.slack[c.kinds[j]]
+    b, values, slack = c.local[GUARD_NODES:], c.values[j * GUARD_NODES :], c.slack[c.kinds[j]]
     at, width = 0.0, 1.0
     while at < min(before, 1.0):
         tail, some = fit(c.basis, values, b), 0
-        for i in range(NODES):
+        for i in range(GUARD_NODES):
             some += 1 if isfinite(values[i]) else 0
         least = b[0]
-        for i in range(NODES):
+        for i in range(GUARD_NODES):
             b[i] += slack
             least = min(least, b[i])
-        if some == NODES and tail <= 10.0 * slack:
+        if some == GUARD_NODES and tail <= 10.0 * slack:
             tail = 0.0
         if some > 0 and not least > 2.0 * tail and tail != 0.0 and width > SHORTEST:
             width *= 0.5
         else:
-            if some == NODES and least < 0.0:
+            if some == GUARD_NODES and least < 0.0:
                 if tail == 0.0:
                     found = find_crossing(c, j, values, at, width, (before - at) / width)
                 else:
@@ -589,8 +592,8 @@ def first_crossing(c: ArcState, j: int, before: float) -> float:
             at += width
         values = c.local[0:]
         if at < min(before, 1.0):
-            for i in range(NODES):
-                values[i] = evaluate_guard_at(c, j, at + width * c.basis[PLACES + i])
+            for i in range(GUARD_NODES):
+                values[i] = evaluate_guard_at(c, j, at + width * c.basis[NODE_POSITIONS + i])
     return NEVER
 
 
@@ -611,15 +614,15 @@ def record_grazing(c: ArcState, until: float) -> None:
     """Record grazing contacts before a fraction of the step: gaps that fall, rise again, and have a minimum
     below `gap_grazing`.
     """
-    b, part, clock = c.local[NODES:], c.local[2 * NODES :], c.clock
+    b, part, clock = c.local[GUARD_NODES:], c.local[2 * GUARD_NODES :], c.clock
     for some in range(c.guards[1]):
         j = c.live[some]
-        k, values, i = c.contacts[j], c.values[j * NODES :], 0
-        if c.kinds[j] != GuardKind.GAP or clock.grazes >= FEW:
+        k, values, i = c.contacts[j], c.values[j * GUARD_NODES :], 0
+        if c.kinds[j] != GuardKind.GAP or clock.grazes >= GRAZE_CAPACITY:
             continue
-        for node in range(NODES):
+        for node in range(GUARD_NODES):
             i = node if values[node] < values[i] else i
-        if i == 0 or i == NODES - 1:
+        if i == 0 or i == GUARD_NODES - 1:
             continue
         # The gap of a contact that has just opened begins at zero; rounding there is no dip.
         if values[0] - values[i] < c.mode.motion.tol.gap_guard:
@@ -627,12 +630,12 @@ def record_grazing(c: ArcState, until: float) -> None:
         fit(c.basis, values, b)
         # Bernstein coefficients bound the gap from below: most gaps stay far from grazing.
         least = b[0]
-        for node in range(NODES):
+        for node in range(GUARD_NODES):
             least = min(least, b[node])
         if not least < c.mode.motion.tol.gap_grazing:
             continue
-        at = lowest(b, c.basis[PLACES + i - 1], c.basis[PLACES + i + 1], part)
-        close = abs(read(b, at, part)) < c.mode.motion.tol.gap_grazing
+        at = find_minimum(b, c.basis[NODE_POSITIONS + i - 1], c.basis[NODE_POSITIONS + i + 1], part)
+        close = abs(evaluate_polynomial(b, at, part)) < c.mode.motion.tol.gap_grazing
         if at < until and close and is_on_feature(c, k, at):
             free = 2 * clock.grazes
             c.grazes[free], c.grazes[free + 1] = clock.time + at * clock.step, float(k)
@@ -840,6 +843,6 @@ def integrate_arc(c: ArcState, limit: int) -> RunStatus:
         clock.step, clock.is_first = clock.next_step, False
         if clock.time >= last:
             return RunStatus.ARC_END
-        if max(clock.samples, clock.nodes) > 0.5 * ROOM:
+        if max(clock.samples, clock.nodes) > 0.5 * SAMPLE_CAPACITY:
             break
     return RunStatus.PAUSED

@@ -131,7 +131,7 @@ class EventState(NamedTuple):
     slip_directions: Floats  # (2) direction in which its slip begins
 
     y: Floats  # the state, and its time after it
-    rates: Floats  # room
+    rates: Floats  # scratch
 
 
 @routine

@@ -1,8 +1,12 @@
-"""Where a guard turns negative on an interval, with a stated certainty, as routines.
+"""Event location: the first zero of a guard within a step.
 
-A guard is known by its values at nine Chebyshev nodes. The polynomial through them is written in
-Bernstein's form, whose coefficients bound it from below: no coefficient below zero, no crossing.
-The last terms of its Chebyshev series estimate how far the guard is from it, eq. [guard-fit].
+A guard is evaluated at nine Chebyshev nodes of a step. The interpolating polynomial is written in Bernstein
+form, whose coefficients bound it from below: if no coefficient is negative, the guard does not cross zero.
+The last terms of its Chebyshev series estimate the error of the interpolation, eq. [guard-fit]. Zeros are
+isolated by the sign changes of the coefficients (Descartes' rule) and refined by secants.
+
+`set_guards` lists the guards of a mode: falls, gaps of open contacts, forces, friction, slips and borders of
+closed ones.
 """
 
 import math
@@ -20,38 +24,41 @@ from draisine.simulation.trajectory import GuardKind
 
 
 def guard_tolerances(tol: Tolerances) -> Floats:
-    """Return how far below zero a guard of each kind may be: less is rounding, or grazes."""
-    found = np.empty(len(GuardKind))
-    found[[GuardKind.LEAN, GuardKind.OVERTURN]] = tol.fall_guard
-    found[[GuardKind.GAP, GuardKind.DEFLECTION]] = tol.gap_guard
-    found[[GuardKind.NORMAL_FORCE, GuardKind.FRICTION_CONE]] = tol.force_guard
-    found[GuardKind.SLIP] = tol.slip_guard
-    found[[GuardKind.BORDER, GuardKind.FOLD]] = tol.border_guard
-    return found
+    """Return the magnitude by which a guard of each kind may be negative: rounding, or grazing."""
+    tolerances = np.empty(len(GuardKind))
+    tolerances[[GuardKind.LEAN, GuardKind.OVERTURN]] = tol.fall_guard
+    tolerances[[GuardKind.GAP, GuardKind.DEFLECTION]] = tol.gap_guard
+    tolerances[[GuardKind.NORMAL_FORCE, GuardKind.FRICTION_CONE]] = tol.force_guard
+    tolerances[GuardKind.SLIP] = tol.slip_guard
+    tolerances[[GuardKind.BORDER, GuardKind.FOLD]] = tol.border_guard
+    return tolerances
 
 
-NODES = 9
-"""At how many places a guard is looked at."""
+GUARD_NODES = 9
+"""Number of nodes of a step at which each guard is evaluated. The dense output is of degree 7, and forces are
+nearly polynomials of it."""
 
-DEGREE = NODES - 1
+DEGREE = GUARD_NODES - 1
+"""Degree of the interpolating polynomial."""
 
-FINEST = 1e-14
-"""How well zeros of polynomials are located."""
+ZERO_RESOLUTION = 1e-14
+"""Resolution of zeros, as a fraction of the step: rounding of positions in [0, 1]."""
 
 NEVER = 2.0
 """Position in the step that is returned if a guard has no zero; beyond its end, 1."""
 
-TAIL, PLACES = NODES * NODES, NODES * (NODES + 2)
-"""Where the rows of the last two Chebyshev coefficients and the nodes stand in `BASIS`."""
+TAIL_OFFSET = GUARD_NODES * GUARD_NODES
+NODE_POSITIONS = GUARD_NODES * (GUARD_NODES + 2)
+"""Indices in `BASIS` of the rows of the last two Chebyshev coefficients, and of the nodes."""
 
 
 def _basis() -> Floats:
-    """Return the rows that lead from values at the nodes to Bernstein coefficients and to the last
-    two Chebyshev coefficients, and the nodes.
+    """Return the matrix from values at the nodes to Bernstein coefficients, the rows of the last two
+    Chebyshev coefficients, and the nodes, as one array.
     """
-    angles = math.pi * np.arange(NODES) / DEGREE
+    angles = math.pi * np.arange(GUARD_NODES) / DEGREE
     x = 0.5 * (1.0 - np.cos(angles))
-    j = np.arange(NODES)
+    j = np.arange(GUARD_NODES)
     binomials = np.array([math.comb(DEGREE, k) for k in j])
     powers = binomials * x[:, None] ** j * (1.0 - x[:, None]) ** (DEGREE - j)
     ends = np.where((j == 0) | (j == DEGREE), 0.5, 1.0)
@@ -61,27 +68,30 @@ def _basis() -> Floats:
 
 
 BASIS = _basis()
+"""Interpolation at the nodes, see `_basis`."""
 
 
 @routine
 def fit(basis: Floats, values: Floats, b: Floats) -> float:
-    """Write the Bernstein coefficients of the polynomial through values at the nodes; return the
-    size of the last two terms of its Chebyshev series, an estimate of its error.
+    """Write the Bernstein coefficients b of the polynomial through values at the nodes; return the magnitude
+    of the last two terms of its Chebyshev series, an estimate of the interpolation error.
     """
-    for j in range(NODES):
-        b[j] = dot(basis[j * NODES :], values, NODES)
-    last = abs(dot(basis[TAIL:], values, NODES))
-    return last + abs(dot(basis[TAIL + NODES :], values, NODES))
+    for j in range(GUARD_NODES):
+        b[j] = dot(basis[j * GUARD_NODES :], values, GUARD_NODES)
+    last = abs(dot(basis[TAIL_OFFSET:], values, GUARD_NODES))
+    return last + abs(dot(basis[TAIL_OFFSET + GUARD_NODES :], values, GUARD_NODES))
 
 
 @routine
 def restrict(b: Floats, low: float, high: float, part: Floats) -> None:
-    """Write the coefficients over [low, high] of the polynomial with the coefficients b over [0, 1]."""
-    part[:NODES] = b[:NODES]
-    for r in range(1, NODES if low > 0.0 else 1):
-        part[: NODES - r] += low * (part[1 : 1 + NODES - r] - part[: NODES - r])
+    """Write the Bernstein coefficients over [low, high] of a polynomial with the coefficients b over [0, 1],
+    by two passes of de Casteljau's algorithm.
+    """
+    part[:GUARD_NODES] = b[:GUARD_NODES]
+    for r in range(1, GUARD_NODES if low > 0.0 else 1):
+        part[: GUARD_NODES - r] += low * (part[1 : 1 + GUARD_NODES - r] - part[: GUARD_NODES - r])
     share = (high - low) / (1.0 - low)
-    for r in range(1, NODES):
+    for r in range(1, GUARD_NODES):
         for i in range(DEGREE, r - 1, -1):
             part[i] = part[i - 1] + share * (part[i] - part[i - 1])
 
@@ -91,19 +101,23 @@ def next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) -> fl
     """Return the first zero of a polynomial with Bernstein coefficients b on [0, 1] after a place and
     before an end; NEVER if there is none. The polynomial has the given sign at the place.
     """
-    low, width = at, 1.0 - at
-    while low < min(end, 1.0 - FINEST):
+    low = at
+    width = 1.0 - at
+    while low < min(end, 1.0 - ZERO_RESOLUTION):
         restrict(b, low, low + width, part)
-        changes, now = 0, sign
-        for j in range(1, NODES):
-            if now * part[j] < 0.0:
-                changes, now = changes + 1, -now
+        # The number of sign changes bounds the number of zeros in the interval.
+        changes = 0
+        latest_sign = sign
+        for j in range(1, GUARD_NODES):
+            if latest_sign * part[j] < 0.0:
+                changes += 1
+                latest_sign = -latest_sign
         if changes == 0:
             low += width
             width = min(2.0 * width, 1.0 - low)
         elif changes == 1 and sign * part[0] > 0.0:
-            return low + width * only_zero(part, part[NODES:])
-        elif width < FINEST:
+            return low + width * only_zero(part, part[GUARD_NODES:])
+        elif width < ZERO_RESOLUTION:
             return low
         else:
             width *= 0.5
@@ -112,48 +126,62 @@ def next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) -> fl
 
 @routine
 def only_zero(b: Floats, part: Floats) -> float:
-    """Return the one zero in [0, 1] of a polynomial with the coefficients b, the first and the last of
-    which have different signs: by secants, halved where one end stays (Illinois' rule).
+    """Return the only zero in [0, 1] of a polynomial with the coefficients b, whose first and last ones have
+    different signs: by the Illinois variant of the secant method.
     """
-    low, high, below, above, last, at = 0.0, 1.0, b[0], b[DEGREE], 0, 0.0
+    low = 0.0
+    high = 1.0
+    low_value = b[0]
+    high_value = b[DEGREE]
+    last_side = 0
+    position = 0.0
     for _ in range(100):
-        at = low + (high - low) * below / (below - above)
-        value = read(b, at, part)
-        if below * value > 0.0:
-            low, below = at, value
-            above = 0.5 * above if last == -1 else above
-            last = -1
+        position = low + (high - low) * low_value / (low_value - high_value)
+        value = evaluate_polynomial(b, position, part)
+        # If the same end moves twice, the value at the other end is halved, so that it moves as well.
+        if low_value * value > 0.0:
+            low = position
+            low_value = value
+            high_value = 0.5 * high_value if last_side == -1 else high_value
+            last_side = -1
         else:
-            high, above = at, value
-            below = 0.5 * below if last == 1 else below
-            last = 1
-        if high - low < FINEST or value == 0.0:
+            high = position
+            high_value = value
+            low_value = 0.5 * low_value if last_side == 1 else low_value
+            last_side = 1
+        if high - low < ZERO_RESOLUTION or value == 0.0:
             break
-    return at
+    return position
 
 
 @routine
-def read(b: Floats, at: float, part: Floats) -> float:
-    """Return the value of the polynomial with the coefficients b over [0, 1]."""
-    part[:NODES] = b[:NODES]
-    for r in range(1, NODES):
-        part[: NODES - r] += at * (part[1 : 1 + NODES - r] - part[: NODES - r])
+def evaluate_polynomial(b: Floats, at: float, part: Floats) -> float:
+    """Return the value at a position of a polynomial with the Bernstein coefficients b over [0, 1], by de
+    Casteljau's algorithm.
+    """
+    part[:GUARD_NODES] = b[:GUARD_NODES]
+    for r in range(1, GUARD_NODES):
+        part[: GUARD_NODES - r] += at * (part[1 : 1 + GUARD_NODES - r] - part[: GUARD_NODES - r])
     return part[0]
 
 
 @routine
-def lowest(b: Floats, low: float, high: float, part: Floats) -> float:
+def find_minimum(b: Floats, low: float, high: float, part: Floats) -> float:
     """Return the place of the minimum of the polynomial with the coefficients b between two places, on
     which it falls and rises again.
     """
-    left, right = low, high
+    # Each round of the ternary search keeps two thirds of the interval: 60 rounds reach 1e-11 of it.
+    begin = low
+    end = high
     for _ in range(60):
-        third = (right - left) / 3.0
-        if read(b, left + third, part) < read(b, right - third, part):
-            right -= third
+        third = (end - begin) / 3.0
+        first_value = evaluate_polynomial(b, begin + third, part)
+        second_value = evaluate_polynomial(b, end - third, part)
+        if first_value < second_value:
+            end -= third
         else:
-            left += third
-    return 0.5 * (left + right)
+            begin += third
+    return 0.5 * (begin + end)
 
 
 @routine
@@ -163,17 +191,21 @@ def set_guards(
     """Write the kinds of all guards of a mode, their contacts and borders (falls, gaps, guards of closed
     contacts); return their number.
     """
-    count, b = 0, s.contacts
+    b = s.contacts
+    count = 0
     for kind in range(2):
         if falls[kind] == 1:
-            kinds[count], contacts[count] = kind, 0
+            kinds[count] = kind
+            contacts[count] = 0
             count += 1
     for k in range(b.size):
         if is_watched(s, k):
-            kinds[count], contacts[count] = GuardKind.GAP, k
+            kinds[count] = GuardKind.GAP
+            contacts[count] = k
             count += 1
     for i in range(s.plan[CLOSED]):
-        own, first = s.which[i], count
+        contact = s.which[i]
+        first = count
         holds = count_rows(s.status[i]) > 0
         kinds[count] = GuardKind.NORMAL_FORCE if holds else GuardKind.DEFLECTION
         count += 1
@@ -181,10 +213,11 @@ def set_guards(
             sticks = s.status[i] == Status.ROLLING
             kinds[count] = GuardKind.FRICTION_CONE if sticks else GuardKind.SLIP
             count += 1
-        for border in range(b.first[own], b.first[own + 1]):
-            kinds[count], borders[count] = GuardKind.BORDER, border
+        for border in range(b.first[contact], b.first[contact + 1]):
+            kinds[count] = GuardKind.BORDER
+            borders[count] = border
             count += 1
-        if b.folds[own] == 1:
+        if b.folds[contact] == 1:
             kinds[count] = GuardKind.FOLD
             count += 1
         contacts[first:count] = i
@@ -194,46 +227,49 @@ def set_guards(
 @routine
 def is_watched(s: ContactMode, k: int) -> bool:
     """Return whether the gap of a contact is a guard: it is open, and its feature neither lies in nor
-    contains the one under its wheel. Such a feature is met at the border only, where the hand-over decides.
+    contains the one under its wheel. The wheel reaches such a feature at a border only, where the hand-over
+    decides.
     """
     b = s.contacts
     for i in range(s.plan[CLOSED]):
-        own = s.which[i]
-        if k == own:
+        closed = s.which[i]
+        if k == closed:
             return False
-        alike = b.wheels[k] == b.wheels[own] and b.moved[k] == b.moved[own]
-        if alike and adjoins(s.motion.tol, b, own, k):
+        has_same_wheel = b.wheels[k] == b.wheels[closed]
+        has_same_ground = b.moved[k] == b.moved[closed]
+        if has_same_wheel and has_same_ground and adjoins(s.motion.tol, b, closed, k):
             return False
     return True
 
 
 @routine
-def adjoins(tol: Tolerances, b: ContactColumns, own: int, other: int) -> bool:
+def adjoins(tol: Tolerances, b: ContactColumns, closed: int, other: int) -> bool:
     """Return whether a feature of the ground lies in another one or contains it: coplanar faces, edges and
     vertices in a face's plane, vertices on an edge's line.
     """
-    # The values of a flat or of a joint's stop are no place in the world.
-    if b.carried[own] == 1 or b.carried[other] == 1:
+    # Flats of other bodies and stops of joints have no position in the world.
+    if b.carried[closed] == 1 or b.carried[other] == 1:
         return False
-    if b.planes[own] == 0 and b.planes[other] == 1:
-        return lies_in_plane(tol, b, other, own)
-    if b.planes[own] == 1 and b.planes[other] == 0:
-        return lies_in_plane(tol, b, own, other)
-    one = b.features[own * FEATURE :]
-    two = b.features[other * FEATURE :]
-    if b.planes[own] == 1:
-        turned = max_difference(one, two, 3)
-        return turned < tol.parallel and abs(one[3] - two[3]) < tol.same_feature
-    if (max_norm(one[3:], 3) > 0.0) == (max_norm(two[3:], 3) > 0.0):
+    if b.planes[closed] == 0 and b.planes[other] == 1:
+        return lies_in_plane(tol, b, other, closed)
+    if b.planes[closed] == 1 and b.planes[other] == 0:
+        return lies_in_plane(tol, b, closed, other)
+    first = b.features[closed * FEATURE :]
+    second = b.features[other * FEATURE :]
+    if b.planes[closed] == 1:
+        tilt = max_difference(first, second, 3)
+        return tilt < tol.parallel and abs(first[3] - second[3]) < tol.same_feature
+    if (max_norm(first[3:], 3) > 0.0) == (max_norm(second[3:], 3) > 0.0):
         return False  # two edges, or two vertices
-    # The distance of the vertex from the edge's line, by a cross product; the direction of a vertex is 0.
-    off = 0.0
+    # Distance of the vertex from the line of the edge, by a cross product; a vertex has the direction 0.
+    distance = 0.0
     for j in range(3):
         u = (j + 1) % 3
         v = (j + 2) % 3
-        across = (two[u] - one[u]) * (two[3 + v] + one[3 + v])
-        off = max(off, abs(across - (two[v] - one[v]) * (two[3 + u] + one[3 + u])))
-    return off < tol.same_feature
+        product = (second[u] - first[u]) * (second[3 + v] + first[3 + v])
+        product -= (second[v] - first[v]) * (second[3 + u] + first[3 + u])
+        distance = max(distance, abs(product))
+    return distance < tol.same_feature
 
 
 @routine
@@ -241,5 +277,5 @@ def lies_in_plane(tol: Tolerances, b: ContactColumns, plane: int, other: int) ->
     """Return whether an edge or a vertex lies in a plane."""
     N = b.features[plane * FEATURE :]
     Q = b.features[other * FEATURE :]
-    near = abs(dot(N, Q, 3) - N[3]) < tol.same_feature
-    return near and abs(dot(N, Q[3:], 3)) < tol.parallel
+    is_near = abs(dot(N, Q, 3) - N[3]) < tol.same_feature
+    return is_near and abs(dot(N, Q[3:], 3)) < tol.parallel

@@ -45,7 +45,7 @@ SHORTEST_REMAINDER = (
     0.01  # of a regular step; a shorter remainder of the run lengthens its last step
 )
 SAME_SAMPLE = 1e-9  # of a regular step; samples that are nearer in time are one
-FIRST_ROOM = 8  # contacts of a step; grows when needed
+INITIAL_CONTACTS = 8  # contacts of a step; grows when needed
 REACH_SLACK = 0.25  # wheel sizes; a wheel moves as far in 25 steps or more
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
 
@@ -209,7 +209,7 @@ class TimeStepper:
         self._block = 0  # steps since their length was chosen
         self._error = 0.0  # m, mean position error over ERROR_MEMORY
         self._first_step = self._largest_step = h
-        self._most = FIRST_ROOM
+        self._most = INITIAL_CONTACTS
         self.near = query.find_surroundings(t, query.boxes(t, y), self._margin)
         self._make_records(y)
         self._surround()
@@ -253,7 +253,7 @@ class TimeStepper:
             motion=query.motion,
             contacts=self.near.packed,
             wheels=query.level,
-            **self._contact_room(n, rows),
+            **self._contact_capacity(n, rows),
             rows=rows,
             applied=query.machine.motion.outputs.applied.start,
             lengths=np.where(slides, 1.0, size),
@@ -290,7 +290,7 @@ class TimeStepper:
         )
         self.y: Floats = self.record.y  # the state that is reached
 
-    def _contact_room(self, n: int, rows: int) -> dict[str, Any]:
+    def _contact_capacity(self, n: int, rows: int) -> dict[str, Any]:
         """Return the fields of the record that have room for the contacts of a step; n speeds."""
         most = self._most
         sizes = dict.fromkeys(("which", "status", "loaded", "settled_status", "warmed"), most + 1)
@@ -361,7 +361,7 @@ class TimeStepper:
     def _grow(self) -> None:
         """Double the number of contacts for which a step has room."""
         self._most *= 2
-        self.record.assign(**self._contact_room(self.query.n, self.record.rows))
+        self.record.assign(**self._contact_capacity(self.query.n, self.record.rows))
         self.record.assign(loaded_count=0, settled=0)
 
     # --- steps
@@ -477,7 +477,7 @@ class TimeStepper:
         """Take steps on the grid start + i h from number `first` on."""
         r = self.record
         if math.isfinite(self.samples.dt):
-            self._make_room(int(count * (h / self.samples.dt + 1.0)) + 1)
+            self._grow_records(int(count * (h / self.samples.dt + 1.0)) + 1)
         result = step_code().take_sampled_steps(r, self.samples, start, h, first, count)
         steps = r.steps
         self.taken += steps
@@ -507,7 +507,7 @@ class TimeStepper:
                     f"the run stopped at {self.t:.9g} s: the mass matrix is singular."
                 )
 
-    def _make_room(self, count: int) -> None:
+    def _grow_records(self, count: int) -> None:
         """Make room for `count` more samples."""
         samples = self.samples
         if samples.count + count <= len(samples.times):
