@@ -54,17 +54,12 @@ SAME_MEANING = {
 }
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
-DUPLICATE_CONSTANTS = """
-    FORMULATION INTEGERS MAX_NEWTON_STEPS NODES NO_SLIP PLACES REDUNDANT_PIVOT
-"""
-"""Constants that still have two meanings; no name may be added."""
-
 DUPLICATE_FUNCTIONS = """
-    accelerations angle_rates assemble bring_pivot check choose_pivots differences draw evaluate
-    factor_mass follow follow_loads gradient inverse locate_wheels make_record norm number outputs
-    project project_state rate read relax_tyres remarks replay rows run saddle_point sample serve
-    set_held_rows smooth_step solve state_of summary table take_step touches track turn_slip write
-    write_equations
+    accelerations angle_rates assemble bring_pivot check choose_pivots differences draw
+    evaluate factor_mass follow follow_loads gradient inverse locate_wheels make_record norm
+    number outputs project project_state rate relax_tyres remarks replay rows run saddle_point
+    sample serve set_held_rows smooth_step solve state_of summary table take_step take_steps
+    touches track write write_equations
 """
 """Functions that still have two meanings; no name may be added."""
 
@@ -77,12 +72,6 @@ OLD_WORDS = """
 
 OLD_WORDS_IN_TERMS = {"degrees_of_freedom"}
 """Terms of the field that contain an old word."""
-
-OLD_NAMES = """
-    FIRM_RATIO FIRST_ROOM LOOSE_RATIO March PIVOT_FIRM ROOM _contact_room _make_room answer firm
-    freedoms march march_code march_of mend room stretch stretch_dense turning_room
-"""
-"""Names with old words that still exist; no name may be added."""
 
 
 @cache
@@ -176,8 +165,7 @@ def test_no_constant_has_two_meanings():
             if re.fullmatch(r"_?[A-Z][A-Z0-9_]+", name):
                 definitions[name].append(path)
     duplicates = _duplicates(definitions, PLUG_CONSTANTS)
-    new = {name: duplicates[name] for name in duplicates.keys() - set(DUPLICATE_CONSTANTS.split())}
-    assert new == {}, "rename one of each pair by its quantity and role, or import it"
+    assert duplicates == {}, "rename one of each pair by its quantity and role, or import it"
 
 
 def _is_command(path: Path, name: str) -> bool:
@@ -219,12 +207,11 @@ def _names(tree: ast.Module) -> Iterator[str]:
 
 def test_old_words_do_not_come_back_as_names():
     words = set(OLD_WORDS.split())
-    allowed = set(OLD_NAMES.split())
     old = {
         f"{path.relative_to(PACKAGE)}: {name}"
         for path in FILES
         for name in _names(_tree(path))
-        if _words(name) & words and name not in allowed
+        if _words(name) & words
     }
     assert old == set(), "use the term of the glossary"
 

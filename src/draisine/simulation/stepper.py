@@ -31,7 +31,7 @@ from draisine.simulation.bilateral import HINTS, REASONS, BilateralRun
 from draisine.simulation.contact.driver import RunState
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
-from draisine.simulation.integrators import DEGENERATE, FELL, march_code
+from draisine.simulation.integrators import DEGENERATE, FELL, step_loop_code
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.run_kinds import STEPPER_ON_PLANE, STEPPER_ON_TERRAIN, check_options
 from draisine.simulation.trajectory import Event
@@ -415,12 +415,12 @@ class _Bilateral:
         h = self.numerics.dt
         work = self.work
         is_stalled = False
-        march = march_code(self.method.march, 1)
+        take_steps = step_loop_code(self.method.take_steps, 1)
         self.check()
         self._observations = None
         while count < end:
             self.work.wrong[:] = 0.0
-            reached = march(self.packed, start, h, np.inf, count, end, np.zeros(1))
+            reached = take_steps(self.packed, start, h, np.inf, count, end, np.zeros(1))
             status = int(self.work.wrong[0])
             has_moved = reached > count
             count = reached

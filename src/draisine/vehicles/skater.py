@@ -22,9 +22,9 @@ def skater(
     Ixx: Annotated[float, "kg m2", "skater, central moment of inertia xx"] = 6.0,
     Iyy: Annotated[float, "kg m2", "skater, central moment of inertia yy"] = 6.0,
     Izz: Annotated[float, "kg m2", "skater, central moment of inertia zz"] = 1.5,
-    stretch: Annotated[float, "m", "by how much the legs stretch"] = 0.35,
-    start: Annotated[float, "s", "when they begin to"] = 0.3,
-    duration: Annotated[float, "s", "how long that takes"] = 0.3,
+    extension: Annotated[float, "m", "extension of the legs in the jump"] = 0.35,
+    start: Annotated[float, "s", "time at which the extension begins"] = 0.3,
+    duration: Annotated[float, "s", "duration of the extension"] = 0.3,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
     drive: Literal["jump"] | None = "jump",
 ) -> Model:
@@ -39,7 +39,7 @@ def skater(
         for end, x in (("toe", 1.0), ("heel", -1.0))
     }
     small = mS * (length**2 + width**2) / 12
-    jump = smooth_step(stretch, start, start + duration) if drive == "jump" else None
+    jump = smooth_step(extension, start, start + duration) if drive == "jump" else None
     return Model(
         bodies=[
             Body("skates", mS, (0.0, 0.0, zS), inertia(small, small, small)),

@@ -40,7 +40,7 @@ def oscillating(method, h, end=1.0, rate=oscillator):
     record = p.record._replace(rate=Address(rate))
     record.x[1:] = 1.0, 0.0
     samples = np.zeros((steps + 1) * 2)
-    done = method.march(record, 0.0, end / steps, span.last, 0, steps, samples)
+    done = method.take_steps(record, 0.0, end / steps, span.last, 0, steps, samples)
     return done, record.wrong[0], samples.reshape(-1, 2)
 
 

@@ -26,12 +26,12 @@ from draisine.simulation.integrators._drivers import (
     WATCH,
     Problem,
     Span,
-    march_code,
+    step_loop_code,
 )
 from draisine.simulation.integrators._explicit import EqualSteps, explicit
 
 __all__ = [
     "CHUNK", "CHUNKS", "DEGENERATE", "DONE", "ENDLESS", "FELL", "FLAT", "INTERRUPTED", "NODES",
     "NOT_FINITE", "NO_END", "PLACES", "SMOOTHER", "TOO_SMALL", "WATCH", "EqualSteps", "Problem", "Span",
-    "explicit", "march_code",
+    "explicit", "step_loop_code",
 ]  # fmt: skip

@@ -9,7 +9,13 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Routine, each, routine
 from draisine.codegen.targets.native import Packed
 from draisine.simulation.integrators import rk4
-from draisine.simulation.integrators._drivers import Problem, Span, Workspace, evaluate, march_code
+from draisine.simulation.integrators._drivers import (
+    Problem,
+    Span,
+    Workspace,
+    evaluate,
+    step_loop_code,
+)
 from draisine.simulation.integrators._explicit import EqualSteps
 
 STARTING_SUBSTEPS = 4
@@ -86,13 +92,13 @@ class Adams(EqualSteps):
         states = np.empty((substeps + 1, w.n * w.lanes))
         states[0] = samples[0].ravel()
         first.record.x[w.lanes :][: w.n * w.lanes] = states[0]
-        march = march_code(rk4.equal.march, w.lanes)
+        take_steps = step_loop_code(rk4.equal.take_steps, w.lanes)
         substep = (third - t0) / substeps
         last = math.nextafter(third, t0)
-        done = int(march(first, t0, substep, last, 0, substeps, states)) // STARTING_SUBSTEPS
+        done = int(take_steps(first, t0, substep, last, 0, substeps, states)) // STARTING_SUBSTEPS
         w.wrong[:] = first.record.wrong
         w.ended[:] = first.record.ended / STARTING_SUBSTEPS
         if w.keep:
             samples[: done + 1] = states[: done * STARTING_SUBSTEPS + 1 : STARTING_SUBSTEPS]
-        march_code(store_rates, w.lanes)(p, t0, h, done, states)
+        step_loop_code(store_rates, w.lanes)(p, t0, h, done, states)
         return done

@@ -93,11 +93,11 @@ ALONE = ((Workspace, "lanes", 1),)
 """Constants of the code for one state: the compiler removes its loops over lanes."""
 
 
-def march_code(march: Routine, count: int) -> NativeRoutine:
+def step_loop_code(loop: Routine, count: int) -> NativeRoutine:
     """Return the loop over the steps as machine code, for one state or for states side by side."""
     if count == 1:
-        return routine_code(march, known=ALONE)[0]
-    return routine_code(march, width=lanes())[0]
+        return routine_code(loop, known=ALONE)[0]
+    return routine_code(loop, width=lanes())[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ NODES = 5
 PLACES = 0.5 * (1.0 - np.cos(np.pi * np.arange(NODES) / (NODES - 1)))
 """Chebyshev nodes of a step (both ends included) at which its dense output is stored, and their number."""
 
-March = tuple[Floats, Floats, int]
+IntegrationResult = tuple[Floats, Floats, int]
 """Times, samples and status."""
 
 Tick = Callable[[float], None]

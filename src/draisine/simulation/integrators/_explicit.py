@@ -11,7 +11,7 @@ from draisine.codegen.routine import Routine, each, routine
 from draisine.codegen.targets.native import Packed
 from draisine.simulation.integrators._drivers import (
     INTERRUPTED,
-    March,
+    IntegrationResult,
     Problem,
     Span,
     Tick,
@@ -19,13 +19,13 @@ from draisine.simulation.integrators._drivers import (
     check,
     evaluate,
     keep_ended,
-    march_code,
     mark_fallen,
     settle,
+    step_loop_code,
 )
 
 
-def march_of(step: Routine, ring: int) -> Routine:
+def make_step_loop(step: Routine, ring: int) -> Routine:
     """Return the loop of a method over its steps.
 
     Parameters
@@ -37,7 +37,7 @@ def march_of(step: Routine, ring: int) -> Routine:
     """
 
     @routine
-    def march(
+    def take_steps(
         p: Workspace, t0: float, h: float, last: float, first: int, end: int, samples: Floats
     ) -> int:
         """Take the steps from number `first` to `end`; return the number of finished steps, which is smaller
@@ -70,7 +70,7 @@ def march_of(step: Routine, ring: int) -> Routine:
         check(p, rates)
         return end
 
-    return march
+    return take_steps
 
 
 class EqualSteps:
@@ -79,7 +79,7 @@ class EqualSteps:
     Parameters
     ----------
     step
-        Routine of one step, see `march_of`.
+        Routine of one step, see `make_step_loop`.
     stages
         Number of rates that are stored, those of the last `ring` states included.
     ring
@@ -91,12 +91,14 @@ class EqualSteps:
     def __init__(
         self, step: Routine, stages: int, ring: int = 1, coefficients: Sequence[float] = ()
     ) -> None:
-        self.march = march_of(step, ring)
+        self.take_steps = make_step_loop(step, ring)
         self.stages = stages
         self.ring = ring
         self.coefficients = np.array([*coefficients, 0.0])
 
-    def __call__(self, problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> March:
+    def __call__(
+        self, problem: Problem, y: Floats, span: Span, tick: Tick | None = None
+    ) -> IntegrationResult:
         """Return times, samples and status of equal steps no longer than dt."""
         p = problem.workspace(len(y), self.stages, self.coefficients)
         samples = np.empty((self.steps(span) + 1, len(y)))
@@ -155,12 +157,12 @@ class EqualSteps:
         last = span.last
         w = p.record
         done = 0
-        march = march_code(self.march, w.lanes)
+        take_steps = step_loop_code(self.take_steps, w.lanes)
         try:
             done = self.start(problem, p, span, samples)
             while done < steps and not w.wrong.all():
                 end = min(done + problem.chunk, steps)
-                done = march(p, span.start, h, last, done, end, samples)
+                done = take_steps(p, span.start, h, last, done, end, samples)
                 if tick is not None:
                     tick(span.start + done * h)
         except KeyboardInterrupt:

@@ -23,7 +23,7 @@ from draisine.simulation.integrators._drivers import (
     NODES,
     PLACES,
     TOO_SMALL,
-    March,
+    IntegrationResult,
     Problem,
     Span,
     Tick,
@@ -344,7 +344,7 @@ def start(p: Workspace, g: Sampling) -> int:
 
 
 @routine
-def march(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> int:
+def take_steps(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> int:
     """Try up to `limit` steps; return 1 if the end is reached or the run cannot continue, otherwise 0."""
     if first == 1 and start(p, g) > 0:
         return 1
@@ -419,7 +419,7 @@ def project_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
         i += c
 
 
-def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> March:
+def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> IntegrationResult:
     """Return times, samples at the times of the grid, and status; the tolerances determine the steps.
 
     If the run stops early, the state after the last valid step is an additional sample; if it falls, the
@@ -479,7 +479,7 @@ def _take_steps(
     tick: Tick | None,
 ) -> int:
     """Take all steps, and append the dense output of each call; return the status."""
-    (march_native,) = routine_code(march, width=VECTOR_WIDTH, known=ALONE)
+    (take_native_steps,) = routine_code(take_steps, width=VECTOR_WIDTH, known=ALONE)
     clock = g.record.clock
     end = g.record.end
     limit = chunk if dense_output is None else min(BUFFERED_STEPS, chunk)
@@ -487,7 +487,7 @@ def _take_steps(
     tried = 0
     first = 1
     try:
-        while not march_native(p, s, g, first, limit):
+        while not take_native_steps(p, s, g, first, limit):
             first = 0
             tried += limit
             _append_nodes(g.record, dense_output)

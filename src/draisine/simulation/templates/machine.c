@@ -9,7 +9,7 @@ typedef void Program(double *x, double *table, double *out, int64_t count);
 @{helpers}
 @{programs}
 @{record}
-@{march}
+@{take_steps}
 static Workspace @{n}_workspace(@{n} *m, int64_t keep)
 {
     Workspace p = {
@@ -36,7 +36,7 @@ void @{n}_begin(@{n} *m, const double *parameters, const double *y, const double
 int @{n}_step(@{n} *m, double t, double h)
 {
     const Workspace p = @{n}_workspace(m, 0);
-    @{n}_march(&p, t, h, t + h, 0, 1, m->x);
+    @{n}_take_steps(&p, t, h, t + h, 0, 1, m->x);
     return (int)m->wrong[0];
 }
 
@@ -46,7 +46,7 @@ int @{n}_simulate(@{n} *m, double t0, double t1, int64_t steps, double *samples,
     for (int k = 0; k < @{n}_states; ++k) {
         samples[k] = m->x[1 + k];
     }
-    *done = @{n}_march(&p, t0, (t1 - t0) / (double)steps, t1, 0, steps, samples);
+    *done = @{n}_take_steps(&p, t0, (t1 - t0) / (double)steps, t1, 0, steps, samples);
     return (int)m->wrong[0];
 }
 

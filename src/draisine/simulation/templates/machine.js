@@ -14,7 +14,7 @@ export const observed = {
 
 @{helpers}
 @{programs}
-@{march}
+@{take_steps}
 // A machine with parameters, in a state, under inputs.
 export function create(parameters = nominal, y = start, inputs = given) {
   const own = {

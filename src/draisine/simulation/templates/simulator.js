@@ -1,7 +1,7 @@
 // Take one step of length h from time t; machine.state is the state behind it. Return 0, or what is wrong:
 // 1 a value that is no number, 2 a degenerate configuration, 4 a wheel fell flat.
 export function step(machine, t, h) {
-  march(machine.once, t, h, t + h, 0, 1, machine.own.x);
+  takeSteps(machine.once, t, h, t + h, 0, 1, machine.own.x);
   return machine.own.wrong[0];
 }
 
@@ -10,7 +10,7 @@ export function simulate(machine, t0, t1, steps) {
   const n = machine.state.length;
   const samples = new Float64Array((steps + 1) * n);
   samples.set(machine.state);
-  const done = march(machine.all, t0, (t1 - t0) / steps, t1, 0, steps, samples);
+  const done = takeSteps(machine.all, t0, (t1 - t0) / steps, t1, 0, steps, samples);
   return { samples: samples.subarray(0, (done + 1) * n), status: machine.own.wrong[0] };
 }
 
