@@ -76,7 +76,7 @@ def test_it_is_drawn_and_stored(tmp_path) -> None:
     assert growth.get_xlabel() == "lean (deg)"
     assert_allclose(growth.get_xlim(), np.degrees([0.0, 0.2]))
     assert figure_of(plane).get_suptitle()
-    with pytest.raises(ParameterError, match="no root locus"):
+    with pytest.raises(ParameterError, match="not a root locus"):
         draisine.plot(eigenvalues(BICYCLE, [4.0, 5.0]), "root_locus")
 
 

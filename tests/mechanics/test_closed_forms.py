@@ -357,7 +357,7 @@ def test_an_armature_adds_its_inertia_to_a_joint():
         assert spun == pytest.approx(-swing * spin / (spin + A), rel=1e-12)
     run = ride(system, state(system, swing=1.0), until=5.0)
     assert energy_defect(run) < 1e-11
-    with pytest.raises(ModelError, match=r"'swing': armature -0.1 is negative"):
+    with pytest.raises(ModelError, match=r"'swing': armature -0.1 must not be negative"):
         geared(armature=-0.1)
 
 

@@ -37,7 +37,7 @@ def test_a_ride_is_repeated_to_the_bit(name, change, tmp_path, capsys):
     again = ride_dataset(repeat_ride(stored))
     assert differences(stored, again) == {}
     assert main(["run", str(tmp_path / "ride.nc")]) == 0
-    assert "to the bit" in capsys.readouterr().out
+    assert "bitwise equal" in capsys.readouterr().out
 
 
 def test_ground_and_friction_are_those_of_the_ride(tmp_path):

@@ -206,7 +206,7 @@ def check_responses(stranger, count):
 
 def test_requests_that_do_not_arrive_are_given_up_and_a_silent_rider_is_not(served, monkeypatch):
     """Nothing, half a head, and half of a second head on the connection of a first request."""
-    monkeypatch.setattr(serve, "REQUEST_TIME", 1.0)
+    monkeypatch.setattr(serve, "REQUEST_TIMEOUT", 1.0)
     with enter(served) as rider:
         scene = until_scene(rider)
         page = f"GET /main.js HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
@@ -286,4 +286,4 @@ def test_a_ride_is_recorded_and_repeated_to_the_bit(recorded, capsys):
         told = json.loads(socket.recv(timeout=PATIENCE))
     assert told["recorded"] == str(recorded.target)
     assert main(["run", told["recorded"]]) == 0
-    assert "to the bit" in capsys.readouterr().out
+    assert "bitwise equal" in capsys.readouterr().out

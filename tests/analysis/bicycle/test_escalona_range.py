@@ -181,7 +181,7 @@ class Paper:
         return forces(still, still)[0], np.array(C).T, np.array(K).T
 
     def _velocities(self, paper: Partitioned, p: Floats, independent: Floats, v: float) -> Floats:
-        pdot = paper.velocities(paper.look(0.0, p, np.zeros(9), np.zeros(3)), independent)
+        pdot = paper.velocities(paper.compute_arrays(0.0, p, np.zeros(9), np.zeros(3)), independent)
         if self.spin is not None:
             pdot[[EPSILON, -1]] *= P["rF"] / self.spin
         return pdot
@@ -190,10 +190,10 @@ class Paper:
         """Return M_i and Q_i of (41)."""
         still = np.zeros(9)
         none = np.zeros(3)
-        out = paper.look(0.0, p, pdot, none)
-        weight = paper.look(0.0, p, still, none)["Q"]
+        out = paper.compute_arrays(0.0, p, pdot, none)
+        weight = paper.compute_arrays(0.0, p, still, none)["Q"]
         h = 1e-3 / max(1.0, float(np.abs(pdot).max()))
-        Md = slope(lambda s: paper.look(0.0, p + s * pdot, still, none)["M"], h) @ pdot
+        Md = slope(lambda s: paper.compute_arrays(0.0, p + s * pdot, still, none)["M"], h) @ pdot
         Q = weight + self.quadratic(out["Q"] - weight, Md)
         dependent, D_i, inverse = paper.split(out["D"])
         E = np.zeros((9, 2))
