@@ -320,7 +320,9 @@ class BilateralRun:
         """
         seen = self.machine.observation(self.y, t, self.inputs)
         values = self.machine.layout.split(self.y)
-        q, r, z = values["q"], values["r"], values["z"]
+        q = values["q"]
+        r = values["r"]
+        z = values["z"]
         state = State(*self.machine.user_pose(q, values["p"]), r, seen["v"])
         earlier = dict.fromkeys(part.machine for part in self.parts) if shape is None else ()
         try:

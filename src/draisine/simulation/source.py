@@ -103,7 +103,8 @@ def write_simulator(
 
 def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps) -> Simulator:
     """Return the simulator of a machine that starts at y, the rest of its inputs being `tail`."""
-    system, rate = machine.system, machine.rate
+    system = machine.system
+    rate = machine.rate
     problem = Problem(
         rate.address, rate.table, rate.outputs.size, tail, machine.floors, machine.project,
         pose=machine.layout.r.stop,
@@ -240,7 +241,8 @@ def _fields(s: Simulator, own: str, constant: str, call: str) -> list[tuple[str,
 
 
 def _js_files(s: Simulator) -> dict[str, str]:
-    n, frame = s.name, s.programs["frame"]
+    n = s.name
+    frame = s.programs["frame"]
     numbers = {"nominal": s.parameters, "start": s.start, "given": s.inputs} | s.constants
     text = _fill(
         "machine.js",

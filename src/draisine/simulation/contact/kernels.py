@@ -587,7 +587,10 @@ def evaluate_gaps_each(
 
 def make_dynamics(free: Generic) -> Dynamics:
     """Return the record of a free machine."""
-    x, y, out, row = free.inputs, free.layout, free.motion.outputs, free.row
+    x = free.inputs
+    y = free.layout
+    out = free.motion.outputs
+    row = free.row
     units = units_of(free)
     return Dynamics(
         call=Address(free.motion.address),

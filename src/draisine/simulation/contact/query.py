@@ -502,7 +502,8 @@ class ContactQuery:
         fastest = 0.0
         points = boxes.reshape(-1, 3)
         for motion in () if self.watches_all else self.terrain.motions:
-            (R, p), (S, o) = motion(t), motion(t + GROUND_SPEED_TIME)
+            R, p = motion(t)
+            S, o = motion(t + GROUND_SPEED_TIME)
             moved = (points - o) @ np.asarray(S, float) - (points - p) @ np.asarray(R, float)
             fastest = max(fastest, float(np.abs(moved).max(initial=0.0)) / GROUND_SPEED_TIME)
         return fastest

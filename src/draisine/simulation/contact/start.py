@@ -149,7 +149,9 @@ def winding_numbers(near: Features, points: Floats, t: float) -> NDArray[np.int6
         hit = heights > 0.0
         if hit.any():
             owner = np.repeat(np.arange(len(faces)), np.diff(faces.first))
-            A, B, o = faces.borders[:, :3], faces.borders[:, 3:6], faces.borders[:, 6]
+            A = faces.borders[:, :3]
+            B = faces.borders[:, 3:6]
+            o = faces.borders[:, 6]
             ends = origins @ A.T + heights[:, owner] * (A @ up) + (B * N[owner]).sum(axis=1)
             hit &= ~((ends > o) @ (owner[:, None] == np.arange(len(faces))))
             counts += hit @ np.sign(slope).astype(np.int64)

@@ -57,7 +57,8 @@ while others turn. The error is the square of it."""
 HORIZON = float(np.finfo(float).max)
 """Upper end of the integration: friction dissipates until an event ends it."""
 
-RTOL, ATOL = 1e-12, 1e-14
+RTOL = 1e-12
+ATOL = 1e-14
 """Tolerances of the integration: about the round-off of the velocities."""
 
 Ending = Callable[[Floats, Floats, Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
@@ -258,11 +259,14 @@ class _Process:
         """Return impulses and work at the next event, up to which all rates are constant."""
         u = self.velocities(Lam)
         change = (self.W @ mode.rate).reshape(-1, 3)
-        un, dun, dP = u[:, 0], change[:, 0], mode.rate[::3]
+        un = u[:, 0]
+        dun = change[:, 0]
+        dP = mode.rate[::3]
         a, b, c = self.ending(Lam[::3], un, work, dP, dun)
         pushed = mode.pushed
         steps = [_first_root(a[i], b[i], c[i]) for i in pushed]
-        level, rise = float(un[pushed].mean()), float(dun[pushed].mean())
+        level = float(un[pushed].mean())
+        rise = float(dun[pushed].mean())
         for j in np.flatnonzero(~self.ended):
             if un[j] > level + TIE * self.speed and dun[j] < rise:
                 x = (un[j] - level) / (rise - dun[j])
@@ -348,7 +352,8 @@ class _Turning:
 
     def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return log(slip), directions, impulses and work."""
-        n, m = len(self.mode.slipping), self.process.count
+        n = len(self.mode.slipping)
+        m = self.process.count
         return x[:n], x[n : 2 * n], x[2 * n : -m], x[-m:]
 
     def rate(self, _: float, x: Floats) -> Floats:
@@ -365,7 +370,9 @@ class _Turning:
 
     def margin(self, x: Floats) -> float:
         """Return a number that is positive up to the next event."""
-        process, pushed, others = self.process, self.mode.pushed, self.others
+        process = self.process
+        pushed = self.mode.pushed
+        others = self.others
         log_slip, angle, Lam, work = self.split(x)
         distance = process.distance(Lam, work)
         un = process.velocities(Lam)[:, 0]
@@ -408,14 +415,17 @@ def _integrate_to_event(
         raise ContactSetError("An impact with friction neither ends nor comes to rest.")
     if solver.t_old is None or solver.status != "running":
         raise ContactSetError("An impact with friction does not end: its contacts jam.")
-    begin, end = solver.t_old, solver.t
+    begin = solver.t_old
+    end = solver.t
     dense = solver.dense_output()
     root = brentq(lambda s: margin(dense(s)), begin, end, xtol=1e-12 * (end - begin))
     # The interpolant is good to about 1e-9. Integrate up to its root, then take one Newton step.
     solver = DOP853(rate, begin, before, root, rtol=RTOL, atol=ATOL)
     while solver.status == "running":
         solver.step()
-    x, change, h = solver.y, rate(root, solver.y), 1e-6 * (end - begin)
+    x = solver.y
+    change = rate(root, solver.y)
+    h = 1e-6 * (end - begin)
     slope = (margin(x + h * change) - margin(x - h * change)) / (2.0 * h)
     shift = -margin(x) / slope if slope < 0.0 else 0.0
     return x + max(-h, min(h, shift)) * change

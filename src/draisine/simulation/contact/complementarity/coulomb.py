@@ -69,7 +69,8 @@ MAX_SLIP_RATIO = 1e6  # of W; a ratio of slip to friction that is as good as inf
 
 MIN_SLIP_RATIO = 1e-4  # of W; one that is as good as zero: others hold the contact across its slip
 
-COS, SIN = cos(2.0 * pi / MAX_DIRECTIONS), sin(2.0 * pi / MAX_DIRECTIONS)
+COS = cos(2.0 * pi / MAX_DIRECTIONS)
+SIN = sin(2.0 * pi / MAX_DIRECTIONS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -774,7 +774,8 @@ def solve_constrained(
     >>> (abs(x) + 0.0).tolist(), lam.tolist(), redundant
     ([0.0, 0.0], [19.62], 0)
     """
-    n, m = len(force), len(target)
+    n = len(force)
+    m = len(target)
     p: SaddlePoint = workspace(saddle_point, n, max(m, 1))
     p.rows = m
     p.M[:] = M
@@ -807,7 +808,9 @@ def contact_response(
     W, change
         Delassus matrix (m, m), and a function from impulses (m,) to the change of speeds (n,).
     """
-    n, m, h = len(M), len(C), len(held)
+    n = len(M)
+    m = len(C)
+    h = len(held)
     p = saddle_point(n, h + m)
     p.rows = h + m
     p.M[:] = M
