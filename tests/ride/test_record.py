@@ -10,7 +10,7 @@ from draisine.cli import main
 from draisine.errors import DataError
 from draisine.results.store import load, save
 from draisine.ride.presets import PRESETS, on_ground
-from draisine.ride.repeat import differences, repeat_ride, ride_again, ride_dataset
+from draisine.ride.repeat import compare_frames, repeat_ride, ride_again, ride_dataset
 from draisine.ride.session import Session
 
 
@@ -35,7 +35,7 @@ def test_a_ride_is_repeated_to_the_bit(name, change, tmp_path, capsys):
     save(data, tmp_path / "ride.nc")
     stored = load(tmp_path / "ride.nc")
     again = ride_dataset(repeat_ride(stored))
-    assert differences(stored, again) == {}
+    assert compare_frames(stored, again) == {}
     assert main(["run", str(tmp_path / "ride.nc")]) == 0
     assert "bitwise equal" in capsys.readouterr().out
 
@@ -68,7 +68,7 @@ def test_a_ride_is_a_run_like_others(tmp_path):
 def test_differences_are_reported_by_name():
     one = xarray.Dataset({"lean": ("time", [0.0, 1.0]), "steer": ("time", [0.0, 0.0])})
     two = xarray.Dataset({"lean": ("time", [0.0, 1.5]), "steer": ("time", [0.0, 0.0])})
-    assert differences(one, two) == {"lean": 0.5}
+    assert compare_frames(one, two) == {"lean": 0.5}
 
 
 def test_there_is_nothing_to_keep_before_the_first_step():

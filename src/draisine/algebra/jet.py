@@ -133,10 +133,10 @@ _JET_FUNCTIONS: dict[str, Callable[..., Jet]] = {
 }
 
 
-def gradient(value: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scalar]:
+def jet_gradient(value: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scalar]:
     """Return the derivatives of a function by each of its arguments.
 
-    >>> gradient(lambda a, b: a * a * b, [3.0, 2.0])
+    >>> jet_gradient(lambda a, b: a * a * b, [3.0, 2.0])
     [12.0, 9.0]
     """
     return [

@@ -49,9 +49,9 @@ def ride_file(where: str, trust: bool) -> "Dataset | None":
 
 def repeat(ride: "Dataset") -> int:
     """Repeat a stored ride; return 0 if all frames are bitwise equal."""
-    from draisine.ride.repeat import differences, repeat_ride, ride_dataset
+    from draisine.ride.repeat import compare_frames, repeat_ride, ride_dataset
 
-    changed = differences(ride, ride_dataset(repeat_ride(ride)))
+    changed = compare_frames(ride, ride_dataset(repeat_ride(ride)))
     if changed:
         text = ", ".join(f"{name} by {size:.3g}" for name, size in changed.items())
         return fail(f"The repeated ride differs: {text}. (Other CPUs may round differently.)", 1)

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from draisine.algebra.jet import gradient, second_rate
+from draisine.algebra.jet import jet_gradient, second_rate
 from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.mechanics.kinematics import (
     BASE_ORIGIN,
@@ -54,7 +54,7 @@ def coupling_rows(tree: Tree, geo: Geometry) -> list[Array]:
         row = np.zeros(6 + n, dtype=object)
         if isinstance(coupling, Coupling):
             joints = _joints(tree, coupling)
-            row[[6 + k for k in joints]] = gradient(coupling.value, [geo.r[k] for k in joints])
+            row[[6 + k for k in joints]] = jet_gradient(coupling.value, [geo.r[k] for k in joints])
             gradients.append(array(row))
         else:
             base_columns = np.zeros((3, 6), dtype=object)

@@ -127,7 +127,7 @@ class Accelerations:
     B: list[Array]  # (3, 3), hat(alpha) + hat(W) hat(W)
 
 
-def accelerations(
+def link_accelerations(
     tree: Tree,
     geo: Geometry,
     vel: Velocities,

@@ -12,7 +12,7 @@ import numpy as np
 
 from draisine.algebra.lie import Ad, Pose, ad, cross, hat, inverse
 from draisine.algebra.scalar import Array, array
-from draisine.mechanics.kinematics import Geometry, Velocities, accelerations
+from draisine.mechanics.kinematics import Geometry, Velocities, link_accelerations
 from draisine.mechanics.tree import Link, Tree, Z
 
 
@@ -42,7 +42,7 @@ def wrenches(
     """
     links = tree.links
     rddot = vdot[6:]
-    acc = accelerations(tree, geo, vel, vdot, ref, refdot, gravity)
+    acc = link_accelerations(tree, geo, vel, vdot, ref, refdot, gravity)
     joint_forces = np.zeros(len(tree.model.joints), dtype=object)
     force = [link.mass * acc.a[j] + acc.B[j] @ link.S for j, link in enumerate(links)]
     moment = [cross(link.S, acc.a[j]) + _turning(acc.B[j] @ link.G) for j, link in enumerate(links)]

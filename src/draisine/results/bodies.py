@@ -18,7 +18,7 @@ from draisine.algebra.trace import Graph
 from draisine.codegen.program import Program, run
 from draisine.errors import DataError, DraisineError, UnknownNameError
 from draisine.mechanics.base import expand_speeds
-from draisine.mechanics.kinematics import accelerations, geometry, velocities
+from draisine.mechanics.kinematics import geometry, link_accelerations, velocities
 from draisine.mechanics.tree import assemble
 from draisine.model import Model, Wheel
 from draisine.model.motion import motion_of
@@ -187,7 +187,7 @@ def _outward_pass(model: Model) -> Program:
     vdot = expand_speeds(model, inputs["vdot"])
     geo = geometry(tree, inputs["r"])
     vel = velocities(tree, geo, v[:3], v[3:6], v[6:], zero)
-    acc = accelerations(tree, geo, vel, vdot, zero, zero, zero)
+    acc = link_accelerations(tree, geo, vel, vdot, zero, zero, zero)
     outputs: dict[str, Array] = {}
     for j, link in enumerate(tree.links):
         R = rotation(inputs["q"]) @ geo.R0[j]

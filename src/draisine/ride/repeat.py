@@ -83,7 +83,7 @@ def repeat_ride(data: "Dataset") -> Session:
     return session
 
 
-def differences(data: "Dataset", again: "Dataset") -> dict[str, float]:
+def compare_frames(data: "Dataset", again: "Dataset") -> dict[str, float]:
     """Return the largest difference of each variable that differs between two rides; inf for other shapes."""
     out = {}
     for name in data.data_vars:

@@ -39,8 +39,8 @@ from draisine.vehicles import (
     annotations,
     check_number,
     expect_parameters,
-    make_record,
     meanings,
+    parse_record,
     record_meanings,
     record_numbers,
 )
@@ -526,7 +526,7 @@ def _split(
         ):
             parameters |= check_number(vehicle, {name: 0.0}, {name: value})
             continue
-        structure[name] = make_record(f"{vehicle.__name__}: {name}", hint, value)
+        structure[name] = parse_record(f"{vehicle.__name__}: {name}", hint, value)
         numbers = record_numbers(name, structure[name])
         numbers |= {key: remaining.pop(key) for key in numbers if key in remaining}
         parameters |= check_number(vehicle, numbers, numbers)

@@ -14,7 +14,7 @@ from draisine.vehicles._annotations import (
 from draisine.vehicles._numbers import check_number, check_numbers
 from draisine.vehicles._records import (
     draw,
-    make_record,
+    parse_record,
     plain_structure,
     record_meanings,
     record_numbers,
@@ -37,12 +37,12 @@ __all__ = [
     "check_numbers",
     "draw",
     "expect_parameters",
-    "make_record",
     "meanings",
     "parameter_deviations",
     "parameter_set",
     "parameter_sets",
     "parameter_source",
+    "parse_record",
     "plain_structure",
     "read_parameter_set",
     "record_meanings",

@@ -21,7 +21,7 @@ PLAIN_TYPES = (str, int, float)
 """Types of plain values, in contrast to records and functions."""
 
 
-def make_record(what: str, hint: Any, value: Any) -> Any:
+def parse_record(what: str, hint: Any, value: Any) -> Any:
     """Return an argument of a vehicle with tables converted to records and lists to tuples.
 
     Parameters
@@ -36,10 +36,10 @@ def make_record(what: str, hint: Any, value: Any) -> Any:
     Examples
     --------
     >>> from draisine.model import Tyre
-    >>> make_record("tyre", Tyre | None, {"name": "load_tyre", "cornering": 11, "camber": 1,
+    >>> parse_record("tyre", Tyre | None, {"name": "load_tyre", "cornering": 11, "camber": 1,
     ...     "relaxation": 0.2}).cornering
     11.0
-    >>> make_record("tyre", Tyre, {"name": "load_tyre", "parameter_set": "city_bicycle"}).camber
+    >>> parse_record("tyre", Tyre, {"name": "load_tyre", "parameter_set": "city_bicycle"}).camber
     0.573
     """
     kinds = (hint, *get_args(hint))

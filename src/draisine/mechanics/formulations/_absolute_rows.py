@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from draisine.algebra.jet import gradient, second_rate
+from draisine.algebra.jet import jet_gradient, second_rate
 from draisine.algebra.lie import ad, cross, hat
 from draisine.algebra.scalar import Array, Scalar, array, atan2, norm
 from draisine.mechanics.constraints import Mode
@@ -228,7 +228,7 @@ def coupling_row(coupling: Coupling, joints: list[Row], bodies: list[Placed]) ->
     ]
     parts: dict[int, tuple[Array, Array]] = {}
     g = second_rate(coupling.value, r, rates)
-    for slope, row in zip(gradient(coupling.value, r), joints, strict=True):
+    for slope, row in zip(jet_gradient(coupling.value, r), joints, strict=True):
         g = g + slope * row.g
         for k, (f, m) in row.parts.items():
             F, T = parts.get(k, (ZERO_VECTOR, ZERO_VECTOR))

@@ -301,7 +301,7 @@ def put_state(x: Floats, t: float, y: Floats, n: int) -> None:
 
 
 @routine
-def assemble(s: ContactMode, seen: Floats) -> None:
+def assemble_rows(s: ContactMode, seen: Floats) -> None:
     """Write the saddle-point system of the mode, eq. [saddle-point], with friction drag and the
     load-proportional part of tyre forces.
     """
@@ -360,7 +360,7 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
         s.contacts.features[s.which[k] * FEATURE + LOAD] = m.share
     while change > CONVERGED_LOAD and iterations < MAX_LOAD_ITERATIONS:
         evaluate_closed_rows(s, seen)
-        assemble(s, seen)
+        assemble_rows(s, seen)
         status = solve_saddle_point(p)
         if status is SaddleStatus.UNSOLVABLE or p.inconsistency > m.tol.contradiction:
             return 1

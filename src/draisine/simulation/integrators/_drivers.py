@@ -221,7 +221,7 @@ def evaluate(p: Workspace, t: float, out: Floats) -> None:
 
 
 @routine
-def check(p: Workspace, rates: Floats) -> int:
+def check_rates(p: Workspace, rates: Floats) -> int:
     """Mark lanes whose rates are not finite or whose pivots are too small; return the number of lanes that
     have ended.
     """

@@ -16,7 +16,7 @@ from draisine.simulation.integrators._drivers import (
     Span,
     Tick,
     Workspace,
-    check,
+    check_rates,
     evaluate,
     keep_ended,
     mark_fallen,
@@ -49,7 +49,7 @@ def make_step_loop(step: Routine, ring: int) -> Routine:
             t = t0 + i * h
             rates = p.k[i % ring * p.row :]
             evaluate(p, t, rates)
-            if check(p, rates) == c:
+            if check_rates(p, rates) == c:
                 return i
             p.y[:size] = p.x[c : c + size]
             step(p, t0, h, last, i)
@@ -67,7 +67,7 @@ def make_step_loop(step: Routine, ring: int) -> Routine:
         # The last state is checked like the others.
         rates = p.k[end % ring * p.row :]
         evaluate(p, min(t0 + end * h, last), rates)
-        check(p, rates)
+        check_rates(p, rates)
         return end
 
     return take_steps

@@ -28,7 +28,7 @@ from draisine.simulation.integrators._drivers import (
     Span,
     Tick,
     Workspace,
-    check,
+    check_rates,
     evaluate,
     fall_margins,
     project,
@@ -250,7 +250,7 @@ def attempt(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
 
 
 @routine
-def sample(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end: float) -> float:
+def store_samples(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end: float) -> float:
     """Write the samples and nodes inside a step; return the valid fraction of the step: 1, or the fraction
     before a fall.
     """
@@ -340,7 +340,7 @@ def start(p: Workspace, g: Sampling) -> int:
     g.clock[END_RAW] = count
     p.x[1 : 1 + p.n] = p.y[: p.n]
     evaluate(p, t, p.k)
-    return check(p, p.k)
+    return check_rates(p, p.k)
 
 
 @routine
@@ -367,7 +367,7 @@ def take_steps(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> 
         end = g.end if final == 1 else t + h
         count_before = g.clock[SAMPLE_COUNT]
         nodes_before = g.clock[NODE_COUNT]
-        fraction = sample(p, s, g, t, h, end)
+        fraction = store_samples(p, s, g, t, h, end)
         if fraction < 1.0:
             return end_fallen(p, s, g, t + fraction * h, fraction)
         p.x[1 : 1 + s.n] = s.new[: s.n]
@@ -384,7 +384,7 @@ def take_steps(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> 
             g.samples[int(g.clock[SAMPLE_COUNT]) * s.n :][: s.n] = s.y[: s.n]
             g.clock[SAMPLE_COUNT] += 1.0
         evaluate(p, min(end, g.last), s.k)
-        if check(p, s.k) > 0:
+        if check_rates(p, s.k) > 0:
             return 1
         g.clock[NEXT_STEP] = h * grow(error)
     return 0
