@@ -208,8 +208,6 @@ def test_time_steps_end_with_a_report_if_a_foot_has_no_mass_to_bound_its_speed()
     """Steps that follow such a foot would become shorter without end."""
     walker = compile("simplest_walker")
     pushed = {"left": 50.0, "height": 50.0}
-    with pytest.raises(
-        SimulationError, match=r"'(left|right)' moves at .* almost massless"
-    ) as stopped:
+    with pytest.raises(SimulationError, match=r"'left' moves at .* almost massless") as stopped:
         simulate(walker, state(walker), 1.0, terrain=plane(), inputs=pushed)
     assert 0.0 < stopped.value.partial.t[-1] < 1.0

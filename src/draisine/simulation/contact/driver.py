@@ -65,12 +65,12 @@ from draisine.simulation.trajectory import Guard, GuardKind, Key
 from draisine.simulation.validity.fall import fall_rule
 
 MIN_TOUCHING = 6
-"""Number of touching contacts for which the first records have room, if there are no more wheels. Records for
+"""Number of touching contacts that the first records can store, if there are no more wheels. Records for
 more contacts are made when they are needed (`ArcDriver.grow`).
 """
 
 EVENTS_PER_CALL = 32
-"""Number of events for which the log of one call has room."""
+"""Number of events that the log of one call can store."""
 
 
 class Capacity(NamedTuple):
@@ -468,7 +468,7 @@ class ArcDriver:
         return status
 
     def grow(self) -> None:
-        """Double the number of touching contacts for which the records have room."""
+        """Double the number of touching contacts that the records can store."""
         arc = self.arc
         self._watch_nearby(Capacity(0, 0, 2 * self._capacity.touching))
         self.arc.clock.assign(**arc.clock.values())

@@ -142,7 +142,7 @@ _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + 
 
 
 class ContactMode(NamedTuple):
-    """A mode: the closed contacts and their statuses, the machine, and room to solve the mode.
+    """A mode: the closed contacts and their statuses, the machine, and scratch arrays of the solver.
 
     The state is in `x`. Entry i of `which`, `status`, `mu` and `lam` belongs to closed contact i.
     """
@@ -654,7 +654,7 @@ class ClosedForms:
 def make_mode(
     free: Generic, motion: Packed, contacts: Packed, most: int, x: Floats, forms: ClosedForms
 ) -> ContactMode:
-    """Return a mode with room for up to `most` closed contacts. x is the input of all its programs."""
+    """Return a mode for up to `most` closed contacts. x is the input of all its programs."""
     outputs = free.motion.outputs
     n = motion.record.speeds
     holds = outputs.count("held_c")

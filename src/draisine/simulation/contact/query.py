@@ -615,7 +615,7 @@ class ContactQuery:
         return samples
 
     def _observing_mode(self, most: int, contacts: Packed) -> Packed:
-        """Return a mode with room for up to `most` closed contacts; one of each size is kept."""
+        """Return a mode for up to `most` closed contacts; one of each size is kept."""
         forms = self.table.pairs.forms
         if most not in self._observing_modes:
             mode = kernels.make_mode(self.machine, self.motion, contacts, most, self.x, forms)
@@ -628,7 +628,7 @@ class ContactQuery:
         return packed
 
     def _empty_samples(self, count: int, contacts: int, outputs: int) -> ObservedSamples:
-        """Return room for the observed quantities of `count` states."""
+        """Return arrays for the observed quantities of `count` states."""
         wheels = len(self.machine.wheels)
         owners = wheels + self.machine.joints
         samples: ObservedSamples = make_record(

@@ -83,7 +83,7 @@ class FrictionContact:
 
 
 class FrictionProblem(NamedTuple):
-    """Contacts under Coulomb's law, k at most, m = 3 k rows at most, with room to solve for their forces."""
+    """Contacts under Coulomb's law, k at most, m = 3 k rows at most, with scratch arrays of the solver."""
 
     sizes: Integers  # number of contacts, of rows, of redundant load distributions
     first_row: Integers  # (k) first row of each contact
@@ -97,14 +97,14 @@ class FrictionProblem(NamedTuple):
     slope: Floats  # (m m) matrix of the linear equations of `solve_for_statuses`
     null: Floats  # (m m) forces that `slope` does not determine, as columns
     spare: Floats  # (k k) redundant load distributions, which move nothing, as orthonormal columns
-    room: Floats  # (3 m (m + 1))
+    room: Floats  # (3 m (m + 1)) scratch of `share`
     value: Floats  # (m) right-hand side of the linear equations
     sliding: Floats  # (m) of each contact: ratio of slip to friction, and direction of slip (2)
     order: Integers  # (m)
     status: (
         Integers  # (k) Status of each contact: OPEN, SLIDING or ROLLING, which means that it sticks
     )
-    local: Floats  # (20) room for one contact
+    local: Floats  # (20) scratch of one contact
     impulses: ImpulseProblem  # the same contacts, three rows each
 
 
@@ -551,7 +551,7 @@ def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
 
 
 def make_friction_problem(most: int) -> FrictionProblem:
-    """Return room for the law of up to `most` contacts."""
+    """Return the problem of up to `most` contacts."""
     n = 3 * most
     problem: FrictionProblem = make_record(
         FrictionProblem,

@@ -58,7 +58,7 @@ MANY_SWEEPS = 5000  # last resort
 
 
 class ImpulseProblem(Record):
-    """Contacts at impulse level, with room to solve for their impulses.
+    """Contacts at impulse level, with scratch arrays of the solver.
 
     Arrays of k contacts have three entries each (normal, along, across) unless noted.
     """
@@ -85,7 +85,7 @@ class ImpulseProblem(Record):
     jacobian: Matrix  # (3 k, 3 k) of Newton's method
     step: Floats  # Newton step
     block: Floats  # (12) one contact's part of W row by row, and its b
-    single: Floats  # (11) impulse of one contact, and room for `solve_single_contact`
+    single: Floats  # (11) impulse of one contact, and scratch of `solve_single_contact`
 
 
 @routine
@@ -586,7 +586,7 @@ def solve_impulses(p: ImpulseProblem) -> float:
 
 
 def impulse_problem(most: int) -> ImpulseProblem:
-    """Return a problem with room for up to `most` contacts."""
+    """Return a problem for up to `most` contacts."""
     rows = 3 * most
     vectors = ("b", "impulse", "velocity", "start", "best", "level", "step", "entry", "point")
     made: ImpulseProblem = make_record(
