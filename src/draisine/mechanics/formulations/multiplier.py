@@ -24,19 +24,21 @@ FORMULATION = "the saddle-point system of accelerations and multipliers"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeDynamics:
-    """Free dynamics and the rows of all contacts, active or not: `M vdot + F = C' lam`, `C vdot = c`."""
+    """Free dynamics with the rows of all contacts, active or not: `M vdot + F = C' lam`, `C vdot =
+    c`.
+    """
 
-    M: Array  # (6 + n, 6 + n)
-    F: Array  # (6 + n,), including the generalised forces of the inputs
-    C: Array  # (3 k, 6 + n); per contact normal, along, across, or x, y, z
-    c: Array  # (3 k,)
-    gaps: list[Scalar]  # m, per contact
+    M: Array  # mass matrix, (6 + n, 6 + n)
+    F: Array  # bias force including the generalised forces of the inputs, (6 + n,)
+    C: Array  # three rows per contact (normal, along, across, or x, y, z), (3 k, 6 + n)
+    c: Array  # right-hand side of the acceleration rows, (3 k,)
+    gaps: list[Scalar]  # gap of each contact, m
 
 
 def evaluate_free_dynamics(
     tree: Tree, R: Array, p: Array, r: Array, speeds: Array, inputs: Array, t: Scalar = 0.0
 ) -> FreeDynamics:
-    """Return the matrices of the saddle-point system for any mode; `speeds` is (V, W, rdot)."""
+    """Return the terms of the saddle-point system for any mode; `speeds` is (V, W, rdot)."""
     zero = np.zeros(3)
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
@@ -74,20 +76,22 @@ def active_row_indices(model: Model, mode: constraints.Mode) -> list[int]:
 
 
 def coupled_row_indices(model: Model) -> list[int]:
-    """Return the indices of the rows of prescribed joints and couplings, which follow the contacts."""
+    """Return the indices of the rows of prescribed joints and couplings, which follow the contact
+    rows.
+    """
     first = 3 * len(model.contacts)
     count = len(constraints.prescribed_joints(model)) + len(couplings.coupling_labels(model))
     return list(range(first, first + count))
 
 
 def motion_row_indices(model: Model) -> list[int]:
-    """Return the indices of the rows of prescribed joints, which follow those of contacts."""
+    """Return the indices of the rows of prescribed joints, which follow the contact rows."""
     first = 3 * len(model.contacts)
     return list(range(first, first + len(constraints.prescribed_joints(model))))
 
 
 def scaled_saddle(M: Floats, C: Floats) -> tuple[Floats, Floats]:
-    """Return the saddle-point matrix with equilibrated rows and columns, and the divisors."""
+    """Return the saddle-point matrix with equilibrated rows and columns, and their scale factors."""
     K = np.block([[M, -C.T], [C, np.zeros((len(C), len(C)))]])
     scale = np.sqrt(np.maximum(np.abs(K).max(axis=1), 1e-300))
     return K / scale[:, None] / scale[None, :], scale
@@ -101,9 +105,9 @@ def saddle_point(
     Parameters
     ----------
     M, F
-        (n, n) and (n,), mass matrix and forces.
+        Mass matrix (n, n) and forces (n,).
     C, c
-        (m, n) and (m,), independent constraint rows and their accelerations.
+        Independent constraint rows (m, n) and their prescribed accelerations (m,).
     labels
         Names of the rows, for errors.
     speed_names
@@ -127,7 +131,7 @@ def saddle_point(
     (K, scale) = scaled_saddle(M, C)
     rhs = np.concatenate([-F, c]) / scale
     U, s, Vt = np.linalg.svd(K)
-    # 1e-13: below, rounding errors of double precision dominate the solution.
+    # Below a reciprocal condition number of 1e-13, rounding errors dominate the solution.
     if s[-1] < 1e-13 * s[0]:
         _explain(M, C, labels, speed_names)
     x = (Vt.T @ ((U.T @ rhs) / s)) / scale
@@ -144,10 +148,11 @@ def shared_saddle_point(
     rank: int,
     compliances: Floats,
 ) -> tuple[Floats, Floats]:
-    """Solve the saddle-point system of redundant rows, of which `rank` are independent in general.
+    """Solve the saddle-point system with redundant rows, of which `rank` are independent in
+    general.
 
-    An orthogonal basis of the row space replaces the rows. lam is the minimum-norm solution, weighed by
-    `compliances` (zero for torques), eq. [shared-forces].
+    An orthogonal basis of the row space replaces the rows. lam is the minimum-norm solution,
+    weighted by `compliances` (zero for torques), eq. [shared-forces].
     """
     U, s, Vt = np.linalg.svd(C)
     # In a singular configuration even the independent rows lose rank.
@@ -167,10 +172,10 @@ def _explain(M: Floats, C: Floats, labels: Sequence[str], speed_names: Sequence[
     if len(C):
         norms = np.linalg.norm(C, axis=1)
         U, s, _ = np.linalg.svd(C / np.maximum(norms, 1e-300)[:, None])
-        # 1e-11: rows of unit length, so this is looser than the bound on the scaled system.
+        # The tolerance 1e-11 for unit rows is larger than the bound on the scaled system.
         rank = int((s > 1e-11 * s[0]).sum())
         if rank < len(C):
-            # 1e-6: rows with smaller weights in the dependent combinations are rounding errors.
+            # Rows with weights below 1e-6 in the dependent combinations are rounding errors.
             involved = np.abs(U[:, rank:]).max(axis=1) > 1e-6
             names = [label for label, yes in zip(labels, involved, strict=True) if yes]
             raise RedundancyError(
@@ -181,7 +186,7 @@ def _explain(M: Floats, C: Floats, labels: Sequence[str], speed_names: Sequence[
 
 
 def massless_motion_error(mode: Floats, speed_names: Sequence[str]) -> SingularityError:
-    """Return the error that names the speed which is largest in a motion without inertia."""
+    """Return the error that names the largest speed of a motion without inertia."""
     return SingularityError(
         f"no inertia resists {speed_names[int(np.argmax(np.abs(mode)))]!r}: the reduced mass matrix is "
         "singular. Give the bodies that move with it some mass, or prescribe the joint."
@@ -189,13 +194,13 @@ def massless_motion_error(mode: Floats, speed_names: Sequence[str]) -> Singulari
 
 
 def find_massless_motion(M: Floats, C: Floats) -> Floats | None:
-    """Return a motion (n,) that the rows C allow and no inertia resists, or None."""
+    """Return a motion (n,) that the rows C allow and no inertia resists; None if there is none."""
     mode, inertia = _weakest(M, C)
     return mode if inertia < 1e-13 else None
 
 
 def _weakest(M: Floats, C: Floats) -> tuple[Floats, float]:
-    """Return the motion of least inertia that the rows allow, and that inertia.
+    """Return the motion with the least inertia that the rows allow, and that inertia.
 
     Each speed is scaled by its own inertia, so that the measure does not depend on units.
     """
@@ -212,9 +217,9 @@ def _weakest(M: Floats, C: Floats) -> tuple[Floats, float]:
 
 
 def solve_by_nullspace(M: Floats, F: Floats, C: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return vdot and lam by an orthonormal basis of the kernel (QR factorisation of C').
+    """Return vdot and lam from an orthonormal basis of the kernel of C (QR factorisation of C').
 
-    It serves configurations in which the pivots of the closed form vanish.
+    It is used in configurations in which pivots of the closed form vanish.
     """
     Q, R = np.linalg.qr(C.T, mode="complete")
     m = len(c)

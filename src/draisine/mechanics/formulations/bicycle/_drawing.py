@@ -1,4 +1,4 @@
-"""Geometry of a bicycle from the drawing of a model, for the two formulations of the bicycle.
+"""Geometry of a bicycle from its model, for the two formulations of the bicycle.
 
 The base is the frame. It carries the rear wheel on a hinge, and the fork on the steer axis; the fork
 carries the front wheel. Hubs and steer axis lie in the plane of symmetry, the axles point to the left,
@@ -15,7 +15,7 @@ from draisine.mechanics.base import is_free
 from draisine.model import Joint, Model, Wheel
 
 AXLE_DIRECTION = np.array([0.0, 1.0, 0.0])
-"""Unit vector along both axles in the drawing, to the left."""
+"""Unit vector along both axles in the zero configuration, to the left."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,25 +31,27 @@ class Bicycle:
     rear: int  # index of the rear wheel's joint
     front: int  # index of the front wheel's joint
     contacts: tuple[int, int]  # indices of the rear and front contact
-    rear_hub: Array  # m, in the drawing
-    front_hub: Array  # m, in the drawing
-    mu: Scalar  # rad, tilt of the steer axis
-    l1: Scalar  # m
-    l2: Scalar  # m
-    rise: Scalar  # m, height of the front hub above the rear one; h2 - h3 on level ground
-    h2: Scalar  # m, outer radius of the front wheel
-    h3: Scalar  # m, outer radius of the rear wheel
-    k2: Scalar  # m, crown of the front tyre
-    k3: Scalar  # m, crown of the rear tyre
+    rear_hub: Array  # position of the rear hub in the zero configuration, m
+    front_hub: Array  # position of the front hub in the zero configuration, m
+    mu: Scalar  # tilt of the steer axis, rad
+    l1: Scalar  # distance of the steer axis ahead of the rear hub, m
+    l2: Scalar  # distance of the steer axis behind the front hub, m
+    rise: Scalar  # height of the front hub above the rear hub, m; h2 - h3 on level ground
+    h2: Scalar  # outer radius of the front wheel, m
+    h3: Scalar  # outer radius of the rear wheel, m
+    k2: Scalar  # crown radius of the front tyre, m
+    k3: Scalar  # crown radius of the rear tyre, m
 
     @property
     def axle(self) -> tuple[Joint, Joint]:
-        """The joints of the rear and front wheel."""
+        """Joints of the rear and the front wheel."""
         return self.model.joints[self.rear], self.model.joints[self.front]
 
 
 def bicycle(model: Model) -> Bicycle:
-    """Return a model as a bicycle; raise an error with the reason if it does not have this structure."""
+    """Return the geometry of a model as a bicycle; raise an error with the reason if the structure
+    differs.
+    """
     if not is_free(model):
         raise _no(f"its base moves in {model.base}, not in SE(3)")
     wheels = model.wheels
@@ -98,7 +100,7 @@ def _measured(
     contacts: tuple[int, int],
     hinges: dict[str, int],
 ) -> Bicycle:
-    """Return the bicycle with its geometry, after checking its symmetry."""
+    """Return the bicycle with its measured geometry, after checking its symmetry."""
     for wheel in (rear, front):
         _check_wheel(wheel, model.joints[hinges[wheel.body]])
     steer_joint = model.joints[steer]
@@ -111,7 +113,7 @@ def _measured(
     axis_point = steer_joint.through - rear.centre
     height = (
         hub_distance[2] - axis_point[2]
-    )  # of the front hub above the drawn point of the steer axis
+    )  # height of the front hub above a point of the steer axis
     if vanishes([up[2]]):
         raise _no(
             f"the axis of joint {steer_joint.name!r} is horizontal, so that l1 and l2 do not exist"
@@ -156,7 +158,7 @@ def _no(why: str) -> ModelError:
 
 
 def fork_axes(mu: Scalar) -> tuple[Array, Array, Array]:
-    """Return the axes s1, n1, a1 of the fork in the drawing, eq. (2.14) of the thesis.
+    """Return the axes s1, n1, a1 of the fork in the zero configuration, eq. (2.14) of the thesis.
 
     s1 points forward, perpendicular to the steer axis; n1 is along the axle, a1 along the steer axis.
     """
