@@ -57,8 +57,8 @@ SAME_MEANING = {
 DUPLICATE_FUNCTIONS = """
     angle_rates assemble_rows bring_pivot draw evaluate factor_mass follow follow_loads
     locate_wheels norm number outputs project project_state rate relax_tyres remarks replay
-    rows run saddle_point serve set_held_rows smooth_step summary table take_step take_steps
-    touches track write write_equations
+    rows run serve set_held_rows smooth_step summary table take_step take_steps touches write
+    write_equations
 """
 """Functions that still have two meanings; no name may be added."""
 

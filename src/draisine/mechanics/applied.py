@@ -18,7 +18,9 @@ from draisine.mechanics.tree import Tree
 from draisine.model import ForceElement, Tyre, Wrench
 
 
-def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Array) -> Array:
+def generalised_input_force(
+    tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Array
+) -> Array:
     """Return the generalised force Q (6 + n,) of the model's inputs, for v = (V at ref, W, rdot).
 
     `inputs` contains the joint torques, then three force components per push.

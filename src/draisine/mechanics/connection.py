@@ -111,11 +111,11 @@ def locomotion(
     contact_points = [constraints.contact_point(tree, geo, world, c) for c in model.contacts]
     active = [
         replace(a, holds_all=False)  # write the rows along the directions that their labels name
-        for a in constraints.activate(tree, geo, mode, contact_points, BASE_ORIGIN)
+        for a in constraints.active_contacts(tree, geo, mode, contact_points, BASE_ORIGIN)
     ]
     m = sum(len(a.names) for a in active)
-    C = constraints.matrix(tree, geo, world, active)[:m]
-    labels = constraints.labels(model, mode)[:m]
+    C = constraints.constraint_matrix(tree, geo, world, active)[:m]
+    labels = constraints.row_labels(model, mode)[:m]
     return Locomotion(tree, geo, world, active, labels, outer, inner, C[:, outer], C[:, inner])
 
 

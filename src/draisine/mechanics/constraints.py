@@ -114,7 +114,7 @@ def support_rate(surface: Surface, point: Point, world: Ground, vel: Velocities)
     return surface.support_rate(up, cross(up, vel.W[point.link]))
 
 
-def activate(
+def active_contacts(
     tree: Tree,
     geo: Geometry,
     mode: Mode,
@@ -168,7 +168,7 @@ def contact_axes_rates(
     return contact.frame_rate(world.R, vel.W[0], guide, cross(vel.w0[point.link], guide))
 
 
-def matrix(
+def constraint_matrix(
     tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], named: bool = False
 ) -> Array:
     """Return the constraint matrix C (m, 6 + n) of contacts, prescribed joints and couplings.
@@ -195,14 +195,14 @@ def prescribed_joints(model: Model) -> list[int]:
     return [k for k, joint in enumerate(model.joints) if joint.motion is not None]
 
 
-def labels(model: Model, mode: Mode) -> list[str]:
+def row_labels(model: Model, mode: Mode) -> list[str]:
     """Return the label of each row of the constraint matrix C, in order."""
     names = [f"{contact.name}.{name}" for _, contact, name in mode_rows(model, mode)]
     names += [f"{model.joints[k].name}.motion" for k in prescribed_joints(model)]
     return names + couplings.coupling_labels(model)
 
 
-def compliances(model: Model, mode: Mode) -> list[Scalar]:
+def row_compliances(model: Model, mode: Mode) -> list[Scalar]:
     """Return the compliance of each row of C, which weights statically indeterminate forces.
 
     The compliance is zero for rows whose multipliers are torques.

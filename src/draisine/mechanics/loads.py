@@ -115,7 +115,7 @@ def solve_loads(
     acting = act(zero_loads | solution)
     if not law.affine:
         residuals = residual(N, acting.Q)
-        pivots = [*pivots, *(accuracy(n, dn) for n, dn in zip(N, residuals, strict=True))]
+        pivots = [*pivots, *(load_convergence(n, dn) for n, dn in zip(N, residuals, strict=True))]
     return LoadSolution(acting, move(acting.Q), solution, pivots)
 
 
@@ -150,7 +150,7 @@ def limit_loads(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
     return [clip(x, n / MAX_LOAD_RATIO, MAX_LOAD_RATIO * n) for x, n in zip(new, old, strict=True)]
 
 
-def accuracy(load: Scalar, residual: Scalar) -> Scalar:
+def load_convergence(load: Scalar, residual: Scalar) -> Scalar:
     """Return a smooth convergence measure: 1 for a zero residual, near 0 for a diverged load."""
     relative_square = residual * residual / (LOAD_TOLERANCE * LOAD_TOLERANCE * (1.0 + load * load))
     return 1.0 / (1.0 + relative_square)

@@ -8,9 +8,10 @@ Method.
 
 1. `_rows`: the constraint rows of the closed contacts, and the forces that grow with a normal force: friction
    drag of a sliding contact, the forces of a tyre.
-2. `hold`: eliminate [C; S] along pivots that are chosen in the drawing, which leads to the null space H of C.
-3. `_loads`: the normal forces that bring others with them follow from the response of the multipliers to
-   forces, eq. [sliding-closed-form]; for tyres that are nonlinear in the load by Newton's method in line.
+2. `eliminate_constraints`: eliminate [C; S] along pivots that are chosen in the nominal configuration,
+   which yields the null space H of C.
+3. `_loads`: normal forces that cause friction or tyre forces follow from the response of the multipliers to
+   forces, eq. [sliding-closed-form]; for tyres that are nonlinear in the load, by unrolled Newton steps.
 4. `HeldMachine.respond`: H' M H udot = H' f, then the multipliers.
 
 Pivots are outputs. A run takes the dense system instead if one of them has lost nine tenths of its size.
@@ -30,7 +31,7 @@ from draisine.mechanics.contact.features import FEATURE, LOAD, ContactRows, cont
 from draisine.mechanics.formulations.projected import choose_speeds
 from draisine.mechanics.kernel import Elimination, eliminate, kernel_basis, plan, solve_symmetric
 from draisine.mechanics.kinematics import Geometry
-from draisine.mechanics.loads import LOAD_NEWTON_STEPS, accuracy, limit_loads, weight
+from draisine.mechanics.loads import LOAD_NEWTON_STEPS, limit_loads, load_convergence, weight
 from draisine.mechanics.tree import Tree
 from draisine.model import Model, Wheel
 
@@ -210,7 +211,7 @@ def solve_mode(
     """
     point = dict(drawing)
     rows = _rows(free, signature, features, mu, point, act)
-    constrained = hold(rows.C, free.M, len(free.tree.model.twist), point)
+    constrained = eliminate_constraints(rows.C, free.M, len(free.tree.model.twist), point)
     particular = constrained.solver.solve([*rows.c, *[0.0] * constrained.H.shape[1]])
     free_force = -(free.F + free.M @ particular)
     starts = np.cumsum([0, *(count for *_, count in signature)]).tolist()
@@ -225,14 +226,14 @@ def solve_mode(
     for i, load in loads.items():
         force = force + load * _drag_of(rows, i)
     change, lam = constrained.respond(force)
-    accuracies = [accuracy(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
-    pivots = watch([*constrained.solver.pivot, *pivots, *accuracies], point)
+    accuracies = [load_convergence(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
+    pivots = relative_pivots([*constrained.solver.pivot, *pivots, *accuracies], point)
     return ModeMotion(
         particular + change, _contact_forces(rows, signature, lam), rows.rates, pivots
     )
 
 
-def watch(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
+def relative_pivots(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
     """Return the pivots that depend on the state, relative to their nominal values."""
     varying = [x for x in pivots if isinstance(x, Expr) and not x.fixed]
     nominal_sizes = np.abs(np.asarray(evaluate(varying, point), float)) if varying else []
@@ -353,7 +354,9 @@ def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
     return along * C[1] + across * C[2], array([0.0, along, across])
 
 
-def hold(C: Array, M: Array, first: int, point: Mapping[str, float]) -> HeldMachine:
+def eliminate_constraints(
+    C: Array, M: Array, first: int, point: Mapping[str, float]
+) -> HeldMachine:
     """Return a machine with mass matrix M under the rows C, with [C; S] eliminated along nominal
     pivots.
 

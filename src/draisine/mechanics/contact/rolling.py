@@ -19,7 +19,13 @@ from draisine.algebra.trace import evaluate
 from draisine.mechanics import constraints
 from draisine.mechanics.contact.elements import ROW_NAMES
 from draisine.mechanics.contact.features import FEATURE
-from draisine.mechanics.contact.modes import FACE_NORMAL, ModeMotion, Signature, hold, watch
+from draisine.mechanics.contact.modes import (
+    FACE_NORMAL,
+    ModeMotion,
+    Signature,
+    eliminate_constraints,
+    relative_pivots,
+)
 from draisine.mechanics.formulations.projected import map_rate, user_map
 from draisine.mechanics.kinematics import (
     Geometry,
@@ -81,7 +87,7 @@ def solve_rolling(
     rhodot = constraints.support_rate(nearest.surface, nearest.at, nearest.world, vel)
     _, refdot = point_drift(tree, geo, vel, nearest.at, rhodot, np.zeros(3))
     C, c = _rows(tree, geo, vel, touching, ref, refdot)
-    constrained = hold(C, mass_matrix(tree, geo, ref), len(model.twist), point)
+    constrained = eliminate_constraints(C, mass_matrix(tree, geo, ref), len(model.twist), point)
     particular = constrained.solver.solve([*c, *[0.0] * constrained.H.shape[1]])
     required = wrenches(tree, geo, vel, particular, ref, refdot, R.T @ model.gravity)
     T = user_map(tree, ref)
@@ -90,7 +96,7 @@ def solve_rolling(
         T @ (particular + change) + map_rate(tree, W, refdot),
         _along_axes(tree, geo, touching, lam),
         array([0.0] * model.memory),
-        watch(constrained.solver.pivot, point),
+        relative_pivots(constrained.solver.pivot, point),
     )
 
 

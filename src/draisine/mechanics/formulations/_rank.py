@@ -89,7 +89,7 @@ class Place:
     def rows(self) -> projected.Rows:
         """Geometry and constraint rows of the configuration."""
         with np.errstate(divide="ignore", invalid="ignore"):  # `check_rows` reports undefined rows
-            return projected.rows(self.tree, self.mode, rotation(self.q), self.r, self.p)
+            return projected.constraint_rows(self.tree, self.mode, rotation(self.q), self.r, self.p)
 
     @cached_property
     def C(self) -> Floats:
@@ -97,7 +97,9 @@ class Place:
         rows = self.rows
         columns = free_columns(self.tree.model)
         with np.errstate(divide="ignore", invalid="ignore"):
-            C = constraints.matrix(self.tree, rows.geo, rows.world, rows.active, named=True)
+            C = constraints.constraint_matrix(
+                self.tree, rows.geo, rows.world, rows.active, named=True
+            )
         C = np.asarray(C[:, columns], float)
         lengths = np.linalg.norm(C, axis=1)
         return C / np.where(lengths > 1e-12, lengths, np.inf)[:, None]
@@ -107,7 +109,7 @@ class Place:
         """Right-hand side of `C v = b`, scaled like the rows of C."""
         rows = self.rows
         named = [replace(a, holds_all=False) for a in rows.active]
-        full = constraints.matrix(self.tree, rows.geo, rows.world, named)
+        full = constraints.constraint_matrix(self.tree, rows.geo, rows.world, named)
         lengths = np.linalg.norm(full[:, free_columns(self.tree.model)].astype(float), axis=1)
         b = constraints.velocity_targets(self.tree, rows.geo, rows.world, named, self.p, self.t)
         return np.array(b, float) / np.where(lengths > 1e-12, lengths, 1.0)
@@ -129,7 +131,7 @@ class Place:
         error = np.inf
         columns = free_columns(self.tree.model)
         for _ in range(40):
-            values, rows, _ = projected.conditions(place.rows, place.r, place.t, anchors)
+            values, rows, _ = projected.holonomic_residuals(place.rows, place.r, place.t, anchors)
             previous_error = error
             error = float(np.abs(np.array(values, float)).max(initial=0.0))
             if error < 1e-14 or not error < previous_error:
@@ -177,7 +179,7 @@ def place_drawing(model: Model, mode: Mode) -> Place:
     return Place(tree, mode, quaternion(base.R), np.asarray(base.o, float), np.array(r, float))
 
 
-def survey(
+def survey_redundancy(
     draw: Callable[[Mapping[str, float]], Model], parameters: Mapping[str, float], mode: Mode
 ) -> Survey:
     """Return rank and redundant rows of a mode; `draw` maps parameters to the model.
@@ -185,7 +187,7 @@ def survey(
     Contradicting rows raise an error that names them.
     """
     model = draw(parameters)
-    labels = tuple(constraints.labels(model, mode))
+    labels = tuple(constraints.row_labels(model, mode))
     start = place_drawing(model, mode)
     projected.check_rows(start.C, labels)
     anchors = start.anchors()
@@ -214,18 +216,18 @@ def survey(
 
 
 def redundant_rows_at(
-    survey: Survey, model: Model, mode: Mode, q: Floats, r: Floats
+    survey_redundancy: Survey, model: Model, mode: Mode, q: Floats, r: Floats
 ) -> tuple[str, ...]:
     """Return the labels of the rows to leave out if pivots are chosen at another configuration.
 
     The configuration is the inner quaternion q and the joint coordinates r. The number of rows is
     that of the zero configuration; the best conditioned rows are kept.
     """
-    if not survey.redundant:
+    if not survey_redundancy.redundant:
         return ()
     place = replace(place_drawing(model, mode), q=np.asarray(q, float), r=np.asarray(r, float))
-    keep = independent_rows(place.C, constraints.holonomic(model, mode), survey.rank)
-    return tuple(label for k, label in enumerate(survey.labels) if k not in keep)
+    keep = independent_rows(place.C, constraints.holonomic(model, mode), survey_redundancy.rank)
+    return tuple(label for k, label in enumerate(survey_redundancy.labels) if k not in keep)
 
 
 def independent_rows(C: Floats, first: Sequence[bool], rank: int) -> list[int]:
@@ -281,7 +283,7 @@ def _check_configuration(
     place: Place, anchors: Floats, labels: Sequence[str], error: float
 ) -> None:
     """Raise an error if holonomic constraints contradict each other."""
-    values, rows, indices = projected.conditions(place.rows, place.r, place.t, anchors)
+    values, rows, indices = projected.holonomic_residuals(place.rows, place.r, place.t, anchors)
     J = np.array(rows, float)[:, free_columns(place.tree.model)]
     if np.linalg.matrix_rank(J, tol=1e-6) == len(J):
         return

@@ -51,7 +51,7 @@ from draisine.mechanics.formulations._plug import (
     realise_arrays,
     trace_symbols,
 )
-from draisine.mechanics.formulations.multiplier import saddle_point, scaled_saddle
+from draisine.mechanics.formulations.multiplier import scaled_saddle, solve_kkt_system
 from draisine.model import Body, Model
 
 FORMULATION = "every body with six coordinates, joints as constraints, after Schwab"
@@ -237,7 +237,7 @@ class Absolute:
         target = (arrays["c"] - arrays["g"])[self.keep]
         n = len(Q)
         (K, scale) = scaled_saddle(arrays["M"], D)
-        # The system is nearly singular: `saddle_point` raises the error that names the cause.
+        # The system is nearly singular: `solve_kkt_system` raises the error that names the cause.
         if np.linalg.cond(K) > 1e13:
             speeds = [
                 f"{b.name}.{quantity}{k}"
@@ -246,7 +246,7 @@ class Absolute:
                 for k in "xyz"
             ]
             labels = [self.labels[k] for k in self.keep]
-            saddle_point(arrays["M"], -Q, D, target, labels, speeds)
+            solve_kkt_system(arrays["M"], -Q, D, target, labels, speeds)
         solution = np.linalg.solve(K, np.concatenate([Q, target]) / scale) / scale
         return (
             solution[:n],

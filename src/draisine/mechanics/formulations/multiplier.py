@@ -13,7 +13,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints, couplings
-from draisine.mechanics.applied import generalised
+from draisine.mechanics.applied import generalised_input_force
 from draisine.mechanics.kinematics import geometry, point_drift, point_matrix, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Tree
@@ -46,7 +46,7 @@ def evaluate_free_dynamics(
     zero_rates = array([0.0] * len(speeds))
     gravity = world.R.T @ tree.model.gravity
     F = inverse_dynamics(tree, geo, vel, zero_rates, zero, zero, gravity)
-    F = F - generalised(tree, geo, world, inputs, zero)
+    F = F - generalised_input_force(tree, geo, world, inputs, zero)
     rows = []
     targets = []
     contact_points = []
@@ -97,7 +97,7 @@ def scaled_saddle(M: Floats, C: Floats) -> tuple[Floats, Floats]:
     return K / scale[:, None] / scale[None, :], scale
 
 
-def saddle_point(
+def solve_kkt_system(
     M: Floats, F: Floats, C: Floats, c: Floats, labels: Sequence[str], speed_names: Sequence[str]
 ) -> tuple[Floats, Floats]:
     """Solve the saddle-point system `M vdot + F = C' lam`, `C vdot = c`, eq. [saddle-point].
@@ -138,7 +138,7 @@ def saddle_point(
     return x[:n], x[n:]
 
 
-def shared_saddle_point(
+def solve_redundant_kkt_system(
     M: Floats,
     F: Floats,
     C: Floats,
@@ -161,7 +161,7 @@ def shared_saddle_point(
     N = U[:, rank:]
     U = U[:, :rank]
     s = s[:rank]
-    vdot, y = saddle_point(M, F, Vt[:rank], (U.T @ c) / s, labels, speed_names)
+    vdot, y = solve_kkt_system(M, F, Vt[:rank], (U.T @ c) / s, labels, speed_names)
     lam = U @ (y / s)
     scale = np.sqrt(compliances)
     return vdot, lam - N @ np.linalg.lstsq(scale[:, None] * N, scale * lam, rcond=None)[0]

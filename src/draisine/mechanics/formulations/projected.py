@@ -1,11 +1,16 @@
 """Projection of the free dynamics onto the kernel of the constraints, in closed form (thesis 2.3,
 IFAC 5).
 
-Inside, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`), and its
-velocity is taken at the first rolling contact. Both are changes of coordinates that shorten the constraint
-rows; `user_map` returns to v. Steps: geometry and rows (`rows`), choice of independent speeds and pivots,
-velocities (`motion`), accelerations and multipliers (`dynamics`). Long trees are solved joint by joint
-instead (`_tree_kernel`, `_articulated`), if their rows allow it.
+Internally, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`),
+and its velocity is taken at the first rolling contact. Both are changes of coordinates that shorten the
+constraint rows; `user_map` maps back to the user's speeds v.
+
+1. `constraint_rows`: geometry and constraint rows.
+2. `choose_speeds`, `plan_pivots`: independent speeds and pivots of the elimination.
+3. `reconstruct_velocities`: all velocities from the independent speeds.
+4. `solve_reduced_dynamics`: accelerations and multipliers.
+
+Long trees are solved joint by joint instead (`_tree_kernel`, `_articulated`), if their rows allow it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -75,7 +80,7 @@ class Rows:
     @cached_property
     def C(self) -> Array:
         """Constraint matrix over all speeds, (m, 6 + n)."""
-        return constraints.matrix(self.tree, self.geo, self.world, self.active)
+        return constraints.constraint_matrix(self.tree, self.geo, self.world, self.active)
 
     @cached_property
     def local(self) -> list[LocalRow]:
@@ -100,7 +105,7 @@ def reference_contact(tree: Tree, mode: Mode) -> int | None:
     return min(rolling, key=lambda k: paths[k]) if rolling else None
 
 
-def rows(
+def constraint_rows(
     tree: Tree,
     mode: Mode,
     R: Array,
@@ -121,8 +126,8 @@ def rows(
     static_reference = at_origin or _by_joints(tree, redundant)
     reference = None if static_reference else reference_contact(tree, mode)
     ref = np.zeros(3) if reference is None else contact_points[reference][0].c
-    active = constraints.activate(tree, geo, mode, contact_points, ref, redundant)
-    labels = constraints.labels(tree.model, mode)
+    active = constraints.active_contacts(tree, geo, mode, contact_points, ref, redundant)
+    labels = constraints.row_labels(tree.model, mode)
     keep = [k for k, label in enumerate(labels) if label not in redundant]
     redundant_rows = [k for k, label in enumerate(labels) if label in redundant]
     return Rows(
@@ -152,7 +157,7 @@ def velocity_residual(rows: Rows, speeds: Array, t: Scalar, along_tree: bool) ->
     return array([row.of(vel) - x for row, x in zip(rows.local, b, strict=True)])
 
 
-def conditions(
+def holonomic_residuals(
     row_data: Rows, r: Array, t: Scalar, anchors: Array
 ) -> tuple[list[Scalar], list[Array], list[int]]:
     """Return the residuals of the holonomic constraints, their rows, and the indices of these rows
@@ -168,7 +173,7 @@ def conditions(
     heights = constraints.gaps(row_data.world, p, row_data.contact_points)
     pins = [c.name for c in model.pins]
     active = {a.contact.name: a for a in row_data.active}
-    labels = constraints.labels(model, row_data.mode)
+    labels = constraints.row_labels(model, row_data.mode)
     values: list[Scalar] = []
     rows: list[Array] = []
     indices: list[int] = []
@@ -314,7 +319,7 @@ class Reconstruction:
         return kernel_basis(self.solver.solve, m, n)
 
 
-def motion(
+def reconstruct_velocities(
     rows: Rows,
     u: Array,
     t: Scalar,
@@ -379,7 +384,7 @@ class Reduced:
     guiding: Array  # torques of guided joints, N m or N, (n,)
 
 
-def dynamics(
+def solve_reduced_dynamics(
     moving: Reconstruction, force: Array, t: Scalar, gravity: Array, guides: Mapping[int, Guide]
 ) -> Reduced:
     """Solve the reduced dynamics, eqs. [reduced-dynamics]-[multipliers].
@@ -502,7 +507,7 @@ def _include_redundant_rows(moving: Reconstruction, lam: Array) -> Array:
     if isinstance(solver, TreeElimination):
         return _rotate_to_base(rows, lam)
     if rows.redundant:
-        compliances = constraints.compliances(model, rows.mode)
+        compliances = constraints.row_compliances(model, rows.mode)
         lam = minimum_norm_multipliers(
             solver, lam, rows.C[:, free_columns(model)], rows.keep, compliances
         )
@@ -526,7 +531,7 @@ def _rotate_to_base(rows: Rows, lam: Array) -> Array:
     return lam
 
 
-def loads(rows: Rows, multipliers: Array) -> dict[str, Scalar]:
+def normal_forces(rows: Rows, multipliers: Array) -> dict[str, Scalar]:
     """Return the normal forces of the contacts (N, by name) from the multipliers of the rows."""
     normal_forces: dict[str, Scalar] = {}
     first = 0
@@ -555,7 +560,9 @@ def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Arr
     m = len(rows.keep)
     k = moving.H.shape[1]
     MH = mass_matrix(rows.tree, rows.geo, rows.ref)[np.ix_(columns, columns)] @ H
-    unit_loads = [loads(rows, _include_redundant_rows(moving, array(list(e)))) for e in np.eye(m)]
+    unit_loads = [
+        normal_forces(rows, _include_redundant_rows(moving, array(list(e)))) for e in np.eye(m)
+    ]
     sensitivities = []
     for name in names:
         s = moving.solver.solve([*(unit_load[name] for unit_load in unit_loads), *[0.0] * k])

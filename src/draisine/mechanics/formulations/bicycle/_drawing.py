@@ -53,41 +53,47 @@ def bicycle(model: Model) -> Bicycle:
     differs.
     """
     if not is_free(model):
-        raise _no(f"its base moves in {model.base}, not in SE(3)")
+        raise _structure_error(f"its base moves in {model.base}, not in SE(3)")
     wheels = model.wheels
     if len(model.contacts) != 2 or len(wheels) != 2:
         kinds = ", ".join(type(c).__name__.lower() for c in model.contacts) or "none"
-        raise _no(f"it must have two wheels and no other contacts; its contacts are: {kinds}")
+        raise _structure_error(
+            f"it must have two wheels and no other contacts; its contacts are: {kinds}"
+        )
     base = model.bodies[0].name
     hinges = {j.child: k for k, j in enumerate(model.joints)}
     for wheel in wheels:
         if wheel.body not in hinges:
-            raise _no(f"wheel {wheel.name!r} belongs to the base; give it its own body and a hinge")
+            raise _structure_error(
+                f"wheel {wheel.name!r} belongs to the base; give it its own body and a hinge"
+            )
     carriers = [model.joints[hinges[w.body]].parent for w in wheels]
     if carriers.count(base) != 1:
-        raise _no(f"exactly one wheel must be hinged to the base {base!r}")
+        raise _structure_error(f"exactly one wheel must be hinged to the base {base!r}")
     rear = carriers.index(base)
     fork = carriers[1 - rear]
     if fork not in hinges or model.joints[hinges[fork]].parent != base:
-        raise _no(
+        raise _structure_error(
             f"body {fork!r}, which carries the front wheel, must be hinged to the base {base!r}"
         )
     for body in model.bodies:
         if body.added is not None or body.drag is not None:
-            raise _no(
+            raise _structure_error(
                 f"body {body.name!r} has added mass or drag; the formulation 'absolute' supports them"
             )
     for joint in model.joints:
         if not vanishes([joint.armature]):
-            raise _no(
+            raise _structure_error(
                 f"joint {joint.name!r} has an armature; the formulation 'absolute' supports it"
             )
     if model.couplings:
         names = ", ".join(repr(coupling.name) for coupling in model.couplings)
-        raise _no(f"it has couplings of joints or loops ({names}); use the formulation 'absolute'")
+        raise _structure_error(
+            f"it has couplings of joints or loops ({names}); use the formulation 'absolute'"
+        )
     for wheel in wheels:
         if not wheel.lifts or wheel.closed != "rolling":
-            raise _no(f"wheel {wheel.name!r} does not roll without slip on the ground")
+            raise _structure_error(f"wheel {wheel.name!r} does not roll without slip on the ground")
     steer = hinges[fork]
     return _measured(model, steer, wheels[rear], wheels[1 - rear], (rear, 1 - rear), hinges)
 
@@ -107,7 +113,9 @@ def _measured(
     up = steer_joint.axis / norm(steer_joint.axis)
     asymmetries = [up[1], front.centre[1] - rear.centre[1], steer_joint.through[1] - rear.centre[1]]
     if not vanishes([steer_joint.turn - 1.0, steer_joint.slide, *asymmetries]):
-        raise _no(f"joint {steer_joint.name!r} must be a hinge in the plane of the two hubs")
+        raise _structure_error(
+            f"joint {steer_joint.name!r} must be a hinge in the plane of the two hubs"
+        )
     mu = atan2(-up[0], up[2])
     hub_distance = front.centre - rear.centre
     axis_point = steer_joint.through - rear.centre
@@ -115,7 +123,7 @@ def _measured(
         hub_distance[2] - axis_point[2]
     )  # height of the front hub above a point of the steer axis
     if vanishes([up[2]]):
-        raise _no(
+        raise _structure_error(
             f"the axis of joint {steer_joint.name!r} is horizontal, so that l1 and l2 do not exist"
         )
     l1 = axis_point[0] + height * up[0] / up[2]
@@ -143,16 +151,20 @@ def _check_wheel(wheel: Wheel, hinge: Joint) -> None:
     for name, axis in ((f"joint {hinge.name!r}", hinge.axis), (f"{wheel.name!r}", wheel.axle)):
         unit = axis / norm(axis)
         if not vanishes([hinge.turn - 1.0, hinge.slide, *(unit - AXLE_DIRECTION)]):
-            raise _no(f"{name}: the axle must be a hinge that points to the left, (0, 1, 0)")
+            raise _structure_error(
+                f"{name}: the axle must be a hinge that points to the left, (0, 1, 0)"
+            )
     surface = wheel.surface
     if not vanishes([surface.reach - surface.ring - surface.thickness]):
-        raise _no(f"wheel {wheel.name!r} must be a disc, a torus or a ball")
+        raise _structure_error(f"wheel {wheel.name!r} must be a disc, a torus or a ball")
     offset = wheel.centre - hinge.through
     if not vanishes([offset[0], offset[2]]):
-        raise _no(f"joint {hinge.name!r} does not pass through the centre of {wheel.name!r}")
+        raise _structure_error(
+            f"joint {hinge.name!r} does not pass through the centre of {wheel.name!r}"
+        )
 
 
-def _no(why: str) -> ModelError:
+def _structure_error(why: str) -> ModelError:
     """Return the error with the reason why a model does not have the structure of a bicycle."""
     return ModelError(f"This formulation requires a bicycle, but the model is no bicycle: {why}.")
 
