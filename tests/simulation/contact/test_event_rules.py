@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from draisine.simulation.contact.complementarity.active_set import CONTACTS, empty_choice
+from draisine.simulation.contact.complementarity.active_set import CONTACTS, make_choice
 from draisine.simulation.contact.event_driven import events
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.events import (
@@ -446,7 +446,7 @@ def assembled(statuses, mu=0.5, speeds=(3.0, 4.0, 0.0), acted=0, included=None):
     e.status[:] = statuses
     if included is not None:
         e.choice_index[:] = included
-    e.choice = empty_choice(N, 0, count)
+    e.choice = make_choice(N, 0, count)
     events.assemble_choice(e)
     return e
 

@@ -25,7 +25,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     Selection,
     Trial,
     Trials,
-    empty_choice,
+    make_choice,
     read_trials,
     select_independent_rows,
     trial_layout,
@@ -313,7 +313,7 @@ class ArcDriver:
         )
         names = ("touching", "candidates", "later_excess", "status", "choice_index", "chosen")
         per_touching = dict.fromkeys((*names, "slip_plan"), touching + 1)
-        choice = empty_choice(query.n, self.mode.holds, touching, self.mode.system)
+        choice = make_choice(query.n, self.mode.holds, touching, self.mode.system)
         event: EventState = make_record(
             EventState,
             mode=self._packed_mode,

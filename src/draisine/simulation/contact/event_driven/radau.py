@@ -15,7 +15,12 @@ from numpy.polynomial import Polynomial
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import make_record
-from draisine.simulation.contact.complementarity.linear import dot, least, norm, solve
+from draisine.simulation.contact.complementarity.linear import (
+    dot,
+    norm,
+    solve_by_complete_pivoting,
+    solve_least_norm,
+)
 from draisine.simulation.contact.kernels import (
     CLOSED,
     ContactMode,
@@ -150,7 +155,7 @@ def differentiate_slip(s: ContactMode, g: Stages, w: Turning, k: int) -> int:
     slips[: 2 * count] = 0.0
     slips[2 * k] = -SLIP_ANGLE_STEP * w.speeds[2 * k + 1]
     slips[2 * k + 1] = SLIP_ANGLE_STEP * w.speeds[2 * k]
-    least(w.rows, slips, change, 2 * count, n, w.work[2 * count + n :], w.order)
+    solve_least_norm(w.rows, slips, change, 2 * count, n, w.work[2 * count + n :], w.order)
     status = 0
     for side in range(2):
         x[:n] = g.y[m.y_v :][:n] + (1.0 - 2.0 * side) * change[:n]
@@ -232,7 +237,7 @@ def correct_stages(s: ContactMode, g: Stages, w: Turning, h: float) -> float:
             for j in range(SEVEN):
                 K[slip * size + j * count + k] = -h * w.method[stage * SEVEN + j] * turned
         K[slip * size + slip] += w.speeds[slip]
-    solve(K, b, angles, w.order, size)
+    solve_by_complete_pivoting(K, b, angles, w.order, size)
     total = 0.0
     for i in range(SEVEN):
         for slip in range(size):
