@@ -22,7 +22,7 @@ from draisine.mechanics.loads import LOAD_TOLERANCE, MAX_LOAD_RATIO, weight
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     dot,
-    norm,
+    plane_norm,
 )
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddlePoint,
@@ -289,7 +289,7 @@ def slip_speed(x: Floats, row: Floats, motion: Dynamics) -> float:
 @routine
 def slip_direction(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
     """Return the component of a contact's slip direction along axis 1 or 2; 0 without slip."""
-    speed = norm(relative_velocity(x, row, motion, 1), relative_velocity(x, row, motion, 2))
+    speed = plane_norm(relative_velocity(x, row, motion, 1), relative_velocity(x, row, motion, 2))
     return relative_velocity(x, row, motion, axis) / speed if speed > 0.0 else 0.0
 
 

@@ -20,11 +20,11 @@ from draisine.simulation.contact.complementarity.saddle_point import make_contac
 from draisine.simulation.contact.event_driven.impact import (
     FRICTION_TOLERANCE,
     ImpactSolver,
-    compiled_by,
+    resolved_by_routine,
 )
 
 
-@compiled_by(ImpactSolver.FRICTION)
+@resolved_by_routine(ImpactSolver.FRICTION)
 def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after an impact, eq. [moreau]: 0 <= LamN, xiN >= 0, LamN xiN = 0 with
     xiN = vN+ + e vN-, and friction impulses of at most mu LamN, opposed to the slip if they are at the limit.

@@ -261,7 +261,7 @@ def make_choice(n: int, holds: int, most: int, system: SaddlePoint | None = None
 
 
 @routine
-def set_held_rows(g: Choice, first: int, share: float) -> None:
+def write_equality_rows(g: Choice, first: int, share: float) -> None:
     """Write the equality rows into the saddle-point system from row `first` on; their targets are multiplied
     by `share`.
     """
@@ -299,7 +299,7 @@ def solve_set(g: Choice, reduced: int) -> SaddleStatus:
             for i in range(3 * k, 3 * k + g.rows[k]):
                 set_row(p, row, g.C[i * n :], g.G[i * n :], g.c[i])
                 row += 1
-    set_held_rows(g, row, 1.0)
+    write_equality_rows(g, row, 1.0)
     p.rows = row + g.holds
     status = solve_reduced(p) if reduced == 1 else solve_saddle_point(p)
     if status is SaddleStatus.UNSOLVABLE:
@@ -525,7 +525,7 @@ def write_friction_problem(g: Choice, law: FrictionProblem) -> bool:
     p = g.system
     n = g.n
     size = 0
-    set_held_rows(g, 0, 1.0)
+    write_equality_rows(g, 0, 1.0)
     p.force[:n] = g.right[:n]
     for k in range(g.sizes[CONTACTS]):
         law.first_row[k] = size

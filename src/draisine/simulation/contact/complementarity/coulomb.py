@@ -42,8 +42,8 @@ from draisine.simulation.contact.complementarity.linear import (
     complete_basis,
     dot,
     max_norm,
-    norm,
     null_vectors,
+    plane_norm,
     solve_by_complete_pivoting,
     span_columns,
 )
@@ -287,7 +287,7 @@ def propose_statuses(g: FrictionProblem, sticking: float, scale: float) -> bool:
         sliding = g.sliding[g.first_row[k] :]
         g.status[k] = int(Status.SLIDING if push[0] > 0.0 else Status.OPEN)
         if push[0] > 0.0 and has_friction(g, k):
-            force = norm(push[1], push[2])
+            force = plane_norm(push[1], push[2])
             if max(abs(slip[1]), abs(slip[2])) <= sticking or force == 0.0:
                 g.status[k] = Status.ROLLING
             else:
@@ -432,7 +432,7 @@ def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
     for k in range(g.sizes[0]):
         g.sliding[g.first_row[k]] = MAX_SLIP_RATIO * stiff  # as if slip were without limit
     for step in range(MAX_NEWTON_STEPS):
-        write_equations(g, stiff)
+        write_status_equations(g, stiff)
         spare = solve_by_complete_pivoting(g.slope, g.value, g.new, g.order, n)
         if spare < 0:
             return False
@@ -477,7 +477,7 @@ def share_forces(g: FrictionProblem, spare: int, evenly: bool) -> None:
 
 
 @routine
-def write_equations(g: FrictionProblem, stiff: float) -> None:
+def write_status_equations(g: FrictionProblem, stiff: float) -> None:
     """Write the linear equations for lam. An open contact has zero force, a sticking contact zero slip. For a
     sliding contact friction is at its limit along the slip, and across it the slip is -ratio lam_t, eq.
     [slip-ratio].
@@ -533,7 +533,7 @@ def update_slip_direction(g: FrictionProblem, k: int, max_ratio: float) -> float
         (sliding[2] + turn * sliding[1]) / size,
     )
     sliding[0] = max(
-        min(norm(slip[1], slip[2]) / abs(limit), max_ratio),
+        min(plane_norm(slip[1], slip[2]) / abs(limit), max_ratio),
         MIN_SLIP_RATIO / MAX_SLIP_RATIO * max_ratio,
     )
     push[1] = -limit * sliding[1]
@@ -556,7 +556,7 @@ def measure_motion(g: FrictionProblem) -> None:
 def is_at_limit(g: FrictionProblem, k: int) -> bool:
     """Return whether the friction force of contact k is at its limit mu lam_n."""
     push = g.new[g.first_row[k] :]
-    return not norm(push[1], push[2]) < g.mu[k] * push[0] * (1.0 - 1e-9)
+    return not plane_norm(push[1], push[2]) < g.mu[k] * push[0] * (1.0 - 1e-9)
 
 
 @routine
@@ -582,7 +582,7 @@ def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
     if sticks and not max(abs(slip[1]), abs(slip[2])) <= small:
         return False
     if g.rows[k] == 3 and isfinite(mu):
-        size = norm(push[1], push[2])
+        size = plane_norm(push[1], push[2])
         if not size <= mu * push[0] + 1e-11 * max_norm(g.new, g.sizes[1]):
             return False
         if not sticks and slip[1] * push[1] + slip[2] * push[2] > small * size:

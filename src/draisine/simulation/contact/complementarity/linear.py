@@ -67,7 +67,7 @@ def max_difference(a: Floats, b: Floats, n: int) -> float:
 
 
 @routine
-def norm(x: float, y: float) -> float:
+def plane_norm(x: float, y: float) -> float:
     """Return the length of the plane vector (x, y)."""
     return sqrt(x * x + y * y)
 

@@ -17,7 +17,12 @@ from math import isfinite, sqrt
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.simulation.contact.complementarity.linear import dot, max_norm, norm, span_columns
+from draisine.simulation.contact.complementarity.linear import (
+    dot,
+    max_norm,
+    plane_norm,
+    span_columns,
+)
 from draisine.simulation.contact.status import Status, count_rows
 
 LEAST_LOAD = 1e-9
@@ -68,7 +73,7 @@ def has_margin(
         push = lam[max(normals[k], 0) :]
         if normals[k] >= 0 and push[0] < LEAST_LOAD * largest:
             return False
-        if has_cone(status[k], mu[k]) and mu[k] * push[0] < norm(push[1], push[2]) + margin:
+        if has_cone(status[k], mu[k]) and mu[k] * push[0] < plane_norm(push[1], push[2]) + margin:
             return False
     return True
 
@@ -141,7 +146,7 @@ def give_friction_margin(
     for k in range(contacts):
         if has_cone(status[k], mu[k]):
             push = lam[normals[k] :]
-            margin = mu[k] * push[0] - norm(push[1], push[2])
+            margin = mu[k] * push[0] - plane_norm(push[1], push[2])
             missing = max(missing, FRICTION_MARGIN * largest - margin)
     if missing == 0.0:
         return

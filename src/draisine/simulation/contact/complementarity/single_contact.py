@@ -18,7 +18,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import routine
 from draisine.codegen.targets.native import shared_code
-from draisine.simulation.contact.complementarity.linear import norm
+from draisine.simulation.contact.complementarity.linear import plane_norm
 
 SMALLEST_RATIO_POWER = 10.0
 """Decimal power of the search range: ratios of slip to friction are searched from the largest one down to
@@ -48,7 +48,7 @@ def slide_at_ratio(f: Floats, ratio: float, mu: float, lam: Floats) -> float:
     lam[1] = -f[2] / (f[0] + ratio)
     lam[2] = -f[3] / (f[1] + ratio)
     lam[0] = -(f[7] + f[4] * lam[1] + f[5] * lam[2]) / f[6]
-    return norm(lam[1], lam[2]) - mu * lam[0]
+    return plane_norm(lam[1], lam[2]) - mu * lam[0]
 
 
 @routine
@@ -56,7 +56,7 @@ def find_sliding(f: Floats, mu: float, lam: Floats) -> None:
     """Compute the force lam on the friction cone with the largest ratio of slip to friction, if one
     exists.
     """
-    largest = 2.0 * norm(f[2], f[3]) * (f[6] + mu * norm(f[4], f[5])) / (mu * -f[7])
+    largest = 2.0 * plane_norm(f[2], f[3]) * (f[6] + mu * plane_norm(f[4], f[5])) / (mu * -f[7])
     low = 0.0
     high = 0.0
     step = 0
