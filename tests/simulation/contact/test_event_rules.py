@@ -79,7 +79,7 @@ def patched(monkeypatch):
 
     monkeypatch.setattr(events, "evaluate_gap", evaluate_gap)
     monkeypatch.setattr(events, "border_excess", border_excess)
-    monkeypatch.setattr(events, "in_reach", lambda tol, contacts, box, k: given.reach[k])
+    monkeypatch.setattr(events, "is_in_reach", lambda tol, contacts, box, k: given.reach[k])
     monkeypatch.setattr(
         events, "extrapolate_state", lambda e, delay: setattr(given, "delay", delay)
     )
