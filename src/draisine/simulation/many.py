@@ -1,6 +1,6 @@
 """Many runs at once. With ideal contacts, each SIMD lane holds one state (and one set of parameters), and
 blocks of lanes are distributed over threads. On terrain, threads run one machine after the other
-(`many_on_terrain`).
+(`contact.many`).
 """
 
 import os
@@ -21,6 +21,7 @@ from draisine.errors import ParameterError, SimulationError, ValidityWarning, ex
 from draisine.mechanics.readings import law_states
 from draisine.simulation import run_kinds
 from draisine.simulation.bilateral import REASONS, run_bilateral
+from draisine.simulation.contact.many import as_objects, end_of, run_each, tabulate
 from draisine.simulation.integrators import (
     DEGENERATE,
     FELL,
@@ -30,7 +31,6 @@ from draisine.simulation.integrators import (
     Problem,
     Span,
 )
-from draisine.simulation.many_on_terrain import as_objects, end_of, run_each, tabulate
 from draisine.simulation.options import (
     CONTACT,
     NUMERICS,
@@ -43,6 +43,8 @@ from draisine.simulation.options import (
     report_progress,
 )
 from draisine.simulation.run_kinds import check_options
+from draisine.simulation.simulate import run_task
+from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity.assess import FORCE_RESOLUTION
 from draisine.simulation.validity.fall import FallRule, fall_rule, has_fallen
 from draisine.system.artifacts import find_invalid_machines
@@ -236,17 +238,18 @@ def _simulate_on_terrain(
     check_options(run_kinds.MANY_ON_TERRAIN, first)
     numerics = replace(numerics, threads=None)  # `simulate` does not use it
 
-    def make_task(k: int) -> Task:
+    def simulate_one(k: int) -> Trajectory:
         machine = system
         if changed:
             machine = system.with_parameters(**{name: float(values[i, k]) for name, i in changed})
         held = dict(zip(system.model.inputs, w[:, k].tolist(), strict=True))
-        return Task(machine, states[k], until, grounds[k], law, held, contact, numerics, None)
+        task = Task(machine, states[k], until, grounds[k], law, held, contact, numerics, None)
+        return run_task(task)
 
     text = f"simulating {count} runs of {system.vehicle.__name__}"
     with report_progress(progress, text, count) as report:
         endings, interrupted = run_each(
-            make_task, count, threads, report, partial(end_of, keeps=keeps)
+            simulate_one, count, threads, report, partial(end_of, keeps=keeps)
         )
     result = tabulate(endings)
     if keeps:

@@ -28,7 +28,7 @@ from draisine.scenario.library import Loaded, accept
 from draisine.scenario.overrides import single_run
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario, SweepScenario
-from draisine.simulation.many_on_terrain import was_interrupted
+from draisine.simulation.contact.many import was_interrupted
 from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity import Validity
 from draisine.simulation.validity.assess import part_until

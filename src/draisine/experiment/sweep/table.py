@@ -18,7 +18,7 @@ from draisine.results.queries import parse_query
 from draisine.results.runs import GRID_ATTRIBUTE
 from draisine.scenario.overrides import short_names
 from draisine.scenario.schema import SweepScenario
-from draisine.simulation.many_on_terrain import NOT_RUN
+from draisine.simulation.contact.many import NOT_RUN
 from draisine.vehicles import meanings
 
 if TYPE_CHECKING:

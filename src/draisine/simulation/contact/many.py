@@ -2,7 +2,7 @@
 
 Each run equals that of `simulate` bit by bit, whatever the number of threads. A thread takes the next run as
 soon as it has finished one. Compiled routines release Python's global lock, so that threads run at the same
-time; each thread reuses the records of its last run (`contact.query.borrow_query`). The last sample of each
+time; each thread reuses the records of its last run (`query.borrow_query`). The last sample of each
 run is kept, and those of one machine on one ground are observed together.
 """
 
@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, SimulationError, TerrainError
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_last_samples
-from draisine.simulation.options import Task
-from draisine.simulation.simulate import run_task
 from draisine.simulation.trajectory import FORCES, Trajectory
 
 NOT_RUN = "not run"
@@ -44,18 +42,18 @@ class RunEnd:
 
 
 def run_each(
-    make_task: Callable[[int], Task],
+    simulate_one: Callable[[int], Trajectory],
     count: int,
     threads: int | None,
     report: Callable[[float], None] | None,
     finish: Callable[[Trajectory | Exception], Any],
 ) -> tuple[list[Any], bool]:
-    """Run tasks on threads.
+    """Simulate many runs on threads.
 
     Parameters
     ----------
-    make_task
-        Returns the task of a run.
+    simulate_one
+        Simulates the run of a number.
     count
         Number of runs.
     threads
@@ -78,27 +76,31 @@ def run_each(
     stopped = threading.Event()
     completed = 0
 
-    def work() -> None:
+    def run_next(k: int) -> None:
         nonlocal completed
+        try:
+            result: Trajectory | Exception = simulate_one(k)
+        except RUN_ERRORS as error:
+            result = error
+        results[k] = finish(result)
+        if was_interrupted(result):
+            raise KeyboardInterrupt
+        with lock:
+            completed += 1
+            if report is not None:
+                report(completed / count)
+
+    def work() -> None:
         while not stopped.is_set():
             with lock:
                 k = next(numbers, None)
             if k is None:
                 return
             try:
-                result: Trajectory | Exception = run_task(make_task(k))
-            except RUN_ERRORS as error:
-                result = error
+                run_next(k)
             except BaseException:
                 stopped.set()
                 raise
-            results[k] = finish(result)
-            if was_interrupted(result):
-                raise KeyboardInterrupt
-            with lock:
-                completed += 1
-                if report is not None:
-                    report(completed / count)
 
     workers = min(threads or os.cpu_count() or 1, count)
     try:
