@@ -162,7 +162,7 @@ class ArcState(NamedTuple):
     box: Floats  # (wheels, 2, 3) m, boxes of the centres on the step
     swept: Floats  # (wheels, 2, 3) m, boxes in which features were searched
     near: Integers  # Proximity of each contact on the step
-    moved: Floats  # (wheels, 2) m and 1, how far centres and axles move from the middle of the step
+    moved: Floats  # (wheels, 2) m and 1, how far centres and axles move from a state in the step
     guards: Integers  # number of guards, and of those that may fire on the step
     live: Integers  # numbers of the latter
     falls: Integers  # 1 for each way to fall that ends the run: lean, over
@@ -174,6 +174,7 @@ class ArcState(NamedTuple):
     start: float  # s, time of the first sample
     dt: float  # s, spacing of samples
     basis: Floats  # coefficients of the guards' polynomials
+    short_method: Floats  # coefficients of short steps
     clock: ArcClock
     times: Floats  # s, of the samples
     samples: Floats  # their states
@@ -342,38 +343,56 @@ def bound_wheel_motion(c: ArcState) -> bool:
     middle of the step, and the proximity of all contacts; return whether all centres stay in the searched
     boxes.
     """
-    s = c.mode
-    m = c.mode.motion
-    stays = True
     middle = c.rows[c.wheels.size * c.mode.motion.row :]
+    stays = True
     # Begin with the node in the middle of the step.
     for i in range(GUARD_NODES):
         evaluate_dense(c, c.basis[NODE_POSITIONS + (i + GUARD_NODES // 2) % GUARD_NODES])
-        evaluate_gaps(m, s.x, c.wheels, middle if i == 0 else c.rows)
-        for w in range(c.wheels.size):
-            row = c.rows[w * m.row :]
-            middle_row = middle[w * m.row :]
-            row = middle_row if i == 0 else row
-            moved = 0.0
-            turned = 0.0
-            for j in range(3):
-                position = row[m.centre + j]
-                box = c.box[6 * w + j :]
-                swept = c.swept[6 * w + j :]
-                box[0] = position if i == 0 else min(box[0], position)
-                box[3] = position if i == 0 else max(box[3], position)
-                stays = stays and not (position < swept[0] or position > swept[3])
-                shift = position - middle_row[m.centre + j]
-                turn = row[m.axle + j] - middle_row[m.axle + j]
-                moved += shift * shift
-                turned += turn * turn
-            motion = c.moved[2 * w :]
-            motion[0] = max(0.0 if i == 0 else motion[0], 1.1 * sqrt(moved) + m.tol.gap_search)
-            motion[1] = max(0.0 if i == 0 else motion[1], 1.1 * sqrt(turned))
-    for k in range(s.contacts.size):
-        reaches = in_reach(m.tol, s.contacts, c.box, k)
-        c.near[k] = classify_proximity(c, k, middle) if reaches else Proximity.AWAY
+        stays = extend_wheel_motion(c, middle, i == 0) and stays
+    for k in range(c.mode.contacts.size):
+        c.near[k] = find_proximity_of(c, k, middle)
     return stays
+
+
+@routine
+def extend_wheel_motion(c: ArcState, reference: Floats, is_reference: bool) -> bool:
+    """Extend the box of each wheel's centre, and its largest displacement and rotation from the reference
+    state, by the state in x; return whether all centres are in the searched boxes.
+
+    The first state of a step is the reference.
+    """
+    m = c.mode.motion
+    stays = True
+    evaluate_gaps(m, c.mode.x, c.wheels, reference if is_reference else c.rows)
+    for w in range(c.wheels.size):
+        row = c.rows[w * m.row :]
+        reference_row = reference[w * m.row :]
+        row = reference_row if is_reference else row
+        moved = 0.0
+        turned = 0.0
+        for j in range(3):
+            position = row[m.centre + j]
+            box = c.box[6 * w + j :]
+            swept = c.swept[6 * w + j :]
+            box[0] = position if is_reference else min(box[0], position)
+            box[3] = position if is_reference else max(box[3], position)
+            stays = stays and not (position < swept[0] or position > swept[3])
+            shift = position - reference_row[m.centre + j]
+            turn = row[m.axle + j] - reference_row[m.axle + j]
+            moved += shift * shift
+            turned += turn * turn
+        motion = c.moved[2 * w :]
+        motion[0] = max(0.0 if is_reference else motion[0], 1.1 * sqrt(moved) + m.tol.gap_search)
+        motion[1] = max(0.0 if is_reference else motion[1], 1.1 * sqrt(turned))
+    return stays
+
+
+@routine
+def find_proximity_of(c: ArcState, k: int, reference: Floats) -> Proximity:
+    """Return the proximity of a contact during a step, from the motion of its wheel."""
+    if not in_reach(c.mode.motion.tol, c.mode.contacts, c.box, k):
+        return Proximity.AWAY
+    return classify_proximity(c, k, reference)
 
 
 @routine
@@ -508,6 +527,8 @@ def in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
     )  # between the nodes a centre may be a little outside
     for j in range(3):
         distance = max(max(b.low[3 * k + j] - box[3 + j], box[j] - b.high[3 * k + j]), 0.0)
+        if distance > reach:
+            return False  # most features are far away along one axis
         apart += distance * distance
     if apart > reach * reach or b.planes[k] == 1 or b.moved[k] != 0 or b.carried[k] == 1:
         return apart <= reach * reach
