@@ -26,7 +26,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     Candidate,
     select_independent_rows,
 )
-from draisine.simulation.contact.complementarity.linear import REPEATS
+from draisine.simulation.contact.complementarity.linear import REDUNDANT_ROW_DISTANCE
 from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE, terrain_code
 from draisine.simulation.contact.samples import Intervals, ObservedSamples
 from draisine.simulation.contact.status import TYRE_STATUSES, Status
@@ -396,7 +396,7 @@ class ContactQuery:
         generalised force (n, ...); further axes (time) last.
         """
         J = np.moveaxis(outputs["held"].reshape(-1, self.n, *force.shape[1:]), [0, 1], [-2, -1])
-        return np.einsum("...nh,n...->h...", np.linalg.pinv(J, rcond=REPEATS), force)
+        return np.einsum("...nh,n...->h...", np.linalg.pinv(J, rcond=REDUNDANT_ROW_DISTANCE), force)
 
     def accelerate(
         self, t: float, y: Floats, closed: Sequence[Closed]
