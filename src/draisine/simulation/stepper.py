@@ -629,9 +629,19 @@ class _Unilateral:
         events = []
         for t, y, y_after, closed in self.quiet:
             mode = query.mode(closed)
-            before, after = (query.machine.leave(state) for state in (y, y_after))
-            energies = [query.energy(t, state) for state in (y, y_after)]
-            events.append(Event(t, "input", (), True, before, after, mode, mode, *energies))
+            event = Event(
+                t,
+                "input",
+                (),
+                True,
+                query.machine.leave(y),
+                query.machine.leave(y_after),
+                mode,
+                mode,
+                query.energy(t, y),
+                query.energy(t, y_after),
+            )
+            events.append(event)
         self.quiet.clear()
         return events
 
