@@ -55,10 +55,8 @@ SAME_MEANING = {
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_FUNCTIONS = """
-    angle_rates assemble_rows bring_pivot draw evaluate factor_mass follow follow_loads
-    locate_wheels norm number outputs project project_state rate relax_tyres remarks replay
-    rows run serve set_held_rows smooth_step summary table take_step take_steps touches write
-    write_equations
+    angle_rates draw evaluate factor_mass follow_loads number outputs project project_state
+    rate remarks replay rows run serve smooth_step summary table take_steps write
 """
 """Functions that still have two meanings; no name may be added."""
 
