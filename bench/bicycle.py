@@ -94,7 +94,9 @@ def float_rate(system):
         y, inputs = x[1:14], x[14:17]
         R = base_rotation(model, y[:4])
         found = projected.constraint_rows(tree, machine.mode, R, y[7:10])
-        moving = projected.reconstruct_velocities(found, y[10:13], x[0], choice.independent, choice.pivots)
+        moving = projected.reconstruct_velocities(
+            found, y[10:13], x[0], choice.independent, choice.pivots
+        )
         force = generalised_input_force(tree, found.geo, found.world, inputs, found.ref)
         reduced = projected.solve_reduced_dynamics(moving, force, x[0], model.gravity, {})
         V, W = moving.speeds[:3], moving.speeds[3:6]

@@ -43,7 +43,9 @@ def reduced(work):
     y = casadi_symbols("y", len(work.y))
     R = base_rotation(model, y[at.q])
     found = projected.constraint_rows(assemble(model, aligned=True), machine.mode, R, y[at.r])
-    moving = projected.reconstruct_velocities(found, y[at.u], 0.0, choice.independent, choice.pivots)
+    moving = projected.reconstruct_velocities(
+        found, y[at.u], 0.0, choice.independent, choice.pivots
+    )
     force = np.zeros(6 + len(model.joints))
     out = projected.solve_reduced_dynamics(moving, force, 0.0, model.gravity, {})
     V, W = moving.speeds[:3], moving.speeds[3:6]
