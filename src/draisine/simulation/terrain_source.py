@@ -1,7 +1,7 @@
 """Simulators of a machine on its ground as source code: the whole contact engine in C99 or as an ES module.
 
 The text is made from the same routines and programs as the machine code of a run: arcs, guards, impacts,
-friction and the search of features. The records of a prepared run become data (`codegen.targets.memory`).
+friction and the search of features. The records of a prepared run become data (`codegen.targets._memory`).
 Parameters, ground and options are those of the export; state and inputs may be changed.
 """
 
@@ -16,8 +16,9 @@ from draisine.codegen.listing import free_word
 from draisine.codegen.program import Program, flatten
 from draisine.codegen.targets import c, javascript
 from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS, c_types, js_types
+from draisine.codegen.targets._memory import Memory, write_c_memory, write_js_memory
 from draisine.codegen.targets._text_routine import write_text_routines
-from draisine.codegen.targets.memory import Memory, write_c_memory, write_js_memory
+from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.run_loop import KINDS
@@ -32,7 +33,7 @@ from draisine.simulation.contact.standalone.run import (
     find_event_contact,
     observe_state,
 )
-from draisine.simulation.options import Task
+from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics, Task
 from draisine.simulation.source import (
     RESERVED_NAMES,
     c_array,
@@ -45,6 +46,10 @@ from draisine.simulation.source import (
 from draisine.system.compiled import Compiled
 from draisine.system.generic import Generic
 from draisine.system.layout import Layout
+from draisine.system.state import State
+from draisine.system.system import System
+from draisine.system.tracing import Law
+from draisine.terrain import Terrain
 
 ENTRIES = {
     begin_run: "beginRun",
@@ -59,7 +64,7 @@ ENTRIES = {
 PROGRAM_FIELDS = frozenset({"row_programs", "gap_programs"})
 """Fields of `ContactColumns` with addresses of programs."""
 
-REASONS = {
+END_REASONS = {
     RunStatus.SINGULAR: "the contacts contradict each other",
     RunStatus.STEP_TOO_SMALL: "no step is small enough",
     RunStatus.ARC_END: "the time is reached",
@@ -71,6 +76,7 @@ REASONS = {
     RunStatus.CONTRADICTION: "the contacts contradict each other",
     RunStatus.NO_CONTACT_SET: "no contact set is admissible",
     RunStatus.NO_FRICTION_FORCES: "no forces satisfy the law of friction",
+    RunStatus.SHARP_FEATURE: "a disc cannot touch this edge or vertex: give the wheel a crown",
     RunStatus.NO_PROGRESS: "events follow each other without end",
     RunStatus.FALL: "the machine has fallen",
 }
@@ -91,15 +97,41 @@ class TerrainSimulator:
     numbers: dict[str, float]  # time of start and end, spacing of samples
 
 
-def write_terrain_simulator(task: Task, language: str) -> dict[str, str]:
+def write_terrain_simulator(
+    system: System,
+    language: str,
+    start: State,
+    until: float,
+    *,
+    terrain: Terrain,
+    law: Law | None = None,
+    inputs: Mapping[str, float] | None = None,
+    contact: ContactOptions = CONTACT,
+    numerics: Numerics = NUMERICS,
+) -> dict[str, str]:
     """Return the files of a simulator of a run on a terrain, by name.
+
+    The arguments are those of `draisine.simulate`. Events are located; where a run of `simulate` would
+    continue in time steps, the simulator ends with a reason.
 
     Parameters
     ----------
-    task
-        The arguments of the run.
+    system
+        The machine.
     language
         "c" or "javascript".
+    start
+        State at the start.
+    until
+        Time of the end (s), for the main program.
+    terrain
+        The ground.
+    law, inputs
+        Control law, and constant inputs by name.
+    contact
+        Options of contacts.
+    numerics
+        Tolerances and spacing of the samples.
 
     Returns
     -------
@@ -110,8 +142,22 @@ def write_terrain_simulator(task: Task, language: str) -> dict[str, str]:
     ------
     ParameterError
         If a part of the run needs Python, such as an impact model that is written in it.
+
+    Examples
+    --------
+    >>> import draisine
+    >>> from draisine.terrain import kerb
+    >>> ball = draisine.compile("ball")
+    >>> start = draisine.state(ball, x_speed=2.0)
+    >>> list(write_terrain_simulator(ball, "c", start, 1.0, terrain=kerb(0.5, 0.01)))
+    ['ball.h', 'ball.c', 'main.c']
     """
-    return TERRAIN_LANGUAGES[language](_make_simulator(make_standalone(task), task))
+    expect_known("no simulator in", language, TERRAIN_LANGUAGES, UnknownNameError)
+    task = Task(system, start, until, terrain, law, inputs, contact, numerics, None)
+    files: dict[str, str] = TERRAIN_LANGUAGES[language](
+        _make_simulator(make_standalone(task), task)
+    )
+    return files
 
 
 def _make_simulator(standalone: Standalone, task: Task) -> TerrainSimulator:
@@ -247,7 +293,7 @@ def _c_strings(texts: Any) -> str:
 
 def _reasons() -> list[str]:
     """Return why a run ended, by status."""
-    return [REASONS.get(RunStatus(k), "") for k in range(max(RunStatus) + 1)]
+    return [END_REASONS.get(RunStatus(k), "") for k in range(max(RunStatus) + 1)]
 
 
 # --- JavaScript

@@ -109,7 +109,8 @@ def c_dialect(number: Callable[[float], str], reserved: Iterable[str]) -> Dialec
     return Dialect(
         number, words, "({} + {})", "{} / {}", "(double)({}) / {}", "{} * {}", "-{}", ("0", "1"), "{}",
         ("==", "!="), "->", "({kind}){{{at}, {stride}}}", "({kind}){{{{{entries}}}}}", "{}.at[{}]",
-        "{kind}_{word}({arguments})", "({name}_results){{{values}}}", _c_declare, _c_head, "int64_t", frozenset(reserved),
+        "{kind}_{word}({arguments})", "({name}_results){{{values}}}", _c_declare, _c_head, "int64_t",
+        frozenset(reserved),
     )  # fmt: skip
 
 

@@ -17,13 +17,20 @@ A slot that is not used holds a contact that is out of reach of every wheel.
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Flags, IntegerMatrix, Integers, Matrix, Record, routine
 from draisine.mechanics.contact.features import FEATURE, SIDE
+from draisine.simulation.contact.complementarity.linear import dot
 from draisine.simulation.contact.event_driven.arc_integration import ArcState
-from draisine.simulation.contact.event_driven.run_loop import RunLoop
-from draisine.simulation.contact.kernels import CLOSED, ContactColumns, evaluate_gap
+from draisine.simulation.contact.event_driven.events import TOUCHING
+from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE, RunLoop
+from draisine.simulation.contact.kernels import (
+    CLOSED,
+    ContactColumns,
+    evaluate_gap,
+    evaluate_row,
+)
 from draisine.simulation.contact.query import AHEAD_MARGIN, SIDE_MARGIN, SMALLEST_MARGIN
 from draisine.simulation.contact.status import Status
 
-FAR = 1e150  # m, where an unused slot is; its square is a finite number
+UNUSED_POSITION = 1e150  # m, where an unused slot is; its square is a finite number
 
 SMALLEST_PATH = 1e-12  # m; a wheel that moves less has no direction of motion
 
@@ -47,11 +54,16 @@ class Ground(Record):
     wheels: int  # number of wheels
     pairs: IntegerMatrix  # (wheels, kinds) column of `columns` for each pair
     sides: IntegerMatrix  # (wheels, kinds) number of contacts of each pair
-    columns: ContactColumns  # one contact of each pair, for the fields that depend on the pair alone
+    columns: (
+        ContactColumns  # one contact of each pair, for the fields that depend on the pair alone
+    )
     reach: Floats  # (wheels) m, distance of the centre within which a feature may be touched
-    mu: Matrix  # (wheels, size) friction coefficients
+    surface: Integers  # (size) column of `mu` for each feature
+    mu: Matrix  # (wheels, surfaces) friction coefficients
     tyres: Integers  # (wheels) Status of the tyre, -1 for a wheel without a tyre
     is_disc: Flags  # (wheels) whether the wheel is a knife edge
+    is_edge: Flags  # (kinds) whether a kind of feature is an edge
+    is_vertex: Flags  # (kinds) whether it is a vertex
 
     # Features that move with the machine
     attached: ContactColumns
@@ -72,8 +84,8 @@ class Ground(Record):
 def clear_slot(near: ContactColumns, k: int) -> None:
     """Make slot k a contact that is out of reach."""
     for j in range(3):
-        near.low[3 * k + j] = FAR
-        near.high[3 * k + j] = FAR
+        near.low[3 * k + j] = UNUSED_POSITION
+        near.high[3 * k + j] = UNUSED_POSITION
     near.radius[k] = 0.0
     near.wheels[k] = 0
     near.planes[k] = 0
@@ -141,7 +153,7 @@ def add_feature(r: RunLoop, g: Ground, wheel: int, feature: int, side: int, k: i
     near.high[3 * k :][:3] = g.high[feature, :3]
     near.borders[7 * first :][: 7 * borders] = g.borders[7 * source :][: 7 * borders]
     near.first[k + 1] = first + borders
-    mu = g.mu[wheel, feature]
+    mu = g.mu[wheel, g.surface[feature]]
     r.event.closed_status[k] = Status.ROLLING if mu > 0.0 else Status.SLIDING
     if g.tyres[wheel] >= 0:
         r.event.closed_status[k] = g.tyres[wheel]
@@ -223,6 +235,65 @@ def locate_centres(arc: ArcState, g: Ground) -> None:
     for w in range(g.wheels):
         evaluate_gap(arc.mode.x, arc.wheels, w, row)
         g.begin[3 * w :][:3] = row[m.centre :][:3]
+
+
+@routine
+def is_untouchable(r: RunLoop, g: Ground) -> bool:
+    """Return whether a disc is on a sharp feature that its shape cannot touch."""
+    return is_on_edge_in_plane(r, g) or is_on_vertex(r, g)
+
+
+@routine
+def is_on_edge_in_plane(r: RunLoop, g: Ground) -> bool:
+    """Return whether a disc touches a fixed edge that lies almost in its plane: it has no contact point."""
+    event = r.event
+    m = r.event.mode.motion
+    near = r.event.mode.contacts
+    for i in range(event.sizes[TOUCHING]):
+        k = event.touching[i]
+        axle = event.gaps[i * m.row + m.axle :]
+        inclination = dot(axle, near.features[k * FEATURE + 3 :], 3)
+        is_edge = g.features[k] >= 0 and g.is_edge[g.kinds[max(g.features[k], 0)]]
+        if r.is_sharp[k] and is_edge and near.moved[k] == 0 and abs(inclination) < EDGE_IN_PLANE:
+            return True
+    return False
+
+
+@routine
+def is_on_vertex(r: RunLoop, g: Ground) -> bool:
+    """Return whether a disc has reached the end of an edge without another contact, at a vertex, which it
+    cannot touch.
+    """
+    event = r.event
+    near = r.event.mode.contacts
+    for k in range(near.size if r.progress.ending >= 0 else 0):
+        is_alone = r.is_sharp[k] and event.ended[k]
+        for i in range(event.sizes[TOUCHING] if is_alone else 0):
+            is_alone = is_alone and near.wheels[event.touching[i]] != near.wheels[k]
+        if is_alone and finds_vertex(r, g, k):
+            return True
+    return False
+
+
+@routine
+def finds_vertex(r: RunLoop, g: Ground, k: int) -> bool:
+    """Return whether contact k of the state in x is at a vertex of the ground, within its borders."""
+    m = r.arc.mode.motion
+    row = r.arc.rows
+    evaluate_row(r.arc.mode.x, r.arc.mode.contacts, k, row)
+    point = row[m.local_point :]
+    normal = row[m.local_normal :]
+    for feature in range(g.size):
+        is_here = g.is_vertex[g.kinds[feature]]
+        for j in range(3):
+            is_here = is_here and abs(g.numbers[feature, j] - point[j]) < m.tol.gap_search
+        for i in range(g.first[feature], g.first[feature + 1] if is_here else 0):
+            border = g.borders[7 * i :]
+            excess = dot(border, point, 3) + dot(border[3:], normal, 3) - border[6]
+            is_here = is_here and excess <= m.tol.border
+        if is_here:
+            return True
+    return False
 
 
 @routine

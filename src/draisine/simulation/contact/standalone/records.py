@@ -16,7 +16,7 @@ from draisine.model import Wheel
 from draisine.simulation.contact.driver import ArcDriver, Capacity
 from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY
 from draisine.simulation.contact.event_driven.impact import ImpactSolver
-from draisine.simulation.contact.kernels import ANY_MODE, SIGNATURE_SIZE, ContactColumns
+from draisine.simulation.contact.kernels import ANY_MODE, ContactColumns
 from draisine.simulation.contact.query import UNBOUNDED, ContactQuery
 from draisine.simulation.contact.run import place_on_terrain
 from draisine.simulation.contact.standalone.ground import Ground
@@ -72,6 +72,8 @@ def make_standalone(task: Task) -> Standalone:
     driver = ArcDriver(query, task.contact, task.numerics, t, query.boxes(t, y))
     ground, near, capacity = _make_ground(query, task, len(driver.near))
     loop = driver.reserve(near, capacity)
+    # The records are data of the export: no scratch may hold what memory held before.
+    loop.record.arc.record.stages.k[:] = 0.0
     loop.record.arc.mode.record.modes[:2] = 1, ANY_MODE
     loop.record.arc.record.clock.assign(
         horizon=math.inf, longest_step=0.5 * SAMPLE_CAPACITY * task.numerics.dt
@@ -134,6 +136,7 @@ def _make_ground(
     statuses, mu = query.contact_laws(attached, task.contact)
     touching = max(MIN_TOUCHING_CONTACTS, TOUCHING_PER_WHEEL * wheels)
     columns = _pair_columns(query)
+    mu_of_surface, surface = _friction(query, task, features)
     ground: Ground = make_record(
         Ground,
         size=len(features),
@@ -148,9 +151,12 @@ def _make_ground(
         sides=sides,
         columns=Packed(columns),
         reach=np.array([*query.longest, 0.0]) + query.tol.gap_search,
-        mu=_friction(query, task, features),
+        surface=surface,
+        mu=mu_of_surface,
         tyres=_tyre_statuses(query),
         is_disc=query.discs.copy(),
+        is_edge=np.array([kind == "edge" for kind, _ in features.kinds] + [False]),
+        is_vertex=np.array([kind == "vertex" for kind, _ in features.kinds] + [False]),
         attached=attached.packed,
         attached_status=statuses,
         attached_mu=mu,
@@ -222,8 +228,10 @@ def _empty_table(query: ContactQuery, slots: int, border_slots: int) -> Surround
     return Surroundings(np.zeros(6 * len(query.machine.wheels)), none, none, none, Packed(columns))
 
 
-def _friction(query: ContactQuery, task: Task, features: Features) -> Any:
-    """Return the friction coefficient of each wheel on each feature (wheels, features)."""
+def _friction(query: ContactQuery, task: Task, features: Features) -> tuple[Any, Any]:
+    """Return the friction coefficients of the wheels on each surface (wheels, surfaces), and the surface of
+    each feature: features with equal coefficients share it.
+    """
     options = task.contact
     mu = np.zeros((max(1, len(query.machine.wheels)), len(features) + 1))
     for w, wheel in enumerate(query.machine.wheels):
@@ -234,7 +242,8 @@ def _friction(query: ContactQuery, task: Task, features: Features) -> Any:
             mu[w, :-1] = [options.friction(wheel, name) for name in names]
         else:
             mu[w] = options.friction(wheel, "")
-    return mu
+    columns, surface = np.unique(mu, axis=1, return_inverse=True)
+    return np.ascontiguousarray(columns), np.ascontiguousarray(surface.ravel(), dtype=np.int64)
 
 
 def _tyre_statuses(query: ContactQuery) -> Any:

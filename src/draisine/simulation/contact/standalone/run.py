@@ -22,7 +22,12 @@ from draisine.simulation.contact.event_driven.run_loop import (
 )
 from draisine.simulation.contact.kernels import CLOSED, ContactColumns, put_state
 from draisine.simulation.contact.run import EVENT_WINDOW, STEPS_PER_CALL
-from draisine.simulation.contact.standalone.ground import Ground, locate_centres, search_nearby
+from draisine.simulation.contact.standalone.ground import (
+    Ground,
+    is_untouchable,
+    locate_centres,
+    search_nearby,
+)
 from draisine.simulation.contact.status import Status
 
 NO_TIME = float("inf")  # s, the time of a jump or of a flight that does not exist
@@ -144,17 +149,16 @@ def advance_run(s: StandaloneRun, until: float) -> RunStatus:
         elif status is RunStatus.ARC_END and clock.time < until:
             schedule.next += 1
             begin_cause(r, EventCause.INPUT)
-        elif status is not RunStatus.SHARP_FEATURE:
-            # A disc at a sharp feature goes on: if it cannot touch there, it penetrates, which ends the run.
+        elif status is not RunStatus.SHARP_FEATURE or is_untouchable(r, s.ground):
             break
     if status is RunStatus.ARC_END:
         add_sample(r)
-    count_events(s)
+    count_logged_events(s)
     return status
 
 
 @routine
-def count_events(s: StandaloneRun) -> None:
+def count_logged_events(s: StandaloneRun) -> None:
     """Count the events of the present window of time; jumps of the inputs do not count."""
     schedule = s.schedule
     log = s.loop.log

@@ -5,7 +5,8 @@ target language, arrays become parts of one array per type of elements, the addr
 index in the array `programs`. Arrays that share memory do so in the target as well.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,11 +46,12 @@ NUMBERS_PER_LINE = 8
 class _Block:
     """Arrays that share memory: a range of addresses, and its contents."""
 
-    element: Kind
+    element: str
     low: int  # address of the first byte
     high: int  # address after the last byte
     values: Any  # copy of the elements
     is_shared: bool  # whether all machines use the same constant copy
+    number: int  # of its first array: blocks are written in this order, not in that of addresses
     offset: int = 0  # of its first element among those of its type, or number of the shared array
 
 
@@ -73,7 +75,7 @@ class Memory:
     records: list[tuple[type, dict[str, Any]]] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)  # of records, by identity
     _kept: list[Any] = field(default_factory=list)  # keeps the identities unique
-    _arrays: list[tuple[Any, Kind, bool, bool]] = field(default_factory=list)
+    _arrays: list[tuple[Any, str, bool, bool]] = field(default_factory=list)
     _blocks: list[_Block] = field(default_factory=list)
 
     def add(self, value: Any) -> int:
@@ -81,7 +83,7 @@ class Memory:
         record = value.record if isinstance(value, Packed) else value
         if id(record) not in self._numbers:
             self._kept.append(record)
-            kind = type(record)
+            kind: type = type(record)
             entries = {
                 name: self._entry(kind, name, field_kind, getattr(record, name))
                 for name, field_kind in fields(kind).items()
@@ -100,7 +102,8 @@ class Memory:
             array = np.asarray(value)
             if not array.flags.c_contiguous:
                 raise TypeError(f"{owner.__name__}.{name}: the array is not contiguous.")
-            self._arrays.append((array, kind, name in self.program_fields, owner in self.shared))
+            is_program = name in self.program_fields
+            self._arrays.append((array, kind.element, is_program, owner in self.shared))
             stride = array.shape[1] if is_matrix(kind) else None
             return _View(len(self._arrays) - 1, array.size, stride)
         if kind == ADDRESS:
@@ -118,18 +121,19 @@ class Memory:
         order = sorted(range(len(self._arrays)), key=lambda k: self._address(k)[0])
         for k in order:
             low, high = self._address(k)
-            array, kind, is_program, is_shared = self._arrays[k]
+            _, element, _, is_shared = self._arrays[k]
             last = self._blocks[-1] if self._blocks else None
-            if last is not None and last.element == kind.element and low < last.high:
+            if last is not None and last.element == element and low < last.high:
                 last.high = max(last.high, high)
                 last.is_shared = last.is_shared and is_shared
+                last.number = min(last.number, k)
             elif high > low:
-                self._blocks.append(_Block(kind.element, low, high, None, is_shared))
+                self._blocks.append(_Block(element, low, high, None, is_shared, k))
         for k in order:
             self._copy(k)
         sizes = dict.fromkeys(ELEMENTS, 0)
         shared = 0
-        for block in self._blocks:
+        for block in self.blocks:
             if block.is_shared:
                 block.offset = shared
                 shared += 1
@@ -173,9 +177,9 @@ class Memory:
         return block, (self._address(view.array)[0] - block.low) // array.itemsize
 
     @property
-    def blocks(self) -> Iterable[_Block]:
-        """The blocks in the order of their addresses."""
-        return self._blocks
+    def blocks(self) -> list[_Block]:
+        """The blocks in the order of their first arrays."""
+        return sorted(self._blocks, key=lambda block: block.number)
 
 
 @dataclass(frozen=True)
@@ -208,7 +212,7 @@ def write_c_memory(memory: Memory, name: str) -> str:
     """Return the memory as C: the type `<name>_memory`, shared arrays, and the function `<name>_reset`, which
     fills a memory. The types of records, and `programs`, precede it.
     """
-    lines = [f"typedef struct {{"]
+    lines = ["typedef struct {"]
     for element, word in ELEMENTS.items():
         lines.append(f"    {C_ELEMENTS[element]} {word}[{max(1, memory.sizes[element])}];")
     lines += [f"    {kind.__name__} record_{k};" for k, (kind, _) in enumerate(memory.records)]
@@ -226,13 +230,22 @@ def write_c_memory(memory: Memory, name: str) -> str:
     lines += ["    memset(m, 0, sizeof *m);", *copies]
     for k, (kind, entries) in enumerate(memory.records):
         lines.append(f"    m->record_{k} = ({kind.__name__}){{")
-        lines += [f"        .{field} = {_c_entry(memory, name, x)}," for field, x in entries.items()]
+        lines += [
+            f"        .{field} = {_c_entry(memory, name, x)}," for field, x in entries.items()
+        ]
         lines.append("    };")
     return "\n".join([*lines, "}", ""])
 
 
+def _c_number(x: float) -> str:
+    """Return a number in decimal notation, which compilers round to the same number; it is shorter than the
+    hexadecimal one.
+    """
+    return repr(x) if math.isfinite(x) else c.c_number(x)
+
+
 def _c_values(head: str, block: _Block) -> str:
-    numbers = _texts(block, c.c_number)
+    numbers = _texts(block, _c_number)
     return f"{head}[{len(numbers)}] = {{\n{_lines(numbers)}\n}};\n"
 
 
@@ -252,8 +265,8 @@ def _c_entry(memory: Memory, name: str, entry: Any) -> str:
                 base = f"m->{ELEMENTS[block.element]} + {block.offset + first}"
             return base if entry.stride is None else f"{{{base}, {entry.stride}}}"
         case tuple():
-            return f"{{{{{', '.join(map(c.c_number, entry))}}}}}"
-    return str(int(entry)) if isinstance(entry, int) else c.c_number(entry)
+            return f"{{{{{', '.join(map(_c_number, entry))}}}}}"
+    return str(int(entry)) if isinstance(entry, int) else _c_number(entry)
 
 
 # --- JavaScript
@@ -270,7 +283,7 @@ def write_js_memory(memory: Memory, name: str) -> str:
             word = f"shared_{block.offset}" if block.is_shared else f"values_{k}"
             numbers = _texts(block, javascript.js_number)
             array = JS_ELEMENTS[block.element]
-            lines.append(f"const {word} = {array}.of(\n{_lines(numbers)}\n);\n")
+            lines.append(f"const {word} = {array}.from([\n{_lines(numbers)}\n]);\n")
             if not block.is_shared:
                 copies.append(f"  {ELEMENTS[block.element]}.set({word}, {block.offset});")
     lines.append(f"function {name}() {{")
