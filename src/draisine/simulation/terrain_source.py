@@ -21,7 +21,7 @@ from draisine.codegen.targets._text_routine import write_text_routines
 from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
-from draisine.simulation.contact.event_driven.run_loop import KINDS
+from draisine.simulation.contact.event_driven.run_loop import EVENT_KIND_NAMES
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.standalone.ground import Ground
 from draisine.simulation.contact.standalone.records import Standalone, make_standalone
@@ -275,7 +275,7 @@ def _c_body(s: TerrainSimulator) -> str:
         owners=_c_strings(s.names["contacts"]),
         features=_c_strings(s.names["features"]),
         attached=_c_strings(s.names["attached"]),
-        kinds=_c_strings(KINDS),
+        kinds=_c_strings(EVENT_KIND_NAMES),
         reasons=_c_strings(_reasons()),
         states=len(s.start),
         given=max(1, len(s.inputs)),
@@ -313,7 +313,7 @@ def _js_files(s: TerrainSimulator) -> dict[str, str]:
         addresses=",\n".join(f"  {program.name}.call" for program in s.programs),
         routines=routines,
         memory=write_js_memory(s.memory, "allocate"),
-        kinds=json.dumps(KINDS),
+        kinds=json.dumps(EVENT_KIND_NAMES),
         reasons=json.dumps(_reasons()),
         reached=int(RunStatus.ARC_END),
         fell=int(RunStatus.FALL),
