@@ -17,6 +17,7 @@ from draisine.mechanics.contact.features import FEATURE
 from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS, Signature, mode_name
 from draisine.mechanics.readings import law_states
 from draisine.model import Contact
+from draisine.model.patch import PATCH
 from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import (
@@ -103,10 +104,10 @@ class Generic:
 
     @cached_property
     def inputs(self) -> Layout:
-        """The inputs of the programs of contacts: those of `motion`, the numbers of a feature, and those of
-        the motions of the ground.
+        """The inputs of the programs of contacts: those of `motion`, the numbers of a feature, those of the
+        motions of the ground, and the polynomial of a patch.
         """
-        further = {"parameters": 0, "f": FEATURE, "ground": len(self.ground)}
+        further = {"parameters": 0, "f": FEATURE, "ground": len(self.ground), "cell": PATCH}
         return Layout(self.motion.program.inputs | further)
 
     @cached_property

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.errors import ConfigurationError
+from draisine.model.patch import PATCH_HIGH, PATCH_LOW, evaluate_patch
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.terrain.feature import Features
@@ -133,7 +134,7 @@ def winding_numbers(near: Features, points: Floats, t: float) -> NDArray[np.int6
     counts = np.zeros(len(points), np.int64)
     for index, (kind, motion) in enumerate(near.kinds):
         numbers = np.flatnonzero(near.kind == index)
-        if kind != "face" or not len(numbers):
+        if kind not in ("face", "patch") or not len(numbers):
             continue
         faces = near.take(numbers)
         origins = points
@@ -142,6 +143,9 @@ def winding_numbers(near: Features, points: Floats, t: float) -> NDArray[np.int6
             R, p = (np.asarray(array, float) for array in motion(t))
             origins = (points - p) @ R
             up = up @ R
+        if kind == "patch":
+            counts += _below_patches(faces.cells, origins)
+            continue
         N = faces.numbers[:, :3]
         slope = N @ up
         # A face along the ray is neither entered nor left.
@@ -156,3 +160,14 @@ def winding_numbers(near: Features, points: Floats, t: float) -> NDArray[np.int6
             hit &= ~((ends > o) @ (owner[:, None] == np.arange(len(faces))))
             counts += hit @ np.sign(slope).astype(np.int64)
     return counts
+
+
+def _below_patches(cells: Floats, points: Floats) -> NDArray[np.int64]:
+    """Return below how many patches (cells, PATCH) points (n, 3) lie, in the frame of the ground."""
+    x, y, z = points.T[:, :, None]
+    low_x, low_y = cells[:, PATCH_LOW].T
+    high_x, high_y = cells[:, PATCH_HIGH].T
+    inside = (x >= low_x) & (x < high_x) & (y >= low_y) & (y < high_y)
+    heights = evaluate_patch(cells.T, x, y).h
+    below: NDArray[np.int64] = (inside & (heights > z)).sum(axis=1)
+    return below
