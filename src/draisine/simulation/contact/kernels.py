@@ -23,19 +23,19 @@ from draisine.model.patch import PATCH
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     dot,
-    norm,
+    plane_norm,
 )
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddlePoint,
     SaddleStatus,
     find_null_space,
-    saddle_point,
+    make_saddle_point,
     set_row,
     solve_minimum_norm,
     solve_saddle_point,
     write_motion,
 )
-from draisine.simulation.contact.complementarity.sharing import has_margin, share
+from draisine.simulation.contact.complementarity.sharing import has_margin, share_redundant_forces
 from draisine.simulation.contact.status import STATUSES, Status, count_rows
 from draisine.simulation.contact.tolerances import Tolerances, scale_tolerances, units_of
 from draisine.system.generic import Generic
@@ -305,7 +305,7 @@ def slip_speed(x: Floats, row: Floats, motion: Dynamics) -> float:
 @routine
 def slip_direction(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
     """Return the component of a contact's slip direction along axis 1 or 2; 0 without slip."""
-    speed = norm(relative_velocity(x, row, motion, 1), relative_velocity(x, row, motion, 2))
+    speed = plane_norm(relative_velocity(x, row, motion, 1), relative_velocity(x, row, motion, 2))
     return relative_velocity(x, row, motion, axis) / speed if speed > 0.0 else 0.0
 
 
@@ -507,7 +507,9 @@ def share_redundant(s: ContactMode) -> None:
     if has_margin(p.multiplier, p.rows, normals, s.status, s.mu, count):
         return
     nullity = find_null_space(p)
-    share(p.multiplier, p.rows, p.null, nullity, normals, s.status, s.mu, count, 1, p.work)
+    share_redundant_forces(
+        p.multiplier, p.rows, p.null, nullity, normals, s.status, s.mu, count, 1, p.work
+    )
     if not p.symmetric:
         # The motion depends on the loads of sliding contacts and tyres.
         write_motion(p)
@@ -686,7 +688,7 @@ def make_mode(
         out=outputs.size,
         lam=3 * size,
         seen=size * motion.record.row,
-        system=saddle_point(n, 3 * most + holds),
+        system=make_saddle_point(n, 3 * most + holds),
         work=n,
         modes=forms.signatures,
         tables=forms.tables,

@@ -26,7 +26,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     Candidate,
     select_independent_rows,
 )
-from draisine.simulation.contact.complementarity.linear import REPEATS
+from draisine.simulation.contact.complementarity.linear import REDUNDANT_ROW_DISTANCE
 from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE, terrain_code
 from draisine.simulation.contact.samples import Intervals, ObservedSamples
 from draisine.simulation.contact.status import TYRE_STATUSES, Status
@@ -42,7 +42,7 @@ from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import starts
+from draisine.terrain.feature import Features, starts
 
 ALL_NEAREST = 32  # features; on a smaller ground all of them are candidates for the nearest one
 
@@ -408,7 +408,7 @@ class ContactQuery:
         generalised force (n, ...); further axes (time) last.
         """
         J = np.moveaxis(outputs["held"].reshape(-1, self.n, *force.shape[1:]), [0, 1], [-2, -1])
-        return np.einsum("...nh,n...->h...", np.linalg.pinv(J, rcond=REPEATS), force)
+        return np.einsum("...nh,n...->h...", np.linalg.pinv(J, rcond=REDUNDANT_ROW_DISTANCE), force)
 
     def accelerate(
         self, t: float, y: Floats, closed: Sequence[Closed]
@@ -496,6 +496,18 @@ class ContactQuery:
                 features = self._features_near(t, wide)
         self._surroundings = self.table.surroundings(wide, features)
         return self._surroundings
+
+    def find_surroundings_ahead(self, t: float, y: Floats, margin: float) -> Surroundings:
+        """Return the surroundings of a state, widened by a margin (m) mainly in the direction of motion."""
+        if self.watches_all and self._surroundings is not None:
+            return self._surroundings
+        boxes, begin = self.predict_boxes(t, y)
+        return self.find_surroundings(t, boxes, margin, begin)
+
+    @cached_property
+    def all_features(self) -> Features:
+        """All features of the ground."""
+        return self.table.pick(range(len(self.terrain)))
 
     @property
     def state_units(self) -> Floats:
