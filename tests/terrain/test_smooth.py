@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.interpolate import RectBivariateSpline
 
+from draisine.algebra.patch import PATCH_HIGH, PATCH_LOW, evaluate_patch
 from draisine.errors import TerrainError
-from draisine.model.patch import PATCH_HIGH, PATCH_LOW, evaluate_patch
 from draisine.terrain import Joined, SmoothGround, SmoothWarning, height_field, plane
 
 X = np.array([0.0, 0.3, 0.5, 0.9, 1.4, 2.0])

@@ -1,10 +1,10 @@
 """The description of a machine: immutable data, checked when built.
 
 `body`: mass, centre of mass, inertia. `joint`: a screw between two bodies. `motion`: prescribed
-r(t). `coupling`: gears and closed loops. `contact`: wheels, blades, pins; `surface`: their shapes;
-`patch`: polynomials of smooth ground. `force`: external forces and force elements. `steps`: steps
-of walkers. `model`: the machine. `form`: printed forms of its equations. `names`: names and units
-of states, outputs and results. `quantity`: numbers with units, "18deg".
+r(t). `coupling`: gears and closed loops. `contact`: wheels, blades, pins; `surface`: their
+shapes. `force`: external forces and force elements. `steps`: steps of walkers. `model`: the machine.
+`form`: printed forms of its equations. `names`: names and units of states, outputs and results.
+`quantity`: numbers with units, "18deg".
 """
 
 from draisine.model.body import Body, flat_inertia, inertia

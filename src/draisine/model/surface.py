@@ -2,7 +2,7 @@
 
 A surface is described relative to its centre. Its `axle` is the axis of rolling; for a ball or an ellipsoid
 it only defines the heading. Features are a face (N, d): N.x = d with N out of the ground; an edge (Q, e,
-side): the line through Q along e; a vertex Q; or a smooth patch z = h(x, y) (`model.patch`). If a torus has
+side): the line through Q along e; a vertex Q; or a smooth patch z = h(x, y) (`algebra.patch`). If a torus has
 two nearest points on a line, `side` selects one.
 """
 
@@ -14,10 +14,10 @@ from typing import Any, Self
 import numpy as np
 
 from draisine.algebra.lie import cross
+from draisine.algebra.patch import PATCH, PATCH_HIGH, PATCH_LOW, evaluate_patch
 from draisine.algebra.scalar import Array, Scalar, Vector, array, clip, is_zero, norm, sqrt, where
 from draisine.errors import ModelError
 from draisine.model.body import vector
-from draisine.model.patch import PATCH, PATCH_HIGH, PATCH_LOW, evaluate_patch
 
 AXLE_LEFT = np.array([0.0, 1.0, 0.0])
 

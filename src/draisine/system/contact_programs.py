@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import Graph, evaluate, tangent
 from draisine.codegen.derivative import retrace
@@ -46,7 +47,6 @@ from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
 from draisine.model import Blade, Contact, Flat, Model, Pin, Wheel
-from draisine.model.patch import PATCH
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.tracing import Commanded, Tracing, UntraceableLawError, rates_by_symbol
 from draisine.terrain.feature import ObstacleMotion

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import RedundancyError, SingularityError
@@ -17,7 +18,6 @@ from draisine.mechanics.contact.features import FEATURE
 from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS, Signature, mode_name
 from draisine.mechanics.readings import law_states
 from draisine.model import Contact
-from draisine.model.patch import PATCH
 from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import (

@@ -49,7 +49,7 @@ class Feature:
     motion: ObstacleMotion | None = None
     cell: Floats = field(
         default_factory=lambda: NO_CELL
-    )  # (PATCH,) polynomial of a patch (`model.patch`); (0,) of other features
+    )  # (PATCH,) polynomial of a patch (`algebra.patch`); (0,) of other features
 
     def excess(self, C: Floats, N: Floats) -> float:
         """Return the largest excess over the borders of a contact at C (m) with normal N.

@@ -16,9 +16,7 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.algebra.scalar import Floats
-from draisine.errors import TerrainError
-from draisine.model.patch import (
+from draisine.algebra.patch import (
     PATCH,
     PATCH_COEFFICIENTS,
     PATCH_DEGREE,
@@ -28,6 +26,8 @@ from draisine.model.patch import (
     PATCH_SCALE,
     evaluate_patch,
 )
+from draisine.algebra.scalar import Floats
+from draisine.errors import TerrainError
 from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, starts
 from draisine.terrain.terrain import Terrain, distances
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Integers, call, routine
 from draisine.codegen.targets.native import Packed, make_record
@@ -19,7 +20,6 @@ from draisine.mechanics.base import turns_freely
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
 from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS, Signature
 from draisine.mechanics.loads import LOAD_TOLERANCE, MAX_LOAD_RATIO, weight
-from draisine.model.patch import PATCH
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     dot,

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH_HIGH, PATCH_LOW, evaluate_patch
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import routine_code
 from draisine.errors import ConfigurationError
-from draisine.model.patch import PATCH_HIGH, PATCH_LOW, evaluate_patch
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.terrain.feature import Features
