@@ -143,6 +143,7 @@ class ContactQuery:
         # s, when the wheel of each tyre state lifted off
         self.lifted = np.full(machine.memory + 1, -np.inf)
         self._refuse_thin_torus()
+        self._refuse_patches()
 
     def matches(self, machine: Generic, terrain: Terrain, stops: Stops | None) -> bool:
         """Return whether this is a query of a machine on a terrain, with stops."""
@@ -220,6 +221,17 @@ class ContactQuery:
                 raise TerrainError(
                     f"wheel {wheel.name!r}: a torus of crown 0 meets no edges; leave the crown out "
                     "for a disc, or give it a thickness."
+                )
+
+    def _refuse_patches(self) -> None:
+        """Raise if the surface of a wheel cannot touch smooth ground."""
+        if "patch" not in self.terrain.kinds:
+            return
+        for wheel in self.machine.wheels:
+            if "patch" not in wheel.surface.kinds:
+                raise TerrainError(
+                    f"wheel {wheel.name!r}: its surface {type(wheel.surface).__name__} does not touch smooth "
+                    'ground. Add "patch" to its `kinds`.'
                 )
 
     def refuse_edge_in_plane(self, t: float, contact: WheelOnFeature, row: Floats) -> None:
