@@ -1,4 +1,6 @@
-"""Numbers with units: plain, an angle in degrees (`18deg`, `18°`), or with a unit (`50cm`)."""
+"""Conversion of numbers with units to SI: plain numbers, degrees (`18deg`, `18°`), other units
+(`50cm`).
+"""
 
 import math
 import re
@@ -18,14 +20,14 @@ UNIT_DIVISORS = {
     ("ms", "s"): 1e3,
     ("min", "s"): 1.0 / 60.0,
 }
-"""Divisors that convert numbers, by the written unit and the SI unit."""
+"""Divisors that convert a written unit to an SI unit, by the pair of both."""
 
 SI_UNITS = "SI units, without their names"
-"""Text for quantities that are not angles."""
+"""Help text on the units of quantities that are not angles."""
 
 
 def number(value: Any, unit: str | None = None) -> float:
-    """Return a finite number in SI units and radians.
+    """Convert a number or a text with a unit to a finite number in SI units and radians.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ def number(value: Any, unit: str | None = None) -> float:
 
 
 def _written(text: str, unit: str | None) -> float:
-    """Return the number of a text, see `number`."""
+    """Return the value of a text such as "18deg" in SI units, see `number`."""
     degrees = _DEGREES.fullmatch(text)
     if degrees is None:
         if _NUMBER_PATTERN.fullmatch(text):
@@ -94,7 +96,8 @@ def in_si_units(unit: str) -> tuple[float, str]:
 
 
 def check_angle(value: Any, unit: str | None) -> None:
-    """Raise if a plain number, or one of an array, exceeds a full turn: it is hardly meant in radians.
+    """Raise an error if an angle given as a plain number exceeds a full turn: it is probably in
+    degrees.
 
     >>> check_angle(18.0, "rad")
     Traceback (most recent call last):
@@ -106,7 +109,7 @@ def check_angle(value: Any, unit: str | None) -> None:
 
 
 def readable(values: Any, unit: str) -> tuple[Any, str]:
-    """Return values and unit for display: angles in degrees, "m/s2" for "m/s/s".
+    """Return values and unit for display: angles in degrees, and "m/s2" instead of "m/s/s".
 
     >>> print(*readable(math.pi, "rad/s"), *readable(2.0, "m/s/s"))
     180.0 deg/s 2.0 m/s2

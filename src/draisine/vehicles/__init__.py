@@ -1,8 +1,9 @@
-"""Vehicles, one file and one function each.
+"""Vehicles, one file with one function each; the function returns a `Model`.
 
-`_sets` has published parameter sets, `_annotations` reads units and meanings of arguments, `_numbers` checks
-values of parameters, `_records` converts arguments that are records of numbers, `_incline` tilts gravity on
-slopes and cambered roads, and `_three_links` is the common model of both swimmers.
+`_sets` has published parameter sets, `_annotations` reads units and meanings of arguments,
+`_numbers` checks values of parameters, `_records` converts arguments that are records of numbers,
+`_incline` tilts gravity on slopes and cambered roads, and `_three_links` is the common model of
+both swimmers.
 """
 
 from draisine.vehicles._annotations import (

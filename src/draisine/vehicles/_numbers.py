@@ -1,4 +1,4 @@
-"""Checks of values for a vehicle's parameters, single numbers or arrays of a sweep."""
+"""Checks of the values of vehicle parameters: single numbers, or arrays of a sweep."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from draisine.vehicles._annotations import expect_parameters, meanings
 def check_number(
     vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Return checked single numbers for parameters of a vehicle, in SI units."""
+    """Return single parameter values in SI units, after checking them."""
     out = {}
     for name, value in check_numbers(vehicle, known, changes).items():
         if value.ndim:
@@ -27,9 +27,10 @@ def check_number(
 def check_numbers(
     vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
 ) -> dict[str, Floats]:
-    """Return checked numbers or arrays for parameters of a vehicle, in SI units.
+    """Return parameter values (numbers or arrays) in SI units, after checking them.
 
-    Angles may be texts in degrees, '18deg'. Plain angles beyond a turn are refused: they are degrees.
+    Angles may be texts in degrees, '18deg'. Plain angles above a full turn are rejected: they are
+    probably in degrees.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> check_numbers(whipple, {"lam": 0.3}, {"lam": [0.3, 18.0]})

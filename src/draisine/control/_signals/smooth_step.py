@@ -1,4 +1,4 @@
-"""The smooth step f_s that moves a reference from one value to another."""
+"""Smooth transition from 0 to 1 that moves a reference from one value to another."""
 
 import math
 
