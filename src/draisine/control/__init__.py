@@ -18,12 +18,12 @@ from draisine.control._paths import (
     LaneChange,
     LateralPath,
     Slalom,
-    track,
+    track_path,
 )
 from draisine.control._signals.delay import delay
 from draisine.control._signals.neuromuscular import Neuromuscular
 from draisine.control._signals.saturation import check_limit, saturate
-from draisine.control._signals.smooth_step import smooth_step
+from draisine.control._signals.smooth_transition import smooth_transition
 from draisine.control._signals.time_inputs import (
     SIGNALS,
     Ramp,
@@ -54,6 +54,6 @@ __all__ = [
     "check_limit",
     "delay",
     "saturate",
-    "smooth_step",
-    "track",
+    "smooth_transition",
+    "track_path",
 ]

@@ -21,10 +21,10 @@ import numpy as np
 
 from draisine.algebra.jet import Jet
 from draisine.algebra.scalar import Array, Floats, Scalar, cos, sin, sqrt
-from draisine.control._signals.smooth_step import smooth_step
+from draisine.control._signals.smooth_transition import smooth_transition
 from draisine.errors import ParameterError, expect_known
 from draisine.mechanics.readings import Readings
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.registry import find, is_file
 
 PATH_PARAMETER = "parameter"
@@ -206,7 +206,7 @@ class LaneChange:
 
     def __call__(self, x: Scalar) -> Scalar:
         """Return y (m) at x (m)."""
-        return self.offset * smooth_step(x, self.start, self.end)
+        return self.offset * smooth_transition(x, self.start, self.end)
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def _shaped_path(table: Mapping[str, Any]) -> Path:
     expect_known(f"path: {table['shape']} has no number", values, allowed)
     if missing := [name for name in allowed if name not in values]:
         raise ParameterError(f"path: {table['shape']} needs {', '.join(missing)}, in m.")
-    return LateralPath(shape(**{name: number(value, "m") for name, value in values.items()}))
+    return LateralPath(shape(**{name: parse_number(value, "m") for name, value in values.items()}))
 
 
 def as_path(path: Any) -> Path:
@@ -377,7 +377,7 @@ def path_start(path: Path, x: float, y: float, yaw: float, others: int) -> Float
     return np.concatenate([point[1:] if path.uniform else point, np.zeros(others)])
 
 
-def track(path: Path, readings: Readings, z: Array) -> Tracking:
+def track_path(path: Path, readings: Readings, z: Array) -> Tracking:
     """Return the path coordinates among the states z of a law with their time derivatives, eq.
     [path-coordinates].
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from draisine.algebra.scalar import Array, Floats, Scalar, cos, sin
-from draisine.control._paths import Tracking, as_path, path_start, path_state_names, track
+from draisine.control._paths import Tracking, as_path, path_start, path_state_names, track_path
 from draisine.control._signals.neuromuscular import lag
 from draisine.mechanics.readings import Readings
 
@@ -116,7 +116,7 @@ class LoopRider:
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         """Return the steer torque (N m), and the rates of the states of the law."""
-        tracking = track(self.path, readings, z)
+        tracking = track_path(self.path, readings, z)
         values = self.values(readings, tracking)
         gains = self.gains
         command: Scalar = -self.heading - gains["path"] * values["path"]

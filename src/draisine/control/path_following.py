@@ -10,7 +10,7 @@ from draisine.control._paths import (
     as_path,
     path_start,
     path_state_names,
-    track,
+    track_path,
 )
 from draisine.control._signals.neuromuscular import Neuromuscular
 from draisine.mechanics.readings import Readings
@@ -85,7 +85,7 @@ class PathFollowing:
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         """Return the steer torque (N m), and the rates of the states of the law."""
-        tracking = track(self.path, readings, z)
+        tracking = track_path(self.path, readings, z)
         coordinates = {OFFSET: tracking.offset, HEADING_ERROR: tracking.heading_error}
         command = self._preview(tracking.parameter)
         for name, gain in zip(self.states_read, self.gains, strict=True):

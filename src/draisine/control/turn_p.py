@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.control import check_limit, saturate, smooth_step
+from draisine.control import check_limit, saturate, smooth_transition
 from draisine.errors import ParameterError
 from draisine.mechanics.readings import Readings
 
@@ -48,8 +48,8 @@ class TurnP:
 
     def reference(self, t: Scalar) -> Scalar:
         """Return the reference of the steer angle (rad) at time t (s)."""
-        up = smooth_step(t, *self.times[:2])
-        down = smooth_step(t, *self.times[2:])
+        up = smooth_transition(t, *self.times[:2])
+        down = smooth_transition(t, *self.times[2:])
         return self.steer_target * (up - down)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:

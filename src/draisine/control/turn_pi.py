@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.control import check_limit, saturate, smooth_step
+from draisine.control import check_limit, saturate, smooth_transition
 from draisine.errors import ParameterError
 from draisine.mechanics.readings import Readings
 
@@ -58,7 +58,7 @@ class TurnPI:
 
     def reference(self, t: Scalar) -> Scalar:
         """Return the reference of the steer angle (rad) at time t (s)."""
-        return self.steer_target * smooth_step(t, *self.times)
+        return self.steer_target * smooth_transition(t, *self.times)
 
     def __call__(
         self, readings: Readings, z: Array

@@ -204,10 +204,10 @@ def _second_derivatives(h: Any, slopes: Any, ends: str) -> Any:
     return np.linalg.solve(A, b)
 
 
-def follow(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
+def follow_joint(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
     """Return the joint motion `value(r(t))`, a function of the motion r(t) of another joint.
 
-    >>> follow(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
+    >>> follow_joint(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
     1.0
     """
 

@@ -146,11 +146,11 @@ def variables(model: "Model") -> dict[str, Variable]:
         if not missing & set(variable.dims) and name != "stop_torque"
     }
     joints = {joint.name: Variable(joint.unit, "joint coordinate") for joint in model.joints}
-    named = joints | outputs(model)
+    named = joints | output_variables(model)
     rates = {
         key: entry
         for name, variable in named.items()
-        for key, entry in ((name, variable), (f"{name}_rate", rate(name, variable)))
+        for key, entry in ((name, variable), (f"{name}_rate", rate_variable(name, variable)))
     }
     second = {
         f"{joint.name}_acceleration": Variable(f"{joint.unit}/s2", f"acceleration of {joint.name}")
@@ -159,14 +159,14 @@ def variables(model: "Model") -> dict[str, Variable]:
     return stored | rates | BASE_ACCELERATIONS | second
 
 
-def outputs(model: "Model") -> dict[str, Variable]:
+def output_variables(model: "Model") -> dict[str, Variable]:
     """Return the outputs of a model as variables: angles of the base, then the outputs of the
     vehicle.
     """
     return BASE_ANGLES | {o.name: Variable(o.unit, o.meaning) for o in model.outputs}
 
 
-def rate(name: str, variable: Variable) -> Variable:
+def rate_variable(name: str, variable: Variable) -> Variable:
     """Return the variable that is the time derivative of a variable."""
     return Variable(f"{variable.unit}/s" if variable.unit else "", f"rate of {name}")
 
@@ -225,7 +225,10 @@ def state_units(model: "Model") -> dict[str, str]:
 
 def observation_units(model: "Model") -> dict[str, str]:
     """Return the units of the observations of the program `variation`, by name."""
-    places = {f"{name}_rate": rate(name, variable).unit for name, variable in BASE_POSITION.items()}
+    places = {
+        f"{name}_rate": rate_variable(name, variable).unit
+        for name, variable in BASE_POSITION.items()
+    }
     units = state_units(model) | places
     return {name: units[name] for name in observation_names(model)}
 

@@ -108,7 +108,7 @@ def language_of(suffix: str) -> str:
     return known[suffix]
 
 
-def write(subject: Subject, title: str, full: bool = False) -> Equations:
+def write_nonlinear(subject: Subject, title: str, full: bool = False) -> Equations:
     """Return the printed equations of one contact mode of a machine.
 
     Equations of planar machines are written in the given symbols, group by group, until an entry is

@@ -187,7 +187,7 @@ def keep_base_rates(sheet: Sheet, subject: Subject) -> None:
     """
     # Do this before names are defined: names would hide the identity cos^2 + sin^2 = 1.
     given = dict(sheet.cut.given_symbols)
-    for name, x in {**angle_rates(subject), **place_rates(subject)}.items():
+    for name, x in {**base_angle_rates(subject), **place_rates(subject)}.items():
         sheet.rates[given[name].with_dots()] = sheet.polynomial(x)
 
 
@@ -209,7 +209,7 @@ def place_rates(subject: Subject) -> dict[str, Any]:
     return {f"p[{k}]": rates[k] for k in subject.model.twist if k < 3}
 
 
-def angle_rates(subject: Subject) -> dict[str, Any]:
+def base_angle_rates(subject: Subject) -> dict[str, Any]:
     """Return the rates of the angles of the base, from R' Rdot = hat(W)."""
     R = subject.R
     turning = [k - 3 for k in subject.model.twist if k >= 3]

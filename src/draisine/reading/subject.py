@@ -27,7 +27,7 @@ from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model, Wheel
 from draisine.model.form import Form
-from draisine.vehicles import draw, meanings, record_meanings
+from draisine.vehicles import build_model, meanings, record_meanings
 
 FRAME_ORIGIN = np.zeros(3)
 """Reference point (m) of velocities and forces: the origin of the base's frame."""
@@ -407,6 +407,6 @@ def trace_subject(
         structure = {}
     graph = Graph()
     symbols = {name: graph.symbol(name, parameter=True) for name in parameters}
-    model = draw(vehicle, symbols, structure)
+    model = build_model(vehicle, symbols, structure)
     mode = constraints.mode_of(model, statuses)
     return Subject(graph, model, symbols, parameters, mode, chosen, tuple(spare), tuple(shape))

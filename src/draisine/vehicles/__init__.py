@@ -15,7 +15,7 @@ from draisine.vehicles._annotations import (
 from draisine.vehicles._incline import INCLINE_PARAMETERS, inclined, level_vehicle
 from draisine.vehicles._numbers import check_number, check_numbers
 from draisine.vehicles._records import (
-    draw,
+    build_model,
     parse_record,
     plain_structure,
     record_meanings,
@@ -36,9 +36,9 @@ __all__ = [
     "INCLINE_PARAMETERS",
     "ParameterSource",
     "annotations",
+    "build_model",
     "check_number",
     "check_numbers",
-    "draw",
     "expect_parameters",
     "inclined",
     "level_vehicle",

@@ -37,7 +37,7 @@ def check_numbers(
     Traceback (most recent call last):
     draisine.errors.ParameterError: parameter lam: 18 rad is more than a turn; degrees are written '18deg'.
     """
-    from draisine.model.quantity import check_angle, number
+    from draisine.model.quantity import check_angle, parse_number
 
     if not isinstance(changes, Mapping):
         raise ParameterError(f"parameters: {changes!r:.80} is not a table of numbers by name.")
@@ -48,7 +48,9 @@ def check_numbers(
         try:
             if value is None:
                 raise TypeError  # NumPy would convert None to NaN
-            out[name] = np.asarray(number(value, unit) if isinstance(value, str) else value, float)
+            out[name] = np.asarray(
+                parse_number(value, unit) if isinstance(value, str) else value, float
+            )
         except (OverflowError, TypeError, ValueError):
             raise ParameterError(f"parameter {name}: {value!r:.80} is not a number.") from None
         if not np.isfinite(out[name]).all():

@@ -52,7 +52,7 @@ def parse_record(what: str, hint: Any, value: Any) -> Any:
         return _as_tuple(value)
     if not isinstance(value, Mapping):
         return value
-    from draisine.model.quantity import number
+    from draisine.model.quantity import parse_number
 
     records: list[Any] = [kind for kind in kinds if is_dataclass(kind)]
     kind, entries = (records[0], dict(value)) if records else _element(what, kinds, value)
@@ -60,7 +60,7 @@ def parse_record(what: str, hint: Any, value: Any) -> Any:
     for name, x in entries.items():
         expect_known(f"{what}: no", name, allowed)
         if isinstance(x, int | float) and not isinstance(x, bool):
-            entries[name] = number(x)
+            entries[name] = parse_number(x)
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
     missing = [name for name in needed if name not in entries]
     if missing:
@@ -174,7 +174,7 @@ def record_meanings(name: str, value: Any) -> dict[str, tuple[str, str]]:
     return {f"{name}_{field}": (unit, f"{prefix}, {text}") for field, (unit, text) in table.items()}
 
 
-def draw(
+def build_model(
     vehicle: Callable[..., Model], parameters: Mapping[str, Any], structure: Mapping[str, Any]
 ) -> Model:
     """Return the model of a vehicle for values of its parameters and structural arguments.

@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Scalar, atan2, cos, sin
 from draisine.model import Blade, Body, Model, Revolute, flat_inertia, forward_speed
-from draisine.model.motion import follow, sine
+from draisine.model.motion import follow_joint, sine
 
 SYMBOLS = {
     "front_amplitude": "A_f",
@@ -71,7 +71,7 @@ def trikke(
     if drive == "sine":
         front = sine(front_amplitude, frequency)
         rider = sine(rider_amplitude, frequency, rider_phase)
-        feet = {side: follow(front, _foot(L, y, kappa)) for side, y in sides.items()}
+        feet = {side: follow_joint(front, _foot(L, y, kappa)) for side, y in sides.items()}
     return Model(
         bodies=[
             Body("frame", mf, (xf, 0.0, 0.0), flat_inertia(If)),

@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Array, Scalar, array, substitute
 from draisine.algebra.trace import Expr, evaluate, tangent
 from draisine.errors import ParameterError
 from draisine.mechanics.formulations import projected
-from draisine.reading.solution import angle_rates, place_rates
+from draisine.reading.solution import base_angle_rates, place_rates
 from draisine.reading.subject import Subject
 
 NOMINAL_SPEED = 5.0
@@ -167,7 +167,7 @@ class StraightMotion:
         """
         machine = self.machine
         joints = {f"r[{k}]": machine.speeds[6 + k] for k in range(len(machine.r))}
-        return angle_rates(machine) | place_rates(machine) | joints
+        return base_angle_rates(machine) | place_rates(machine) | joints
 
     @cached_property
     def conditions(self) -> list[Scalar]:
