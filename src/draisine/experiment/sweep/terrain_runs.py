@@ -59,7 +59,7 @@ NOT_A_FUNCTION_OF_STATES = frozenset({"inputs", "motion_torques", "coupling_forc
 """Outputs of the program `observe` to which constraint forces are added afterwards."""
 
 
-class Ground(NamedTuple):
+class StartGround(NamedTuple):
     """The ground of a run."""
 
     terrain: Terrain
@@ -183,7 +183,7 @@ class TerrainRuns:
             if k not in invalid
         }
 
-    def _grounds(self, columns: Columns, runs: Sequence[int]) -> dict[int, Ground]:
+    def _grounds(self, columns: Columns, runs: Sequence[int]) -> dict[int, StartGround]:
         """Return the ground of each run; those that do not exist are missing."""
         plan = self.plan
         names = names_of_table(columns, TERRAIN_TABLE)
@@ -192,7 +192,7 @@ class TerrainRuns:
             return dict.fromkeys(runs, self._ground(plan.terrain))
         table: Any = getattr(plan.scenario, "terrain", None)
         written = table.model_dump(exclude_unset=True)
-        grounds: dict[int, Ground] = {}
+        grounds: dict[int, StartGround] = {}
         for k in runs:
             changes = {name: scalar(columns[path], k) for name, path in names.items()}
             # Pydantic's ValidationError is a ValueError.
@@ -201,16 +201,16 @@ class TerrainRuns:
                 grounds[k] = self._ground(terrain)
         return grounds
 
-    def _ground(self, terrain: Terrain) -> Ground:
+    def _ground(self, terrain: Terrain) -> StartGround:
         """Return a ground with the turn of the machine at its place."""
         place = self.plan.start.place
-        return Ground(terrain, None if place is None else tilt_of(terrain, place))
+        return StartGround(terrain, None if place is None else tilt_of(terrain, place))
 
     def _starts(
         self,
         numbers: Mapping[str, Any],
         systems: Mapping[int, System],
-        grounds: Mapping[int, Ground],
+        grounds: Mapping[int, StartGround],
         rows: SweepRows,
     ) -> dict[int, State]:
         """Return the initial states of the runs on their grounds; those that do not exist are missing."""
