@@ -42,7 +42,7 @@ from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import starts
+from draisine.terrain.feature import Features, starts
 
 ALL_NEAREST = 32  # features; on a smaller ground all of them are candidates for the nearest one
 
@@ -484,6 +484,18 @@ class ContactQuery:
                 features = self._features_near(t, wide)
         self._surroundings = self.table.surroundings(wide, features)
         return self._surroundings
+
+    def find_surroundings_ahead(self, t: float, y: Floats, margin: float) -> Surroundings:
+        """Return the surroundings of a state, widened by a margin (m) mainly in the direction of motion."""
+        if self.watches_all and self._surroundings is not None:
+            return self._surroundings
+        boxes, begin = self.predict_boxes(t, y)
+        return self.find_surroundings(t, boxes, margin, begin)
+
+    @cached_property
+    def all_features(self) -> Features:
+        """All features of the ground."""
+        return self.table.pick(range(len(self.terrain)))
 
     @property
     def state_units(self) -> Floats:
