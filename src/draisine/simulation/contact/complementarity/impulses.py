@@ -292,7 +292,7 @@ def write_zero_row(p: ImpulseProblem, i: int) -> None:
 def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
     """Write Jacobian and right-hand side of the map of Alart and Curnier at the present impulses.
 
-    Column 3 k of the Jacobian is the derivative by the logarithm of the compliance, for `follow_path`. The
+    Column 3 k of the Jacobian is the derivative by the logarithm of the compliance, for `follow_impulse_path`. The
     position of x = lam - u / D relative to the friction cone decides whether a contact is open, sticks or
     slips. A slipping contact satisfies lam_t = mu x_n x_t / |x_t|, which is differentiated.
     """
@@ -602,7 +602,7 @@ def pass_kink(p: ImpulseProblem, position: float, ahead: float, orientation: flo
 
 
 @routine
-def follow_path(p: ImpulseProblem) -> float:
+def follow_impulse_path(p: ImpulseProblem) -> float:
     """Follow the path of solutions from a large compliance to `COMPLIANCE`, around its folds, by steps along
     its length; return the residual at its end, infinity if it is not reached.
     """
@@ -686,7 +686,7 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
     if least <= solved_tolerance(p):
         return least
     p.kept[:size] = p.impulse[:size]
-    reached = follow_path(p)
+    reached = follow_impulse_path(p)
     if reached < least:
         return reached
     p.impulse[:size] = p.kept[:size]
