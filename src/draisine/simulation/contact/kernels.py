@@ -177,6 +177,11 @@ SIGNATURE_SIZE = 4 + MAX_CLOSED_FORM_WHEELS
 three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
 """
 
+ANY_MODE = -1
+"""Number of closed contacts in a signature that every mode matches, without a closed form: a program that
+cannot compile more of them ends its list with it.
+"""
+
 
 @routine
 def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactColumns, seen: Floats) -> None:
@@ -448,6 +453,8 @@ def find_closed_form(s: ContactMode) -> int:
     for i in range(s.modes[0]):
         signature = s.modes[1 + i * SIGNATURE_SIZE :]
         matches = signature[0] == count
+        if signature[0] == ANY_MODE:
+            return 0
         for k in range(count):
             if signature[1 + k] != STATUSES * s.contacts.pair[s.which[k]] + s.status[k]:
                 matches = False
