@@ -292,9 +292,10 @@ def write_zero_row(p: ImpulseProblem, i: int) -> None:
 def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
     """Write Jacobian and right-hand side of the map of Alart and Curnier at the present impulses.
 
-    Column 3 k of the Jacobian is the derivative by the logarithm of the compliance, for `follow_impulse_path`. The
-    position of x = lam - u / D relative to the friction cone decides whether a contact is open, sticks or
-    slips. A slipping contact satisfies lam_t = mu x_n x_t / |x_t|, which is differentiated.
+    Column 3 k of the Jacobian is the derivative by the logarithm of the compliance, for
+    `follow_impulse_path`. The position of x = lam - u / D relative to the friction cone decides whether a
+    contact is open, sticks or slips. A slipping contact satisfies lam_t = mu x_n x_t / |x_t|, which is
+    differentiated.
     """
     size = 3 * p.count
     measure_velocities(p, compliance)
