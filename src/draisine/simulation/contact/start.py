@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH_HIGH, PATCH_LOW, evaluate_patch
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import routine_code
@@ -196,7 +197,7 @@ def winding_numbers(near: Features, points: Floats, t: float) -> Integers:
     counts = np.zeros(len(points), np.int64)
     for index, (kind, motion) in enumerate(near.kinds):
         which = np.flatnonzero(near.kind == index)
-        if kind != "face" or not len(which):
+        if kind not in ("face", "patch") or not len(which):
             continue
         origins = points
         up = np.array([0.0, 0.0, 1.0])
@@ -204,6 +205,9 @@ def winding_numbers(near: Features, points: Floats, t: float) -> Integers:
             R, p = (np.asarray(array, float) for array in motion(t))
             origins = np.ascontiguousarray((points - p) @ R)
             up = up @ R
+        if kind == "patch":
+            counts += _count_patches_above(near.cells[which], origins)
+            continue
         faces = (near.numbers, near.borders, near.first, which, len(which))
         _code().count_faces(*faces, origins, len(points), up, counts)
     return counts
@@ -258,3 +262,14 @@ def _code() -> Any:
     """Return the machine code of the routines of this file."""
     put, count = routine_code(put_points, count_faces, passes="few")
     return SimpleNamespace(put_points=put, count_faces=count)
+
+
+def _count_patches_above(cells: Floats, points: Floats) -> Integers:
+    """Return the number of patches (cells, PATCH) above points (n, 3), in the frame of the ground."""
+    x, y, z = points.T[:, :, None]
+    low_x, low_y = cells[:, PATCH_LOW].T
+    high_x, high_y = cells[:, PATCH_HIGH].T
+    inside = (x >= low_x) & (x < high_x) & (y >= low_y) & (y < high_y)
+    heights = evaluate_patch(cells.T, x, y).h
+    above: Integers = (inside & (heights > z)).sum(axis=1)
+    return above
