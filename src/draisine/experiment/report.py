@@ -9,7 +9,6 @@ import numpy as np
 
 from draisine.experiment.kinds import cycle
 from draisine.experiment.run import Result
-from draisine.experiment.sweep.table import NOT_RUN
 from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
 from draisine.model.quantity import readable
@@ -18,6 +17,7 @@ from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
 from draisine.results.queries import evaluate_series, known_series, unit_of
 from draisine.results.straight import MATRICES
+from draisine.simulation.contact.many import NOT_RUN
 
 OPEN_GAP = 1e-6
 """Gap in m above which a contact is open; smaller gaps are drift or round-off of closed contacts."""
