@@ -56,6 +56,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     RunLoop,
     RunProgress,
 )
+from draisine.simulation.contact.event_driven.short_step import SHORT_METHOD
 from draisine.simulation.contact.kernels import CLOSED, make_mode
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
@@ -296,6 +297,7 @@ class ArcDriver:
             start=numerics.start,
             dt=numerics.dt,
             basis=INTERPOLATION_BASIS,
+            short_method=SHORT_METHOD,
             clock=ArcClock(),
             times=SAMPLE_CAPACITY,
             samples=SAMPLE_CAPACITY * n,
@@ -477,6 +479,38 @@ class ArcDriver:
         most_events = min(events, EVENTS_PER_CALL)
         status: RunStatus = self.query.code.run_arcs(self._packed_loop, steps, most_events)
         return status
+
+    def continue_mode(
+        self, run: RunState, stop: float, until: float, end: float
+    ) -> RunState | None:
+        """Take a short step in the same mode under the present inputs.
+
+        Parameters
+        ----------
+        run
+            Time, state and closed contacts at the start.
+        stop, until
+            Times (s) of the next known jump of inputs and of the end of the run.
+        end
+            Time (s) at the end of the step.
+
+        Returns
+        -------
+        RunState or None
+            The state at the end of the step; None if an event may lie on it.
+        """
+        is_loaded = run.y is not self._latest or run.t != self.arc.clock.time
+        if is_loaded:
+            self.load(run, stop, until)
+        else:
+            self.query.fill(run.t, run.y)
+        self._latest = None
+        if not self.query.code.continue_mode(self._packed_loop, end, is_loaded):
+            return None
+        self._latest = y = self.y.copy()
+        return RunState(
+            end, y, run.step, False, run.closed, run.left, latest_sample=run.latest_sample
+        )
 
     def grow(self) -> None:
         """Double the number of touching contacts that the records can store."""

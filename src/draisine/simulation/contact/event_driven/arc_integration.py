@@ -165,7 +165,7 @@ class ArcState(NamedTuple):
     box: Floats  # (wheels, 2, 3) m, bounding boxes of the wheels' centres on the step
     swept: Floats  # (wheels, 2, 3) m, boxes in which features were searched
     near: Integers  # (contacts) Proximity of each contact on the step
-    # (wheels, 2) displacement of the centre (m) and rotation of the axle (1) from mid-step
+    # (wheels, 2) displacement of the centre (m) and rotation of the axle (1) from a state of the step
     moved: Floats
     guards: Integers  # (2) number of guards, and number of guards that may fire on the step
     live: Integers  # indices of the guards that may fire on the step
@@ -179,6 +179,7 @@ class ArcState(NamedTuple):
     start: float  # s, time of the first sample
     dt: float  # s, spacing of samples
     basis: Floats  # interpolation matrix from guard values to Bernstein coefficients
+    short_method: Floats  # coefficients of short steps
     clock: ArcClock
     times: Floats  # (samples) s, times of the samples
     samples: Floats  # (samples, n) states of the samples
@@ -352,38 +353,56 @@ def bound_wheel_motion(c: ArcState) -> bool:
     The bounds of a wheel are the box of its centre, and its largest displacement (m) and rotation from
     mid-step.
     """
-    s = c.mode
-    m = c.mode.motion
-    stays = True
     middle = c.rows[c.wheels.size * c.mode.motion.row :]
+    stays = True
     # Begin with the node in the middle of the step.
     for i in range(GUARD_NODES):
         evaluate_dense(c, c.basis[NODE_POSITIONS + (i + GUARD_NODES // 2) % GUARD_NODES])
-        evaluate_gaps(m, s.x, c.wheels, middle if i == 0 else c.rows)
-        for w in range(c.wheels.size):
-            row = c.rows[w * m.row :]
-            middle_row = middle[w * m.row :]
-            row = middle_row if i == 0 else row
-            moved = 0.0
-            turned = 0.0
-            for j in range(3):
-                position = row[m.centre + j]
-                box = c.box[6 * w + j :]
-                swept = c.swept[6 * w + j :]
-                box[0] = position if i == 0 else min(box[0], position)
-                box[3] = position if i == 0 else max(box[3], position)
-                stays = stays and not (position < swept[0] or position > swept[3])
-                shift = position - middle_row[m.centre + j]
-                turn = row[m.axle + j] - middle_row[m.axle + j]
-                moved += shift * shift
-                turned += turn * turn
-            motion = c.moved[2 * w :]
-            motion[0] = max(0.0 if i == 0 else motion[0], 1.1 * sqrt(moved) + m.tol.gap_search)
-            motion[1] = max(0.0 if i == 0 else motion[1], 1.1 * sqrt(turned))
-    for k in range(s.contacts.size):
-        reaches = is_in_reach(m.tol, s.contacts, c.box, k)
-        c.near[k] = classify_proximity(c, k, middle) if reaches else Proximity.AWAY
+        stays = extend_wheel_motion(c, middle, i == 0) and stays
+    for k in range(c.mode.contacts.size):
+        c.near[k] = find_proximity_of(c, k, middle)
     return stays
+
+
+@routine
+def extend_wheel_motion(c: ArcState, reference: Floats, is_reference: bool) -> bool:
+    """Extend the box of each wheel's centre, and its largest displacement and rotation from the reference
+    state, by the state in x; return whether all centres are in the searched boxes.
+
+    The first state of a step is the reference.
+    """
+    m = c.mode.motion
+    stays = True
+    evaluate_gaps(m, c.mode.x, c.wheels, reference if is_reference else c.rows)
+    for w in range(c.wheels.size):
+        row = c.rows[w * m.row :]
+        reference_row = reference[w * m.row :]
+        row = reference_row if is_reference else row
+        moved = 0.0
+        turned = 0.0
+        for j in range(3):
+            position = row[m.centre + j]
+            box = c.box[6 * w + j :]
+            swept = c.swept[6 * w + j :]
+            box[0] = position if is_reference else min(box[0], position)
+            box[3] = position if is_reference else max(box[3], position)
+            stays = stays and not (position < swept[0] or position > swept[3])
+            shift = position - reference_row[m.centre + j]
+            turn = row[m.axle + j] - reference_row[m.axle + j]
+            moved += shift * shift
+            turned += turn * turn
+        motion = c.moved[2 * w :]
+        motion[0] = max(0.0 if is_reference else motion[0], 1.1 * sqrt(moved) + m.tol.gap_search)
+        motion[1] = max(0.0 if is_reference else motion[1], 1.1 * sqrt(turned))
+    return stays
+
+
+@routine
+def find_proximity_of(c: ArcState, k: int, reference: Floats) -> Proximity:
+    """Return the proximity of a contact during a step, from the motion of its wheel."""
+    if not is_in_reach(c.mode.motion.tol, c.mode.contacts, c.box, k):
+        return Proximity.AWAY
+    return classify_proximity(c, k, reference)
 
 
 @routine
@@ -518,6 +537,8 @@ def is_in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bo
     )  # between the nodes a centre may be a little outside
     for j in range(3):
         distance = max(max(b.low[3 * k + j] - box[3 + j], box[j] - b.high[3 * k + j]), 0.0)
+        if distance > reach:
+            return False  # most features are far away along one axis
         apart += distance * distance
     if apart > reach * reach or b.planes[k] == 1 or b.moved[k] != 0 or b.carried[k] == 1:
         return apart <= reach * reach

@@ -46,6 +46,7 @@ from draisine.simulation.contact.event_driven.events import (
 )
 from draisine.simulation.contact.event_driven.guards import set_guards
 from draisine.simulation.contact.event_driven.impact import ImpactSolver, apply_impact
+from draisine.simulation.contact.event_driven.short_step import take_short_step
 from draisine.simulation.contact.kernels import (
     CLOSED,
     border_excess,
@@ -228,6 +229,22 @@ def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
             status = finish_event(r)
         if status is not RunStatus.RESOLVED:
             return status
+
+
+@routine
+def continue_mode(r: RunLoop, end: float, is_loaded: bool) -> bool:
+    """Continue in the same mode to a time (s) by a short step, after a jump of the inputs; return whether
+    nothing else can have happened. Otherwise the state does not change.
+
+    `is_loaded` states that the closed contacts were written anew.
+    """
+    if is_loaded and not open_arc(r):
+        return False
+    if not take_short_step(r.arc, end):
+        return False
+    r.leaving[: r.arc.mode.contacts.size] = False
+    r.progress.stalled = 0
+    return True
 
 
 @routine
@@ -618,6 +635,7 @@ def terrain_code() -> Any:
     """Return the machine code of all routines that Python calls in event-driven runs."""
     entries = (
         run_arcs,
+        continue_mode,
         find_closed_form,
         evaluate_gaps,
         evaluate_gaps_of_states,
