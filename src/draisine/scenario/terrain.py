@@ -74,15 +74,18 @@ Drop = Annotated[float, BeforeValidator(_drop), WithJsonSchema(LENGTH_SCHEMA)]
 
 
 class PlaneGround(ScenarioTable):
-    """A plane through (0, 0, height) with a slope; its face is `ground`."""
+    """A plane through (0, 0, height) with a slope and a camber; its face is `ground`."""
 
     shape: Literal["plane"]
     slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
+    camber: Slope = Field(
+        0.0, description="cross slope, positive if the ground rises to the left: '5deg', or rad"
+    )
     height: Length = Field(0.0, description="height at the origin, m")
 
     def terrain(self) -> Terrain:
         """Return the terrain."""
-        return plane(self.slope, self.height)
+        return plane(self.slope, self.height, self.camber)
 
 
 class RampGround(ScenarioTable):
@@ -308,8 +311,8 @@ AnyGround = (
 
 
 def _with_shape(table: Any) -> Any:
-    """Return the table of a ground with a shape; slope and height alone describe a plane."""
-    if isinstance(table, dict) and table and set(table) <= {"slope", "height"}:
+    """Return the table of a ground with a shape; slope, camber and height alone describe a plane."""
+    if isinstance(table, dict) and table and set(table) <= {"slope", "camber", "height"}:
         return {"shape": "plane", **table}
     return table
 

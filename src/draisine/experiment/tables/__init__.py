@@ -1,3 +1,3 @@
 """Analyses that commands print as tables: steady `circles` of a bicycle, `critical` speeds over
-parameters, limit `cycles` and root `loci`.
+parameters, limit `cycles`, straight running on `inclined` planes and root `loci`.
 """
