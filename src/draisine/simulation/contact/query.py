@@ -431,7 +431,7 @@ class ContactQuery:
         ydot = np.empty(len(y))
         forces = np.zeros((len(closed), 3))
         rows = np.empty((len(closed), self.row.size))
-        if self.code.rate(self.packed_mode(closed), ydot, forces, rows):
+        if self.code.solve_rates(self.packed_mode(closed), ydot, forces, rows):
             raise ConfigurationError("the contacts contradict each other in this configuration.")
         return ydot[self.y.v], forces, rows
 
@@ -575,7 +575,7 @@ class ContactQuery:
         self.fill(t, y)
         row = np.empty(self.row.size)
         inside = np.empty(len(near) + 1, np.int64)
-        count = self.code.find_inside(self.motion, self.x, near.packed, row, inside)
+        count = self.code.find_penetrating_contacts(self.motion, self.x, near.packed, row, inside)
         contacts = [near[k] for k in inside[:count].tolist()]
         return list(zip(contacts, self.evaluate_rows(t, y, contacts), strict=True))
 
@@ -600,7 +600,7 @@ class ContactQuery:
         rows = np.empty((len(ys), contacts.record.size, self.row.size))
         self.fill(times[0], ys[0])
         states = np.ascontiguousarray(ys)
-        self.code.evaluate_gaps_each(self.motion, self.x, times, states, len(ys), contacts, rows)
+        self.code.evaluate_gaps_of_states(self.motion, self.x, times, states, len(ys), contacts, rows)
         return rows
 
     def observe_modes(
