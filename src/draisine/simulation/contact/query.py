@@ -600,7 +600,9 @@ class ContactQuery:
         rows = np.empty((len(ys), contacts.record.size, self.row.size))
         self.fill(times[0], ys[0])
         states = np.ascontiguousarray(ys)
-        self.code.evaluate_gaps_of_states(self.motion, self.x, times, states, len(ys), contacts, rows)
+        self.code.evaluate_gaps_of_states(
+            self.motion, self.x, times, states, len(ys), contacts, rows
+        )
         return rows
 
     def observe_modes(

@@ -277,7 +277,9 @@ def test_a_step_ends_the_run_at_a_fall(monkeypatch, lean, turn, value, expected)
         lean_limit=math.sin(0.6), overturns=True,
     )  # fmt: skip
     monkeypatch.setattr(
-        step, "drift_pose", lambda s, t, y, h, into: into.__setitem__(slice(0, 4), q)
+        step,
+        "move_configuration_by_midpoint",
+        lambda s, t, y, h, into: into.__setitem__(slice(0, 4), q),
     )
     s.after[0] = value
     assert step.finish_step(s, 0.0, H) is expected
@@ -291,7 +293,9 @@ def test_a_machine_that_may_turn_over_does_not_end(monkeypatch):
         lean_limit=2.0, overturns=False,
     )  # fmt: skip
     monkeypatch.setattr(
-        step, "drift_pose", lambda s, t, y, h, into: into.__setitem__(slice(0, 4), [0, 0, 1, 0])
+        step,
+        "move_configuration_by_midpoint",
+        lambda s, t, y, h, into: into.__setitem__(slice(0, 4), [0, 0, 1, 0]),
     )
     assert step.finish_step(s, 0.0, H) is StepResult.ADVANCED
 
