@@ -4,7 +4,8 @@ impulse level.
 Both methods solve the equations of motion M vdot + F = C' lam with contact forces lam that obey the
 complementarity of gap and normal force and Coulomb's law.
 
-- `run`: the run loop, which alternates between both methods. `start`: checks of the initial state.
+- `run`: the run loop, which alternates between both methods. `many`: many runs over threads. `start`: checks
+  of the initial state.
 - `event_driven`: arcs within one contact mode and the events between them, as compiled routines. `driver`:
   the Python side of these routines. `failures`: their errors.
 - `stepping`: arcs in time steps (Moreau and Jean), used if event location makes no progress.
@@ -12,6 +13,7 @@ complementarity of gap and normal force and Coulomb's law.
 - `kernels`: contact rows, accelerations and forces of one mode. `status`: statuses of a contact.
 - `query`: gaps, contact rows and forces at single states. `table`: contacts as arrays for routines.
 - `samples`, `arc`: forces and gaps at the states of a finished run.
+- `standalone`: complete runs as routines, for exports.
 - `tolerances`: absolute bounds of event location, scaled by the machine. Solvers define their own relative
   bounds.
 """

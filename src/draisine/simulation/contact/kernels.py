@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Integers, call, routine
 from draisine.codegen.targets.native import Packed, make_record
@@ -78,19 +79,25 @@ class ContactColumns(NamedTuple):
     x_f: int  # offset of the feature coordinates in x
     borders: Floats  # (borders, 7) coefficients A, B, o of A.C + B.N <= o, feature by feature
     first: Integers  # (size + 1) index of the first border of each contact
-    faces: Integers  # 1 if a contact requires the wheel's centre above the feature: a face
+    # 1 if a contact requires the wheel's centre above the feature: a face or a patch
+    faces: Integers
     reach: Floats  # m, largest depth that counts as penetration
     radius: Floats  # m, largest distance of the contact point from the wheel's centre
-    bend: Floats  # m, radius of curvature of the gap to an edge or a vertex, 0 for faces
+    # m, radius of curvature of the gap to an edge or a vertex, 0 for faces and patches
+    bend: Floats
     crown: Floats  # m, tube radius of a torus wheel; nan for other shapes
     wheels: Integers  # index of the wheel
     low: Floats  # (size, 3) m, lower corner of the bounding box of the feature
     high: Floats  # (size, 3) m, upper corner of the bounding box of the feature
     pair: Integers  # index of the triple (wheel, kind of feature, motion), for closed forms
-    planes: Integers  # 1 if the feature is a face
+    planes: Integers  # 1 for a face or a patch, whose coordinates contain a plane next to it
     moved: Integers  # index of the prescribed motion of the feature, 0 for none
-    folds: Integers  # 1 if a torus may touch the edge twice
+    # 1 if a torus may touch the edge twice, or the nearest point of a patch may vanish
+    folds: Integers
     carried: Integers  # 1 if the feature moves with the machine: a flat of a body, a joint's stop
+    patches: Integers  # 1 if the feature is a smooth patch
+    cells: Floats  # (size, PATCH) polynomial coefficients of patches, if there are any
+    x_cell: int  # offset of the polynomial coefficients of a patch in x
 
 
 class Dynamics(NamedTuple):
@@ -189,6 +196,11 @@ SIGNATURE_SIZE = 4 + MAX_CLOSED_FORM_WHEELS
 and the last three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
 """
 
+ANY_MODE = -1
+"""Number of closed contacts in a signature that every mode matches, without a closed form. A program that
+cannot compile further closed forms ends its list with it.
+"""
+
 
 @routine
 def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactColumns, seen: Floats) -> None:
@@ -200,9 +212,17 @@ def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactColumns, seen: F
 
 
 @routine
+def put_feature(x: Floats, contacts: ContactColumns, k: int) -> None:
+    """Write the coordinates of the feature of contact k into the input x of programs."""
+    x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
+    if contacts.patches[k] == 1:
+        x[contacts.x_cell :][:PATCH] = contacts.cells[k * PATCH :][:PATCH]
+
+
+@routine
 def evaluate_gap(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
     """Evaluate gap, contact point and frame of contact k at the state in x: the first part of its row."""
-    x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
+    put_feature(x, contacts, k)
     call(Address(contacts.gap_programs[k]), x, contacts.tables[contacts.gap_tables[k] :], row, 1)
 
 
@@ -224,7 +244,7 @@ def evaluate_closed_rows(s: ContactMode, seen: Floats) -> None:
 @routine
 def evaluate_row(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
     """Evaluate the complete row of contact k at the state in x."""
-    x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
+    put_feature(x, contacts, k)
     call(Address(contacts.row_programs[k]), x, contacts.tables[contacts.row_tables[k] :], row, 1)
 
 
@@ -260,8 +280,12 @@ def single_border_excess(m: Dynamics, contacts: ContactColumns, i: int, row: Flo
 def fold_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> float:
     """Return the excess of a contact of a torus with an edge over the fold between one and two contacts, in
     machine lengths, eq. [edge-fold]. A single contact has SIDE 0.
+
+    A contact with a patch is a minimum of the distance while the first term is positive, eq. [patch-fold].
     """
     f0 = row[m.fold]
+    if contacts.patches[k] == 1:
+        return -f0
     f1 = row[m.fold + 1]
     f2 = row[m.fold + 2]
     if f0 == 0.0 and f1 == 0.0 and f2 == 0.0:
@@ -464,6 +488,8 @@ def find_closed_form(s: ContactMode) -> int:
     for i in range(s.modes[0]):
         signature = s.modes[1 + i * SIGNATURE_SIZE :]
         matches = signature[0] == count
+        if signature[0] == ANY_MODE:
+            return 0
         for k in range(count):
             if signature[1 + k] != STATUSES * s.contacts.pair[s.which[k]] + s.status[k]:
                 matches = False

@@ -43,7 +43,7 @@ from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import starts
+from draisine.terrain.feature import Features, starts
 
 MAX_UNSEARCHED_NEAREST = 32
 """Number of terrain features up to which all of them are candidates for the nearest feature, without a
@@ -145,6 +145,7 @@ class ContactQuery:
         # s, when the wheel of each tyre state lifted off
         self.lifted = np.full(machine.memory + 1, -np.inf)
         self._refuse_thin_torus()
+        self._refuse_patches()
 
     def matches(self, machine: Generic, terrain: Terrain, stops: Stops | None) -> bool:
         """Return whether the query belongs to this machine, terrain and set of joint stops."""
@@ -220,6 +221,17 @@ class ContactQuery:
                 raise TerrainError(
                     f"wheel {wheel.name!r}: a torus of crown 0 meets no edges; leave the crown out "
                     "for a disc, or give it a thickness."
+                )
+
+    def _refuse_patches(self) -> None:
+        """Raise if the surface of a wheel cannot touch smooth ground."""
+        if "patch" not in self.terrain.kinds:
+            return
+        for wheel in self.machine.wheels:
+            if "patch" not in wheel.surface.kinds:
+                raise TerrainError(
+                    f"wheel {wheel.name!r}: its surface {type(wheel.surface).__name__} does not touch smooth "
+                    'ground. Add "patch" to its `kinds`.'
                 )
 
     def refuse_edge_in_plane(self, t: float, contact: WheelOnFeature, row: Floats) -> None:
@@ -503,6 +515,18 @@ class ContactQuery:
                 features = self._features_near(t, wide)
         self._surroundings = self.table.surroundings(wide, features)
         return self._surroundings
+
+    def find_surroundings_ahead(self, t: float, y: Floats, margin: float) -> Surroundings:
+        """Return the surroundings of a state, widened by a margin (m) mainly in the direction of motion."""
+        if self.watches_all and self._surroundings is not None:
+            return self._surroundings
+        boxes, begin = self.predict_boxes(t, y)
+        return self.find_surroundings(t, boxes, margin, begin)
+
+    @cached_property
+    def all_features(self) -> Features:
+        """All features of the ground."""
+        return self.table.pick(range(len(self.terrain)))
 
     @property
     def state_units(self) -> Floats:
