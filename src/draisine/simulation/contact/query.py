@@ -98,6 +98,19 @@ class ModeInterval(NamedTuple):
     inputs: Floats  # inputs of the machine, constant on the interval
 
 
+def _all_stops(machine: Generic, stops: Stops | None) -> dict[str, tuple[float, float]]:
+    """Return the stops of the model's joints (rad or m), by name, with those that replace them.
+
+    Joints with a prescribed motion have no stops: the motion decides.
+    """
+    of_model = {
+        joint.name: joint.stops
+        for joint in machine.system.model.joints
+        if joint.stops is not None and joint.motion is None
+    }
+    return of_model | dict(stops or {})
+
+
 class ContactQuery:
     """Evaluates gaps, contact rows and forces of a machine on a terrain at single states.
 
@@ -119,7 +132,7 @@ class ContactQuery:
         self.machine = machine
         self.terrain = terrain
         self.inputs = inputs
-        self.stops = dict(stops or {})
+        self.stops = _all_stops(machine, stops)
         self.table = FeatureTable(machine, terrain, self._joint_ends() | self._flats())
         self.n = machine.speeds
         self.y = machine.layout
@@ -150,7 +163,7 @@ class ContactQuery:
     def matches(self, machine: Generic, terrain: Terrain, stops: Stops | None) -> bool:
         """Return whether the query belongs to this machine, terrain and set of joint stops."""
         is_same = self.machine is machine and self.terrain is terrain
-        return is_same and self.stops == dict(stops or {})
+        return is_same and self.stops == _all_stops(machine, stops)
 
     def _find_max_deflections(self) -> Floats:
         """Return the largest tyre deflection (m) of each wheel, then of each joint: half of the wheel radius

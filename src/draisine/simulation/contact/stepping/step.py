@@ -499,7 +499,7 @@ def add_tyre_forces(
     s: TimeStepping, c: int, row: Floats, factor_cholesky: float, into: Floats
 ) -> None:
     """Add the generalised force (n) of the tyre at contact c of the step under its load, multiplied by
-    `factor`.
+    `factor_cholesky`.
     """
     m = s.motion
     n = m.speeds

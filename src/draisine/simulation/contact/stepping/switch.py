@@ -121,8 +121,8 @@ def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Clo
 
 def _are_far_from_redundant(M: Floats, rows: Floats) -> bool:
     """Return whether all singular values of rows (m, n), of unit length in the metric of the mass matrix, are
-    above `NEARLY_REDUNDANT_SINGULAR_VALUE`. The test costs less than the singular values, and succeeds for most
-    machines.
+    above `NEARLY_REDUNDANT_SINGULAR_VALUE`. The test costs less than the singular values, and succeeds for
+    most machines.
     """
     try:
         gram = rows @ np.linalg.solve(M, rows.T)
