@@ -55,8 +55,7 @@ SAME_MEANING = {
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_FUNCTIONS = """
-    evaluate factor_mass follow_loads project project_state rate remarks replay rows run serve
-    summary table take_steps
+    evaluate project remarks replay rows run serve summary table
 """
 """Functions that still have two meanings; no name may be added."""
 
