@@ -539,6 +539,11 @@ class ContactQuery:
         return self.find_surroundings(t, boxes, margin, begin)
 
     @cached_property
+    def rings(self) -> Floats:
+        """The radius of the ring of each wheel (m); 0 for a ball or a blade."""
+        return np.array([float(getattr(w.surface, "ring", 0.0)) for w in self.machine.wheels])
+
+    @cached_property
     def all_features(self) -> Features:
         """All features of the ground."""
         return self.table.pick(range(len(self.terrain)))
@@ -615,6 +620,8 @@ class ContactQuery:
         row = np.empty(self.row.size)
         inside = np.empty(len(near) + 1, np.int64)
         count = self.code.find_penetrating_contacts(self.motion, self.x, near.packed, row, inside)
+        if not count:
+            return []
         contacts = [near[k] for k in inside[:count].tolist()]
         return list(zip(contacts, self.evaluate_rows(t, y, contacts), strict=True))
 
