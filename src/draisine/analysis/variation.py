@@ -7,20 +7,33 @@ exp(eps xi)` for the pose, `r' = r + eps rho` for the shape. Nothing here is a d
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
+from draisine.mechanics.constraints import Statuses
+from draisine.mechanics.readings import law_states
 from draisine.mechanics.tree import spinning_joints
 from draisine.model.names import observation_names, paced_speed_names
+from draisine.simulation.options import memory_start
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import independent
 from draisine.system.layout import Layout
+from draisine.system.state import State
+from draisine.system.system import System
+from draisine.system.tracing import Law
 
 # Names in the program `variation`: inputs along which it is differentiated, and outputs with derivatives.
 SEEDS = ("dt", "dx", "du", "dz", "dw")
 VARIED_OUTPUTS = ("force", "zdot", "conditions", "seen", "paced")
+
+
+MIN_LINEARISATION_PIVOT = 0.02
+"""Relative to the pivot when it was chosen; below it, new independent speeds are chosen. A small pivot
+amplifies rounding errors, most of all those of derivatives.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +42,11 @@ class Variation:
 
     Outputs are `force` f (N, m) of `M udot = f`; `zdot`, the rates of the states of tyres and law;
     `conditions`, the gaps of the contacts; `seen`, the observations called `names`; `paced`, the rates of
-    the speeds called `speeds`. Seeds are `dt`, `dx` (displacements), `du`, `dz`, `dw`.
+    the speeds called `speeds`. On a terrain there is also `drift`, the velocity that is no symmetry of the
+    ground, and no `force`. Seeds are `dt`, `dx` (displacements), `du`, `dz`, `dw`.
     """
 
-    machine: ClosedForm
+    machine: Any  # a `ClosedForm`, or on a terrain a `grounded.GroundedMachine`
     mass: Floats  # M, (N, m, m)
     values: dict[str, Floats]  # by output, (N, entries)
     d: dict[str, dict[str, Floats]]  # by output and seed, (N, entries, seeds)
@@ -88,7 +102,7 @@ class Variation:
 
 
 def vary(
-    machine: ClosedForm,
+    machine: Any,
     y: Floats,
     w: Floats | None = None,
     *,
@@ -100,8 +114,11 @@ def vary(
     """Return values and derivatives at N states y (N, entries) under inputs w (N, inputs) at times t (s).
 
     `parameters` (N, parameters) gives each state its own set of them; `seeds` are those whose
-    derivatives are wanted.
+    derivatives are wanted. On a terrain `anchors` and `parameters` are not used.
     """
+    if not isinstance(machine, ClosedForm):
+        variation: Variation = machine.vary(y, w, t=t, seeds=seeds)
+        return variation
     program = machine.variation
     count = len(y)
     inputs = program.inputs
@@ -150,13 +167,33 @@ def _seed_lanes(machine: ClosedForm, seeds: Sequence[str]) -> Layout:
     return Layout({name: machine.variation.inputs.count(name) for name in seeds})
 
 
-def anchors_of(machine: ClosedForm, y: Floats) -> Floats:
+def anchors_of(machine: Any, y: Floats) -> Floats:
     """Return the anchors of the pins (world axes, m): their positions in the state y."""
+    if not isinstance(machine, ClosedForm):
+        return np.zeros(0)  # on a terrain pins are contacts with the ground like others
     contacts = machine.system.model.contacts
     pins = [k for k, contact in enumerate(contacts) if contact.anchored]
     if not pins:
         return np.zeros(0)
     return machine.observation(y)["points"].reshape(-1, 3)[pins].ravel()
+
+
+def machine_at(
+    system: System, motion: State, mode: Statuses, law: Law | None
+) -> tuple[ClosedForm, Floats]:
+    """Return a machine with independent speeds that suit a state, and the state as its y.
+
+    A control law begins with its initial states.
+    """
+    states = law_states(law)
+    z = memory_start(system, motion, law, states)
+    machine = system.machine(mode, law, states)
+    y = machine.enter(motion, z=z)
+    if machine.least_pivot(y) < MIN_LINEARISATION_PIVOT:
+        around = (y[machine.layout.q], y[machine.layout.r])
+        machine = system.machine(mode, law, states, configuration=around)
+        y = machine.enter(motion, z=z)
+    return machine, y
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,8 +222,13 @@ def chart(variation: Variation) -> Chart:
     spinning_joint_names = [j.name for k, j in enumerate(model.joints) if k in spinning]
     coordinates = ["lean", *shape_joints, "pitch", "yaw", *spinning_joint_names, "x", "y", "z"]
     conditions = variation.d["conditions"]["dx"]
-    rows = heading_rows(variation, coordinates)
-    kept = np.flatnonzero(independent(conditions, rows, in_all_cases=True)[0])
+    # On a cross slope lean and pitch of a machine depend on its yaw, the best coordinate of the three.
+    on_terrain = "drift" in variation.values
+    preferred = sorted(coordinates, key=lambda name: on_terrain and name != "yaw")
+    rows = heading_rows(variation, preferred)
+    chosen = independent(conditions, rows, in_all_cases=True)[0]
+    names = {name for name, is_chosen in zip(preferred, chosen, strict=True) if is_chosen}
+    kept = [k for k, name in enumerate(coordinates) if name in names]
     if conditions.shape[1] + len(kept) != rows.shape[2]:
         raise ConfigurationError(
             "The coordinates lean, pitch, yaw, x, y, z and the joints are singular here: a wheel lies "
@@ -196,12 +238,12 @@ def chart(variation: Variation) -> Chart:
         f"{name}_rate" for name in ("lean", *shape_joints, *spinning_joint_names, "pitch", "yaw")
     ]
     rates += [name for name in model.speeds if name not in rates]
+    preferred = sorted(rates, key=lambda name: on_terrain and name == "pitch_rate")
     no_conditions = np.zeros((len(variation), 0, rows.shape[2]))
-    independent_rates = np.flatnonzero(
-        independent(no_conditions, variation.rows(rates, "du"), in_all_cases=True)[0]
-    )
+    chosen = independent(no_conditions, variation.rows(preferred, "du"), in_all_cases=True)[0]
+    names = {name for name, is_chosen in zip(preferred, chosen, strict=True) if is_chosen}
     return chart_of(
-        variation, [coordinates[k] for k in kept], [rates[k] for k in independent_rates]
+        variation, [coordinates[k] for k in kept], [name for name in rates if name in names]
     )
 
 
