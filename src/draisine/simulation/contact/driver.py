@@ -389,6 +389,14 @@ class ArcDriver:
         log: EventLog = make_record(EventLog, **shapes)
         return log
 
+    def reserve(self, near: Surroundings, capacity: Capacity) -> Packed:
+        """Make records in which routines search features themselves; `near` has a slot for every contact
+        that they may find. Return the packed `RunLoop`.
+        """
+        self.near = near
+        self._make_records(capacity)
+        return self._packed_loop
+
     # --- calls of the run loop
 
     def load(self, run: RunState, stop: float, until: float, cause: Cause | None = None) -> None:
