@@ -12,7 +12,6 @@ and linear systems (`equilibrium`, `linear`) are computed on a terrain as on the
 `symmetry` finds the motions of the world that change neither the ground nor gravity.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -41,7 +40,7 @@ from draisine.system.layout import Layout, state_sizes
 from draisine.system.mode_programs import angle_rates
 from draisine.system.state import State
 from draisine.system.system import System
-from draisine.terrain import Terrain
+from draisine.terrain import SmoothGround, Terrain
 
 RANK_OF_ROWS = 1e-9
 """Of the largest singular value of unit rows; smaller ones belong to redundant rows of contacts."""
@@ -54,8 +53,12 @@ SPREAD = 1.0
 """Of the machine's length: distance of the displaced machines at which the ground is sampled for its
 symmetry. The wheels reach no further while the machine moves by its own length."""
 
+FIRST_SEARCH = (
+    0.1  # of the wheel size: margin around the wheels within which features are searched first
+)
+
 NEAREST_SEARCH = 1e3
-"""Of the machine's length: radius within which the ground below a machine is searched."""
+"""Of the wheel size, at least in m: margin within which the ground below a machine is searched last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,19 +455,20 @@ def nearest_contacts(
         k for k, wheel in enumerate(wheels) if getattr(wheel, "touches", True)
     }
     statuses = {c.wheel: status for c, status, _ in previous}
-    margin = contact.margin
+    margin = FIRST_SEARCH * query.wheel_size
     limit = NEAREST_SEARCH * max(query.wheel_size, 1.0)
     while True:
-        near = query.find_surroundings(t, query.boxes(t, free), margin)
-        laws, mu = query.contact_laws(near, contact)
+        # Wider boxes, not a wider margin: the latest surroundings are used again if they enclose the boxes.
+        corners = query.boxes(t, free).reshape(-1, 2, 3) + margin * np.array([[-1.0], [1.0]])
+        near = query.find_surroundings(t, corners.ravel(), margin)
         rows = query.evaluate_rows(t, free, near.contacts)
-        best: dict[int, tuple[float, int]] = {}
-        for k, row in enumerate(rows):
+        best: dict[int, int] = {}
+        for k in np.argsort(np.abs(rows[:, query.row.gap.start])).tolist():
             wheel = int(near.wheels[k])
-            is_inside = query.excess(near[k], row) <= query.tol.border
-            distance = abs(query.gap(row))
-            if wheel in wanted and is_inside and distance < best.get(wheel, (math.inf, 0))[0]:
-                best[wheel] = (distance, k)
+            if wheel not in wanted or wheel in best:
+                continue
+            if query.excess(near[k], rows[k]) <= query.tol.border:
+                best[wheel] = k
         missing = wanted - set(best)
         if not missing:
             break
@@ -475,10 +479,24 @@ def nearest_contacts(
                 f"There is no ground below the wheel {name!r}. Place the machine on the terrain: "
                 "draisine.place, or start=."
             )
+    laws, mu = query.contact_laws(near, contact)
     return tuple(
         (near[k], Status(statuses.get(wheel, int(laws[k]))), float(mu[k]))
-        for wheel, (_, k) in sorted(best.items())
+        for wheel, k in sorted(best.items())
     )
+
+
+def lift_above(query: ContactQuery, free: Floats) -> Floats:
+    """Return a free state lifted so far that no wheel's centre is below a smooth ground.
+
+    Below a patch there is no nearest point; faces have one on both sides.
+    """
+    lifted = free.copy()
+    if isinstance(query.terrain, SmoothGround):
+        centres = query.centres(0.0, free)
+        below = query.terrain.height(centres[:, 0], centres[:, 1]) + query.longest - centres[:, 2]
+        lifted[query.machine.layout.p][2] += max(float(below.max(initial=0.0)), 0.0)
+    return lifted
 
 
 def sample_ground(
@@ -493,6 +511,7 @@ def sample_ground(
         for across in (-0.9, -0.5, 0.0, 0.3, 0.8):
             moved = free.copy()
             moved[pose][:2] += SPREAD * length * np.array([along, across])
+            moved = lift_above(query, moved)
             found = nearest_contacts(query, moved, contact, closed)
             rows = query.evaluate_rows(0.0, moved, [c for c, *_ in found])
             points.append(rows[:, query.row.point])

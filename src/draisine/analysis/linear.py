@@ -24,6 +24,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.grounded import (
     GroundedMachine,
     ground_symmetry,
+    lift_above,
     nearest_contacts,
     sample_ground,
 )
@@ -38,6 +39,7 @@ from draisine.analysis.variation import (
     machine_at,
     to_heading,
     vary,
+    with_plane,
 )
 from draisine.errors import (
     ConfigurationError,
@@ -797,7 +799,7 @@ def set_on_ground(start: Start) -> State:
     """Return a state with the machine set on the terrain below it.
 
     The smallest changes of height, roll and pitch close the gaps of its wheels, one Newton step after the
-    other. Heading, position in the plane, joints and speeds (in the axes of the base) stay.
+    other. Position in the plane and joints stay; the speeds are projected onto the constraints.
 
     Raises
     ------
@@ -815,12 +817,13 @@ def set_on_ground(start: Start) -> State:
     layout = free_machine.layout
     joints = len(system.model.joints)
     tolerance = SET_GAP * query.units.length
+    free = lift_above(query, free)
     for _ in range(MAX_SETTING_STEPS):
-        contacts = [contact for contact, *_ in nearest_contacts(query, free, start.contact)]
-        rows = query.evaluate_rows(0.0, free, contacts)
+        closed = nearest_contacts(query, free, start.contact)
+        rows = query.evaluate_rows(0.0, free, [contact for contact, *_ in closed])
         gaps = rows[:, query.row.gap.start]
         if np.abs(gaps).max(initial=0.0) < tolerance:
-            return free_machine.leave(free)
+            return free_machine.leave(query.project(0.0, free, closed))
         R = rotation(free[layout.q])
         motions = np.zeros((6 + joints, 3))
         motions[:3, 0] = R[2]
@@ -924,9 +927,10 @@ def _check_base(variation: Variation, hidden: Sequence[str], tolerance: float) -
 def _steady_rates(variation: Variation, frame: Chart, count: int) -> Floats:
     """Return the rates of the states in the steady motions themselves, (N, states)."""
     rates = np.zeros((len(variation), count))
-    named = [variation.value(f"{name}_rate") for name in frame.coordinates]
-    turned = to_heading(variation, frame.coordinates, np.stack(named, axis=1)[:, :, None])
-    rates[:, : len(named)] = turned[:, :, 0]
+    complete = with_plane(frame.coordinates)
+    named = [variation.value(f"{name}_rate") for name in complete]
+    turned = to_heading(variation, complete, np.stack(named, axis=1)[:, :, None])
+    rates[:, : len(frame.coordinates)] = turned[:, : len(frame.coordinates), 0]
     return rates
 
 
@@ -1063,15 +1067,23 @@ def _along(d: Mapping[str, Floats], seeds: Mapping[str, Floats]) -> Floats:
 
 def _rates(variation: Variation, frame: Chart, seeds: Mapping[str, Floats]) -> Floats:
     """Return A, (N, states, states), over coordinates, speeds, states of tyres and law."""
-    rates = [f"{name}_rate" for name in frame.coordinates]
+    complete = with_plane(frame.coordinates)
+    rates = [f"{name}_rate" for name in complete]
     moved = _along({seed: variation.rows(rates, seed) for seed in seeds}, seeds)
-    moved = to_heading(variation, frame.coordinates, moved)
+    moved = to_heading(variation, complete, moved)
     if "x" in frame.coordinates and "y" in frame.coordinates:
         # Their axes turn with the heading.
         i = frame.coordinates.index("x")
         j = frame.coordinates.index("y")
         moved[:, i, j] += variation.value("yaw_rate")
         moved[:, j, i] -= variation.value("yaw_rate")
+    elif len(complete) > len(frame.coordinates):
+        # One of them depends on the other coordinates: the ground guides the machine across.
+        here, other = ("x", "y") if complete[-1] == "y" else ("y", "x")
+        turn = variation.value("yaw_rate") * (1.0 if here == "x" else -1.0)
+        across = heading_rows(variation, [other]) @ seeds["dx"]
+        moved[:, complete.index(here)] += turn[:, None] * across[:, 0]
+        moved = moved[:, : len(frame.coordinates)]
     paced = _along({seed: variation.pace_rows(frame.speeds, seed) for seed in seeds}, seeds)
     return np.concatenate([moved, paced, _along(variation.d["zdot"], seeds)], axis=1)
 

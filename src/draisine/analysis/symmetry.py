@@ -16,11 +16,11 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 
-SYMMETRY_TOLERANCE = 1e-5
+MAX_GROUND_ASYMMETRY = 1e-5
 """rad; change of the normals below which a ground counts as symmetric. Splines through samples of a smooth
 ground deviate by less, cells of a tenth of its radius of curvature assumed."""
 
-VERTICAL = np.array([0.0, 0.0, 1.0])
+UPWARDS = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Symmetry:
         """Return velocity (3) at a point p and turning rate of each symmetry."""
         motions = [(direction, 0.0) for direction in self.translations]
         if self.turn is not None:
-            motions.append((self.turn + np.cross(VERTICAL, p), 1.0))
+            motions.append((self.turn + np.cross(UPWARDS, p), 1.0))
         return motions
 
     def axis(self) -> Floats | None:
@@ -70,9 +70,9 @@ class Symmetry:
         across = basis[len(self.translations) :]
         if self.turn is None:
             return np.column_stack([velocity @ across.T, yaw_rate])
-        carried = self.turn + np.cross(VERTICAL, position[0])
+        carried = self.turn + np.cross(UPWARDS, position[0])
         turned = velocity - np.outer(yaw_rate, carried)
-        turned[1:] -= yaw_rate[0] * np.cross(VERTICAL, position[1:])
+        turned[1:] -= yaw_rate[0] * np.cross(UPWARDS, position[1:])
         return turned @ across.T
 
 
@@ -105,19 +105,19 @@ def find_symmetry(points: Floats, normals: Floats, about: Floats, gravity: Float
     columns = [normals, turning[:, None]] if is_vertical else [normals]
     rows = np.hstack(columns) / np.sqrt(len(points))
     _, values, basis = np.linalg.svd(rows)
-    null = basis[np.append(values, np.zeros(len(basis) - len(values))) < SYMMETRY_TOLERANCE]
+    null = basis[np.append(values, np.zeros(len(basis) - len(values))) < MAX_GROUND_ASYMMETRY]
     error = float(np.abs(np.hstack(columns) @ null.T).max(initial=0.0))
     if not is_vertical or not len(null):
         return Symmetry(null[:, :3], None, error)
     # One of the symmetries turns, the others are made translations.
     weights = null[:, 3]
-    if np.linalg.norm(weights) < SYMMETRY_TOLERANCE:
+    if np.linalg.norm(weights) < MAX_GROUND_ASYMMETRY:
         return Symmetry(_orthonormal(null[:, :3]), None, error)
     # In (t, w / size) the turning symmetry has the rate w = 1.
     turning_one = weights @ null / (weights @ weights)
     complement = np.linalg.svd(weights[None])[2][1:] @ null
     velocity = turning_one[:3] * size
-    return Symmetry(_orthonormal(complement[:, :3]), velocity - np.cross(VERTICAL, about), error)
+    return Symmetry(_orthonormal(complement[:, :3]), velocity - np.cross(UPWARDS, about), error)
 
 
 def _orthonormal(rows: Floats) -> Floats:

@@ -222,9 +222,9 @@ def chart(variation: Variation) -> Chart:
     spinning_joint_names = [j.name for k, j in enumerate(model.joints) if k in spinning]
     coordinates = ["lean", *shape_joints, "pitch", "yaw", *spinning_joint_names, "x", "y", "z"]
     conditions = variation.d["conditions"]["dx"]
-    # On a cross slope lean and pitch of a machine depend on its yaw, the best coordinate of the three.
+    # On a terrain lean and pitch may depend on heading and position, which are the better coordinates.
     on_terrain = "drift" in variation.values
-    preferred = sorted(coordinates, key=lambda name: on_terrain and name != "yaw")
+    preferred = sorted(coordinates, key=lambda name: on_terrain and name not in ("yaw", "x", "y"))
     rows = heading_rows(variation, preferred)
     chosen = independent(conditions, rows, in_all_cases=True)[0]
     names = {name for name, is_chosen in zip(preferred, chosen, strict=True) if is_chosen}
@@ -238,7 +238,10 @@ def chart(variation: Variation) -> Chart:
         f"{name}_rate" for name in ("lean", *shape_joints, *spinning_joint_names, "pitch", "yaw")
     ]
     rates += [name for name in model.speeds if name not in rates]
-    preferred = sorted(rates, key=lambda name: on_terrain and name == "pitch_rate")
+    preferred = list(rates)
+    if on_terrain:
+        preferred.remove("pitch_rate")
+        preferred.insert(preferred.index("yaw_rate") + 1, "pitch_rate")
     no_conditions = np.zeros((len(variation), 0, rows.shape[2]))
     chosen = independent(no_conditions, variation.rows(preferred, "du"), in_all_cases=True)[0]
     names = {name for name, is_chosen in zip(preferred, chosen, strict=True) if is_chosen}
@@ -264,7 +267,15 @@ def chart_of(variation: Variation, coordinates: Sequence[str], speeds: Sequence[
 
 def heading_rows(variation: Variation, names: Sequence[str]) -> Floats:
     """Return the derivatives of named observations by displacement, x and y in heading axes."""
-    return to_heading(variation, names, variation.rows(names, "dx"))
+    complete = with_plane(names)
+    rows = to_heading(variation, complete, variation.rows(complete, "dx"))
+    return rows[:, : len(names)]
+
+
+def with_plane(names: Sequence[str]) -> list[str]:
+    """Return names with x and y, if one of them is there: heading axes mix them."""
+    missing = {"x", "y"} - set(names)
+    return [*names, *(sorted(missing) if len(missing) == 1 else ())]
 
 
 def to_heading(variation: Variation, names: Sequence[str], rows: Floats) -> Floats:
