@@ -37,6 +37,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
 from draisine.simulation.contact.complementarity.sharing import has_margin, share_redundant_forces
 from draisine.simulation.contact.status import STATUSES, Status, count_rows
 from draisine.simulation.contact.tolerances import Tolerances, scale_tolerances, units_of
+from draisine.system.compiled import Compiled
 from draisine.system.generic import Generic
 
 # Of the pivot in the reference configuration; with smaller pivots the closed form loses more than one digit
@@ -632,6 +633,7 @@ class ClosedForms:
 
     def __init__(self, free: Generic) -> None:
         self._free = free
+        self.compiled: dict[int, Compiled] = {}  # by address
         self._offsets: dict[int, int] = {}  # of the constants of each closed form, by its address
         self.signatures = np.zeros(1 + MAX_CLOSED_FORMS * SIGNATURE_SIZE, dtype=np.int64)
         self.tables = np.zeros(1)
@@ -647,6 +649,7 @@ class ClosedForms:
         plan = (0, 0, 0)
         if form is not None:
             if form.address not in self._offsets:
+                self.compiled[form.address] = form
                 self._offsets[form.address] = len(self.tables)
                 self.tables = np.concatenate([self.tables, form.table])
                 self.size = max(self.size, form.outputs.size)
