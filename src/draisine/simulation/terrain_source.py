@@ -1,8 +1,8 @@
 """Simulators of a machine on its ground as source code: the whole contact engine in C99 or as an ES module.
 
 The text is made from the same routines and programs as the machine code of a run: arcs, guards, impacts,
-friction and the search of features. The records of a prepared run become data (`codegen.targets._memory`).
-Parameters, ground and options are those of the export; state and inputs may be changed.
+friction, time steps, and the search of features. The records of a prepared run become data
+(`codegen.targets._memory`). Parameters, ground and options are those of the export; state and inputs may be changed.
 """
 
 import json
@@ -115,8 +115,8 @@ def write_terrain_simulator(
 ) -> dict[str, str]:
     """Return the files of a simulator of a run on a terrain, by name.
 
-    The arguments are those of `draisine.simulate`. Events are located; where a run of `simulate` would
-    continue in time steps, the simulator ends with a reason.
+    The arguments are those of `draisine.simulate`. The run is simulated once, and the closed forms of its
+    contact modes are included; other modes are solved as dense systems.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ from draisine.simulation.trajectory import Trajectory
 from draisine.system.compiled import Compiled
 from draisine.terrain.feature import Features
 
-SLOTS_PER_CONTACT = 4  # slots per contact near the start: other parts of the ground may be finer
+SLOTS_PER_CONTACT = 2  # slots per contact near the start: other parts of the ground may be finer
 
 MIN_SLOTS = 256  # slots of a large ground at least
 
