@@ -2,7 +2,8 @@
 
 The text is made from the same routines and programs as the machine code of a run: arcs, guards, impacts,
 friction, time steps, and the search of features. The records of a prepared run become data
-(`codegen.targets._memory`). Parameters, ground and options are those of the export; state and inputs may be changed.
+(`codegen.targets._memory`). Parameters, ground and options are those of the export; state and inputs may be
+changed.
 """
 
 import json
