@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import Graph, evaluate, tangent
 from draisine.codegen.derivative import retrace
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import ModelError
 from draisine.mechanics import constraints, couplings, energy
-from draisine.mechanics.applied import ElementForces, generalised
+from draisine.mechanics.applied import ElementForces, generalised_input_force
 from draisine.mechanics.base import base_rates, base_rotation, expand_speeds, free_columns
 from draisine.mechanics.contact.elements import (
     REPORTED,
@@ -167,6 +168,7 @@ class TerrainDerivation:
         sizes = {"t": 1, **state_sizes(model, v=len(self.columns), z=tracing.memory)}
         sizes |= {"w": len(model.inputs), "f": FEATURE, "a": len(self.columns)}
         sizes["ground"] = sum(motion.inputs["numbers"] for motion in self.motions)
+        sizes["cell"] = PATCH
         s = tracing.symbols(sizes)
         self.symbols = s
         self.R = base_rotation(model, s["q"])
@@ -287,14 +289,16 @@ class TerrainDerivation:
         gravity = self.R.T @ self.model.gravity
         F = inverse_dynamics(self.tree, self.geo, self.vel, no_acceleration, zero, zero, gravity)
         # Applied forces are on the left-hand side here: M vdot + F = C' lam.
-        F = F - generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
+        F = F - generalised_input_force(self.tree, self.geo, self.world, self.driven.inputs, zero)
         F = F - self.acting.Q
         return mass_matrix(self.tree, self.geo, zero)[np.ix_(columns, columns)], F[columns]
 
     @cached_property
     def _applied(self) -> Array:
         """Generalised forces without a potential: inputs, law, force elements and dampers."""
-        Q = generalised(self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3))
+        Q = generalised_input_force(
+            self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3)
+        )
         Q = Q + self.acting.Q
         for k, joint in enumerate(self.model.joints):
             Q[6 + k] = Q[6 + k] - joint.damper * self.vel.rdot[k]
@@ -358,7 +362,9 @@ class TerrainDerivation:
         features = self.symbols["features"]
         mu = self.symbols["mu"]
         if self._rolls(signature):
-            force = generalised(self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3))
+            force = generalised_input_force(
+                self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3)
+            )
             force = force + self.acting.Q
             pose = (self.R, s["r"])
             motion = solve_rolling(
@@ -406,7 +412,7 @@ class TerrainDerivation:
             "forces": motion.forces,
             "pivots": motion.pivots,
         }
-        return self._program(name, outputs, ("f", "ground", "features", "mu"))
+        return self._program(name, outputs, ("f", "ground", "cell", "features", "mu"))
 
     def _observe(self) -> Program:
         """Return all outputs of a state with the accelerations a."""
@@ -472,6 +478,9 @@ class TerrainDerivation:
         flats = flats_by_kind(wheel)
         if kind in flats:
             met = contact_rows_on_body(*pose, wheel, flats[kind])
+        elif kind == "patch":
+            f = array([*s["f"], *s["cell"]])
+            met = contact_rows(*pose, wheel, kind, f, None if motion is None else (R, p))
         else:
             f = s["f"] if motion is None else move_feature(kind, s["f"], R, p)
             met = contact_rows(*pose, wheel, kind, f)
@@ -489,7 +498,7 @@ class TerrainDerivation:
         if has_rows:
             along = self._along | ({} if motion is None else {"t[0]": 1.0})
             outputs |= self._rows(wheel, met, self._ground_velocity(met, R, p), along)
-        return self._contact_program(f"{wheel.name}_{kind}", outputs, has_rows)
+        return self._contact_program(f"{wheel.name}_{kind}", outputs, has_rows, kind == "patch")
 
     def _ground_velocity(self, met: ContactRows, R: Array, p: Array) -> Array:
         """Return the velocity of the ground at the contact point."""
@@ -526,12 +535,15 @@ class TerrainDerivation:
             }
         return outputs
 
-    def _contact_program(self, name: str, outputs: Mapping[str, Any], has_rows: bool) -> Program:
+    def _contact_program(
+        self, name: str, outputs: Mapping[str, Any], has_rows: bool, has_cell: bool = False
+    ) -> Program:
         """Return the program of a contact in the layout that all contacts share, or that of its geometry;
-        missing outputs are zero.
+        missing outputs are zero. The polynomial of a patch is an input if it `has_cell`.
         """
         layout = row_layout(self.model)
         zeros = layout.split(np.zeros(layout.size))
         names = [key for key in zeros if has_rows or key in _GEOMETRY]
         complete = {key: outputs.get(key, zeros[key]) for key in names}
-        return self._program(name if has_rows else f"{name}_geometry", complete, ("f", "ground"))
+        inputs = ("f", "ground", "cell") if has_cell else ("f", "ground")
+        return self._program(name if has_rows else f"{name}_geometry", complete, inputs)

@@ -149,7 +149,7 @@ def test_what_lies_in_a_feature_or_holds_it():
     rows[:, :6] = list(FEATURES.values())
     planes = np.array(["slope" in name and " the " not in name for name in FEATURES], int)
     none = np.zeros(len(rows), int)
-    bundle = SimpleNamespace(features=rows.ravel(), planes=planes, carried=none)
+    bundle = SimpleNamespace(features=rows.ravel(), planes=planes, carried=none, patches=none)
     names = list(FEATURES)
     for i, one in enumerate(names):
         for j, two in enumerate(names):
@@ -163,7 +163,9 @@ def test_a_flat_of_a_body_lies_in_no_ground():
     rows = np.zeros((2, FEATURE))
     rows[0, 2] = 1.0
     carried = np.array([0, 0])
-    ground = SimpleNamespace(features=rows.ravel(), planes=np.array([1, 0]), carried=carried)
+    ground = SimpleNamespace(
+        features=rows.ravel(), planes=np.array([1, 0]), carried=carried, patches=0 * carried
+    )
     assert is_part_of_feature(Tolerances(), ground, 0, 1)
     ground.carried[1] = 1
     assert not is_part_of_feature(Tolerances(), ground, 0, 1)

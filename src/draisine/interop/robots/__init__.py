@@ -1,5 +1,6 @@
-"""Robots from other formats.
+"""Vehicles from robot files in the formats URDF and MJCF.
 
-`urdf` and `mjcf` read files, `robot` makes vehicles of what they say, `guess` what of it rolls, gives
-and is held.
+`document`: XML documents, their numbers and included files. `urdf` and `mjcf`: the readers of both formats.
+`robot`: the content of a file, and the vehicle that it describes. `mesh`: vertices of mesh files. `guess`:
+wheels, casters, springs and servo joints that a file does not declare.
 """

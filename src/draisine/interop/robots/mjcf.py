@@ -1,16 +1,17 @@
 """Robots from MuJoCo's MJCF files, with separately declared wheels.
 
-Bodies, hinges, slides, inertias (stated, or of boxes, spheres, cylinders, capsules and ellipsoids) and
-default classes are read. Actuators, sensors, limits and MuJoCo's contacts are ignored; rolling contacts are
-declared. Elements that would change the machine are an error.
-The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+Bodies, joints, inertias (stated, or of boxes, spheres, cylinders, capsules and ellipsoids), default classes,
+included files, couplings of joints and gravity compensation are read. Actuators, sensors and MuJoCo's
+contacts are ignored; rolling contacts are declared. Elements that are not modelled are reported by a warning,
+so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing mesh; here meshes are not
+needed. The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -18,22 +19,28 @@ import numpy as np
 from draisine.algebra.lie import rot_about, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ModelError, did_you_mean
+from draisine.interop.robots.document import (
+    is_xml_text,
+    name_file,
+    number,
+    numbers,
+    read_root,
+    square_angles,
+    warn_once,
+)
 from draisine.interop.robots.robot import (
     DRAWING_FRAME,
     LinkFrame,
     Mass,
+    MeshShape,
+    Mimic,
     Robot,
     RobotLink,
     RoundShape,
     Vehicle,
-    name_file,
     note_friction,
-    number,
-    numbers,
-    read_root,
     rename_joints,
     robot_vehicle,
-    square_angles,
 )
 from draisine.model import inertia
 from draisine.model.body import BodyBox
@@ -51,29 +58,24 @@ SOLID_SHAPES = {
 half-axes."""
 
 UNSUPPORTED_ATTRIBUTES = {
-    "compiler": ("settotalmass", "balanceinertia", "boundmass", "boundinertia", "coordinate"),
     "option": ("density", "viscosity", "wind"),
     "flag": ("gravity", "passive", "spring", "damper"),
-    "body": ("gravcomp", "mocap"),
     "joint": ("springdamper",),
     "geom": ("shellinertia",),
 }
-"""Attributes that would change the machine and are not read, by element."""
+"""Attributes that would change the motion and are not modelled, by element."""
 
 NEUTRAL_VALUE = re.compile(r"[0. ]+|-1|false|enable|local")
 """Values of such an attribute that have no effect."""
 
-UNSUPPORTED_ELEMENTS = (
-    "equality",
-    "tendon",
-    "frame",
-    "replicate",
-    "attach",
-    "composite",
-    "flexcomp",
-    "deformable",
-)
-"""Elements that couple joints or contain bodies; they are not read."""
+UNSUPPORTED_ELEMENTS = ("replicate", "attach", "composite", "flexcomp", "deformable")
+"""Elements that contain bodies or couple them and are not modelled."""
+
+TENDON_EFFECTS = ("stiffness", "damping", "frictionloss", "range", "armature")
+"""Attributes of a tendon that act on joints without an actuator."""
+
+BALL_AXES = (("_x", (1, 0, 0)), ("_y", (0, 1, 0)), ("_z", (0, 0, 1)))
+"""Suffixes and axes of the three hinges that replace a ball joint."""
 
 
 def read_mjcf(
@@ -83,7 +85,7 @@ def read_mjcf(
 ) -> Vehicle:
     """Read a robot as a vehicle for `draisine.compile`.
 
-    The single body of the world is the base. If it has no free joint, its joints are on a fixed base.
+    The body of the world is the base. If it has no free joint, its joints are on a fixed base.
 
     Parameters
     ----------
@@ -123,49 +125,110 @@ def read_mjcf(
 def parse_mjcf(file: str | Path) -> Robot:
     """Return the content of an MJCF file or of its text."""
     root = read_root(file, "mujoco")
+    folder = Path() if is_xml_text(file) else Path(file).parent
     with name_file(file):
-        return _robot(root)
+        return _robot(root, folder)
 
 
-def _robot(root: Element) -> Robot:
-    """Return the machine in the world; raise `ModelError` unless there is exactly one."""
-    _check_read(root)
-    top = root.findall("worldbody/body")
-    if len(top) != 1:
-        bodies = ", ".join(each.get("name", "one without a name") for each in top) or "none"
-        raise ModelError(
-            f"The world must have one body, which contains the others; it has {len(top)}: {bodies}."
-        )
-    free = top[0].find("freejoint") is not None or any(
-        joint.get("type") == "free" for joint in top[0].findall("joint")
-    )
+def _robot(root: Element, folder: Path) -> Robot:
+    """Return the machine in the world."""
+    _note_unsupported(root)
+    reader = _MjcfReader(root, folder)
+    world = root.findall("worldbody")
+    top = [body for section in world for body in reader.bodies(section, DRAWING_FRAME, "main")]
+    machines = [body for body in top if _has_joints(body.element)]
+    for body in top:
+        if body not in machines and len(top) > 1:
+            name = body.element.get("name", "without a name")
+            warn_once(f"body {name!r}: it has no joints; it is scenery and left out.")
+    machines = machines or top[:1]
+    if not machines:
+        raise ModelError("The world has no body.")
+    free = [body for body in machines if _is_free(body.element)]
+    if free and len(machines) > 1:
+        # One machine is simulated at a time: that with the most bodies.
+        largest = max(machines, key=lambda body: sum(1 for _ in body.element.iter("body")))
+        for body in machines:
+            if body is not largest:
+                name = body.element.get("name", "without a name")
+                warn_once(f"body {name!r}: it is another machine in the world; it is left out.")
+        machines = [largest]
+        free = [largest] if _is_free(largest.element) else []
     links = [] if free else [RobotLink("world", "", DRAWING_FRAME, Mass())]
-    links += _MjcfReader(root).links(top[0], "" if free else "world", DRAWING_FRAME, "main")
+    for body in machines:
+        links += reader.links(body, "" if free else "world")
+    links = rename_joints(_scale_mass(links, root))
     gravity = numbers(_merged(root, "option").get("gravity"), 3, (0, 0, -9.81), "gravity")
-    if gravity[:2].any():
-        raise ModelError(
-            f"gravity {gravity.tolist()}: gravity must be vertical. Rotate the machine instead."
-        )
+    magnitude = float(np.linalg.norm(gravity))
+    down = gravity / magnitude if magnitude else np.array([0.0, 0.0, -1.0])
     base = "SE(3)" if free else "fixed"
-    return Robot(root.get("model", "robot"), rename_joints(links), base, -float(gravity[2]))
+    name = root.get("model", "robot")
+    return Robot(name, links, base, magnitude, down, _equalities(root, links))
 
 
-def _check_read(root: Element) -> None:
-    """Raise `ModelError` for elements and attributes that would change the machine."""
+def _has_joints(body: Element) -> bool:
+    """Return whether a body or a body in it can move."""
+    return any(element.tag in ("joint", "freejoint") for element in body.iter())
+
+
+def _is_free(body: Element) -> bool:
+    """Return whether a body of the world moves freely."""
+    has_free_joint = any(joint.get("type") == "free" for joint in body.findall("joint"))
+    return body.find("freejoint") is not None or has_free_joint
+
+
+def _scale_mass(links: list[RobotLink], root: Element) -> list[RobotLink]:
+    """Return links with the total mass that <compiler settotalmass="..."> states."""
+    where = "<compiler>, settotalmass"
+    target = number(_merged(root, "compiler"), "settotalmass", -1.0, where)
+    total = sum(link.mass.mass for link in links)
+    if target <= 0.0 or total == 0.0:
+        return links
+    factor = target / total
+    return [
+        replace(link, mass=Mass(factor * link.mass.mass, link.mass.com, factor * link.mass.inertia))
+        for link in links
+    ]
+
+
+def _equalities(root: Element, links: list[RobotLink]) -> list[Mimic]:
+    """Return the linear couplings of joints; other equality constraints are reported."""
+    moving = {link.joint for link in links if link.kind}
+    mimics = []
+    for equality in (each for section in root.findall("equality") for each in section):
+        if equality.get("active") == "false":
+            continue
+        where = f"<equality> {equality.tag} {equality.get('name', '')}".rstrip()
+        joint = equality.get("joint1", "")
+        leader = equality.get("joint2", "")
+        polynomial = np.zeros(5)
+        polynomial[1] = 1.0
+        values = [float(word) for word in equality.get("polycoef", "0 1").split()]
+        polynomial[: len(values)] = values
+        is_linear = not polynomial[2:].any()
+        if equality.tag == "joint" and {joint, leader} <= moving and is_linear:
+            mimics.append(Mimic(joint, leader, float(polynomial[1]), float(polynomial[0])))
+        else:
+            warn_once(f"{where}: this constraint is not modelled; add a Coupling or a Loop.")
+    return mimics
+
+
+def _note_unsupported(root: Element) -> None:
+    """Warn about elements and attributes that would change the motion and are not modelled."""
     elements = (e for section in root if section.tag != "default" for e in section.iter())
     for element in elements:
         if element.tag in UNSUPPORTED_ELEMENTS and (len(element) or element.attrib):
-            raise ModelError(
-                f"<{element.tag}> is not supported: write its bodies explicitly, or model the machine in "
-                "Python."
-            )
+            warn_once(f"<{element.tag}> is not modelled; write its bodies explicitly.")
+    for tendon in (each for section in root.findall("tendon") for each in section):
+        effects = [name for name in TENDON_EFFECTS if tendon.get(name)]
+        if effects:
+            name = tendon.get("name", "")
+            warn_once(f"tendon {name!r}: its {', '.join(effects)} is not modelled.")
     for element in root.iter():
         for name in UNSUPPORTED_ATTRIBUTES.get(element.tag, ()):
             if not NEUTRAL_VALUE.fullmatch(element.get(name, "0")):
-                raise ModelError(
-                    f"<{element.tag} {element.get('name', '')}>: {name} = {element.get(name)!r} is not "
-                    "supported: write its effect explicitly and remove it."
-                )
+                label = f"{element.tag} {element.get('name', '')}".rstrip()
+                warn_once(f"<{label}>: {name} = {element.get(name)!r} is not modelled.")
 
 
 def _merged(root: Element, tag: str) -> Attributes:
@@ -173,10 +236,23 @@ def _merged(root: Element, tag: str) -> Attributes:
     return {name: value for each in root.findall(tag) for name, value in each.attrib.items()}
 
 
+class _PlacedBody(NamedTuple):
+    """A body element with the frame and the default class around it."""
+
+    element: Element
+    outer: LinkFrame  # in the drawing
+    around: str  # name of the default class
+
+
 class _MjcfReader:
     """Reader of bodies with the compiler settings and default classes of a file."""
 
-    def __init__(self, root: Element) -> None:
+    def __init__(self, root: Element, folder: Path) -> None:
+        self.names: set[str] = {body.get("name", "") for body in root.iter("body")} | {"world"}
+        self.meshes = {
+            mesh.get("name") or Path(mesh.get("file", "")).stem: mesh
+            for mesh in root.findall("asset/mesh")
+        }
         compiler = _merged(root, "compiler")
         self.unit = 1.0 if compiler.get("angle", "degree") == "radian" else np.pi / 180.0
         self.order = compiler.get("eulerseq", "xyz")
@@ -185,6 +261,12 @@ class _MjcfReader:
             raise ModelError(
                 f"<compiler>: eulerseq {self.order!r} must be three letters of x, y, z, X, Y, Z."
             )
+        self.folder = folder / compiler.get("meshdir", compiler.get("assetdir", ""))
+        self.has_auto_limits = compiler.get("autolimits", "true") != "false"
+        self.bounds = [
+            number(compiler, name, 0.0, "<compiler>") for name in ("boundmass", "boundinertia")
+        ]
+        self.is_balanced = compiler.get("balanceinertia") == "true"
         self.defaults: dict[str, dict[str, Attributes]] = {"main": {}}
         for each in root.findall("default"):  # several top-level defaults form one class, "main"
             self._read_defaults(each)
@@ -210,44 +292,66 @@ class _MjcfReader:
             raise ModelError(f"<{element.tag}>: no class {name!r} among the defaults. {hint}")
         return {**self.defaults[name].get(element.tag, {}), **element.attrib}
 
-    def links(
-        self, outermost: Element, parent: str, outer: LinkFrame, around: str
-    ) -> Iterator[RobotLink]:
-        """Yield the links of a body and of all bodies in it, parents first."""
-        stack = [(outermost, parent, outer, around)]
-        while stack:  # a loop, because files may be nested deeper than Python's recursion limit
-            body, parent, outer, around = stack.pop()
-            around = body.get("childclass", around)
-            links = list(self._links(body, parent, outer, around))
-            yield from links
-            inner = [
-                (child, links[-1].name, links[-1].frame, around) for child in body.findall("body")
-            ]
-            stack += reversed(inner)
+    def bodies(self, element: Element, outer: LinkFrame, around: str) -> list[_PlacedBody]:
+        """Return the bodies directly in an element, through <frame> elements."""
+        placed = []
+        stack = [(element, outer, around)]
+        while stack:
+            parent, frame, inherited = stack.pop()
+            for child in parent:
+                if child.tag == "body":
+                    placed.append(_PlacedBody(child, frame, inherited))
+                elif child.tag == "frame":
+                    inner = frame @ self._frame(child.attrib, "<frame>")
+                    stack.append((child, inner, child.get("childclass", inherited)))
+        return placed
 
-    def _links(
-        self, body: Element, parent: str, outer: LinkFrame, around: str
-    ) -> Iterator[RobotLink]:
+    def links(self, outermost: _PlacedBody, parent: str) -> Iterator[RobotLink]:
+        """Yield the links of a body and of all bodies in it, parents first."""
+        stack = [(outermost, parent)]
+        while stack:  # a loop, because files may be nested deeper than Python's recursion limit
+            body, parent = stack.pop()
+            around = body.element.get("childclass", body.around)
+            links = list(self._links(body._replace(around=around), parent))
+            yield from links
+            inner = self.bodies(body.element, links[-1].frame, around)
+            stack += [(child, links[-1].name) for child in reversed(inner)]
+
+    def _name(self, body: Element, parent: str) -> str:
+        """Return the name of a body; a body without a name is named after its parent."""
+        if body.get("name"):
+            return body.get("name", "")
+        count = 1
+        while f"{parent or 'body'}_{count}" in self.names:
+            count += 1
+        name = f"{parent or 'body'}_{count}"
+        self.names.add(name)
+        body.set("name", name)
+        return name
+
+    def _links(self, placed: _PlacedBody, parent: str) -> Iterator[RobotLink]:
         """Yield the links of one body: a massless one for each joint but the last."""
-        name = body.get("name", "")
-        if not name:
-            raise ModelError(f"A body in {parent or 'the world'!r} has no name; add one.")
+        body, outer, around = placed
+        name = self._name(body, parent)
         frame = outer @ self._frame(body.attrib, f"body {name!r}")
-        joints = [self._full(each, around) for each in body.findall("joint")]
-        if not parent:
-            joints = [joint for joint in joints if joint.get("type") != "free"]
-        elif body.find("freejoint") is not None:
-            raise ModelError(f"body {name!r}: only the body of the world can be free.")
+        stated = [self._full(each, around) for each in body.findall("joint")]
+        if parent and _is_free(body):
+            warn_once(f"body {name!r}: only a body of the world can be free; it is fixed.")
+        joints = [part for joint in stated for part in _single_axes(joint, name)]
         mass = self._mass(body, frame, around)
-        rounds = tuple(self._rounds(body, frame, around))
-        boxes = tuple(self._boxes(body, frame, around))
+        shapes: dict[str, Any] = {
+            "rounds": tuple(self._rounds(body, frame, around)),
+            "boxes": tuple(self._boxes(body, frame, around)),
+            "meshes": tuple(self._mesh_shapes(body, frame, around)),
+            "gravity_compensation": number(body.attrib, "gravcomp", 0.0, f"body {name!r}"),
+        }
         if not joints:
-            yield RobotLink(name, parent, frame, mass, rounds=rounds, boxes=boxes)
+            yield RobotLink(name, parent, frame, mass, **shapes)
         for k, joint in enumerate(joints, start=1):
             last = k == len(joints)
             inner = name if last else f"{name}_{k}"
             link = self._jointed(inner, parent, frame, mass if last else Mass(), joint)
-            yield replace(link, rounds=rounds, boxes=boxes) if last else link
+            yield replace(link, **shapes) if last else link
             parent = inner
 
     def _jointed(
@@ -257,7 +361,9 @@ class _MjcfReader:
         where = f"joint {joint.get('name', name)!r}"
         kind = joint.get("type", "hinge")
         if kind not in ("hinge", "slide"):
-            raise ModelError(f"{where}: type {kind!r} is not supported; use hinges and slides.")
+            raise ModelError(
+                f"{where}: type {kind!r} is not supported; use free, ball, hinge or slide."
+            )
         unit = self.unit if kind == "hinge" else 1.0
         return RobotLink(
             name,
@@ -274,7 +380,17 @@ class _MjcfReader:
             number(joint, "armature", 0.0, where),
             note_friction(where, number(joint, "frictionloss", 0.0, where), kind),
             limited="range" in joint and joint.get("limited", "auto") != "false",
+            limits=self._limits(joint, unit, where),
         )
+
+    def _limits(self, joint: Attributes, unit: float, where: str) -> tuple[float, float] | None:
+        """Return the limits of a joint relative to its reference, rad or m; None without limits."""
+        limited = joint.get("limited", "auto" if self.has_auto_limits else "false")
+        if "range" not in joint or limited == "false":
+            return None
+        lower, upper = unit * numbers(joint["range"], 2, (), where)
+        reference = unit * number(joint, "ref", 0.0, where)
+        return (lower - reference, upper - reference) if lower < upper else None
 
     def _frame(self, attributes: Attributes, where: str) -> LinkFrame:
         """Return the frame of an element, by position and orientation or by two ends."""
@@ -316,7 +432,22 @@ class _MjcfReader:
                 shape = frame @ self._frame(geom, where)
                 first = {"size": geom["size"].partition(" ")[0]}
                 radius = number(first, "size", 0.0, where)
-                yield RoundShape(radius, shape.p, None if kind == "sphere" else shape.R[:, 2])
+                axis = None if kind == "sphere" else shape.R[:, 2]
+                collides = geom.get("contype", "1") != "0" or geom.get("conaffinity", "1") != "0"
+                yield RoundShape(radius, shape.p, axis, collides)
+
+    def _mesh_shapes(self, body: Element, frame: LinkFrame, around: str) -> Iterator[MeshShape]:
+        """Yield the meshes of a body."""
+        where = f"geom of body {body.get('name')!r}"
+        for geom in (self._full(element, around) for element in body.findall("geom")):
+            if geom.get("type", "sphere") != "mesh":
+                continue
+            asset = self.meshes.get(geom.get("mesh", ""))
+            attributes = {} if asset is None else asset.attrib
+            file = self.folder / attributes.get("file", "")
+            scale = numbers(attributes.get("scale"), 3, (1, 1, 1), where)
+            path = file if file.is_file() else None
+            yield MeshShape(geom.get("mesh", ""), path, frame @ self._frame(geom, where), scale)
 
     def _boxes(self, body: Element, frame: LinkFrame, around: str) -> Iterator[BodyBox]:
         """Yield the boxes of a body in the drawing."""
@@ -327,6 +458,19 @@ class _MjcfReader:
                 yield BodyBox(box.p, box.R * _sizes(geom, 3, where))
 
     def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
+        """Return the mass of a body in the drawing, within the bounds of the compiler settings."""
+        stated = self._stated_mass(body, frame, around)
+        least_mass, least_inertia = self.bounds
+        moments, axes = np.linalg.eigh(stated.inertia)
+        moments = np.maximum(moments, least_inertia)
+        if self.is_balanced and moments[0] + moments[1] < moments[2]:
+            # The moments of a rigid body satisfy the triangle inequality.
+            moments = np.full(3, moments.mean())
+        elif not least_inertia:
+            return Mass(max(stated.mass, least_mass), stated.com, stated.inertia)
+        return Mass(max(stated.mass, least_mass), stated.com, axes * moments @ axes.T)
+
+    def _stated_mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
         """Return the mass of a body in the drawing: as stated, else that of its geoms."""
         inertial = body.find("inertial")
         where = f"body {body.get('name')!r}"
@@ -352,7 +496,11 @@ class _MjcfReader:
         if number(attributes, weight, 1000.0, where) == 0.0:
             return Mass()
         if kind not in (*SOLID_SHAPES, "capsule"):
-            raise ModelError(f"{where}: the mass of a {kind} is not known; add an <inertial>.")
+            if kind not in ("plane", "hfield"):  # grounds have no mass
+                warn_once(
+                    f"{where}: the mass of a {kind} is not known and left out; add <inertial>."
+                )
+            return Mass()
         if kind == "capsule":
             volume, squares = _capsule(attributes, where)
         else:
@@ -364,13 +512,36 @@ class _MjcfReader:
         return Mass(mass, shape.p, shape.R @ tensor @ shape.R.T)
 
 
+def _single_axes(joint: Attributes, body: str) -> list[Attributes]:
+    """Return a joint as joints of one axis each: none for a free joint, three hinges for a ball joint."""
+    kind = joint.get("type", "hinge")
+    if kind == "free":
+        return []
+    if kind != "ball":
+        return [joint]
+    name = joint.get("name", body)
+    warn_once(
+        f"joint {name!r}: three hinges replace the ball joint; they are singular at 90 degrees."
+    )
+    hinge = {key: value for key, value in joint.items() if key not in ("type", "range", "limited")}
+    return [
+        {**hinge, "name": name + suffix, "axis": " ".join(map(str, axis))}
+        for suffix, axis in BALL_AXES
+    ]
+
+
 def _sizes(attributes: Attributes, count: int, where: str) -> Floats:
-    """Return `count` sizes of a geom, m; the length of a geom between two ends is their distance."""
+    """Return `count` sizes of a geom, m; the length of a geom between two ends is their distance.
+
+    Sizes that a geom does not use are ignored, as MuJoCo does.
+    """
     where = f"size of a geom of {where}"
+    size = attributes.get("size")
+    words = [] if size is None else size.split()
     if "fromto" not in attributes:
-        return numbers(attributes.get("size"), count, (), where)
+        return numbers(None if size is None else " ".join(words[:count]), count, (), where)
     ends = numbers(attributes["fromto"], 6, (), where).reshape(2, 3)
-    radius = numbers(attributes.get("size"), 1, (), where)
+    radius = numbers(None if size is None else " ".join(words[:1]), 1, (), where)
     return np.append(np.repeat(radius, count - 1), np.linalg.norm(ends[1] - ends[0]) / 2.0)
 
 

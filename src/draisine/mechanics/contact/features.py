@@ -1,8 +1,8 @@
 """Contact geometry and constraint rows of a wheel on a feature, in world axes, eq. [contact-rows].
 
-A feature is a face, an edge or a vertex of the terrain, or a plane of another body. `Surface.meet` computes
-the contact point and the normal. The rows are the components of the velocity of the wheel's material point
-at the contact: normal, along the heading, across it.
+A feature is a face, an edge, a vertex or a smooth patch of the terrain, or a plane of another body.
+`Surface.contact_with` computes the contact point and the normal. The rows are the components of the
+velocity of the wheel's material point at the contact: normal, along the heading, across it.
 """
 
 from dataclasses import dataclass, replace
@@ -25,12 +25,14 @@ from draisine.model.surface import FeatureContact, Surface
 
 SIDE = 6  # index of the side on which a torus touches an edge: 0, or 1 and -1 if it touches twice
 LOAD = 7  # index of the load (N) about which force elements are linearised
-# Number of values of a feature: face (N, d, 0, 0, 0, load), edge (Q, e, side, load), vertex (Q, 0, 0, load).
+# Number of values of a feature: face (N, d, 0, 0, 0, load), edge (Q, e, side, load), vertex (Q, 0, 0,
+# load), patch (N, d, distance from this plane, deviation of normals, 0, load). The polynomial of a patch is
+# a further input.
 FEATURE = 8
 
 
 def move_feature(kind: str, f: Array, R: Array, p: Array) -> Array:
-    """Return the values of a feature after a rotation R and a translation p of its frame."""
+    """Return the values of a face, edge or vertex after a rotation R and a translation p (m)."""
     if kind == "face":
         N = R @ f[:3]
         return array([*N, f[3] + N @ p, 0.0, 0.0, 0.0])
@@ -40,20 +42,28 @@ def move_feature(kind: str, f: Array, R: Array, p: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactRows:
-    """Geometry and constraint rows of one contact; vectors in world axes."""
+    """Geometry and constraint rows of one contact; all vectors are in world axes."""
 
     meeting: FeatureContact  # gap (m), contact point, normal, heading
-    centre: Array  # (3) hub of the wheel, m
-    surface: Surface  # of the wheel
+    centre: Array  # hub of the wheel, m, (3,)
+    surface: Surface  # surface of the wheel
     at: Point  # material point of the machine at the contact
     axes: tuple[Array, Array, Array]  # normal, along (in the plane of the wheel), across
-    C: Array  # (3, 6 + joints) velocity along the axes over v = (V, W, rdot)
+    # Jacobian of the contact velocity along the axes, for v = (V, W, rdot), (3, 6 + joints)
+    C: Array
 
 
 def contact_rows(
-    tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel | Blade, kind: str, f: Array
+    tree: Tree,
+    geo: Geometry,
+    R: Array,
+    p: Array,
+    wheel: Wheel | Blade,
+    kind: str,
+    f: Array,
+    frame: tuple[Array, Array] | None = None,
 ) -> ContactRows:
-    """Return the contact of a wheel or blade with a feature, eq. [contact-rows].
+    """Return geometry and constraint rows of a wheel or blade on a feature, eq. [contact-rows].
 
     Parameters
     ----------
@@ -64,13 +74,19 @@ def contact_rows(
     wheel
         The wheel or blade. A blade has no constraint along its heading: that row is zero.
     kind, f
-        Kind and values of the feature.
+        Kind and values of the feature; a patch has its polynomial behind them.
+    frame
+        Rotation and position of the frame of the values. Default: the world's.
     """
     link = tree.place[wheel.body][0]
     link_axes = R @ geo.R0[link]
     hub = p + R @ geo.o0[link] + link_axes @ tree.local(wheel.body, wheel.centre)
     surface = wheel.surface.turned(tree.axes(wheel.body)).turned(link_axes)
-    meeting = surface.contact_with(kind, hub, f)
+    if frame is None:
+        meeting = surface.contact_with(kind, hub, f)
+    else:
+        turned = surface.turned(frame[0].T)
+        meeting = turned.contact_with(kind, frame[0].T @ (hub - frame[1]), f).moved(*frame)
     arm = link_axes.T @ (meeting.point - hub)
     material_point = surface_point(tree, geo, wheel, arm)
     P = R @ point_matrix(tree, geo, material_point, np.zeros(3))
@@ -84,7 +100,7 @@ def contact_rows(
 def contact_rows_on_body(
     tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel | Blade, flat: Flat
 ) -> ContactRows:
-    """Return the contact of a wheel with a plane of another body, eq. [flat-rows].
+    """Return geometry and constraint rows of a wheel on a plane of another body, eq. [flat-rows].
 
     The plane is a face whose points move with that body, so the rows are relative velocities.
     """

@@ -51,13 +51,13 @@ from draisine.simulation.contact.kernels import (
     evaluate_gap,
     evaluate_gaps,
     evaluate_row,
-    excess_of_border,
     flow,
     fold_excess,
     is_above,
     project_state,
     put_state,
     relative_velocity,
+    single_border_excess,
     slip_speed,
 )
 from draisine.simulation.contact.status import Status
@@ -318,7 +318,7 @@ def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
         return s1 * s1 + s2 * s2 - m.tol.slip_end * m.tol.slip_end
     if kind == GuardKind.FOLD:
         return -fold_excess(m, s.contacts, s.which[k], row)
-    return -excess_of_border(m, s.contacts, c.borders[j], row)
+    return -single_border_excess(m, s.contacts, c.borders[j], row)
 
 
 @routine
@@ -426,12 +426,13 @@ def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
     largest_motion = c.moved[2 * w] + 1.6 * c.moved[2 * w + 1] * b.radius[k]
     if b.planes[k] == 0:
         return trace_edge_distance(m.tol, b, k, centre, axle, ring, crown + largest_motion)
+    # A patch stays within f[4] of its plane. This number is zero for a face.
     tilt = dot(f, axle, 3)
     flat = sqrt(max(1.0 - tilt * tilt, 0.0))
     gap = add_dot(-f[3] - crown, f, centre, 3) - ring * flat
-    if gap > largest_motion or stays_beside_face(c, k, middle, tilt, flat):
+    if gap > largest_motion + f[4] or stays_beside_face(c, k, middle, tilt, flat):
         return Proximity.AWAY
-    return Proximity.BELOW if gap < -largest_motion else Proximity.NEAR
+    return Proximity.BELOW if gap < -largest_motion - f[4] else Proximity.NEAR
 
 
 @routine
@@ -440,7 +441,9 @@ def stays_beside_face(c: ArcState, k: int, middle: Floats, tilt: float, flat: fl
     during the whole step.
 
     The lowest point moves at most by the displacement of the centre plus four times the axle rotation times
-    the distance of the point from the centre.
+    the distance of the point from the centre. Normals of a patch differ from that of its
+    plane by up to N[5], which is zero for a face, and the lowest point by that times the largest radius of
+    curvature of the wheel.
     """
     m = c.mode.motion
     b = c.mode.contacts
@@ -449,10 +452,13 @@ def stays_beside_face(c: ArcState, k: int, middle: Floats, tilt: float, flat: fl
     axle = middle[w * m.row + m.axle :]
     N = b.features[k * FEATURE :]
     ring = b.radius[k] - b.crown[k]
-    if not flat > 1e-9 and ring > 0.0:  # the wheel lies on the plane: its lowest point is undefined
+    turn = N[5]
+    # The wheel lies on the plane: its lowest point is undefined.
+    if not flat > 1e-9 + turn and ring > 0.0:
         return False
     arm = ring / flat if ring > 0.0 else 0.0
     motion = c.moved[2 * w] + 4.0 * c.moved[2 * w + 1] * arm
+    motion += turn * (b.crown[k] + (ring / (flat - turn) if ring > 0.0 else 0.0))
     for i in range(b.first[k], b.first[k + 1]):
         A = b.borders[7 * i :]
         beyond = -b.borders[7 * i + 6]

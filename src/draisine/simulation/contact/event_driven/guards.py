@@ -253,6 +253,9 @@ def is_part_of_feature(tol: Tolerances, b: ContactColumns, closed: int, other: i
     # Flats of other bodies and stops of joints have no position in the world.
     if b.carried[closed] == 1 or b.carried[other] == 1:
         return False
+    # On ground that is more curved than the wheel, a second contact may close on any other patch.
+    if b.patches[closed] == 1 or b.patches[other] == 1:
+        return False
     if b.planes[closed] == 0 and b.planes[other] == 1:
         return lies_in_plane(tol, b, other, closed)
     if b.planes[closed] == 1 and b.planes[other] == 0:

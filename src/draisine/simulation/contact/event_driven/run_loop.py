@@ -51,17 +51,17 @@ from draisine.simulation.contact.kernels import (
     CLOSED,
     border_excess,
     evaluate_gaps,
-    evaluate_gaps_each,
+    evaluate_gaps_of_states,
     evaluate_rows,
     find_closed_form,
     flow,
     project_state,
     put_state,
-    rate,
+    solve_rates,
 )
 from draisine.simulation.contact.samples import (
-    find_inside,
     find_nearest,
+    find_penetrating_contacts,
     observe_forces,
     observe_modes,
 )
@@ -162,6 +162,12 @@ class EventLog(NamedTuple):
     # number of entries of `trials` beyond which the sets of another event may not fit
     trial_limit: int
 
+
+EVENT_COLUMNS = (
+    "time", "cause", "guard", "guard_contact", "guard_border", "samples", "grazes",
+    "energy", "energy_after", "closed_count", "closed_after_count", "fired_count", "impact",
+)  # fmt: skip
+"""Fields of `EventLog` with one number per event that every event needs."""
 
 EDGE_IN_PLANE = 0.02
 """Sine of the angle between an edge and the plane of a disc, below which the disc cannot touch the edge."""
@@ -486,12 +492,37 @@ def finish_event(r: RunLoop) -> RunStatus:
         begin_samples(r)
     else:
         drop_sample(r)
-    # If only the inputs jump, the motion is as smooth as before, and the step length remains adequate.
-    if has_new_mode or progress.cause is not EventCause.INPUT:
+    # If only the inputs jump, or a wheel rolls from patch to patch, the motion is as smooth as before, and
+    # the step length remains adequate.
+    only_inputs = progress.cause is EventCause.INPUT and not has_new_mode
+    if not only_inputs and (has_impact or not stays_smooth(r)):
         clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
     clock.is_first = True
     progress.stage = EventStage.ARC
     return RunStatus.RESOLVED
+
+
+@routine
+def stays_smooth(r: RunLoop) -> bool:
+    """Return whether at an event a contact is handed over from patch to patch and no status changes."""
+    log = r.log
+    contacts = r.arc.mode.contacts
+    k = r.progress.events - 1
+    if r.progress.cause is not EventCause.HAND_OVER or k < 0:
+        return False
+    count = log.closed_count[k]
+    if count != log.closed_after_count[k]:
+        return False
+    for i in range(count):
+        old = log.closed[k, i]
+        new = log.closed_after[k, i]
+        if old == new and log.status[k, i] == log.status_after[k, i]:
+            continue
+        is_same_wheel = contacts.wheels[old] == contacts.wheels[new]
+        is_smooth = contacts.patches[old] == 1 and contacts.patches[new] == 1
+        if not (is_same_wheel and is_smooth) or log.status[k, i] != log.status_after[k, i]:
+            return False
+    return True
 
 
 @routine
@@ -638,13 +669,13 @@ def terrain_code() -> Any:
         continue_mode,
         find_closed_form,
         evaluate_gaps,
-        evaluate_gaps_each,
+        evaluate_gaps_of_states,
         evaluate_rows,
         border_excess,
         flow,
-        rate,
+        solve_rates,
         project_state,
-        find_inside,
+        find_penetrating_contacts,
         find_nearest,
         observe_modes,
         observe_forces,

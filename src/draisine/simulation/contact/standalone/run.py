@@ -53,7 +53,7 @@ from draisine.simulation.contact.standalone.steps import (
     watch_rank,
 )
 from draisine.simulation.contact.status import Status
-from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, STEP, StepSamples
+from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, LONGEST_STEP_RATIO, StepSamples
 from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
 from draisine.simulation.contact.stepping.switch import MOST_SETTLED, RETRY_STEPS, Rank
 
@@ -262,7 +262,7 @@ def is_stuck(s: StandaloneRun, begin: float) -> bool:
     if w.watches_rank and find_rank(r, s.ground, w) is Rank.OVER_CONSTRAINED:
         return True
     watch_rank(r, s.ground, w)
-    longest = w.given_step if w.given_step > 0.0 else STEP * w.time_unit
+    longest = w.given_step if w.given_step > 0.0 else LONGEST_STEP_RATIO * w.time_unit
     t = r.arc.clock.time
     steps = r.arc.clock.steps
     if not find_congestion(w, begin, t, steps, longest):

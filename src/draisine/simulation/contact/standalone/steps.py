@@ -33,31 +33,31 @@ from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.arc import (
     ADAPT_STEPS,
     ERROR_MARGIN,
-    ERROR_MEMORY,
-    POSITION_ERROR,
+    ERROR_MEMORY_RATIO,
+    LONGEST_STEP_RATIO,
+    MAX_TRAVEL_RATIO,
+    POSITION_ERROR_RATIO,
     SHORTEST_RATIO,
-    SHORTEST_REMAINDER,
-    SPEED_INTERVAL,
-    STEP,
-    TRAVEL,
+    SHORTEST_REMAINDER_RATIO,
+    SPEED_INTERVAL_RATIO,
     StepSamples,
     take_sampled_steps,
 )
 from draisine.simulation.contact.stepping.step import (
     StepResult,
     TimeStepping,
-    factor,
+    factor_cholesky,
 )
 from draisine.simulation.contact.stepping.switch import (
     CROWDED_EVENTS,
-    FEW_STEPS,
     FIRST_SETTLED,
     MAX_PROJECTION,
     MIN_STEP_RATIO,
     MOST_SETTLED,
-    NEARLY_REDUNDANT,
-    PARALLEL,
-    REDUNDANT,
+    NEARLY_REDUNDANT_SINGULAR_VALUE,
+    PARALLEL_NORMALS,
+    PROGRESS_STEPS,
+    REDUNDANT_SINGULAR_VALUE,
     Rank,
 )
 
@@ -227,7 +227,7 @@ def compute_rank(r: RunLoop, w: Switch, which: Integers, status: Integers, count
     call(m.call, mode.x, m.table, mode.out, 1)
     for i in range(n):
         p.M[i, :n] = mode.out[m.M + i * n :][:n]
-    if factor(p.M, n, 0.0) != 0:
+    if factor_cholesky(p.M, n, 0.0) != 0:
         return Rank.INDEPENDENT
     rows = 0
     rolling = 0
@@ -241,7 +241,7 @@ def compute_rank(r: RunLoop, w: Switch, which: Integers, status: Integers, count
         for j in range(3):
             shift = w.normals[rolling, j] - w.normals[0, j]
             difference += shift * shift
-        parallel = parallel and difference < PARALLEL * PARALLEL
+        parallel = parallel and difference < PARALLEL_NORMALS * PARALLEL_NORMALS
         rolling += 1
         for axis in range(3):
             # Solve L a = row.
@@ -262,8 +262,12 @@ def compute_rank(r: RunLoop, w: Switch, which: Integers, status: Integers, count
     is_full = True
     for i in range(rows):
         value = sqrt(max(w.gram[i, i], 0.0))
-        is_full = is_full and value > REDUNDANT
-        if not parallel and value > REDUNDANT and value < NEARLY_REDUNDANT:
+        is_full = is_full and value > REDUNDANT_SINGULAR_VALUE
+        if (
+            not parallel
+            and value > REDUNDANT_SINGULAR_VALUE
+            and value < NEARLY_REDUNDANT_SINGULAR_VALUE
+        ):
             return Rank.OVER_CONSTRAINED
     return Rank.INDEPENDENT if is_full else Rank.REDUNDANT
 
@@ -323,7 +327,7 @@ def has_ideal_conflict(r: RunLoop, g: Ground, w: Switch) -> bool:
 @routine
 def choose_first_step(r: RunLoop, g: Ground, w: Switch) -> float:
     """Return the length of the first time step (s): the requested one, or the longest in which no wheel moves
-    further than `TRAVEL`.
+    further than `MAX_TRAVEL_RATIO`.
     """
     if w.given_step > 0.0:
         return w.given_step
@@ -331,7 +335,7 @@ def choose_first_step(r: RunLoop, g: Ground, w: Switch) -> float:
     m = r.arc.mode.motion
     n = arc.stages.n
     unit = min(w.time_unit, 1.0)
-    moment = SPEED_INTERVAL * unit
+    moment = SPEED_INTERVAL_RATIO * unit
     t = arc.clock.time
     put_state(arc.mode.x, t, arc.stages.y, n)
     locate_centres(arc, g)
@@ -351,9 +355,11 @@ def choose_first_step(r: RunLoop, g: Ground, w: Switch) -> float:
             moved += shift * shift
         fastest = max(fastest, sqrt(moved) / moment)
     put_state(arc.mode.x, t, arc.stages.y, n)
-    by_speed = TRAVEL * w.wheel_size / fastest if fastest > 0.0 else NO_STEP
+    by_speed = MAX_TRAVEL_RATIO * w.wheel_size / fastest if fastest > 0.0 else NO_STEP
     # A massless foot moves without bound: steps that follow it would never end.
-    step = max(min(STEP * w.time_unit, by_speed), SHORTEST_RATIO * STEP * unit)
+    step = max(
+        min(LONGEST_STEP_RATIO * w.time_unit, by_speed), SHORTEST_RATIO * LONGEST_STEP_RATIO * unit
+    )
     return step if isfinite(step) else UNIT_FALLBACK
 
 
@@ -371,16 +377,16 @@ def adapt_step(s: TimeStepping, w: Switch, t: float) -> bool:
     wheels moved in a step; return whether a wheel is too fast for the shortest step.
     """
     # exp(-x); routines have powers, and no exponential function.
-    w.error = w.error * EULER ** (-ADAPT_STEPS * w.h / (ERROR_MEMORY * w.time_unit)) + s.error
-    far = s.travel / (TRAVEL * w.wheel_size)
+    w.error = w.error * EULER ** (-ADAPT_STEPS * w.h / (ERROR_MEMORY_RATIO * w.time_unit)) + s.error
+    far = s.travel / (MAX_TRAVEL_RATIO * w.wheel_size)
     s.error = 0.0
     s.travel = 0.0
     w.block = 0
     if w.given_step > 0.0 or not isfinite(w.time_unit):
         return False
-    used = w.error / (POSITION_ERROR * w.wheel_size * ERROR_MEMORY)
-    longest = STEP * w.time_unit
-    if far > 1.0 / TRAVEL and w.h <= SHORTEST_RATIO * longest:
+    used = w.error / (POSITION_ERROR_RATIO * w.wheel_size * ERROR_MEMORY_RATIO)
+    longest = LONGEST_STEP_RATIO * w.time_unit
+    if far > 1.0 / MAX_TRAVEL_RATIO and w.h <= SHORTEST_RATIO * longest:
         return True
     if (used > 1.0 or far > 1.5) and w.h > SHORTEST_RATIO * longest:
         begin_grid(w, t, 0.5 * w.h)
@@ -516,7 +522,7 @@ def advance_grid(
     steps = int((until - w.grid) / w.h * (1.0 + 1e-14) + 1e-9) - w.index
     # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
     rest = until - (w.grid + (w.index + steps) * w.h)
-    if steps > 0 and rest > 0.0 and rest < SHORTEST_REMAINDER * w.h:
+    if steps > 0 and rest > 0.0 and rest < SHORTEST_REMAINDER_RATIO * w.h:
         steps -= 1
     start = w.grid
     h = w.h
@@ -556,7 +562,7 @@ def find_congestion(w: Switch, begin: float, t: float, steps: int, h: float) -> 
     """
     if is_crowded_by(w, h):
         return True
-    return steps >= FEW_STEPS and t - begin < MIN_STEP_RATIO * steps * h
+    return steps >= PROGRESS_STEPS and t - begin < MIN_STEP_RATIO * steps * h
 
 
 @routine
