@@ -19,7 +19,7 @@ from draisine.simulation.contact.kernels import (
     project_state,
     put_state,
 )
-from draisine.simulation.contact.samples import is_inside
+from draisine.simulation.contact.samples import touches_or_penetrates
 from draisine.simulation.contact.standalone.ground import (
     Ground,
     fill_slots,
@@ -634,7 +634,7 @@ def project_stepped_state(r: RunLoop, g: Ground, s: TimeStepping, w: Switch) -> 
         if is_new:
             evaluate_gap(mode.x, mode.contacts, k, r.arc.rows)
             gap = r.arc.rows[m.gap]
-            if gap < 0.0 and is_inside(m, mode.contacts, k, r.arc.rows):
+            if gap < 0.0 and touches_or_penetrates(m, mode.contacts, k, r.arc.rows):
                 mode.which[count] = k
                 mode.status[count] = Status.SLIDING
                 mode.mu[count] = 0.0
