@@ -19,7 +19,7 @@ from draisine.errors import ConfigurationError, DataError, ParameterError, expec
 from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.results.attributes import read_table_attribute
 from draisine.scenario.overrides import override
 from draisine.scenario.values import (
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 def _drop(value: Any) -> float:
     """Return the height of a drop in m; raise if it is not positive."""
-    height = number(value, "m")
+    height = parse_number(value, "m")
     if height <= 0.0:
         raise ValueError(
             f"{height:g} is not greater than zero; a slope without a drop is a 'plane'"
