@@ -17,13 +17,13 @@ from draisine.reading.names import ENTRY, LENGTH, Names
 from draisine.reading.polynomial import Polynomial
 
 MAX_INTERMEDIATE_TERMS = 30
-"""Largest number of terms of an intermediate value without a name; longer values do not fit on a
-line.
+"""Largest number of terms of an intermediate expression that is printed without a symbol of its
+own; longer ones do not fit on a line.
 """
 
 MAX_EXPANDED_TERMS = 300
-"""Largest number of terms of an intermediate value on a fully expanded page; longer values are not
-legible.
+"""Largest number of terms of an intermediate expression on a page without abbreviations; longer
+ones are not legible.
 """
 
 MAX_ARGUMENT_TERMS = 2
@@ -75,9 +75,9 @@ class Cut:
         self._counts: dict[str, int] = {}
 
     def label(self, x: Any, polynomial: Polynomial) -> None:
-        """From now on, write node x as a given polynomial, and -x as its negative.
+        """Print node x of the graph as a given polynomial from now on, and -x as its negative.
 
-        If x is y times a parameter, y is written as the quotient: the graph multiplies parameters
+        If x is y times a parameter, y is printed as the quotient: the graph multiplies parameters
         with each other first, so that y alone may occur elsewhere.
         """
         if not isinstance(x, Expr):
@@ -95,7 +95,9 @@ class Cut:
                 self.label(rest, po.divide(polynomial, number, m))
 
     def name(self, x: Expr, symbol: Symbol, kind: str = ENTRY) -> int:
-        """Return the index of a new name for a symbol of the graph, which has no defining line."""
+        """Assign a page symbol to a symbol of the graph without a defining line, and return its
+        index.
+        """
         number = self.names.new(symbol, kind)
         self.label(x, po.variable(number))
         name = self.graph.ops[x.index][1]
@@ -103,15 +105,15 @@ class Cut:
         return number
 
     def define(self, x: Any, symbol: Symbol, kind: str = ENTRY) -> int:
-        """Return the index of a new name for the value x, defined by a line."""
+        """Define a new symbol for the value x by a line of the page, and return its index."""
         return self.define_polynomial(self.polynomial(x), symbol, kind, x)
 
     def define_polynomial(
         self, value: Polynomial, symbol: Symbol, kind: str = ENTRY, x: Any = None
     ) -> int:
-        """Return the index of a new name for a polynomial, defined by a line.
+        """Define a new symbol for a polynomial by a line of the page, and return its index.
 
-        If x is given, that node is written by the name from now on.
+        If x is given, that node of the graph is printed as the new symbol from now on.
         """
         right = self.arrange(value)
         number = self.names.new(symbol, kind)
@@ -130,7 +132,7 @@ class Cut:
             self.label(x, po.variable(number))
 
     def label_turn(self, cosine: Any, sine: Any, angle: Symbol) -> None:
-        """From now on, write two values as the cosine and the sine of a known angle."""
+        """Print two values as the cosine and the sine of a known angle from now on."""
         numbers = self.names.turn(angle)
         self.given += numbers
         for x, number in zip((cosine, sine), numbers, strict=True):

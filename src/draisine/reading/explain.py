@@ -146,7 +146,9 @@ DERIVATION_STAGES = (
 
 
 MAX_EXPLAINED_TERMS = 24
-"""Largest number of terms of an entry that an explaining page writes without a name."""
+"""Largest number of terms of a matrix entry in the stage-by-stage derivation that is not
+abbreviated by a name.
+"""
 
 
 def explain(subject: Subject, title: str) -> Equations:

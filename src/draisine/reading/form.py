@@ -248,7 +248,10 @@ class Arranger:
         return self._multiplied(x, m, ONE)
 
     def _multiplied(self, x: Fraction, m: Monomial, *bodies: Expression) -> Expression:
-        """Return x m times further factors: speeds last, negative powers in the denominator."""
+        """Return the product of x, the monomial m and further factors as an expression.
+
+        Speeds come last, and negative powers are in the denominator.
+        """
         kinds = self.names.kinds
         inline = self.names.inline
         order = sorted(m, key=lambda f: (FACTOR_ORDER[kinds[f[0]]], f[0]))

@@ -44,7 +44,7 @@ TO_SLOPE = np.pad(chebder(np.eye(HOLD_SAMPLES)), ((0, 1), (0, 0)))
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Change of grips of a climber, an impact of the grip that closes."""
+    """Impact at a change of grips, when one grip of a climber opens and the other closes."""
 
     time: float  # time of the impact, s
     grip: str  # name of the grip that closes

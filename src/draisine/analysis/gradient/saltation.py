@@ -206,7 +206,7 @@ class TerrainMotion:
         if event.guard is None:
             return np.zeros(len(self.along)), 0.0
 
-        # One more direction, along the motion itself, yields the time derivative of the guard.
+        # Differentiate along the motion itself, too, which yields the time derivative of the guard.
         timed = TerrainTangents(self.query, self.along.with_time())
         dt = np.append(np.zeros(len(self.along)), 1.0)
         moving = np.vstack([jets, flow])

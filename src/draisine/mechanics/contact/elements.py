@@ -48,8 +48,8 @@ def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceEle
 def tyre_rows(wheel: Wheel) -> int:
     """Return the number of constraint rows of a wheel on its tyre.
 
-    The rows are the first ones of normal, along and across; the tyre generates the forces in the
-    other directions.
+    The rows are taken in the order normal, along, across; the tyre generates the forces in the
+    remaining directions.
     """
     names = wheel.rows["tyre"]
     if names != ROW_NAMES[: len(names)]:

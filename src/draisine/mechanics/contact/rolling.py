@@ -46,7 +46,7 @@ class _Touch(NamedTuple):
 
     contact: Any
     normal: Array  # normal of the face, in the base's axes
-    world: constraints.Ground  # ground with this normal
+    world: constraints.Ground  # ground with the normal of this face
     at: Point  # touching point
     surface: Surface  # surface of the wheel, in the frame of its link
 

@@ -74,7 +74,7 @@ class Rows:
     reference: int | None  # index of the contact at which the velocity of the base is taken
     ref: Array  # position of that contact point in the base's frame, m
     p: Array  # position of the base's origin, m
-    keep: list[int]  # indices of the rows that are independent in general
+    keep: list[int]  # indices of rows that are independent in almost all configurations
     redundant: list[int]  # indices of the redundant rows
 
     @cached_property

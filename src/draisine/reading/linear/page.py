@@ -142,7 +142,7 @@ class _Section:
     sheet: Sheet
     """Page to which the section is added."""
     motion: CoupledDeviations
-    """Matrices of the coupled deviations."""
+    """Linear equations (matrices) of the coupled deviations in this section."""
     g: Symbol
     """Symbol of gravity."""
     index: str = ""
