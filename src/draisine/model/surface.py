@@ -619,7 +619,7 @@ class Tip(Surface):
         return []
 
     def support(self, up: Array) -> Array:
-        """Return the point itself, at the centre."""
+        """Return zero: the contact point is the centre itself."""
         return np.zeros(3)
 
     def support_rate(self, up: Array, updot: Array) -> Array:

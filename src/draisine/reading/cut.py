@@ -1,4 +1,4 @@
-"""Conversion of a traced graph to polynomials in named quantities, by cutting the graph at named
+"""Conversion of a traced graph to polynomials in the symbols of a page, by cutting the graph at named
 nodes.
 
 The graph shares equal values: a quantity computed twice from the same symbols is the same node.
@@ -31,7 +31,7 @@ MAX_ARGUMENT_TERMS = 2
 
 
 class TooLong(Exception):
-    """Error: a value that should be written without names has too many terms to be legible."""
+    """Error: a value that should be printed without abbreviations has too many terms to be legible."""
 
 
 class Cut:
@@ -49,7 +49,7 @@ class Cut:
         Whether values are written in the given symbols only; a value that is too long raises
         `TooLong`.
     swell
-        Largest number of terms of an intermediate value without a name.
+        Largest number of terms of an intermediate value without a separate symbol.
     """
 
     def __init__(
@@ -123,7 +123,9 @@ class Cut:
         return number
 
     def define_turn(self, cosine: Any, sine: Any, angle: Symbol) -> None:
-        """Name the cosine and the sine of an angle that has no other definition, each with a line."""
+        """Define symbols for the cosine and the sine of an angle that has no other definition, each
+        with a line.
+        """
         values = [self.polynomial(x) for x in (cosine, sine)]
         written = [self.arrange(value) for value in values]
         numbers = self.names.turn(angle, given=False)
@@ -152,7 +154,7 @@ class Cut:
         return memo[x.index]
 
     def _short(self, value: Polynomial, last: bool) -> Polynomial:
-        """Return a value as it is, or by a new name if it is a long intermediate value (not
+        """Return a value as it is, or by a new symbol if it is a long intermediate value (not
         `last`).
         """
         if last or len(value) <= (MAX_EXPANDED_TERMS if self.expand else self.swell):
@@ -185,7 +187,7 @@ class Cut:
         return self._function(op, [memo[k] for k in args])
 
     def _product(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """Return the product a b; if both factors are long, the longer one gets a name."""
+        """Return the product a b; if both factors are long, the longer one gets a symbol."""
         a, b = sorted((a, b), key=len)
         if self.expand and len(a) * len(b) > 4 * MAX_EXPANDED_TERMS:
             raise TooLong
@@ -277,7 +279,7 @@ class Cut:
         return po.variable(self._atoms[key])
 
     def _turn(self, op: str, angle: Polynomial) -> Polynomial:
-        """Return the cosine or the sine of an angle; an angle that is a sum gets a name."""
+        """Return the cosine or the sine of an angle; an angle that is a sum gets a symbol."""
         sign = 1 if angle[po.leading_monomial(angle)] > 0 else -1
         angle = po.scale(angle, sign)
         argument = frozenset(angle.items())

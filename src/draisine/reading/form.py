@@ -178,10 +178,10 @@ class Arranger:
         return candidates
 
     def _choices(self, a: Polynomial) -> list[set[int]]:
-        """Return sets of names by which terms are collected: speeds, masses, denominators, single
-        names.
+        """Return the sets of symbols by which a sum is collected: speeds, masses, denominators,
+        single symbols.
 
-        A polynomial of many terms is collected by the first choice only.
+        A polynomial with many terms is collected by the first set only.
         """
         kinds = self.names.kinds
         used = po.names_of(a)

@@ -173,8 +173,8 @@ def straight_changes(
 def _terms_with_derivatives(
     machine: ClosedForm, y: Floats, parameters: Floats, frame: Chart, speed: float
 ) -> Terms:
-    """Return the terms of straight running with their derivatives by every parameter, as matrix
-    jets.
+    """Return the derivatives of forces and speeds in straight running, each with its derivatives by
+    every parameter.
 
     The state depends on the parameters: contacts stay closed while coordinates and speed are
     constant.

@@ -166,7 +166,9 @@ class Stride:
         )
 
     def force_range(self, axis: int) -> tuple[float, float]:
-        """Return the range of the wall force (N) along x (axis 0) or y (axis 1) between the impacts."""
+        """Return the range of the wall force (N) along x (axis 0) or y (axis 1) between the
+        impacts.
+        """
         ends = [s.extremes(s.force[axis]) for s in self.holds]
         return min(low for low, _ in ends), max(high for _, high in ends)
 

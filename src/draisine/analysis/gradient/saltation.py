@@ -324,6 +324,7 @@ class TerrainMotion:
                 """Return the speeds after the impact at a distance x along direction k."""
 
                 def shifted(jets: Floats) -> Floats:
+                    """Return a quantity at a distance x along direction k, to first order."""
                     return jets[0] + x * jets[1 + k]
 
                 candidates = []

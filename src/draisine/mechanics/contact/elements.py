@@ -99,7 +99,9 @@ class FeatureReadings(Readings):
         return contact.surface.rolling_radius(contact.axes[0])
 
     def spin(self, name: str) -> Scalar:
-        """Return the angular velocity of a wheel about the feature's normal, rad/s, positive to the left."""
+        """Return the angular velocity of a wheel about the feature's normal, rad/s, positive to the
+        left.
+        """
         return self._own(name).axes[0] @ (self.angular_jacobian @ self.speeds)
 
     @property

@@ -47,7 +47,7 @@ class _Touch(NamedTuple):
     contact: Any
     normal: Array  # normal of the face, in the base's axes
     world: constraints.Ground  # ground with the normal of this face
-    at: Point  # touching point
+    at: Point  # touching point of the wheel
     surface: Surface  # surface of the wheel, in the frame of its link
 
 

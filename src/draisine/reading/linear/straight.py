@@ -204,7 +204,9 @@ class StraightMotion:
         return unbalanced[0].removesuffix("_rate")
 
     def check(self) -> None:
-        """Raise `ParameterError` if the motion is not straight and steady, or if changes of loads matter."""
+        """Raise `ParameterError` if the motion is not straight and steady, or if changes of loads
+        matter.
+        """
         machine = self.machine
         moving = ("Vx", *self.rolling)
         others = [

@@ -226,7 +226,9 @@ def legs(table: Legs | None, pedalling: JointMotion | None) -> Parts:
     """
     if table is None:
         if pedalling is not None:
-            raise ParameterError("whipple: pedalling needs legs: state `legs`, too.")
+            raise ParameterError(
+                "whipple: `pedalling` prescribes the motion of legs. Define `legs`, too."
+            )
         return NO_PARTS
     axle = array([table.axle_x, 0.0, table.axle_z])
     hip = array([table.hip_x, 0.0, table.hip_z])
