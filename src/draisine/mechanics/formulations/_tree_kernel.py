@@ -458,9 +458,7 @@ def _rows_skip_joints(
     independent = []
 
     def choose(joint: int, acting: RowsAtJoint) -> int | None:
-        """Return the pivot row of a joint, and record rows with nonzero coefficients at other
-        joints.
-        """
+        """Return the pivot row of a joint, and record whether its rows have constant coefficients."""
         if joint in joints:
             independent.append(all(isinstance(s, float) or is_zero(s) for _, _, s in acting))
         return row_of.get(joint)
