@@ -61,9 +61,17 @@ def disc_over_hills():
     return (disc, high, 0.8), options
 
 
+def disc_over_smooth_hills():
+    arguments, options = disc_over_hills()
+    x = np.linspace(-0.5, 3.5, 17)
+    y = np.linspace(-0.5, 0.5, 5)
+    heights = 0.02 * np.outer(np.cos(2.0 * x), np.cos(3.0 * y))
+    return arguments, options | {"terrain": height_field(x, y, heights, smooth=True)}
+
+
 THESIS = ("ramp-jump", "ramp-jump-pitched", "lift-offs", "impact-lift-off", "elastic-bounces")
 CASES = {name: (lambda name=name: scenario(f"mauny2018/{name}")) for name in THESIS}
-CASES |= {"kerb": disc_over_kerb, "hills": disc_over_hills}
+CASES |= {"kerb": disc_over_kerb, "hills": disc_over_hills, "smooth": disc_over_smooth_hills}
 
 
 def write(folder, arguments, options, language):

@@ -45,6 +45,8 @@ between two faces, would count neither or both.
 
 COLUMN_HEIGHT = 1e6  # machine lengths; faces up to this height above a wheel are counted
 
+WAY_OUT_OF_PATCH = "lift it, so that it falls onto the ground, or let it start where this is level."
+
 WAY_OUT = (
     "lift it, or let it stand on a face: draisine.place(..., on=NAME), in a scenario "
     "initial.place.on = NAME."
@@ -78,7 +80,9 @@ def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None
             continue
         if gap < -query.tol.gap_start:
             name, feature = query.key(contact)
-            raise ConfigurationError(f"{name!r} starts {-gap:.3g} m below {feature!r}; {WAY_OUT}")
+            is_smooth = query.feature(contact).kind == "patch"
+            way_out = WAY_OUT_OF_PATCH if is_smooth else WAY_OUT
+            raise ConfigurationError(f"{name!r} starts {-gap:.3g} m below {feature!r}; {way_out}")
         shallow.append((contact, Status.SLIDING, 0.0))
     refuse_buried_wheels(query, t, y)
     if shallow:
