@@ -15,13 +15,27 @@ from draisine.mechanics.constraints import Ground, Mode, contact_axes, contact_p
 from draisine.mechanics.kinematics import Geometry, body_point, point_matrix, spin_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree
-from draisine.model import ForceElement, Tyre, Wrench
+from draisine.model import ForceElement, Model, Tyre, Wrench
+
+
+def limit_inputs(model: Model, inputs: Array, rates: Array) -> Array:
+    """Return the inputs (n + 3 k,) with the torques of n joints limited by their motors, eq. [motor-limits].
+
+    `rates` are the joint rates (n,), rad/s or m/s.
+    """
+    if all(joint.motor is None for joint in model.joints):
+        return inputs
+    limited = list(inputs)
+    for k, joint in enumerate(model.joints):
+        if joint.motor is not None:
+            limited[k] = joint.motor.limit(inputs[k], rates[k])
+    return array(limited)
 
 
 def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Array) -> Array:
     """Return Q (6 + n,) of the model's inputs, for v = (V at ref, W, rdot).
 
-    `inputs` holds the joint torques, then three components per push.
+    `inputs` holds the joint torques behind their motors, then three components per push.
     """
     n = len(tree.model.joints)
     Q = np.zeros(6 + n, dtype=object)
