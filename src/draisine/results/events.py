@@ -138,8 +138,12 @@ class EventQuery:
         return {"time": "s", "energy": "J", "gain": "J"}.get(self.number, "N s")
 
     def evaluate(self, bodies: Bodies) -> float:
-        """Return the value of the query; NaN if there is no such event or contact."""
-        events = [e for e in events_of(bodies.data) if self.kind in ("", e["kind"])]
+        """Return the value of the query in a run; NaN if there is no such event or contact."""
+        return self.of(events_of(bodies.data))
+
+    def of(self, records: Iterable[Mapping[str, Any]]) -> float:
+        """Return the value of the query for events as plain data (`event_records`)."""
+        events = [e for e in records if self.kind in ("", e["kind"])]
         if self.wheel:
             events = [
                 e for e in events if self.wheel in {name.split(":")[0] for name in e["contact"]}

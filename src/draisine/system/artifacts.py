@@ -28,7 +28,7 @@ from draisine.codegen.targets.native import Native
 from draisine.errors import ModelError, ParameterError
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.contact.modes import mode_names
-from draisine.mechanics.formulations._rank import Survey, redundant_rows_at, survey
+from draisine.mechanics.formulations._rank import Survey, redundant_rows_at, survey_redundancy
 from draisine.model import Model
 from draisine.model.body import is_doubtful
 from draisine.system.compiled import Compiled
@@ -36,7 +36,7 @@ from draisine.system.contact_programs import GEOMETRY, TerrainDerivation, progra
 from draisine.system.derivation import Derivation, Pivoting
 from draisine.system.mode_programs import PROGRAMS
 from draisine.system.tracing import Law, Tracing, trace
-from draisine.vehicles import draw
+from draisine.vehicles import build_model
 
 _log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class Artifacts:
 
     def draw(self, parameters: Mapping[str, float]) -> Model:
         """Return the model for some parameters."""
-        return draw(self.vehicle, parameters, self.structure)
+        return build_model(self.vehicle, parameters, self.structure)
 
     def trace(self, law: Law | None = None, states: int = 0) -> Tracing:
         """Return the model of the vehicle over symbols."""
@@ -187,7 +187,7 @@ class Artifacts:
     def survey(self, mode: Mode, parameters: Mapping[str, float]) -> Survey:
         """Return the redundant rows of a mode, and the parameters for which they are redundant."""
         key = ("survey", mode, tuple(parameters.values()))
-        return self._recent.get(key, lambda: survey(self.draw, parameters, mode))
+        return self._recent.get(key, lambda: survey_redundancy(self.draw, parameters, mode))
 
     def decide(
         self, task: MachineTask, parameters: Mapping[str, float]

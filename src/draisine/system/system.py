@@ -284,7 +284,7 @@ class System:
             *multiplier.coupled_row_indices(model),
         ]
         C = out["C"].reshape(-1, n)[rows]
-        labels = constraints.labels(model, machine.mode)
+        labels = constraints.row_labels(model, machine.mode)
         return MachineMatrices(out["M"].reshape(n, n), out["F"], C, out["c"][rows], tuple(labels))
 
     def equations(
@@ -314,7 +314,7 @@ class System:
         >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]
         ['Constraints', 'Free dynamics']
         """
-        from draisine.reading.document import write
+        from draisine.reading.document import write_nonlinear
         from draisine.reading.linear.page import write_linear
 
         if linear and full:
@@ -323,7 +323,7 @@ class System:
             )
         subject = self.subject(mode, form)
         title = self.vehicle.__name__.replace("_", " ").capitalize()
-        return write_linear(subject, title) if linear else write(subject, title, full)
+        return write_linear(subject, title) if linear else write_nonlinear(subject, title, full)
 
     def sympy(self, mode: Statuses = None, *, form: str | None = None) -> Any:
         """Return the equations of a mode as SymPy objects by name: matrices C, M, F, H, kappa, M_r,
@@ -376,7 +376,7 @@ class System:
         """
         machine = self.machine(mode)
         n = len(state.v)
-        labels = constraints.labels(self.model, machine.mode)
+        labels = constraints.row_labels(self.model, machine.mode)
         rows = multiplier.active_row_indices(
             self.model, machine.mode
         ) + multiplier.coupled_row_indices(self.model)
@@ -423,10 +423,10 @@ def _solve_rows(
     if by_kernel and not machine.choice.spare:
         return multiplier.solve_by_nullspace(*matrices[:4])
     if not machine.choice.spare:
-        return multiplier.saddle_point(*matrices, model.speeds)
+        return multiplier.solve_kkt_system(*matrices, model.speeds)
     rank = len(matrices.rows) - len(machine.choice.spare)
-    compliances = np.array(constraints.compliances(model, machine.mode), dtype=float)
-    return multiplier.shared_saddle_point(*matrices, model.speeds, rank, compliances)
+    compliances = np.array(constraints.row_compliances(model, machine.mode), dtype=float)
+    return multiplier.solve_redundant_kkt_system(*matrices, model.speeds, rank, compliances)
 
 
 _SYSTEMS = Recent(16)

@@ -89,6 +89,11 @@ def side(values: list[Any]) -> NDArray[Any]:
     return out
 
 
+def scalar(values: NDArray[Any], k: int) -> Any:
+    """Return value k as the Python object that a scenario file has."""
+    return values[k].item() if isinstance(values[k], np.generic) else values[k]
+
+
 def _vary_one_at_a_time(values: Mapping[str, list[Any]], nominal: Mapping[str, Any]) -> Columns:
     """Return the nominal values, and then each other value alone."""
     rows = [dict(nominal)] + [{**nominal, path: x} for path in values for x in values[path]]

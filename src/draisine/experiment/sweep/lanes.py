@@ -129,7 +129,7 @@ class Lanes:
             and all(name in plan.system.parameters for name in parameters)
             and all(name in state_names(plan.system.model) for name in initial)
             and all(self._is_observed(query) for query in self.queries.values())
-            and not (self._is_designed() and (parameters or "forward_speed" in initial))
+            and not (is_law_designed(plan) and (parameters or "forward_speed" in initial))
             and not any(
                 set(row.parameters) & set(parameters)
                 for row in plan.system.survey(plan.contact.mode).redundant
@@ -143,11 +143,6 @@ class Lanes:
         if isinstance(query, SeriesQuery):
             return observed_entry(query.series, self.plan.system.model) is not None
         return isinstance(query, ValidityQuery)
-
-    def _is_designed(self) -> bool:
-        """Return whether a law is designed for each machine and its speed (LQR, path following)."""
-        laws = getattr(self.plan.scenario, "law", None) or ()
-        return any(find("law", str(entry["name"])) in (LQR, FollowPath) for entry in laws)
 
     def _is_traced(self) -> bool:
         """Return whether the control law can be traced; Python code cannot drive several lanes."""
@@ -437,6 +432,12 @@ class Lanes:
     def _entry(self, name: str, k: int) -> int:
         """Return the row of entry k of an output among the compiled `_entries`."""
         return self._entries[name].index(k)
+
+
+def is_law_designed(plan: Plan) -> bool:
+    """Return whether a law of a plan is designed for each machine and its speed (LQR, path following)."""
+    laws = getattr(plan.scenario, "law", None) or ()
+    return any(find("law", str(entry["name"])) in (LQR, FollowPath) for entry in laws)
 
 
 def names_of_table(paths: Sequence[str] | Mapping[str, object], table: str) -> dict[str, str]:

@@ -128,7 +128,9 @@ def parse_urdf(
         links, notes = _add_interfaces(links, root)
         free = bool(links) and _is_floating(links[0].name, joints)
         base = base or _base(links[0], free)
-        return Robot(root.get("name", "robot"), links, base, gravity, mimics=_mimics(joints, links))
+        mimics = _mimics(joints, links)
+        name = root.get("name", "robot")
+        return Robot(name, links, base, gravity, mimics=mimics, notes=notes)
 
 
 class _MeshFinder:
