@@ -240,8 +240,11 @@ class Surface(ABC):
     def _patch_equations(
         self, cell: Array, centre: Array, x: Scalar, y: Scalar
     ) -> tuple[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]]:
-        """Return D.T (2), its negative Jacobian A (4, by rows) with respect to (x, y), and the metric of the
-        patch (3: xx, xy, yy), eq. [gap-patch].
+        """Return residuals, Jacobian and metric of the equations for the nearest point of a patch,
+        eq. [gap-patch].
+
+        The residuals are D.T (2), A is their negative Jacobian by (x, y) (4 entries, by rows), and
+        the metric has the entries xx, xy, yy (3).
         """
         ground = evaluate_patch(cell, x, y)
         steep = array([-ground.x, -ground.y, 1.0])

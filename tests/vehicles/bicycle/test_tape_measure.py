@@ -1,4 +1,6 @@
-"""A bicycle from a tape measure and a scale: possible for every input, near the measured ones."""
+"""Bicycle parameters from tape measure and scale: physically valid for every input, close to
+measured ones.
+"""
 
 import math
 import warnings
@@ -34,7 +36,7 @@ GIVEN = {"w", "c", "lam", "g", "rR", "rF"}
 
 
 def assert_possible(p: dict[str, float]) -> None:
-    """Masses positive, inertias positive and within the triangle inequality."""
+    """Assert that masses and inertias are positive and satisfy the triangle inequality."""
     assert min(p[k] for k in ("mR", "mB", "mH", "mF")) >= 0
     for body in "BH":
         xx, yy, zz, xz = (p[f"I{body}{k}"] for k in ("xx", "yy", "zz", "xz"))
@@ -83,7 +85,7 @@ def test_without_rider() -> None:
 
 
 def test_mass_scales() -> None:
-    """All masses doubled: places stay, moments double."""
+    """If all masses are doubled, positions are unchanged and moments double."""
     one, _ = from_tape_measure(**CITY)
     two, _ = from_tape_measure(**CITY | {"bicycle_mass": 36.0, "rider_mass": 150.0})
     for name in BENCHMARK:
