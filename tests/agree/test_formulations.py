@@ -660,7 +660,7 @@ def ridden(*, crown: float = 0.02, guided: str = "") -> Model:
 
 
 @pytest.mark.parametrize("guided", ["", "steer", "torso"])
-def test_bicycles_may_carry_more(guided):
+def test_bicycle_formulations_support_tyres_riders_springs_and_pushes(guided):
     """The three ways to steer of Escalona and Recuero: a torque, a guided steer angle, a guided
     rider; on tyres, with springs, pushes and a slope."""
     system = compile(ridden, guided=guided)

@@ -72,7 +72,7 @@ def falling(*, mass: float = 2.0, area: float = 0.5, g: float = 9.81) -> Model:
     return Model([stone], forces=[AirDrag("stone", area)], gravity=(0, 0, -g))
 
 
-def test_a_stone_falls_through_air_as_the_closed_form_says():
+def test_the_fall_of_a_stone_through_air_has_its_closed_form():
     """v = v1 tanh(g t / v1) with the terminal velocity v1; also on a terrain without contact."""
     system = draisine.compile(falling)
     run = draisine.simulate(system, draisine.state(system), 2.0)
@@ -110,7 +110,7 @@ def bicycle():
     return draisine.compile(shod)
 
 
-def test_slip_takes_energy_away_and_keeps_some_in_the_tyre(bicycle):
+def test_slip_dissipates_energy_and_stores_some_in_the_tyre(bicycle):
     """Without camber thrust, energy plus sigma F^2 / (2 C1) never increases."""
     start = draisine.state(bicycle, forward_speed=5.0, lean_rate=0.8)
     data = draisine.simulate(bicycle, start, 1.0).to_xarray()
@@ -264,7 +264,7 @@ def test_tyre_forces_and_loads_are_solved_together():
         assert_allclose(forces[:, 2], 12.0 * forces[:, 0] * z[::2], rtol=1e-10, atol=1e-7)
 
 
-def test_straight_running_does_not_feel_that_stiffness_follows_the_load():
+def test_load_dependent_stiffness_does_not_change_straight_running():
     """With the stiffness at the static loads, both tyres have the same eigenvalues."""
     ideal = draisine.compile("whipple")
     upright = draisine.state(ideal, forward_speed=4.0)
@@ -304,7 +304,7 @@ def on_tyres(tyre):
     return draisine.compile(vehicle)
 
 
-def test_tyres_stay_within_their_price():
+def test_tyres_stay_within_their_operation_counts():
     """Counted in operations, side slip and spin with relaxation cost at most 1.6 times the ideal
     equations, in proportion to the load at most 2.1 times.
     """

@@ -138,7 +138,7 @@ def test_platform_is_kinematic(base: str) -> None:
     assert case.free == ()
 
 
-def test_platform_torques_accelerate_and_carry_it() -> None:
+def test_platform_torques_and_normal_forces_in_straight_acceleration() -> None:
     """Straight acceleration: torques from the total inertia, normal forces from weight and load
     transfer.
     """

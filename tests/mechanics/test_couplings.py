@@ -36,7 +36,7 @@ def gear(*, n: float = 3.0, pinion: float = 0.2, wheel: float = 0.5) -> Model:
 
 
 @pytest.mark.parametrize("formulation", ["multiplier", "projected"])
-def test_a_gear_carries_inertia_by_the_square_of_its_ratio(formulation):
+def test_a_gear_reflects_inertia_by_the_square_of_its_ratio(formulation):
     system = compile(gear)
     vdot, lam = system.accelerate(state(system, a_rate=3.0), {"a": 2.0}, formulation=formulation)
     assert_allclose(vdot[0], 2.0 / (0.2 + 0.5 / 9), rtol=1e-14)
@@ -123,7 +123,7 @@ def crank_acceleration(angle, rate, torque):
     return float(push / inertia(q))
 
 
-def test_a_four_bar_moves_as_its_one_freedom_says():
+def test_a_four_bar_linkage_has_the_motion_of_its_degree_of_freedom():
     system = compile(four_bar)
     assert [row.label for row in system.survey().redundant] == ["pin.z"]
     start = state(system, crank=0.3, crank_rate=8.0)
@@ -148,7 +148,7 @@ def test_a_four_bar_moves_as_its_one_freedom_says():
     assert run.coupling_force.sel(coupling="pin.y").shape == run.time.shape
 
 
-def test_linearisation_of_coupled_joints_has_one_freedom():
+def test_linearisation_of_coupled_joints_has_one_degree_of_freedom():
     """A hanging crank with a gear is a pendulum with the inertia of both wheels."""
 
     def pendulum(*, n: float = 2.0) -> Model:
@@ -192,7 +192,7 @@ def hung(
 
 
 @pytest.mark.parametrize("formulation", ["multiplier", "projected"])
-def test_a_loop_takes_its_share_of_forces_as_a_contact_of_stiffness_one(formulation):
+def test_a_loop_shares_forces_like_a_contact_of_stiffness_one(formulation):
     """Two supports share a weight in proportion to their stiffnesses; a loop has the stiffness 1."""
     system, weight = compile(hung, mass=2.0, stiffness=3.0), 2.0 * 9.81
     vdot, lam = system.accelerate(state(system), formulation=formulation)

@@ -33,7 +33,7 @@ def test_solutions_of_a_system_and_of_its_transpose(seed, n):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_unit_rows_beside_the_constraints_give_their_kernel(seed):
+def test_selection_rows_with_the_constraints_yield_the_kernel(seed):
     """With S v = u beside C v = 0, the columns of H span the kernel of C and S H = 1."""
     rng = np.random.default_rng(seed)
     C = rng.normal(size=(3, 7))
@@ -84,7 +84,7 @@ def test_symmetric_systems(seed):
     assert_allclose(solve_symmetric(A, b), expected, rtol=0, atol=scale)
 
 
-def test_a_freedom_without_inertia_is_named():
+def test_a_degree_of_freedom_without_inertia_is_named():
     with pytest.raises(SingularityError, match="no inertia"):
         solve_symmetric(np.array([[1.0, 0.0], [0.0, 0.0]]), np.ones(2))
 
@@ -99,7 +99,7 @@ def shared(C, keep, lam, compliances):
     )
 
 
-def test_repeating_rows_share_forces_by_their_compliance_and_torques_evenly():
+def test_redundant_rows_share_forces_by_compliance_and_torques_evenly():
     """Two parallel springs of compliances 1 and 2: the stiffer one has 2/3 of the force; two motors
     have half each.
     """

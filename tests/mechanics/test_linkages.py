@@ -51,7 +51,7 @@ def test_a_steering_linkage_is_its_four_bar(linkage, left):
         assert_allclose(vdot[1], ratio * expected + change * rate**2, rtol=1e-10)
 
 
-def test_bars_meet_ackermann_to_second_order(linkage):
+def test_the_bar_linkage_satisfies_ackermann_to_second_order(linkage):
     """cot(outer) - cot(inner) = track / wheelbase up to an error of third order."""
     errors = []
     for inner in (0.1, 0.2):

@@ -565,7 +565,7 @@ class Traced:
 
 @settings(few, max_examples=15)
 @given(x=machines(most=6))
-def test_points_move_as_their_matrix_says(x: Moving) -> None:
+def test_the_point_jacobian_yields_the_velocity_of_a_point(x: Moving) -> None:
     """P v is the velocity of a material point, `point_drift` returns Pdot v, also of a point that
     wanders over its body while the reference point wanders over the base.
     """

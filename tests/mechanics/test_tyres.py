@@ -97,7 +97,7 @@ class TestBrush:
         assert math.hypot(wrench.along, wrench.across) == pytest.approx(0.9 * 200.0)
         assert wrench.along / wrench.across == pytest.approx(-0.75)
 
-    def test_a_slow_slip_along_is_answered_by_the_stiffness(self):
+    def test_the_force_of_a_slow_longitudinal_slip_follows_the_stiffness(self):
         """F = C N s with the slip s, the slip velocity over the rolling speed, after relaxation."""
         slip = SimpleNamespace(along=0.01, across=0.0, normal=0.0)
         there = {"slip": slip, "travel": 5.0, "load": 200.0}
@@ -129,7 +129,7 @@ class TestLoadTyre:
         assert rates == same
 
     @pytest.mark.parametrize("load", [250.0, 700.0])
-    def test_a_steady_side_slip_is_answered_behind_the_contact(self, load):
+    def test_the_side_force_of_a_steady_slip_acts_behind_the_contact(self, load):
         """F = -C N s acts at the trail t: M = -t F, positive for a slip to the left."""
         slip = SimpleNamespace(along=0.0, across=0.05, normal=0.0)
         tyre, s = LoadTyre(11.0, 0.0, 0.1, 0.02), 0.05 / 5.0

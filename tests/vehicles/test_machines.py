@@ -101,7 +101,7 @@ def _in(hint):
     return getattr(hint, "__args__", ())
 
 
-def test_helpers_are_no_vehicles():
+def test_helper_functions_are_not_vehicles():
     assert not {"laws", "tape_measure", "whipple_forms"} & set(names("vehicle"))
 
 
@@ -444,7 +444,7 @@ def idler(*, m: float = 1.0, tail: float = 0.0) -> Model:
     )
 
 
-def test_a_freedom_without_inertia_is_named():
+def test_a_degree_of_freedom_without_inertia_is_named():
     system = compile(idler)
     start = State(REST, np.zeros(3), np.zeros(1), np.zeros(7))
     with pytest.raises(SingularityError, match="no inertia resists 'mast_rate'"):
@@ -480,7 +480,7 @@ def twin(*, m: float = 1.0, right: float = 0.0) -> Model:
     )
 
 
-def test_runners_that_repeat_each_other_share_their_force():
+def test_redundant_runners_share_their_lateral_force():
     """The runners' lateral forces are statically indeterminate; they have minimum norm."""
     system = compile(twin)
     (spare,) = system.survey().redundant

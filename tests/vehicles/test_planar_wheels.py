@@ -20,7 +20,7 @@ def cart(*, gauge: float = 0.5, radius: float = 0.1, lifts: bool = False) -> Mod
     )
 
 
-def test_two_wheels_on_one_axle_repeat_one_row():
+def test_two_wheels_on_one_axle_have_one_redundant_row():
     """Of the rows of the second wheel only the rolling row is independent; the lateral row is
     redundant.
     """
@@ -59,7 +59,7 @@ def one_wheel(*, radius: float = 0.1, lifts: bool = False) -> Model:
     )
 
 
-def test_a_wheel_that_would_lift_a_planar_machine_carries_nothing():
+def test_the_normal_row_of_a_planar_wheel_has_no_force():
     """The group SE(2) has no vertical motion: the normal row is empty, and its minimum-norm force
     is zero.
     """

@@ -60,7 +60,7 @@ def test_ranks_count_on_the_manifold_alone():
     assert not found.singular
 
 
-def test_rows_that_repeat_for_one_value_are_looked_at_again():
+def test_rows_that_are_redundant_for_one_parameter_value_are_checked_again():
     system = compile(wagon)
     start = state(system, rl_rate=5.0)
     assert_allclose(start.v[:6], [0.5, 0, 0, 0, 0, 0], atol=1e-13)
@@ -106,7 +106,7 @@ def test_contradicting_prescribed_joints_of_a_snake_are_reported():
         compile("snake", links=6, drive="serpenoid").survey()
 
 
-def test_the_same_motion_and_forces_by_every_road(pendulum):
+def test_all_solvers_yield_the_same_motion_and_forces(pendulum):
     """SIMD lanes, saddle-point system, closed form and contact engine agree: lateral forces are
     shared equally.
     """
@@ -154,7 +154,7 @@ def test_linear_systems_of_machines_with_redundant_rows(pendulum):
     assert_allclose(np.max(found.eigenvalues().real), growth, rtol=1e-10)
 
 
-def test_pivots_beside_a_singular_drawing():
+def test_pivots_are_chosen_near_a_singular_zero_configuration():
     """Trucks of a snakeboard turned by 90 degrees: rank one in this configuration, two near it."""
 
     def across(*, l: float = 0.25) -> Model:  # noqa: E741

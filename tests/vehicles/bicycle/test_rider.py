@@ -104,7 +104,7 @@ class TestSeat:
             draisine.compile("whipple", seat=Seat())
 
 
-def test_two_ways_to_tell_the_inertia_are_refused():
+def test_two_definitions_of_the_inertia_are_rejected():
     with pytest.raises(ParameterError, match="kU and IUxx both"):
         draisine.compile("whipple", mU=30.0, kU=0.1, IUxx=1.0, IUyy=1.0, IUzz=1.0)
 
@@ -120,7 +120,7 @@ def holding():
 
 
 class TestArms:
-    def test_they_add_no_freedom(self, holding):
+    def test_they_add_no_degree_of_freedom(self, holding):
         assert len(holding.machine().choice.independent) == 3
 
     def test_arms_of_no_weight_change_nothing(self, holding):
@@ -160,7 +160,7 @@ class TestLegs:
         knee = run["shape"].sel(joint="left_knee").values
         assert np.ptp(knee) > 0.5
 
-    def test_they_pedal_on_tyres_that_feel_their_load(self):
+    def test_pedalling_on_load_dependent_tyres(self):
         """Averaged over one revolution of the cranks, both wheels together carry the weight of the
         bicycle.
         """

@@ -72,7 +72,7 @@ def test_masses_add_up() -> None:
     assert_allclose(p["mR"] + p["mB"] + p["mH"] + p["mF"], 93.0, rtol=1e-14)
 
 
-def test_the_rider_is_whole() -> None:
+def test_the_mass_fractions_of_the_rider_add_up_to_one() -> None:
     """The mass fractions of de Leva 1996 add up to one."""
     assert_allclose(sum(segment[0] for segment in SEGMENTS.values()), 1.0, atol=1e-12)
 
@@ -166,7 +166,7 @@ def test_the_rider_is_near_a_measured_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in parameter_sets("whipple") if n.endswith("_jason")])
-def test_with_nothing_but_the_tape_it_is_roughly_right(name: str) -> None:
+def test_estimates_from_the_tape_alone_are_roughly_right(name: str) -> None:
     measured = parameter_set("whipple", name)
     rider = 83.5 if name.startswith("rigid") else 72.0
     p, _ = from_tape_measure(

@@ -120,7 +120,7 @@ def test_tyres_conserve_energy():
 
 
 class TestRider:
-    def test_held_upright_the_upper_body_changes_nothing(self, bicycle):
+    def test_an_upright_upper_body_does_not_change_the_motion(self, bicycle):
         rider = draisine.compile("whipple", mU=30.0, torso=sine(0.0, 1.0))
         asked = {"forward_speed": 4.6, "lean_rate": 0.5, "steer": 0.1, "lean": 0.05}
         one = bicycle.accelerate(draisine.state(bicycle, **asked))
@@ -140,7 +140,7 @@ class TestRider:
         work = float(power.integrate("time"))
         assert float(run.energy[-1] - run.energy[0]) == pytest.approx(work, abs=1e-3)
 
-    def test_a_guided_joint_takes_a_freedom(self, bicycle):
+    def test_a_prescribed_joint_removes_a_degree_of_freedom(self, bicycle):
         """Lean, steer and speed are free; each prescribed joint removes one degree of freedom, each
         free joint adds one.
         """
