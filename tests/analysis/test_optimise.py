@@ -10,9 +10,9 @@ from draisine.errors import ConfigurationError, ParameterError
 from draisine.terrain import plane
 
 
-def test_optimised_speed_makes_a_ball_bounce_to_the_prescribed_height():
-    """The restitution with which a ball that falls for one metre is at a height after 0.7 s: z = e v s -
-    g s^2 / 2, solved by hand.
+def test_optimised_restitution_yields_the_prescribed_height():
+    """The ball falls for one metre and is at a given height after 0.7 s: z = e v s - g s^2 / 2 in closed
+    form determines the restitution e.
     """
     ball = draisine.compile("ball")
     g = 9.81
