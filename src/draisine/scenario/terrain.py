@@ -6,7 +6,7 @@ translation that puts the centre of a wheel above a point (`place_state`).
 
 import math
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
@@ -551,7 +551,7 @@ def starts_on(
     found = [State(q, p, r, v) for q, p, r, v in columns]
     if terrain is None or place is None:
         return found
-    return [place_state(system.tree, terrain, state, place) for state in found]
+    return list(map(make_placer(system.tree, terrain, place), found))
 
 
 def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:
@@ -562,25 +562,45 @@ def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:
 
 def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -> State:
     """Return a state with the machine moved rigidly to a place of a scenario."""
+    return make_placer(tree, terrain, place)(state)
+
+
+def make_placer(tree: Tree, terrain: Terrain, place: WheelPlace) -> Callable[[State], State]:
+    """Return a function that returns a state with the machine moved rigidly to a place of a scenario."""
     wheels = {c.name: c for c in tree.model.wheels}
     name = place.wheel or next(iter(wheels), "")
     expect_known("no wheel", name, wheels)
+    wheel = wheels[name]
+    centres: dict[bytes, Floats] = {}  # of the wheel in the frame of the base, by shape
+
+    def centre(state: State) -> Floats:
+        """Return the position (3) of the wheel's centre in the world, in m."""
+        key = np.asarray(state.r, float).tobytes()
+        if key not in centres:
+            centres[key] = _centre(tree, wheel, state.r)
+        return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ centres[key])
+
     if place.on is None:
-        offset = np.asarray(state.p, float) - _centre(tree, wheels[name], state)
-        return replace(state, p=offset + place.centre)
+        return lambda state: replace(
+            state, p=np.asarray(state.p, float) - centre(state) + place.centre
+        )
     N, d = _face(terrain, place.on)
     tilt = _tilt(N)
-    tilted = replace(
-        state,
-        q=np.asarray(quaternion(tilt @ rotation(state.q)), float),
-        p=tilt @ np.asarray(state.p, float),
-    )
-    target = _centre(tree, wheels[name], state)[:2] if place.centre is None else place.centre
-    shift = np.zeros(3)
-    shift[:2] = np.asarray(target) - _centre(tree, wheels[name], tilted)[:2]
-    # The tilted machine touches the plane N . x = 0; the shift takes it to N . x = d.
-    shift[2] = (d - N[:2] @ shift[:2]) / N[2]
-    return replace(tilted, p=tilted.p + shift)
+
+    def place_on_face(state: State) -> State:
+        tilted = replace(
+            state,
+            q=np.asarray(quaternion(tilt @ rotation(state.q)), float),
+            p=tilt @ np.asarray(state.p, float),
+        )
+        target = centre(state)[:2] if place.centre is None else place.centre
+        shift = np.zeros(3)
+        shift[:2] = np.asarray(target) - centre(tilted)[:2]
+        # The tilted machine touches the plane N . x = 0; the shift takes it to N . x = d.
+        shift[2] = (d - N[:2] @ shift[:2]) / N[2]
+        return replace(tilted, p=tilted.p + shift)
+
+    return place_on_face
 
 
 def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
@@ -605,8 +625,8 @@ def _tilt(N: Floats) -> Floats:
     return cast(Floats, np.eye(3) + K + K @ K / (1.0 + N[2]))
 
 
-def _centre(tree: Tree, wheel: Wheel, state: State) -> Floats:
-    """Return the position (3) of a wheel's centre in the world, in m."""
+def _centre(tree: Tree, wheel: Wheel, r: Floats) -> Floats:
+    """Return the position (3) of a wheel's centre in the frame of the base, in m, for a shape r."""
     link, _ = tree.place[wheel.body]
-    centre = point(geometry(tree, state.r), link, None, tree.local(wheel.body, wheel.centre))
-    return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ centre.c)
+    centre = point(geometry(tree, r), link, None, tree.local(wheel.body, wheel.centre))
+    return cast(Floats, np.asarray(centre.c, float))

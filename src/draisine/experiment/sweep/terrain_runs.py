@@ -36,7 +36,7 @@ from draisine.results.bodies import Bodies
 from draisine.results.events import EventQuery, event_records
 from draisine.results.queries import SeriesQuery, ValidityQuery, observed_entry, parse_query
 from draisine.scenario.plan import Plan
-from draisine.scenario.terrain import place_state, tilt_of
+from draisine.scenario.terrain import make_placer, tilt_of
 from draisine.simulation.compare.compliant import Compliant
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.many import run_each
@@ -217,6 +217,7 @@ class TerrainRuns:
         plan = self.plan
         start = plan.start
         starts: dict[int, State] = {}
+        placers: dict[tuple[int, int], Any] = {}  # by machine and ground
         # Machines on one slope are computed together.
         groups: dict[bytes, list[int]] = {}
         for k, ground in grounds.items():
@@ -241,8 +242,11 @@ class TerrainRuns:
                 q, p, r, v = (arrays[name][:, i].copy() for name in "qprv")
                 starts[k] = State(q, p, r, v)
                 if start.place is not None:
-                    tree = systems[k].tree
-                    starts[k] = place_state(tree, grounds[k].terrain, starts[k], start.place)
+                    pair = (id(systems[k]), id(grounds[k]))
+                    if pair not in placers:
+                        terrain = grounds[k].terrain
+                        placers[pair] = make_placer(systems[k].tree, terrain, start.place)
+                    starts[k] = placers[pair](starts[k])
         return starts
 
     # --- outputs
