@@ -335,10 +335,11 @@ def draw_drive(seed, only):
 def classify(told):
     """Return the cause of a failed run in the words of the documentation."""
     causes = {
-        "over-constrain": "ideal wheels over-constrain the machine",
         "makes no progress": "permanent creep: stick and slip without end",
+        "over-constrain": "ideal wheels over-constrain the machine",
         "more than": "event cap",
-        "Painleve": "no solution at acceleration level (Painlevé paradox)",
+        "Painlevé": "no solution at acceleration level",
+        "no forces": "no solution at acceleration level",
         "no contact set is admissible": "no solution at acceleration level",
         "about to be pulled": "no solution at acceleration level",
         "contradict": "no solution at acceleration level",
@@ -346,6 +347,7 @@ def classify(told):
         "no step keeps": "edges and concave edges",
         "plane of the disc": "edges and concave edges",
         "no step is small enough": "permanent creep: stick and slip without end",
+        "steps have become so short": "permanent creep: stick and slip without end",
         "prescribed motion": "infeasible prescribed motion",
     }
     for words, cause in causes.items():
