@@ -96,6 +96,9 @@ static void mdlUpdate(SimStruct *S, int_T tid)
 
 static void mdlTerminate(SimStruct *S)
 {
+    if (ssGetPWork(S)[0] != NULL) {
+        unit_free(ssGetPWork(S)[0]);
+    }
     free(ssGetPWork(S)[0]);
     ssGetPWork(S)[0] = NULL;
 }
