@@ -1,9 +1,10 @@
 """Curves of steady motions by pseudo-arclength continuation.
 
-A curve is the solution set of one equation fewer than unknowns. Either a family of motions with some
-quantities kept, or a homotopy: the prescribed values move from `base` (s = 0) to `target` (s = 1), and s
-is one more unknown, so that the curve can turn back (a fold) and go on. Each step predicts along the
-tangent (the null space of the exact Jacobian) and corrects in the plane across it.
+A curve is the solution set of a system with one equation fewer than unknowns. It is either a family
+of motions with some quantities kept constant, or a homotopy: the prescribed values move from `base`
+(s = 0) to `target` (s = 1), and s is one more unknown, so that the curve can turn back (a fold) and
+go on. Each step predicts along the tangent (the null space of the exact Jacobian) and corrects in
+the plane across it.
 """
 
 from collections.abc import Mapping
@@ -11,12 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.equilibrium.balance import (
-    RANK_TOLERANCE,
-    RESIDUAL_TOLERANCE,
-    Balance,
-    choose_independent_speeds,
-)
+from draisine.analysis.equilibrium.balance import Balance, choose_independent_speeds
 from draisine.errors import ConfigurationError
 from draisine.system.tracing import Law
 
@@ -106,14 +102,14 @@ class Curve:
             J = np.vstack([J, self.along])
             if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(J))):
                 break
-            step = -np.linalg.lstsq(J, residual, rcond=RANK_TOLERANCE)[0]
+            step = -np.linalg.lstsq(J, residual, rcond=self.balance.rank_tolerance)[0]
             length = float(np.abs(step).max())
             y, w = move(y, w, step[:n])
             s += float(np.sum(step[n:]))
             total = total + step
             # Converged to rounding, as in `Balance.solve`.
             if length < 1e-14 or (length < 1e-9 and length >= 0.5 * last):
-                if np.abs(residual).max() < RESIDUAL_TOLERANCE:
+                if np.abs(residual).max() < self.balance.residual_tolerance:
                     return y, w, s, float(np.linalg.norm(total)) / size
                 break
             last = length
