@@ -629,4 +629,4 @@ def _centre(tree: Tree, wheel: Wheel, r: Floats) -> Floats:
     """Return the position (3) of a wheel's centre in the frame of the base, in m, for a shape r."""
     link, _ = tree.place[wheel.body]
     centre = point(geometry(tree, r), link, None, tree.local(wheel.body, wheel.centre))
-    return cast(Floats, np.asarray(centre.c, float))
+    return np.asarray(centre.c, float)
