@@ -44,7 +44,7 @@ from draisine.model.names import Axes, benchmark_sign, check_axes, observation_u
 from draisine.simulation.dataset import call_recipe, provenance
 from draisine.simulation.options import memory_start
 from draisine.simulation.trajectory import BilateralArc, Trajectory
-from draisine.system.artifacts import check_system
+from draisine.system.artifacts import require_system
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
 from draisine.system.state import State
@@ -539,7 +539,7 @@ def linearise(
         return in_axes(
             replace(along, made=provenance(machine_system, run_law, recipe)), machine_system, axes
         )
-    check_system("linearise", system)
+    require_system("linearise", system)
     if form not in ("steady", "frozen"):
         raise ParameterError(
             f"Unknown form {form!r}. Available: steady, frozen; "

@@ -16,7 +16,7 @@ from draisine.errors import ConfigurationError
 from draisine.mechanics.tree import spinning_joints
 from draisine.model.names import observation_names, paced_speed_names
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import independent
+from draisine.system.configuration import choose_independent_rows
 from draisine.system.layout import Layout
 
 # Names in the program `variation`: inputs by which it is differentiated, and outputs with
@@ -194,7 +194,7 @@ def chart(variation: Variation) -> Chart:
     coordinates = ["lean", *shape_joints, "pitch", "yaw", *spinning_joint_names, "x", "y", "z"]
     conditions = variation.d["conditions"]["dx"]
     rows = heading_rows(variation, coordinates)
-    kept = np.flatnonzero(independent(conditions, rows, in_all_cases=True)[0])
+    kept = np.flatnonzero(choose_independent_rows(conditions, rows, in_all_cases=True)[0])
     if conditions.shape[1] + len(kept) != rows.shape[2]:
         raise ConfigurationError(
             "The coordinates lean, pitch, yaw, x, y, z and the joints are singular here: a wheel lies "
@@ -206,7 +206,7 @@ def chart(variation: Variation) -> Chart:
     rates += [name for name in model.speeds if name not in rates]
     no_conditions = np.zeros((len(variation), 0, rows.shape[2]))
     independent_rates = np.flatnonzero(
-        independent(no_conditions, variation.rows(rates, "du"), in_all_cases=True)[0]
+        choose_independent_rows(no_conditions, variation.rows(rates, "du"), in_all_cases=True)[0]
     )
     return chart_of(
         variation, [coordinates[k] for k in kept], [rates[k] for k in independent_rates]

@@ -24,7 +24,7 @@ from draisine.mechanics.readings import law_states
 from draisine.model.names import STORED_VARIABLES, label_units, outputs, rate
 from draisine.simulation.source import write_simulator
 from draisine.simulation.stepper import DEFAULT_STEP
-from draisine.system.layout import Layout, outputs_of
+from draisine.system.layout import Layout, output_layout
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -153,7 +153,7 @@ def _ports(
     """Return the ports of a machine in the order of `c/unit.c`."""
     machine = system.machine(mode, law, law_states(law))
     model = system.model
-    observed = outputs_of(machine.programs["observe"])
+    observed = output_layout(machine.programs["observe"])
     words = meanings(system.vehicle)
     descriptions = outputs(model)
     units = label_units(model, "inputs")

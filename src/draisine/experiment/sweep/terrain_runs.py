@@ -47,7 +47,7 @@ from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity.assess import may_end_early
 from draisine.system.artifacts import find_invalid_machines
 from draisine.system.compiled import Compiled
-from draisine.system.generic import Generic, generic
+from draisine.system.generic import Generic, make_generic
 from draisine.system.state import State, states
 from draisine.system.system import System
 from draisine.terrain import Terrain
@@ -264,7 +264,7 @@ class TerrainRuns:
         and the row of each in its output.
         """
         assert self.plan.terrain is not None
-        machine = generic(self.plan.system, self.plan.law, self.plan.terrain.motions)
+        machine = make_generic(self.plan.system, self.plan.law, self.plan.terrain.motions)
         program = machine.programs["observe"]
         by_array: dict[str, list[int]] = {}
         for name, k in dict.fromkeys(self._entries.values()):
