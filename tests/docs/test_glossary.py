@@ -55,7 +55,7 @@ SAME_MEANING = {
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_FUNCTIONS = """
-    draw number outputs remarks rows run serve smooth_step
+    draw number outputs remarks serve smooth_step
     summary table write
 """
 """Functions that still have two meanings; no name may be added."""

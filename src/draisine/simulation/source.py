@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.listing import free_word
-from draisine.codegen.program import Program, flatten
+from draisine.codegen.listing import make_identifier
+from draisine.codegen.program import Program, flatten_arrays
 from draisine.codegen.routine import ADDRESS, DOUBLES, fields
 from draisine.codegen.targets import c, javascript
 from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS, c_types, js_types
@@ -109,7 +109,7 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
         rate.address, rate.table, rate.outputs.size, tail, machine.floors, machine.project,
         pose=machine.layout.r.stop,
     )  # fmt: skip
-    name = free_word(
+    name = make_identifier(
         system.vehicle.__name__, [*c.C_RESERVED, *javascript.JS_RESERVED, *RESERVED_NAMES]
     )
     names = {
@@ -121,7 +121,7 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
         "outputs": system.outputs,
     }
     programs = {
-        p: replace(flatten(machine.programs[p]), name=f"{name}_{p}")
+        p: replace(flatten_arrays(machine.programs[p]), name=f"{name}_{p}")
         for p in (*EXPORTED_PROGRAMS, "frame")
     }
     workspace = problem.workspace(len(y), method.stages, method.coefficients).record

@@ -23,7 +23,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store, hold_over_fork
 from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
-from draisine.codegen.program import run as run_program
+from draisine.codegen.program import run_program as run_program
 from draisine.codegen.targets.native import Native
 from draisine.errors import ModelError, ParameterError
 from draisine.mechanics.constraints import Mode

@@ -15,7 +15,7 @@ import numpy as np
 
 from draisine.algebra.lie import quaternion_product
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import select
+from draisine.codegen.program import select_outputs
 from draisine.control.follow_path import FollowPath
 from draisine.control.lqr import LQR
 from draisine.errors import DraisineError
@@ -190,7 +190,7 @@ class Lanes:
         """Compiled part of the program `observe` that computes `_entries`; None if there are none."""
         if not self._entries:
             return None
-        program = select(self.machine.programs["observe"], self._entries)
+        program = select_outputs(self.machine.programs["observe"], self._entries)
         return self.machine.artifacts.bind(program, self.plan.system.values)
 
     @property

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import select
+from draisine.codegen.program import select_outputs
 from draisine.errors import ConfigurationError, DraisineError, SimulationError
 from draisine.experiment.kinds.run import run_dataset
 from draisine.experiment.sweep.designs import Columns, scalar
@@ -270,13 +270,13 @@ class TerrainRuns:
         for name, k in dict.fromkeys(self._entries.values()):
             if name not in program.outputs or name in NOT_A_FUNCTION_OF_STATES:
                 continue
-            needed = select(program, {name: [k]})
+            needed = select_outputs(program, {name: [k]})
             if not any(step[0] == "input" and step[1] == "a" for step in needed.steps):
                 by_array.setdefault(name, []).append(k)
         if not by_array:
             return None, {}
         entries = [(name, k) for name, numbers in by_array.items() for k in numbers]
-        compiled = self.plan.system.artifacts.bind(select(program, by_array), np.zeros(0))
+        compiled = self.plan.system.artifacts.bind(select_outputs(program, by_array), np.zeros(0))
         return compiled, {entry: row for row, entry in enumerate(entries)}
 
     def _evaluate(self, runs: Mapping[int, Trajectory], rows: SweepRows) -> None:
