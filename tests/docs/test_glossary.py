@@ -55,8 +55,7 @@ SAME_MEANING = {
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_FUNCTIONS = """
-    draw number outputs remarks serve smooth_step
-    summary table write
+    remarks serve summary
 """
 """Functions that still have two meanings; no name may be added."""
 

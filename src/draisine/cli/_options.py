@@ -253,7 +253,7 @@ def parse_range(
     import math
 
     from draisine.errors import ParameterError
-    from draisine.model.quantity import number
+    from draisine.model.quantity import parse_number
 
     try:
         low, high, count = text.split(":")
@@ -263,7 +263,7 @@ def parse_range(
             f"{option} {text}: write LOW:HIGH:COUNT, for example {example}."
         ) from None
     try:
-        ends = number(low, unit), number(high, unit)
+        ends = parse_number(low, unit), parse_number(high, unit)
     except ValueError as error:
         raise ParameterError(f"{option} {text}: {error}.") from None
     # A plain number beyond a full turn is hardly meant in radians; 0.01 allows a rounded 2 pi.
@@ -280,10 +280,10 @@ def parse_range(
 def _seconds(option: str, text: str) -> float:
     """Return a time in s: 5, 5s or 10ms."""
     from draisine.errors import ParameterError
-    from draisine.model.quantity import number
+    from draisine.model.quantity import parse_number
 
     try:
-        return number(text, "s")
+        return parse_number(text, "s")
     except ValueError as error:
         raise ParameterError(f"{option}: {error}, for example {OPTION_EXAMPLES[option]}.") from None
 
@@ -291,10 +291,10 @@ def _seconds(option: str, text: str) -> float:
 def parse_numbers(option: str, text: str, example: str, unit: str) -> list[float]:
     """Return numbers (SI) that are separated by commas, of a quantity in a unit."""
     from draisine.errors import ParameterError
-    from draisine.model.quantity import number
+    from draisine.model.quantity import parse_number
 
     try:
-        return [number(x, unit) for x in text.split(",")]
+        return [parse_number(x, unit) for x in text.split(",")]
     except ValueError as error:
         raise ParameterError(f"{option} {text}: {error}. Write it as {example}.") from None
 

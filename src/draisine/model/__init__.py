@@ -1,17 +1,24 @@
-"""The description of a machine: immutable data, checked when built.
+"""Description of a machine: immutable data that is checked when it is built.
 
-`body`: mass, centre of mass, inertia. `joint`: a screw between two bodies. `motion`: prescribed
-r(t). `coupling`: gears and closed loops. `contact`: wheels, blades, pins; `surface`: their
-shapes. `force`: external forces and force elements. `steps`: steps of walkers. `model`: the machine.
-`form`: printed forms of its equations. `names`: names and units of states, outputs and results.
-`quantity`: numbers with units, "18deg".
+`body`: rigid bodies with mass, centre of mass and inertia.
+`joint`: screw joints between two bodies, and limits of their motors.
+`motion`: prescribed joint motions r(t).
+`coupling`: gears and closed loops.
+`contact`: wheels, blades and pins.
+`surface`: shapes of wheels and their contact points.
+`force`: external forces and force elements.
+`steps`: steps of walkers.
+`model`: the machine as a tree of bodies.
+`form`: symbols and frames of printed equations.
+`names`: names and units of states, outputs and results.
+`quantity`: numbers with units, such as "18deg".
 """
 
 from draisine.model.body import Body, flat_inertia, inertia
 from draisine.model.contact import HOLONOMIC, Blade, Contact, Flat, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement, Tyre, Wrench
-from draisine.model.joint import Guide, Joint, JointMotion, Prismatic, Revolute
+from draisine.model.joint import Guide, Joint, JointMotion, Motor, Prismatic, Revolute
 from draisine.model.model import BASE_GROUPS, BASE_TWIST, Model, Output, forward_speed
 from draisine.model.steps import Steps
 from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Tip, Torus, round_surface
@@ -35,6 +42,7 @@ __all__ = [
     "JointMotion",
     "Loop",
     "Model",
+    "Motor",
     "Output",
     "Pin",
     "Prismatic",

@@ -1,11 +1,12 @@
-"""Joints: screws in the drawing, with springs, dampers and prescribed motions."""
+"""Screw joints between bodies, with springs, dampers, stops, motors and prescribed motions."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from draisine.algebra.scalar import Scalar, Vector
+from draisine.algebra.scalar import Scalar, Vector, clip, where
 from draisine.errors import ModelError
 from draisine.model.body import vector
 
@@ -13,14 +14,82 @@ JointMotion = Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]
 """Function from time (s) to (r, rdot, rddot) of a joint."""
 
 
+LIMITED_SPEED_SLOPE = 10.0
+"""Stall torque over largest torque of a motor with a stated largest speed but no torque-speed line. The
+torque decreases over the last tenth of the speed range; a jump to zero would be an event at each crossing.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Motor:
+    """Limits of the torque of a motor at its joint, eq. [motor-limits].
+
+    The supplied torque is the request, limited to `-torque ... torque` and to the torque-speed line: at the
+    joint rate w it is at most `stall_torque (1 - w / no_load_speed)` and at least
+    `-stall_torque (1 + w / no_load_speed)`. Beyond the no-load speed the motor supplies no driving torque,
+    but it does not brake by itself. For slides read force (N) and speed (m/s).
+
+    All values are those at the joint, behind the gear: torques of the motor times the gear ratio, speeds
+    divided by it. The rotor inertia is `Joint.armature`.
+
+    Parameters
+    ----------
+    torque
+        Largest torque, N m (or N); also the largest current times the torque constant and the gear ratio.
+    no_load_speed
+        Joint rate at which the torque of the full voltage vanishes, rad/s (or m/s).
+    stall_torque
+        Torque of the full voltage at rest, N m (or N). Infinite: ten times `torque`, so that the speed is
+        limited and the torque is available over nine tenths of its range.
+
+    Raises
+    ------
+    ModelError
+        If a limit is not positive, or a line has neither a largest nor a stall torque.
+
+    Examples
+    --------
+    >>> motor = Motor(torque=2.0, no_load_speed=50.0, stall_torque=4.0)
+    >>> [motor.limit(request, rate) for request, rate in ((1.5, 0.0), (9.0, 0.0), (9.0, 37.5), (9.0, 60.0))]
+    [1.5, 2.0, 1.0, 0.0]
+    """
+
+    torque: float = math.inf
+    no_load_speed: float = math.inf
+    stall_torque: float = math.inf
+
+    def __post_init__(self) -> None:
+        for name in ("torque", "no_load_speed", "stall_torque"):
+            if not getattr(self, name) > 0.0:
+                raise ModelError(f"motor: {name} = {getattr(self, name)} must be positive.")
+        if math.isfinite(self.no_load_speed) and math.isinf(min(self.torque, self.stall_torque)):
+            raise ModelError("motor: a no_load_speed needs a torque or a stall_torque.")
+
+    def limit(self, request: Scalar, rate: Scalar) -> Scalar:
+        """Return the supplied torque for a requested one (N m or N) at a joint rate (rad/s or m/s)."""
+        supplied = request
+        if math.isfinite(self.torque):
+            supplied = clip(supplied, -self.torque, self.torque)
+        if math.isfinite(self.no_load_speed):
+            stall = self.stall_torque
+            if math.isinf(stall):
+                stall = LIMITED_SPEED_SLOPE * self.torque
+            upper = stall * (1.0 - rate / self.no_load_speed)
+            lower = -stall * (1.0 + rate / self.no_load_speed)
+            supplied = clip(
+                supplied, where(lower > 0.0, 0.0, lower), where(upper < 0.0, 0.0, upper)
+            )
+        return supplied
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """A screw joint between two bodies.
+    """Screw joint between two bodies.
 
-    The coordinate r is zero in the drawing: the child rotates by `turn r` about the axis through the
-    point `through` and translates by `slide r` along it. A hinge only rotates, a slide only translates, a
-    screw of pitch h (m per revolution) has the slide h / (2 pi). An input with the name of the joint acts on
-    r.
+    The coordinate r is zero in the zero configuration: the child rotates by `turn r` about the axis
+    through the point `through` and translates by `slide r` along it. A hinge only rotates, a slide
+    only translates, a screw of pitch h (m per revolution) has the slide h / (2 pi). An input with
+    the name of the joint acts on r.
 
     Parameters
     ----------
@@ -29,7 +98,7 @@ class Joint:
     parent, child
         Names of the bodies.
     axis, through
-        Direction of the axis, and a point on it (m), in the drawing.
+        Direction of the axis, and a point on it (m), in the zero configuration.
     spring, damper, rest
         Torque or force `-spring (r - rest) - damper rdot` (N m/rad, N m s/rad, rad; or N/m, N s/m, m).
     motion
@@ -42,6 +111,8 @@ class Joint:
     stops
         Lower and upper limit of r (rad or m), where the joint hits a stop in runs on a terrain. None without
         stops. `ContactOptions.stops` replaces them.
+    motor
+        Limits of the torque or force that the input can have; None for an ideal drive.
     """
 
     name: str
@@ -57,6 +128,7 @@ class Joint:
     slide: Scalar = field(default=0.0, kw_only=True)
     armature: Scalar = field(default=0.0, kw_only=True)
     stops: tuple[float, float] | None = field(default=None, kw_only=True)
+    motor: Motor | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         where = f"joint {self.name!r}"
@@ -83,12 +155,12 @@ class Joint:
 
     @property
     def unit(self) -> str:
-        """Unit of r: rad if the joint rotates, else m."""
+        """Unit of the joint coordinate r: rad if the joint rotates, else m."""
         return "rad" if self.turn else "m"
 
     @property
     def effort(self) -> str:
-        """Unit of the input that acts on r."""
+        """Unit of the input that acts on r: N m or N."""
         return "N m" if self.turn else "N"
 
 
@@ -96,14 +168,14 @@ class Joint:
 class Guide:
     """Result of a control law that prescribes the acceleration of a joint instead of its torque."""
 
-    acceleration: Scalar  # rad/s2 or m/s2
-    active: Scalar = True  # if zero, `torque` acts instead
-    torque: Scalar = 0.0  # N m or N
+    acceleration: Scalar  # prescribed joint acceleration, rad/s2 or m/s2
+    active: Scalar = True  # whether the acceleration is prescribed; if zero, `torque` acts instead
+    torque: Scalar = 0.0  # joint torque if the guide is inactive, N m or N
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Revolute(Joint):
-    """A hinge about an axis through a point; r is an angle."""
+    """Hinge about an axis through a point; the coordinate r is an angle (rad)."""
 
     turn: float = field(default=1.0, init=False)
     slide: Scalar = field(default=0.0, init=False)
@@ -111,7 +183,7 @@ class Revolute(Joint):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prismatic(Joint):
-    """A slide along an axis; r is a length."""
+    """Slide along an axis; the coordinate r is a length (m)."""
 
     turn: float = field(default=0.0, init=False)
     slide: Scalar = field(default=1.0, init=False)

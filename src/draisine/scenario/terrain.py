@@ -15,11 +15,11 @@ from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema, model_
 
 from draisine.algebra.lie import hat, quaternion, rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import DataError, ParameterError, expect_known
+from draisine.errors import ConfigurationError, DataError, ParameterError, expect_known
 from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.results.attributes import read_table_attribute
 from draisine.scenario.overrides import override
 from draisine.scenario.values import (
@@ -34,7 +34,7 @@ from draisine.scenario.values import (
     WorldVector,
     tables_by_tag,
 )
-from draisine.system.state import State, make_state
+from draisine.system.state import State, initial_values, make_state, states
 from draisine.system.system import System
 from draisine.terrain import (
     Feature,
@@ -48,7 +48,9 @@ from draisine.terrain import (
     move_ground,
     plane,
     ramp,
+    road,
     rough,
+    rough_road,
     stairs,
 )
 from draisine.terrain.feature import ObstacleMotion
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
 
 def _drop(value: Any) -> float:
     """Return the height of a drop in m; raise if it is not positive."""
-    height = number(value, "m")
+    height = parse_number(value, "m")
     if height <= 0.0:
         raise ValueError(
             f"{height:g} is not greater than zero; a slope without a drop is a 'plane'"
@@ -138,10 +140,12 @@ class RoughGround(ScenarioTable):
     length: Positive = Field(5.0, description="length of the patch along x, m")
     width: Positive = Field(3.0, description="width of the patch, m")
     seed: int = Field(0, description="seed of the random heights", ge=0)
+    smooth: bool = Field(False, description="whether splines interpolate the heights")
 
     def terrain(self) -> Terrain:
         """Return the terrain."""
-        return rough(self.height, self.cell, self.at, self.length, self.width, self.seed)
+        sizes = (self.height, self.cell, self.at, self.length, self.width)
+        return rough(*sizes, self.seed, smooth=self.smooth)
 
 
 class CornerGround(ScenarioTable):
@@ -282,6 +286,7 @@ class HeightGround(ScenarioTable):
     x: list[Length] = Field(min_length=2)
     y: list[Length] = Field(min_length=2)
     z: list[list[Length]] = Field(min_length=2)
+    smooth: bool = Field(False, description="whether splines interpolate the heights")
     motion: GroundMotion | None = None
 
     @model_validator(mode="after")
@@ -294,7 +299,51 @@ class HeightGround(ScenarioTable):
 
     def terrain(self) -> Terrain:
         """Return the terrain."""
-        return cast(Terrain, _with_motion(height_field(self.x, self.y, self.z), self.motion))
+        ground = height_field(self.x, self.y, self.z, smooth=self.smooth)
+        return cast(Terrain, _with_motion(ground, self.motion))
+
+
+class RoadGround(ScenarioTable):
+    """A smooth road through heights along x: one per x, or one row per x with one column per y."""
+
+    shape: Literal["road"]
+    x: list[Length] = Field(min_length=2)
+    y: list[Length] | None = Field(None, min_length=2)
+    z: list[Length] | list[list[Length]] = Field(min_length=2)
+    slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
+    camber: Slope = Field(0.0, description="cross slope, positive if it rises to the left")
+    crown: Slope = Field(0.0, description="slope from the middle down to both sides")
+    motion: GroundMotion | None = None
+
+    @model_validator(mode="after")
+    def _check_size(self) -> Self:
+        columns = None if self.y is None else len(self.y)
+        sizes = [len(height) if isinstance(height, list) else None for height in self.z]
+        if len(sizes) != len(self.x) or any(size != columns for size in sizes):
+            wanted = "one height" if columns is None else f"one row of {columns} heights"
+            raise ValueError(f"z needs {wanted} for each of the {len(self.x)} x")
+        return self
+
+    def terrain(self) -> Terrain:
+        """Return the terrain."""
+        angles = {"slope": self.slope, "camber": self.camber, "crown": self.crown}
+        return cast(Terrain, _with_motion(road(self.z, self.x, self.y, **angles), self.motion))
+
+
+class RoughRoadGround(ScenarioTable):
+    """A smooth road with the roughness of a class of ISO 8608, level before and behind it."""
+
+    shape: Literal["rough_road"]
+    grade: Literal["A", "B", "C", "D", "E", "F", "G", "H"] = Field(
+        description="class of ISO 8608, from A (very good) to H", examples=["C"]
+    )
+    length: Positive = Field(100.0, description="length of the rough part, m")
+    at: Length = Field(5.0, description="start of the rough part along x, m")
+    seed: int = Field(0, description="seed of the random phases", ge=0)
+
+    def terrain(self) -> Terrain:
+        """Return the terrain."""
+        return rough_road(self.grade, self.length, self.at, self.seed)
 
 
 AnyGround = (
@@ -307,6 +356,8 @@ AnyGround = (
     | FacesGround
     | MeshGround
     | HeightGround
+    | RoadGround
+    | RoughRoadGround
 )
 
 
@@ -480,6 +531,29 @@ def start_on(
     return place_state(
         system.tree, terrain, make_state(system, values, tilt=turn, **options), place
     )
+
+
+def starts_on(
+    system: System,
+    values: Mapping[str, Floats],
+    terrain: Terrain | None,
+    place: WheelPlace | None,
+    **options: Any,
+) -> list[State]:
+    """Return many initial states at a place, as `start_on` does, from columns of values by name; raise
+    `ConfigurationError` if one does not exist.
+    """
+    turn = None if terrain is None or place is None else tilt_of(terrain, place)
+    names = {name: next(iter(initial_values({name: 0.0}, system.model))) for name in values}
+    requested = {names[name]: column for name, column in values.items()}
+    arrays, errors = states(system, requested, tilt=turn, **options)
+    if any(errors):
+        raise ConfigurationError(next(filter(None, errors)))
+    columns = zip(*(arrays[name].T.copy() for name in "qprv"), strict=True)
+    found = [State(q, p, r, v) for q, p, r, v in columns]
+    if terrain is None or place is None:
+        return found
+    return [place_state(system.tree, terrain, state, place) for state in found]
 
 
 def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:

@@ -36,7 +36,7 @@ from draisine.system.contact_programs import GEOMETRY_SUFFIX, TerrainDerivation,
 from draisine.system.derivation import Derivation, Pivoting
 from draisine.system.mode_programs import PROGRAM_DERIVATIONS
 from draisine.system.tracing import Law, Tracing, trace_vehicle
-from draisine.vehicles import draw
+from draisine.vehicles import build_model
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ class Artifacts:
 
     def draw(self, parameters: Mapping[str, float]) -> Model:
         """Return the model of the vehicle with numerical parameters."""
-        return draw(self.vehicle, parameters, self.structure)
+        return build_model(self.vehicle, parameters, self.structure)
 
     def trace(self, law: Law | None = None, states: int = 0) -> Tracing:
         """Return the model of the vehicle with symbolic parameters, and its control law."""

@@ -13,7 +13,7 @@ other zeros.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +86,7 @@ def find_configurations(
     return pose.y
 
 
-def displace(machine: "ClosedForm", y: Floats, dx: Floats) -> Floats:
+def displace(machine: Any, y: Floats, dx: Floats) -> Floats:
     """Return state vectors (N, entries) after finite displacements dx (N, n) of their configurations."""
     layout = machine.layout
     step = np.zeros((len(y), 6 + layout.count("r")))

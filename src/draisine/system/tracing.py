@@ -14,12 +14,12 @@ from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import Expr, Graph
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import DraisineError, ModelError, expect_known
-from draisine.mechanics.applied import ElementForces, element_forces
+from draisine.mechanics.applied import ElementForces, element_forces, limit_inputs
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations.projected import Reconstruction
 from draisine.mechanics.readings import Readings, call_law
 from draisine.model import Guide, Model
-from draisine.vehicles import draw
+from draisine.vehicles import build_model
 
 Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
 """Type of a control law: a function of readings and of its own states z. It returns inputs by name (torques,
@@ -103,7 +103,7 @@ def trace_vehicle(
     """Return the model of a vehicle with a symbol for each of its parameters."""
     graph = Graph()
     symbols = {name: graph.symbol(name, parameter=True) for name in nominal}
-    return Tracing(graph, draw(vehicle, symbols, structure), symbols, nominal, law, states)
+    return Tracing(graph, build_model(vehicle, symbols, structure), symbols, nominal, law, states)
 
 
 def make_readings(moving: Reconstruction, t: Scalar) -> Readings:
@@ -130,9 +130,10 @@ def apply_law(law: Law | None, readings: Readings, z: Array, given: Array) -> Co
     """Return the given inputs plus those of a control law with states z, its guided joints and its state
     rates.
     """
-    if law is None:
-        return Commanded(given, {}, array([0.0] * len(z)))
     model = readings.tree.model
+    if law is None:
+        inputs = limit_inputs(model, given, readings.vel.rdot)
+        return Commanded(inputs, {}, array([0.0] * len(z)))
     names = list(model.inputs)
     try:
         commands, rates = call_law(law, readings, z)
@@ -161,7 +162,8 @@ def apply_law(law: Law | None, readings: Readings, z: Array, given: Array) -> Co
             "number of its states."
         )
     state_rates = [_scalar(f"rate {k}", rate) for k, rate in enumerate(rates)]
-    return Commanded(given + array(extra), guides, array(state_rates))
+    inputs = limit_inputs(model, given + array(extra), readings.vel.rdot)
+    return Commanded(inputs, guides, array(state_rates))
 
 
 def _scalar(name: str, value: Any) -> Scalar:

@@ -1,16 +1,17 @@
-"""Terrains: features (faces, edges, vertices), standard shapes, meshes, moving ground, and search of nearby
-features.
+"""Terrains: features (faces, edges, vertices, patches), standard shapes, meshes, smooth and moving ground,
+and search of nearby features.
 
-- `feature`: faces, edges and vertices with their borders. `terrain`: the base class of grounds.
+- `feature`: faces, edges, vertices and patches with their borders. `terrain`: the base class of grounds.
 - `shapes`: planes, ramps, kerbs, stairs, corners, rough ground.
 - `mesh`: triangle meshes and height fields. `pieces`: the features of a mesh. `files`: meshes from files.
-- `smooth`: smooth ground of polynomial patches.
+- `smooth`: heights interpolated by splines. `roads`: smooth roads, roughness by ISO 8608.
 - `motions`: prescribed motions of grounds. `assembly`: moving and combined grounds.
 """
 
 from draisine.terrain.assembly import Joined, move_ground
 from draisine.terrain.feature import Feature, edge, face, vertex
 from draisine.terrain.mesh import Mesh, height_field
+from draisine.terrain.roads import road, rough_road
 from draisine.terrain.shapes import corner, kerb, plane, ramp, rough, stairs
 from draisine.terrain.smooth import SmoothGround, SmoothWarning
 from draisine.terrain.terrain import Terrain
@@ -30,7 +31,9 @@ __all__ = [
     "move_ground",
     "plane",
     "ramp",
+    "road",
     "rough",
+    "rough_road",
     "stairs",
     "vertex",
 ]

@@ -1,7 +1,7 @@
-"""A tricycle: a frame on two rear wheels with one axle, and a steered front wheel.
+"""Tricycle: a frame on two rear wheels with a common axle, and a steered front wheel.
 
-It stands by itself; of nine rows of rolling eight are independent. Steering and speed are its two
-freedoms.
+It is statically stable; eight of its nine rolling constraints are independent. Its two degrees of
+freedom are steering and speed.
 """
 
 from typing import Annotated
@@ -9,7 +9,7 @@ from typing import Annotated
 from draisine.model import Body, JointMotion, Model, Revolute, Wheel, forward_speed, inertia
 
 SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "trail": "c", "steer": r"\delta"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def tricycle(
@@ -34,8 +34,10 @@ def tricycle(
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
     steering: JointMotion | None = None,
 ) -> Model:
-    """Return the tricycle, drawn straight with the middle of its rear axle over the origin; it is
-    steered by a torque, or by a prescribed motion.
+    """Return the tricycle, straight in the zero configuration with the middle of its rear axle
+    above the origin.
+
+    It is steered by a torque, or by a prescribed motion.
 
     >>> len(tricycle().joints)
     4

@@ -1,4 +1,4 @@
-"""Which parameter moves which critical speed."""
+"""Sensitivities of the critical speeds to the parameters of the bicycle."""
 
 import math
 
@@ -49,8 +49,9 @@ def test_changes_of_the_matrices_agree_with_differences() -> None:
 
 
 def test_known_dependencies() -> None:
-    """Speeds grow as the root of gravity; capsize is a matter of statics and spin, not of mass
-    moments; the rear wheel's radius enters with its spin.
+    """Critical speeds grow with the square root of gravity. The capsize speed depends on static
+    terms and spin moments only, and not on mass moments. The radius of the rear wheel enters
+    with its spin moment.
     """
     found = sensitivities(BICYCLE)
     at = {name: k for k, name in enumerate(found.parameters)}

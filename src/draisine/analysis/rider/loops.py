@@ -20,8 +20,9 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.equilibrium import Steady
+from draisine.analysis.grounded import GroundedMachine
 from draisine.analysis.linear import Linear, linear_systems, linearise
-from draisine.control import track
+from draisine.control import track_path
 from draisine.control.loop_rider import LOOPS, LoopRider
 from draisine.control.path_following import PathFollowing
 from draisine.errors import ConfigurationError, ParameterError, UnknownNameError, expect_known
@@ -110,6 +111,11 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
     if law is None:
         raise ParameterError(
             "open_loop: the motion has no law. Find it by steady(system, law=law)."
+        )
+    if isinstance(machine, GroundedMachine):
+        raise ConfigurationError(
+            "open_loop: loops are cut open on the plane. Find the motion without a terrain; slope and camber "
+            "are parameters of compile."
         )
     system = machine.system
     expect_known("open_loop: no input", input, system.model.inputs, UnknownNameError)
@@ -259,7 +265,9 @@ def _gain_crossovers(A: Floats, b: Floats, c: Floats, d: float) -> list[float]:
     """
     rest = 1.0 - d * d
     if rest == 0.0:
-        raise ConfigurationError("margins: |L| tends to 1 at high frequencies.")
+        raise ConfigurationError(
+            "margins: |L| tends to 1 at high frequencies, so that the gain crossovers are not defined."
+        )
     F = A + np.outer(b, c) * (d / rest)
     H = np.block([[F, np.outer(b, b) / rest], [-np.outer(c, c) / rest, -F.T]])
 
@@ -368,7 +376,9 @@ def stable_speeds(
         return float(np.linalg.eigvals(wheeler.matrices(np.array([v]))[0]).real.max())
 
     if not growth(middle) < 0.0:
-        raise ConfigurationError(f"stable_speeds: the loop is unstable at {middle:g} m/s.")
+        raise ConfigurationError(
+            f"stable_speeds: the closed loop is unstable at {middle:g} m/s. Change the gains."
+        )
     ends = []
     for end in (low, high):
         count = max(2, math.ceil(abs(end - middle) / SPEED_STEP))
@@ -441,7 +451,7 @@ class _Probe:
     states: int = 2 + len(LOOPS)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        point = track(self.rider.path, readings, z)
+        point = track_path(self.rider.path, readings, z)
         values = self.rider.values(readings, point).values()
         return {}, [*point.rates, *(x - rest for x, rest in zip(values, point.rest, strict=True))]
 

@@ -16,6 +16,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.algebra.trace import Expr, Graph, reachable
 from draisine.errors import ModelError, ParameterError
+from draisine.mechanics.applied import limit_inputs
 from draisine.model import Model
 
 
@@ -165,10 +166,11 @@ def realise_arrays(
 
 
 def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot: Array) -> Array:
-    """Return the torques of all joints (n,): inputs minus springs and dampers."""
+    """Return the torques of all joints (n,): inputs behind their motors, minus springs and dampers."""
+    supplied = limit_inputs(model, inputs, rdot)
     return array(
         [
-            inputs[k] - joint.spring * (r[k] - joint.rest) - joint.damper * rdot[k]
+            supplied[k] - joint.spring * (r[k] - joint.rest) - joint.damper * rdot[k]
             for k, joint in enumerate(model.joints)
         ]
     )
@@ -180,7 +182,10 @@ def check_numeric_model(model: Model) -> Model:
     joints = [x for j in model.joints for x in (*j.axis, *j.through)]
     joints += [x for j in model.joints for x in (j.spring, j.damper, j.rest, j.armature)]
     if array([*bodies, *joints, *model.gravity]).dtype == object:
-        raise ModelError("The model contains symbols; this formulation requires numbers.")
+        raise ModelError(
+            "The model contains symbols, but this formulation requires numbers. Build the model with "
+            "parameter values."
+        )
     if model.elements:
         names = ", ".join(repr(element.name) for element in model.elements)
         raise ModelError(
@@ -213,5 +218,5 @@ def check_inputs(model: Model, state: Configured, inputs: Any) -> Floats:
             f"inputs have shape {values.shape}; the model has {len(names)}: {', '.join(names)}."
         )
     if not np.all(np.isfinite(values)):
-        raise ParameterError("inputs have entries that are not finite numbers.")
+        raise ParameterError("inputs: all values must be finite numbers (N m or N).")
     return values

@@ -231,6 +231,7 @@ class ArcDriver:
         near = self.near
         self._latest = None
         self._closed_sets: dict[tuple[bytes, bytes], tuple[Closed, ...]] = {}
+        self._contacts: dict[int, WheelOnFeature] = {}
         count = len(near)
         table = near.packed.record
         borders = int(np.diff(table.first[: count + 1]).max(initial=0))
@@ -627,7 +628,7 @@ class ArcDriver:
         if key not in self._closed_sets:
             pairs = zip(contacts.tolist(), statuses.tolist(), strict=True)
             self._closed_sets[key] = tuple(
-                (self.near[k], Status(status), float(self.event.mu[k])) for k, status in pairs
+                (self._contact(k), Status(status), float(self.event.mu[k])) for k, status in pairs
             )
         return self._closed_sets[key]
 
@@ -674,7 +675,7 @@ class ArcDriver:
         """Return the guard of a kind (-1 for none) at a contact, or None."""
         if kind < 0:
             return None
-        return Guard(GuardKind(kind), self.query.key(self.near[contact]), border)
+        return Guard(GuardKind(kind), self.query.key(self._contact(contact)), border)
 
     def samples(self) -> tuple[Floats, Floats]:
         """Return the samples of the last call: times (samples) in s, states (samples, n)."""
@@ -698,42 +699,55 @@ class ArcDriver:
 
     def events(self) -> list[EventRecord]:
         """Return the events of the last call."""
-        return [self._event(k) for k in range(self.loop.progress.events)]
-
-    def _event(self, k: int) -> EventRecord:
-        """Return event k of the log."""
+        count = self.loop.progress.events
+        if not count:
+            return []
+        # Columns as lists: reading single entries of arrays costs more than all the rest.
         log = self.loop.log
-        count = int(log.closed_count[k])
-        count_after = int(log.closed_after_count[k])
-        contact = int(log.guard_contact[k])
+        columns = {name: getattr(log, name)[:count].tolist() for name in run_loop.EVENT_COLUMNS}
+        return [
+            self._event(k, dict(zip(columns, entries, strict=True)))
+            for k, entries in enumerate(zip(*columns.values(), strict=True))
+        ]
+
+    def _event(self, k: int, entry: dict[str, Any]) -> EventRecord:
+        """Return event k of the log, whose entries in single columns are given by name."""
+        log = self.loop.log
+        count = entry["closed_count"]
+        count_after = entry["closed_after_count"]
+        fired = log.fired[k, : entry["fired_count"]].tolist() if entry["fired_count"] else ()
         return EventRecord(
-            t=float(log.time[k]),
-            kind=run_loop.EVENT_KIND_NAMES[log.cause[k]],
-            energies=(float(log.energy[k]), float(log.energy_after[k])),
+            t=entry["time"],
+            kind=run_loop.EVENT_KIND_NAMES[entry["cause"]],
+            energies=(entry["energy"], entry["energy_after"]),
             before=log.y[k],
             after=log.y_after[k],
             closed=self._closed(log.closed[k, :count], log.status[k, :count]),
             closed_after=self._closed(
                 log.closed_after[k, :count_after], log.status_after[k, :count_after]
             ),
-            fired=[self.near[i] for i in log.fired[k, : log.fired_count[k]].tolist()],
-            guard=self._guard(int(log.guard[k]), contact, int(log.guard_border[k])),
-            impact=self._impact(k),
-            samples=int(log.samples[k]),
-            grazes=int(log.grazes[k]),
+            fired=[self._contact(i) for i in fired],
+            guard=self._guard(entry["guard"], entry["guard_contact"], entry["guard_border"]),
+            impact=None if entry["impact"] == ImpactOrigin.NONE else self._impact(k),
+            samples=entry["samples"],
+            grazes=entry["grazes"],
         )
 
-    def _impact(self, k: int) -> Selection | None:
-        """Return the impact of event k of the log, or None."""
+    def _contact(self, k: int) -> WheelOnFeature:
+        """Return contact k of the nearby ones; few of them take part in events, and these often."""
+        if k not in self._contacts:
+            self._contacts[k] = self.near[k]
+        return self._contacts[k]
+
+    def _impact(self, k: int) -> Selection:
+        """Return the impact of event k of the log."""
         log = self.loop.log
         query = self.query
         origin = ImpactOrigin(int(log.impact[k]))
-        if origin is ImpactOrigin.NONE:
-            return None
         if origin is ImpactOrigin.PYTHON:
             return self._python_impacts[k]
         count = int(log.impact_count[k])
-        keys = [query.key(self.near[i]) for i in log.impact_contacts[k, :count].tolist()]
+        keys = [query.key(self._contact(i)) for i in log.impact_contacts[k, :count].tolist()]
         trial_count = int(log.trial_count[k])
         if trial_count > 0:
             size = trial_layout(query.n, count).size

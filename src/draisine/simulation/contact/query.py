@@ -150,7 +150,7 @@ class ContactQuery:
         self._packed_modes: dict[tuple[tuple[Closed, ...], bool], Packed] = {}
         self._observing_modes: dict[int, Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
-        self._mode_names: dict[tuple[tuple[WheelOnFeature, Status], ...], TerrainMode] = {}
+        self._mode_names: dict[tuple[Closed, ...], TerrainMode] = {}
         self.longest = self.table.pairs.longest
         self.level = self.table.level()
         self._surroundings: Surroundings | None = None
@@ -219,13 +219,15 @@ class ContactQuery:
 
     def mode(self, closed: Sequence[Closed]) -> TerrainMode:
         """Return names and statuses of closed contacts."""
-        pairs = tuple((contact, status) for contact, status, _ in closed)
-        if pairs not in self._mode_names:
+        contacts = tuple(closed)
+        mode = self._mode_names.get(contacts)
+        if mode is None:
             mode = tuple(
-                (self.key(contact), self.status_name(contact, status)) for contact, status in pairs
+                (self.key(contact), self.status_name(contact, status))
+                for contact, status, _ in contacts
             )
-            cache_latest(self._mode_names, pairs, mode)
-        return self._mode_names[pairs]
+            cache_latest(self._mode_names, contacts, mode)
+        return mode
 
     def _refuse_thin_torus(self) -> None:
         """Raise TerrainError if a torus has no thickness: its distance to an edge is not defined."""

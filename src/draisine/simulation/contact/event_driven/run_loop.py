@@ -163,6 +163,12 @@ class EventLog(NamedTuple):
     trial_limit: int
 
 
+EVENT_COLUMNS = (
+    "time", "cause", "guard", "guard_contact", "guard_border", "samples", "grazes",
+    "energy", "energy_after", "closed_count", "closed_after_count", "fired_count", "impact",
+)  # fmt: skip
+"""Fields of `EventLog` with one number per event that every event needs."""
+
 EDGE_IN_PLANE = 0.02
 """Sine of the angle between an edge and the plane of a disc, below which the disc cannot touch the edge."""
 
