@@ -244,6 +244,13 @@ def steady_modes(
     law
         Control law.
 
+    Returns
+    -------
+    Eigenmodes
+        Eigenvalues (1/s) and eigenvectors over speed.
+    list of Steady
+        The steady motions, one per speed.
+
     Examples
     --------
     >>> from draisine import compile

@@ -133,6 +133,18 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
 
     To first order, the final deviations are the matrix times the initial deviations.
 
+    Parameters
+    ----------
+    run
+        Run in one contact mode without impacts, of an adaptive integrator.
+
+    Returns
+    -------
+    matrix
+        Transition matrix, (states, states).
+    linear
+        Linear systems at the beginning and at the end of the run, stacked along the first axis.
+
     Examples
     --------
     >>> from draisine import compile, simulate, state

@@ -165,6 +165,11 @@ def fixed_point(
     within
         Largest change of a component in one iteration.
 
+    Returns
+    -------
+    Cycle
+        The fixed point with the derivative of the map.
+
     Raises
     ------
     ConfigurationError
@@ -432,6 +437,11 @@ def families(
     searches
         Number of evenly spaced values at which `search` is called: families may begin or end between the
         first and the last value.
+
+    Returns
+    -------
+    list of CycleFamily
+        The families, in the order of their discovery.
 
     Examples
     --------

@@ -175,6 +175,22 @@ def constraint_matrix(
 
     See eq. [constraint-rows]. If `named` is true, all contact rows are along their named
     directions.
+
+    Parameters
+    ----------
+    tree, geo
+        Links of the machine and their poses.
+    world
+        Ground with its normal in every link's frame.
+    active
+        Closed contacts.
+    named
+        Whether all contact rows are along their named directions.
+
+    Returns
+    -------
+    array, (m, 6 + n)
+        Constraint matrix C of `C v = b`, for v = (V at ref, W, rdot).
     """
     n = 6 + len(tree.model.joints)
     rows: list[Array] = []
@@ -271,7 +287,28 @@ def acceleration_targets(
     p: Array,
     t: Scalar,
 ) -> list[Scalar]:
-    """Return c (m,) of the acceleration constraints `C vdot = c`, eq. [acceleration-rows]."""
+    """Return c (m,) of the acceleration constraints `C vdot = c`, eq. [acceleration-rows].
+
+    Parameters
+    ----------
+    tree, geo, vel
+        Links of the machine, their poses and velocities.
+    world
+        Ground with its normal in every link's frame.
+    active
+        Closed contacts.
+    refdot
+        Velocity of the reference point relative to the base (m/s), (3,).
+    p
+        Position of the base's origin in the world (m), (3,).
+    t
+        Time (s).
+
+    Returns
+    -------
+    list of m scalars
+        Right-hand side c of `C vdot = c`.
+    """
     targets: list[Scalar] = []
     for a in active:
         rhodot = support_rate(a.surface, a.point, world, vel)

@@ -60,6 +60,11 @@ def inertia(
     xy, xz, yz
         Off-diagonal entries (kg m2), `xz = -int x z dm`.
 
+    Returns
+    -------
+    array, (3, 3)
+        Inertia tensor (kg m2).
+
     Examples
     --------
     >>> print(inertia(2.0, 3.0, 4.0, xz=0.5))

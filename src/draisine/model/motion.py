@@ -27,6 +27,11 @@ def sine(
     phase
         Phase (rad).
 
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
+
     Examples
     --------
     >>> print(*sine(2.0, 0.5)(0.0))
@@ -58,6 +63,11 @@ def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) 
     begin
         Value until the time `start` (rad or m).
 
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
+
     Examples
     --------
     >>> angle, rate, _ = smooth_step(2.0, 1.0, 3.0)(2.0)
@@ -86,6 +96,20 @@ def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) 
 def uniform(rate: Scalar, begin: Scalar = 0.0) -> JointMotion:
     """Return the joint motion `r = begin + rate t` at a constant rate.
 
+    Parameters
+    ----------
+    rate
+        Constant rate (rad/s or m/s).
+    begin
+        Value at time zero (rad or m).
+
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
+
+    Examples
+    --------
     >>> uniform(2.0, 1.0)(3.0)
     (7.0, 2.0, 0.0)
     """
@@ -107,6 +131,11 @@ def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
         Rising times (s), at least two.
     values
         Values at these times (rad or m).
+
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
 
     Examples
     --------
@@ -148,6 +177,11 @@ def spline(
         Values at these times (rad or m).
     ends
         Conditions at both ends: "rest" (rate zero) or "natural" (acceleration zero).
+
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
 
     Examples
     --------
@@ -207,6 +241,20 @@ def _second_derivatives(h: Any, slopes: Any, ends: str) -> Any:
 def follow_joint(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
     """Return the joint motion `value(r(t))`, a function of the motion r(t) of another joint.
 
+    Parameters
+    ----------
+    leader
+        Motion of the other joint.
+    value
+        Function from the coordinate of the other joint to that of this joint, over any scalar.
+
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
+
+    Examples
+    --------
     >>> follow_joint(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
     1.0
     """

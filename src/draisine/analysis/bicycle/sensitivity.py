@@ -55,6 +55,16 @@ class Sensitivities:
 def sensitivities(system: System) -> Sensitivities:
     """Return the derivatives of weave, capsize and double-root speed by every parameter.
 
+    Parameters
+    ----------
+    system
+        The ideal bicycle.
+
+    Returns
+    -------
+    Sensitivities
+        Derivatives of the critical speeds, m/s per unit of each parameter.
+
     Examples
     --------
     >>> from draisine import compile
@@ -81,6 +91,11 @@ def sensitivities(system: System) -> Sensitivities:
 
 def stable_range(system: System) -> tuple[float, dict[str, float]]:
     """Return the width of the self-stable speed range of a bicycle, and its derivatives.
+
+    Parameters
+    ----------
+    system
+        The ideal bicycle.
 
     Returns
     -------

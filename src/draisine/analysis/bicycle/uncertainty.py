@@ -68,6 +68,12 @@ def spread(
     law
         Control law; critical speeds are computed without a law only.
 
+    Returns
+    -------
+    Spread
+        Eigenmodes with the standard deviations of eigenvalues (1/s, rad/s) and critical speeds
+        (m/s).
+
     Examples
     --------
     >>> from draisine import compile

@@ -61,6 +61,18 @@ def _with_inertial_load(vehicle: Callable[..., Model]) -> Callable[..., Model]:
 def under_inertial_load(system: System, acceleration: float) -> System:
     """Return the machine under the inertial load of a forward acceleration (m/s2).
 
+    Parameters
+    ----------
+    system
+        The machine, which must have a forward speed.
+    acceleration
+        Forward acceleration (m/s2).
+
+    Returns
+    -------
+    System
+        The machine with the inertial force `-m a` at the mass centre of each body.
+
     Examples
     --------
     >>> from draisine import compile

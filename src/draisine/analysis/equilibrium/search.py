@@ -474,6 +474,11 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
     request
         Prescribed quantities and the options `start`, `inputs`, `mode` and `law` of `steady`.
 
+    Returns
+    -------
+    Steady
+        The steady motion.
+
     Examples
     --------
     >>> from draisine import Body, Model, Prismatic, compile

@@ -278,6 +278,11 @@ def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True
     mirrored
         Whether only the first half of the period is integrated, see `Gait`.
 
+    Returns
+    -------
+    Gait
+        The return map over one period.
+
     Raises
     ------
     ParameterError

@@ -162,6 +162,16 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
 def margins(loop: Linear) -> Margins:
     """Return the stability margins of a loop transfer function with one input and one output.
 
+    Parameters
+    ----------
+    loop
+        Loop transfer function L with one input and one output.
+
+    Returns
+    -------
+    Margins
+        Gain, phase and delay margins, and the crossover frequencies (rad/s).
+
     Examples
     --------
     L = 1 / (s (s + 1) (s + 2)) has the gain margin 6, at sqrt(2) rad/s:

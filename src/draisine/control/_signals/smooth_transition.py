@@ -12,6 +12,20 @@ def smooth_transition(t: Scalar, start: float, end: float) -> Scalar:
     Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22). It is twice
     continuously differentiable; with `end` equal to `start` it is a jump.
 
+    Parameters
+    ----------
+    t
+        Time (s), or another independent variable.
+    start, end
+        Values of t at which the transition starts and ends.
+
+    Returns
+    -------
+    scalar
+        Value between 0 and 1.
+
+    Examples
+    --------
     >>> smooth_transition(0.0, 1.0, 3.0), smooth_transition(2.0, 1.0, 3.0), smooth_transition(9.0, 1.0, 3.0)
     (0.0, 0.5, 1.0)
     """

@@ -63,6 +63,16 @@ def set_owners() -> tuple[str, ...]:
 def parameter_sets(vehicle: str) -> tuple[str, ...]:
     """Return the names of the parameter sets of a vehicle or a tyre, in alphabetical order.
 
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle or a tyre.
+
+    Returns
+    -------
+    tuple of str
+        Names of the parameter sets.
+
     Raises
     ------
     UnknownNameError
@@ -86,6 +96,11 @@ def parameter_set(vehicle: str, name: str) -> dict[str, float]:
     name
         Name of a set, or the path of a file of BicycleParameters (.txt, .yml) or JBike6 (.m).
 
+    Returns
+    -------
+    dict
+        Values by the names of the vehicle's arguments, SI units.
+
     Examples
     --------
     >>> parameter_set("whipple", "benchmark")["w"]
@@ -96,6 +111,18 @@ def parameter_set(vehicle: str, name: str) -> dict[str, float]:
 
 def parameter_source(vehicle: str, name: str) -> ParameterSource:
     """Return title, citation, DOI and note of a parameter set.
+
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle or a tyre.
+    name
+        Name of a parameter set.
+
+    Returns
+    -------
+    ParameterSource
+        Title, citation, DOI and note.
 
     Examples
     --------
@@ -123,6 +150,20 @@ def _published(vehicle: str, name: str) -> tuple[dict[str, float], ParameterSour
 
 def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float], ParameterSource]:
     """Return values (SI units, in the vehicle's form) and source of a parameter file.
+
+    Parameters
+    ----------
+    file
+        Path of a TOML file.
+    vehicle
+        Name of the vehicle or tyre whose parameters it contains.
+
+    Returns
+    -------
+    values
+        Values by name, SI units.
+    source
+        Title, citation, DOI and note.
 
     Raises
     ------
