@@ -51,7 +51,9 @@ def figure() -> Figure:
         "Hertz (e = 1)": simulate_collision(Hertz(STIFFNESS), MASS, SPEED),
         "Kelvin and Voigt": simulate_collision(spring_and_damper(0.5), MASS, SPEED),
         "Hunt and Crossley": simulate_collision(HuntCrossley(STIFFNESS, 0.5, SPEED), MASS, SPEED),
-        "Lankarani and Nikravesh": simulate_collision(LankaraniNikravesh(STIFFNESS, 0.5, SPEED), MASS, SPEED),
+        "Lankarani and Nikravesh": simulate_collision(
+            LankaraniNikravesh(STIFFNESS, 0.5, SPEED), MASS, SPEED
+        ),
         "the same, 1994": simulate_plastic_collision(STIFFNESS, 0.5, MASS, SPEED),
     }
     for panel, loops in zip(axes, (by_restitution, by_law), strict=True):
