@@ -18,9 +18,9 @@ from draisine.simulation.compare.compliant import (
     HuntCrossley,
     KelvinVoigt,
     LankaraniNikravesh,
+    hertz_stiffness,
     simulate_collision,
     simulate_plastic_collision,
-    hertz_stiffness,
 )
 from draisine.view.style import curve, legend, new_figure, plain
 
