@@ -445,7 +445,7 @@ CONTACT = ContactOptions()
 NUMERICS = Numerics()
 """Default contact options and default numerical options."""
 
-MAX_SAMPLES = 1e8
+MAX_RUN_SAMPLES = 1e8
 """Largest number of samples of a run; more would not fit into memory."""
 
 CHECKED_MOTION_TIME = 10.0
@@ -479,9 +479,9 @@ class Task:
         dt = self.numerics.dt
         if not (math.isfinite(self.until) and self.until > start):
             raise ParameterError(f"until = {self.until} s must be after the start at {start} s.")
-        if (self.until - start) / dt > MAX_SAMPLES:
+        if (self.until - start) / dt > MAX_RUN_SAMPLES:
             raise ParameterError(
-                f"dt = {dt} s makes more than {MAX_SAMPLES:.0e} samples; choose a larger one."
+                f"dt = {dt} s makes more than {MAX_RUN_SAMPLES:.0e} samples; choose a larger one."
             )
         for wheel in self.system.model.wheels if self.terrain is None else ():
             if wheel.flats:
