@@ -495,16 +495,14 @@ def choose_statuses(s: TimeStepping) -> None:
 
 
 @routine
-def add_tyre_forces(
-    s: TimeStepping, c: int, row: Floats, factor_semidefinite: float, into: Floats
-) -> None:
+def add_tyre_forces(s: TimeStepping, c: int, row: Floats, factor: float, into: Floats) -> None:
     """Add the generalised force (n) of the tyre at contact c of the step under its load, multiplied by
-    `factor_semidefinite`.
+    `factor`.
     """
     m = s.motion
     n = m.speeds
     load = s.carried[s.which[c]]
-    into[:n] += factor_semidefinite * (row[m.push :][:n] + load * row[m.lift :][:n])
+    into[:n] += factor * (row[m.push :][:n] + load * row[m.lift :][:n])
 
 
 @routine
