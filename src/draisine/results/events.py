@@ -98,6 +98,18 @@ def events_of(data: "Dataset") -> list[dict[str, Any]]:
     return events
 
 
+def drawn_events(data: "Dataset") -> list[dict[str, Any]]:
+    """Return the events of a dataset that figures mark: all but the hand-overs between the patches of smooth
+    ground, which change nothing that can be seen.
+    """
+    return [
+        event
+        for event in events_of(data)
+        if event["kind"] != "hand-over"
+        or not all(":patch " in contact for contact in event["contact"])
+    ]
+
+
 def wheels_of(event: Mapping[str, Any]) -> str:
     """Return the wheels of an event as text; their number if there are more than two.
 

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from draisine.results.attributes import validity_of
-from draisine.results.events import events_of
+from draisine.results.events import drawn_events
 from draisine.view.style import GREY
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def time_of_fall(data: "Dataset") -> float:
 
 def marks_of(data: "Dataset") -> list[tuple[float, str]]:
     """Return times (s) and kinds of the events and the fall of a run."""
-    marks = [(float(event["time"]), str(event["kind"])) for event in events_of(data)]
+    marks = [(float(event["time"]), str(event["kind"])) for event in drawn_events(data)]
     fall = time_of_fall(data)
     return [*marks, (fall, "fall")] if math.isfinite(fall) else marks
 

@@ -10,7 +10,7 @@ import numpy as np
 from draisine.algebra.patch import evaluate_patch
 from draisine.algebra.scalar import Floats
 from draisine.results.bodies import Bodies
-from draisine.results.events import events_of
+from draisine.results.events import drawn_events
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Feature, Terrain
 from draisine.view.figures._marks import EVENT_MARKERS
@@ -53,7 +53,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
     """
     bodies = bodies_of(data)
     t = data["time"].values
-    events = events_of(data)
+    events = drawn_events(data)
     heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
     path = np.array([mass_centre(bodies, heaviest, k) for k in range(len(t))])
     rotation = level(up_of(bodies.model))

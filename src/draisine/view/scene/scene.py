@@ -13,7 +13,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, ParameterError
 from draisine.model import Model
 from draisine.results.bodies import Bodies, restore_model
-from draisine.results.events import events_of, wheels_of
+from draisine.results.events import drawn_events, wheels_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches, pose
@@ -229,7 +229,7 @@ def scene(
 
 def _marks(data: "Dataset") -> list[tuple[float, str]]:
     """Return times (s) and descriptions of events, except changes of inputs."""
-    events = [e for e in events_of(data) if e["kind"] != "input"]
+    events = [e for e in drawn_events(data) if e["kind"] != "input"]
     return [(float(e["time"]), f"{e['kind']} {wheels_of(e)}".rstrip()) for e in events]
 
 
