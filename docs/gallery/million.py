@@ -9,7 +9,7 @@ bench/scale.py --million STORE.zarr` runs 2^20, shown on the page on [scale](sca
 from matplotlib.figure import Figure
 
 import draisine
-from draisine.scenario.library import Loaded, accept
+from draisine.scenario.library import Loaded, validate_scenario
 from draisine.view.style import figure_of
 
 SIDES = {
@@ -35,7 +35,7 @@ def scenario(count: int, chunk: int = 1024) -> Loaded:
             "between": {path: {"low": low, "high": high} for path, (low, high) in SIDES.items()},
         },
     }
-    return accept("million", "million.toml", content)
+    return validate_scenario("million", "million.toml", content)
 
 
 def figure() -> Figure:

@@ -8,7 +8,7 @@ scatter_matrix`.
 from matplotlib.figure import Figure
 
 import draisine
-from draisine.scenario.library import accept
+from draisine.scenario.library import validate_scenario
 from draisine.view.style import figure_of
 
 
@@ -30,5 +30,5 @@ def figure() -> Figure:
             },
         },
     }
-    found = draisine.sweep(accept("cloud", "a.toml", content))
+    found = draisine.sweep(validate_scenario("cloud", "a.toml", content))
     return figure_of(draisine.plot(found, "scatter_matrix"))

@@ -19,7 +19,7 @@ from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
 from draisine.results.straight import straight_quantity
-from draisine.scenario.library import load, read_text, scenarios, titles
+from draisine.scenario.library import load, read_template, scenario_titles, scenarios
 from draisine.scenario.overrides import override
 from draisine.scenario.schema import SCENARIO_TABLES_BY_KIND, schema
 
@@ -296,8 +296,10 @@ def test_the_schema_knows_all_kinds():
 
 
 def test_shipped_scenarios_have_titles():
-    assert set(titles()) == set(scenarios())
-    assert all(title and kind in SCENARIO_TABLES_BY_KIND for kind, title in titles().values())
+    assert set(scenario_titles()) == set(scenarios())
+    assert all(
+        title and kind in SCENARIO_TABLES_BY_KIND for kind, title in scenario_titles().values()
+    )
 
 
 def test_a_scenario_is_read_once(mine, monkeypatch):
@@ -331,7 +333,7 @@ def test_a_copy_has_no_expected_values_except_measured_ones():
         blocks = content.pop("expected", [])
         if measured := [one for one in blocks if one["origin"] == "measured"]:
             content["expected"] = measured
-        assert tomllib.loads(read_text(name)) == content
+        assert tomllib.loads(read_template(name)) == content
 
 
 def test_constant_inputs_are_a_table():

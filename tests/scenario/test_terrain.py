@@ -16,9 +16,9 @@ from draisine.experiment.report import event_lines, remarks, summary
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
-from draisine.results.events import EventQuery, events_of, parse_event
+from draisine.results.events import EventQuery, parse_event, read_events
 from draisine.results.queries import first_crossings, parse_query
-from draisine.scenario.library import accept, load
+from draisine.scenario.library import load, validate_scenario
 from draisine.scenario.schema import schema
 from draisine.scenario.terrain import GROUND_TABLES
 from draisine.vehicles.bicycle.whipple import whipple
@@ -195,7 +195,7 @@ def test_a_machine_is_put_onto_a_face():
             "terrain": {"shape": "ramp", "slope": "10deg", "drop": 0.5},
             "run": {"until": 1.0},
         }
-        return accept("x", "x", content).plan.state()
+        return validate_scenario("x", "x", content).plan.state()
 
     place = {"wheel": "front", "centre": [-2.0, 0.5], "on": "ramp"}
     placed = state(forward_speed=3.0, steer="10deg", place=place)
@@ -237,7 +237,7 @@ def test_initial_values_are_those_of_the_outputs_on_a_slope(slope, initial):
         "terrain": SLOPES[slope],
         "run": {"until": 0.01},
     }
-    plan = accept("x", "x", content).plan
+    plan = validate_scenario("x", "x", content).plan
     run = draisine.simulate(plan.system, plan.state(), 0.01, terrain=plan.terrain)
     start = run.to_xarray().isel(time=0)
     for name, value in initial.items():
@@ -285,14 +285,14 @@ def test_events_come_back_from_files_and_runs_repeat(jump, tmp_path, suffix):
     store.save(jump.data, path)
     read = store.load(path)
     assert without_stamp(read).identical(jump.data)
-    assert [e["kind"] for e in events_of(read)] == [
+    assert [e["kind"] for e in read_events(read)] == [
         "lift-off",
         "lift-off",
         "collision",
         "collision",
     ]
-    assert events_of(read)[2]["after"] == {"front:low": "rolling"}
-    assert events_of(read)[0]["before"] == {"rear:ramp": "rolling", "front:ramp": "rolling"}
+    assert read_events(read)[2]["after"] == {"front:low": "rolling"}
+    assert read_events(read)[0]["before"] == {"rear:ramp": "rolling", "front:ramp": "rolling"}
     assert run(load(str(path))).data.identical(jump.data)
 
 
@@ -384,7 +384,7 @@ WRONG = [
     ),
     (
         "[terrain]\nshape = 'plan'\n",
-        "terrain.shape = 'plan': no such ground. Did you mean 'plane'?",
+        "terrain.shape = 'plan': unknown shape of ground. Did you mean 'plane'?",
     ),
     ("[terrain]\nshape = 'plane'\nslop = 0.1\n", "terrain.slop: is unknown. Did you mean 'slope'?"),
     ("[terrain]\nshape = 'ramp'\nslope = '10deg'\n", "terrain.drop: is missing"),
@@ -397,7 +397,10 @@ WRONG = [
         "terrain: kerb: rise = 0.0 m must be a finite number other than zero",
     ),
     ("[terrain]\nshape = 'mesh'\nfile = 'no.stl'\n", "no.stl': the file does not exist"),
-    ("[terrain]\nshape = 'mesh'\nfile = 'road.dae'\n", "is not a mesh; known are .stl, .obj, .ply"),
+    (
+        "[terrain]\nshape = 'mesh'\nfile = 'road.dae'\n",
+        "is not a mesh file; supported formats: .stl, .obj, .ply",
+    ),
     ("[terrain]\nshape = 'mesh'\n", "needs either a file, or points and triangles"),
     (
         "[terrain]\nshape = 'heights'\nx = [0, 1]\ny = [0, 1]\nz = [[0, 0, 0], [0, 0, 0]]\n",

@@ -19,7 +19,7 @@ from draisine.cli._screen import (
     unwrap_paragraphs,
 )
 from draisine.errors import DraisineError, SimulationError, UnknownNameError
-from draisine.registry import find, foreign_plugs, is_file, own_plugs
+from draisine.registry import external_plugins, find, is_file, shipped_plugins
 
 app = App(
     name="draisine",
@@ -41,8 +41,8 @@ def _add_command(name: str) -> None:
     app.command(command, name=name)
 
 
-for plug in own_plugs("command"):
-    _add_command(plug)
+for plugin in shipped_plugins("command"):
+    _add_command(plugin)
 app.register_install_completion_command()
 
 
@@ -142,7 +142,7 @@ def _add_external_commands(words: Sequence[str]) -> None:
     if is_file(first):
         external = [first]
     else:
-        external = [name for name in foreign_plugs("command") if name not in app]
+        external = [name for name in external_plugins("command") if name not in app]
     for name in external:
         _add_command(name)
     if first not in app and not first.startswith("-"):

@@ -235,11 +235,11 @@ def _suggest_run_option(name: str, arguments: Sequence[str]) -> str:
     ('--initial forward_speed=VALUE', '--set mB=VALUE')
     """
     from draisine.model.names import SYNONYMS, state_units
-    from draisine.scenario.library import FIRST_SCENARIO, load
+    from draisine.scenario.library import DEFAULT_SCENARIO, load
 
     has_scenario = len(arguments) > 1 and not arguments[1].startswith("-")
     with suppress(DraisineError):
-        loaded = load(arguments[1] if has_scenario else FIRST_SCENARIO)
+        loaded = load(arguments[1] if has_scenario else DEFAULT_SCENARIO)
         system = loaded.plan.system
         quantities = state_units(system.model)
         for quantity in (name, SYNONYMS.get(name), _synonym(name)):

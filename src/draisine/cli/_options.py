@@ -301,10 +301,10 @@ def parse_numbers(option: str, text: str, example: str, unit: str) -> list[float
 
 def law_tables(texts: list[str]) -> list[dict[str, Any]]:
     """Return control laws NAME,KEY=VALUE,... as tables of a scenario; `none` is left out."""
-    from draisine.scenario.overrides import nest
+    from draisine.scenario.overrides import nest_dotted_keys
 
     return [
-        {"name": name} | nest(assignments("--law", values))
+        {"name": name} | nest_dotted_keys(assignments("--law", values))
         for name, *values in (text.split(",") for text in texts)
         if name != "none"
     ]

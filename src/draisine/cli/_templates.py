@@ -207,11 +207,11 @@ def text_with_vehicle(name: str, vehicle: str, like: str) -> str:
 
     Initial values that the vehicle does not have are commented out.
     """
-    from draisine.scenario.library import accept, read_text
+    from draisine.scenario.library import read_template, validate_scenario
     from draisine.scenario.validate.vehicle import build_system
 
     model = build_system(vehicle).model
-    tables = re.split(r"^(?=\[)", read_text(like), flags=re.MULTILINE)
+    tables = re.split(r"^(?=\[)", read_template(like), flags=re.MULTILINE)
     tables[0] = re.sub(r'^about = """.*?"""\n', "", tables[0], flags=re.MULTILINE | re.DOTALL)
     tables[0] = re.sub(r'^(title = ".*)"$', rf'\1, {vehicle}"', tables[0], flags=re.MULTILINE)
     dropped = re.compile(r"\[(source|vehicle|\[expected|expected)\b")
@@ -221,7 +221,7 @@ def text_with_vehicle(name: str, vehicle: str, like: str) -> str:
         _adapt_initial(table, model, vehicle) if "[initial" in table else table for table in tables
     )
     try:
-        accept(name, f"{name}.toml", tomllib.loads(text))
+        validate_scenario(name, f"{name}.toml", tomllib.loads(text))
     except DraisineError as error:
         raise ParameterError(
             f"{like} cannot be used with {vehicle}. `draisine new scenario {name} --vehicle {vehicle}` "

@@ -81,19 +81,19 @@ def _remarks(
     first: "Dataset", second: "Dataset", both: "Dataset", differences: "list[Difference]"
 ) -> list[str]:
     """Return lines about shifted events, equal quantities, and the compared interval."""
-    from draisine.results.events import events_of
+    from draisine.results.events import read_events
 
     lines = [
         f"{a['kind']} {', '.join(a['contact'])}: {a['time']:.6f} s and {b['time']:.6f} s"
-        for a, b in zip(events_of(first), events_of(second), strict=False)
+        for a, b in zip(read_events(first), read_events(second), strict=False)
         if (a["kind"], a["contact"]) == (b["kind"], b["contact"]) and a["time"] != b["time"]
     ]
     lines += [
-        f"{escape_markup(each.name)}: only one run has a value, at {each.alone} times"
+        f"{escape_markup(each.name)}: only one run has a value, at {each.unmatched} times"
         for each in differences
-        if each.alone
+        if each.unmatched
     ]
-    equal = sum(not each.largest and not each.alone for each in differences)
+    equal = sum(not each.largest and not each.unmatched for each in differences)
     if equal == len(differences):
         lines.append("all quantities are bitwise equal")
     elif equal:

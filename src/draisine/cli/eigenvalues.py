@@ -58,7 +58,7 @@ def eigenvalues(
         (constant speed under the inertial load).
     """
     from draisine.experiment.run import run as run_scenario
-    from draisine.scenario.library import accept, join_first
+    from draisine.scenario.library import join_first, validate_scenario
 
     output.check()
     locus_values = {"lean": lean, "slope": slope, "forward_acceleration": acceleration}
@@ -87,7 +87,7 @@ def eigenvalues(
     }
     if speed is not None:
         content["speeds"] = _speeds(speed)
-    result = run_scenario(accept("eigenvalues", "eigenvalues", content))
+    result = run_scenario(validate_scenario("eigenvalues", "eigenvalues", content))
     report(result, output.json)
     output.write(result.data)
 

@@ -1,4 +1,4 @@
-"""`draisine list`: vehicles, scenarios, parameter sets and plugs with their descriptions."""
+"""`draisine list`: vehicles, scenarios, parameter sets and plug-ins with their descriptions."""
 
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ KIND_SYNONYMS = {
 
 
 def list(*words: str, json: Json = False) -> None:
-    """List vehicles, scenarios, parameter sets, terrains, control laws and other plugs.
+    """List vehicles, scenarios, parameter sets, terrains, control laws and other plug-ins.
 
     Without a word, it prints all names on one screen. `list vehicles` describes each vehicle in a
     sentence, `list jump` everything with this word in its name or description.
@@ -73,8 +73,8 @@ def _kinds(word: str) -> tuple[str, ...]:
     """
     from draisine.registry import FOLDERS
 
-    plugs = [kind for kind in FOLDERS if kind not in ("vehicle", "command")]
-    kinds = ("vehicle", "scenario", "set", "terrain", *plugs)
+    plugins = [kind for kind in FOLDERS if kind not in ("vehicle", "command")]
+    kinds = ("vehicle", "scenario", "set", "terrain", *plugins)
     single = word.lower().removesuffix("s")
     single = KIND_SYNONYMS.get(single, single)
     return kinds if word == "all" else (single,) if single in kinds else ()
@@ -129,12 +129,12 @@ def _counts(kind: str) -> dict[str, int]:
 def _entries(kind: str) -> Entries:
     """Return the names of a kind with their descriptions."""
     from draisine.registry import names
-    from draisine.scenario.library import titles
+    from draisine.scenario.library import scenario_titles
     from draisine.vehicles import parameter_sets, set_owners
 
     match kind:
         case "scenario":
-            return {name: title for name, (_, title) in titles().items()}
+            return {name: title for name, (_, title) in scenario_titles().items()}
         case "set":
             return {owner: ", ".join(parameter_sets(owner)) for owner in set_owners()}
         case "terrain":
@@ -151,10 +151,10 @@ def _vehicles_by_parameters(stems: "Sequence[str]") -> Entries:
     """Return the vehicles with parameters whose meanings contain all words, without importing them."""
     import ast
 
-    from draisine.registry import own_plugs
+    from draisine.registry import shipped_plugins
 
     entries = {}
-    for name, module in own_plugs("vehicle").items():
+    for name, module in shipped_plugins("vehicle").items():
         tree = _parse(module)
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         parameters = [
@@ -240,10 +240,10 @@ def _options(kind: str, name: str) -> str:
 
 
 def _description(kind: str, name: str) -> str:
-    """Return the description of a plug."""
-    from draisine.registry import description, foreign_plugs, own_plugs
+    """Return the description of a plug-in."""
+    from draisine.registry import description, external_plugins, shipped_plugins
 
-    module = own_plugs(kind).get(name) or foreign_plugs(kind)[name]
+    module = shipped_plugins(kind).get(name) or external_plugins(kind)[name]
     return description(module.partition(":")[0])
 
 

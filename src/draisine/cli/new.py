@@ -38,7 +38,7 @@ def new(
     from draisine.cli._files import report_file
     from draisine.codegen.files import write_text
     from draisine.errors import DataError, ParameterError
-    from draisine.scenario.library import read_text
+    from draisine.scenario.library import read_template
 
     if not name.replace("-", "_").isidentifier() or (kind == "vehicle" and "-" in name):
         identifier = re.sub(r"\W", "_", Path(name).stem)
@@ -61,7 +61,9 @@ def new(
         )
     elif like is not None:
         text = (
-            read_text(like) if vehicle is None else templates.text_with_vehicle(name, vehicle, like)
+            read_template(like)
+            if vehicle is None
+            else templates.text_with_vehicle(name, vehicle, like)
         )
         templates.check_kind(kind, like, text)
     else:

@@ -75,9 +75,9 @@ def _first_output(output: OutputOptions, force: bool) -> OutputOptions:
 
     An existing figure is replaced together with its data.
     """
-    from draisine.scenario.library import FIRST_SCENARIO
+    from draisine.scenario.library import DEFAULT_SCENARIO
 
-    out = output.out or unused_path(Path(f"{FIRST_SCENARIO.rpartition('/')[2]}.nc"), force)
+    out = output.out or unused_path(Path(f"{DEFAULT_SCENARIO.rpartition('/')[2]}.nc"), force)
     plot = output.plot or unused_path(sibling_path(out, ".png"), force or os.path.exists(out))
     return replace(output, out=out, plot=plot)
 
@@ -111,10 +111,10 @@ def run(
     show
         Open the animation or the figure; without one, write and open an interactive 3D replay.
     """
-    from draisine.scenario.library import FIRST_SCENARIO, load
+    from draisine.scenario.library import DEFAULT_SCENARIO, load
 
     if scenario is None:
-        scenario = FIRST_SCENARIO
+        scenario = DEFAULT_SCENARIO
         output = _first_output(output, force)
     if (ride := ride_file(scenario, trust)) is not None:
         _check_no_options(scenario, machine, change, output, animate, full, linear, show)
@@ -277,7 +277,7 @@ def _resolve_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
     The scenario stays as it is if nothing contradicts, or if several values could be left out.
     """
     from draisine.errors import ConfigurationError
-    from draisine.scenario.library import accept, join_first
+    from draisine.scenario.library import join_first, validate_scenario
 
     start = loaded.plan.start.values
     if not change.values or not start:
@@ -289,7 +289,9 @@ def _resolve_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
         candidates = []
         for name in (n for n in start if n not in change.values):
             initial = {n: x for n, x in loaded.content["initial"].items() if n != name}
-            other = accept(loaded.name, loaded.file, {**loaded.content, "initial": initial})
+            other = validate_scenario(
+                loaded.name, loaded.file, {**loaded.content, "initial": initial}
+            )
             with suppress(ConfigurationError):
                 other.plan.state()
                 candidates.append((name, other))

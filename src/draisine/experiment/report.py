@@ -14,10 +14,10 @@ from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
 from draisine.model.quantity import readable
 from draisine.results.attributes import read_list_attribute
-from draisine.results.cycle import summary_of
+from draisine.results.cycle import summarise_cycle
 from draisine.results.events import event_records
-from draisine.results.queries import evaluate_series, known_series, unit_of
-from draisine.results.straight import MATRICES
+from draisine.results.queries import evaluate_series, known_series, series_unit
+from draisine.results.straight import CANONICAL_MATRICES
 
 OPEN_GAP = 1e-6
 """Gap in m above which a contact is open; smaller gaps are drift or round-off of closed contacts."""
@@ -61,7 +61,7 @@ def _summary_by_kind(result: Result) -> dict[str, Any]:
         case "linear":
             return _summarise_linear(data)
         case "cycle":
-            return {"cycle": summary_of(data), "events": _events(result)}
+            return {"cycle": summarise_cycle(data), "events": _events(result)}
     return _summarise_motion(result)
 
 
@@ -76,7 +76,7 @@ def _summarise_linear(data: Any) -> dict[str, Any]:
             for part in ("real", "imaginary")
         },
         "gains": _gains(data),
-        "matrices": {n: data[n].values.tolist() for n in MATRICES if n in data},
+        "matrices": {n: data[n].values.tolist() for n in CANONICAL_MATRICES if n in data},
     }
 
 
@@ -196,7 +196,7 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
     names += [name for name, value in initial.items() if value != 0.0 and name in available]
     rows = []
     for name in dict.fromkeys(names):
-        x, unit = readable(evaluate_series(name, bodies), unit_of(name, model))
+        x, unit = readable(evaluate_series(name, bodies), series_unit(name, model))
         values = (x[0], x[-1], x.min(), x.max())
         rows.append((name, unit, [_clean(y, unit) for y in values]))
     return rows
@@ -211,7 +211,7 @@ def state_table(result: Result) -> list[tuple[str, str, list[float]]]:
     rows = []
     for name in (*base_angles(model), *(joint.name for joint in model.joints)):
         x = [evaluate_series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
-        x, unit = readable(x, unit_of(name, model))
+        x, unit = readable(x, series_unit(name, model))
         rows.append((name, unit, [_clean(y, unit) for y in x]))
     return rows
 
@@ -407,7 +407,7 @@ def _gain_lines(data: Any) -> list[str]:
 
 def _quantity_text(result: Result, name: str, value: float) -> str:
     """Return a state with its value and unit, angles in degrees."""
-    unit = "" if name.startswith("z[") else unit_of(name, result.system.model)
+    unit = "" if name.startswith("z[") else series_unit(name, result.system.model)
     value, unit = readable(value, unit)
     return f"{name} {value:.6g} {unit}".rstrip()
 

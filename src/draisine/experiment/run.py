@@ -19,10 +19,10 @@ import numpy as np
 import draisine
 from draisine.errors import ParameterError, SimulationError, ValidityError
 from draisine.experiment.kinds.run import run_dataset, simulate_plan
-from draisine.results.attributes import validity_of
+from draisine.results.attributes import read_validity
 from draisine.results.bodies import Bodies, machine_attributes
-from draisine.results.runs import unfold
-from draisine.scenario.library import Loaded, accept, load
+from draisine.results.runs import unflatten_runs
+from draisine.scenario.library import Loaded, load, validate_scenario
 from draisine.scenario.schema import (
     CycleScenario,
     GaitScenario,
@@ -102,7 +102,7 @@ class Result:
     @property
     def validity(self) -> Validity | None:
         """Physical validity of a run; None for results of other kinds."""
-        return validity_of(self.data)
+        return read_validity(self.data)
 
     @property
     def unexpected_faults(self) -> list[str]:
@@ -295,7 +295,7 @@ def sweep(
             range(-(-count // chunk)),
             lambda k, block: rows.put(slice(k * chunk, k * chunk + len(block.outcome)), block),
         )
-        data = unfold(_sweep_table(runner, 0, rows))
+        data = unflatten_runs(_sweep_table(runner, 0, rows))
         return _sweep_result(loaded, system, data, time.perf_counter() - start_time)
     # The store is laid out after the table of a single run: same variables, types and attributes.
     template = _sweep_table(runner, 0, SweepRows.empty(runner.outputs, 1))
@@ -384,7 +384,7 @@ def _add_provenance(loaded: Loaded, system: System, data: "Dataset") -> "Dataset
     data.attrs |= machine_attributes(system, loaded.scenario.title) | {"scenario": loaded.text}
     # The dataset of a run already has its law and its recipe.
     if not isinstance(loaded.scenario, RunScenario):
-        content = call_recipe("loaded", accept, loaded.name, loaded.name, loaded.content)
+        content = call_recipe("loaded", validate_scenario, loaded.name, loaded.name, loaded.content)
         recipe = f"{content}result = draisine.run(loaded)\n"
         data.attrs |= law_attributes(loaded.plan.law) | {"recipe": recipe}
     if loaded.scenario.vehicle.motions:

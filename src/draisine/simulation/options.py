@@ -28,7 +28,7 @@ from draisine.errors import (
 )
 from draisine.mechanics.readings import law_start
 from draisine.model.contact import Contact
-from draisine.registry import find, own_plugs
+from draisine.registry import find, shipped_plugins
 from draisine.system.state import State, angles_of, misfit, misshapen
 from draisine.system.system import System
 from draisine.terrain import Terrain
@@ -110,16 +110,16 @@ def _check_number(name: str, value: Any) -> None:
         raise ParameterError(f"{name} = {value!r} is not a number.")
 
 
-PLUG_ATTRIBUTES = {"integrator": "advance", "formulation": "FORMULATION", "impact": "__call__"}
-"""The attribute that a plug of each kind must have if it is passed as an object."""
+PLUGIN_ATTRIBUTES = {"integrator": "advance", "formulation": "FORMULATION", "impact": "__call__"}
+"""The attribute that a plug-in of each kind must have if it is passed as an object."""
 
 
-def _check_plug(kind: str, plug: Any) -> None:
-    """Raise if an option is neither the name of a plug nor a plug."""
-    if isinstance(plug, str) and plug in own_plugs(kind):
+def _check_plugin(kind: str, plugin: Any) -> None:
+    """Raise if an option is neither the name of a plug-in nor a plug-in."""
+    if isinstance(plugin, str) and plugin in shipped_plugins(kind):
         return
-    if not hasattr(find(kind, plug), PLUG_ATTRIBUTES[kind]):
-        raise ParameterError(f"Unknown {kind} {plug!r:.80}. See `draisine list {kind}s`.")
+    if not hasattr(find(kind, plugin), PLUGIN_ATTRIBUTES[kind]):
+        raise ParameterError(f"Unknown {kind} {plugin!r:.80}. See `draisine list {kind}s`.")
 
 
 def _check_table(name: str, value: Any, example: str) -> None:
@@ -240,7 +240,7 @@ class ContactOptions:
                     f"step = {self.step} s is the length of time steps; the solver 'events' has none. "
                     "Leave it out."
                 )
-        _check_plug("impact", self.impact_name)
+        _check_plugin("impact", self.impact_name)
         self._check_friction()
         self._check_resolution()
         _check_table("restitution", self.restitution, '{"normal": 0.5}')
@@ -275,7 +275,7 @@ class ContactOptions:
     def _check_resolution(self) -> None:
         """Raise if the impact model has one resolution only."""
         model = self.impact_name
-        is_shipped = isinstance(model, str) and model in own_plugs("impact")
+        is_shipped = isinstance(model, str) and model in shipped_plugins("impact")
         if self.resolution != "complete" and is_shipped and model not in ("newton", "plastic"):
             raise ParameterError(
                 f"resolution = {self.resolution!r} applies to the impact models 'newton' and 'plastic', "
@@ -361,8 +361,8 @@ class Numerics:
     precision: Literal["double", "single"] = "double"
 
     def __post_init__(self) -> None:
-        _check_plug("integrator", self.integrator)
-        _check_plug("formulation", self.formulation)
+        _check_plugin("integrator", self.integrator)
+        _check_plugin("formulation", self.formulation)
         for name in ("dt", "rtol", "atol", "start"):
             _check_number(name, getattr(self, name))
         if not (self.threads is None or (isinstance(self.threads, int) and self.threads >= 1)):

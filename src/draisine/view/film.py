@@ -13,7 +13,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.files import atomic_write, write_text
 from draisine.errors import DataError, ParameterError
-from draisine.results.store import check_target, dataset_of
+from draisine.results.store import check_target, to_dataset
 from draisine.simulation.options import Progress, report_progress
 from draisine.terrain import Terrain
 from draisine.view.scene.camera import Camera
@@ -111,7 +111,7 @@ def animate(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     draisine.animate(run, f"{folder}/disc.html")
     """
-    data = dataset_of(what)
+    data = to_dataset(what)
     path = None if path is None else Path(path)
     if path is not None:
         check_film(path)

@@ -13,7 +13,7 @@ import numpy as np
 from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues, is_plain
 from draisine.errors import DraisineError, import_extra
-from draisine.results.store import dataset_of
+from draisine.results.store import to_dataset
 from draisine.system.system import System
 from draisine.vehicles import expect_parameters
 from draisine.view.figures._linear import draw_eigenvalues, draw_roots
@@ -170,7 +170,7 @@ def _eigenvalue_figure(system: System, speed: Any) -> "Figure":
         return figure_of(draw_eigenvalues(modes, critical_speeds(system)))
     v = [0.0] if speed is None else np.atleast_1d(speed)
     modes = eigenvalues(system, v)
-    return figure_of(draw_roots(modes, new_figure()) if len(v) == 1 else draw(dataset_of(modes)))
+    return figure_of(draw_roots(modes, new_figure()) if len(v) == 1 else draw(to_dataset(modes)))
 
 
 def _check_names(system: System, names: Sequence[str]) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, ParameterError
 from draisine.registry import find, names
-from draisine.results.attributes import measured_of
-from draisine.results.store import dataset_of
+from draisine.results.attributes import read_measured_series
+from draisine.results.store import to_dataset
 from draisine.system.system import System
 from draisine.view.figures.side import draw_model
 from draisine.view.layout import (
@@ -101,7 +101,7 @@ def plot(
 
 def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
     """Draw a figure of data and return its axes."""
-    data = _reduce_instant(dataset_of(what))
+    data = _reduce_instant(to_dataset(what))
     if isinstance(series, str):
         raise ParameterError(f"series must be a list of quantities: series=[{series!r}].")
     if figure in data.variables and figure not in names("figure"):
@@ -164,7 +164,7 @@ def figure_for(data: "Dataset", series: bool = False) -> str:
         return "comparison"
     if "time" in data.dims:
         is_recording = "vehicle" not in data.attrs
-        run_figure = "histories" if series or is_recording or measured_of(data) else "path"
+        run_figure = "histories" if series or is_recording or read_measured_series(data) else "path"
         return run_figure if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims and "radius" in data:
         return "steady"

@@ -15,10 +15,10 @@ from draisine.errors import ParameterError, expect_known
 from draisine.mechanics.base import base_angles
 from draisine.model import Joint, Model
 from draisine.model.quantity import readable
-from draisine.results.attributes import validity_of
+from draisine.results.attributes import read_validity
 from draisine.results.bodies import Bodies
-from draisine.results.events import events_of
-from draisine.results.queries import evaluate_series, unit_of
+from draisine.results.events import read_events
+from draisine.results.queries import evaluate_series, series_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,7 +184,7 @@ def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
         return readable(stored.values, "" if unit == "1" else unit)
     if "vehicle" not in bodies.data.attrs:
         expect_known("Unknown column", name, [str(column) for column in bodies.data.data_vars])
-    return readable(evaluate_series(name, bodies), unit_of(name, bodies.model))
+    return readable(evaluate_series(name, bodies), series_unit(name, bodies.model))
 
 
 def main_angles(model: Model) -> list[str]:
@@ -215,8 +215,8 @@ def angles_to_draw(data: "Dataset", model: Model) -> list[str]:
     """Return the angles to draw for a run: with the pitch if it has events; if all of them are
     constant, the moving angles of the base.
     """
-    angles = [*(["pitch"] if events_of(data) else []), *main_angles(model)]
-    angles = [name for name in angles if unit_of(name, model) == "rad"] or angles
+    angles = [*(["pitch"] if read_events(data) else []), *main_angles(model)]
+    angles = [name for name in angles if series_unit(name, model) == "rad"] or angles
     moves = {n: n in data and float(np.ptp(data[n].values)) > 1e-9 for n in base_angles(model)}
     constant = all(float(np.ptp(data[n].values)) <= 1e-9 for n in angles if n in data)
     return [name for name, moving in moves.items() if constant and moving] or angles
@@ -244,7 +244,7 @@ def headline(data: "Dataset") -> str:
     its fall.
     """
     title = str(data.attrs.get("title", data.attrs.get("vehicle", "")))
-    validity = validity_of(data)
+    validity = read_validity(data)
     faults = {} if validity is None else validity.faults
     lines = [f"from {t:.3g} s {fault}" for fault, t in list(faults.items())[:1]]
     fall = None if validity is None else validity.fall_from

@@ -66,5 +66,5 @@ def test_expected_numbers_of_a_gait_have_sizes_and_names(tmp_path):
     with pytest.raises(DataError, match="needs points"):
         load(str(file))
     file.write_text(path + wrong.format(at="at = { size = [1.0] }", name="length", n="[0.0]"))
-    with pytest.raises(DataError, match="no result of a gait"):
+    with pytest.raises(DataError, match="not a result of a gait"):
         load(str(file))

@@ -8,7 +8,7 @@ from draisine.analysis.lqr import balance
 from draisine.experiment.kinds.linear import simulate_linear
 from draisine.experiment.report import remarks, summary
 from draisine.experiment.run import run
-from draisine.scenario.library import accept, load
+from draisine.scenario.library import load, validate_scenario
 
 
 def apart(push):
@@ -32,7 +32,7 @@ def test_lqr_gains_are_printed():
     """They are those that the law is made with, and a law on the handlebar leaves the speed alone."""
     law = [{"name": "lqr", "costs": {"steer": 1.0}}]
     content = {"kind": "linear", "title": "held", "vehicle": {"name": "whipple"}, "law": law}
-    result = run(accept("held", "held", content | {"speeds": {"at": [3.0]}}))
+    result = run(validate_scenario("held", "held", content | {"speeds": {"at": [3.0]}}))
     bicycle = compile("whipple")
     wanted = balance(bicycle, costs={"steer": 1.0}, forward_speed=3.0)
     gains = summary(result)["gains"]["steer"]

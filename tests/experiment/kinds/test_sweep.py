@@ -170,7 +170,7 @@ def test_numbers_are_compared_within_a_factor_and_with_their_sign(mine):
         (
             '"run.integrator"',
             '"title.integrator"',
-            "'title' is 'pushes' in this scenario, not a table",
+            "'title' has the value 'pushes', which is not a table",
         ),
         ("[sweep.over]", "[sweep.ower]", "Did you mean 'over'"),
     ],

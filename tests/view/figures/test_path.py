@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.registry import names
-from draisine.results.events import events_of
-from draisine.scenario.library import accept
+from draisine.results.events import read_events
+from draisine.scenario.library import validate_scenario
 from draisine.vehicles.segway import segway
 from draisine.view.figures import forces, histories, path, profile
 from draisine.view.layout import label_empty_axes
@@ -49,7 +49,7 @@ def bounces():
         "initial": {"mode": {"ground": "open"}, "z": 0.5, "Vx": 3.0},
         "run": {"until": 2.0},
     }
-    return draisine.run(accept("bounces", "bounces", content)).data
+    return draisine.run(validate_scenario("bounces", "bounces", content)).data
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def kerb():
         "initial": {"place": place, "forward_speed": 4.0},
         "run": {"until": 1.0},
     }
-    return draisine.run(accept("kerb", "kerb", content)).data
+    return draisine.run(validate_scenario("kerb", "kerb", content)).data
 
 
 def told(axes):
@@ -86,7 +86,7 @@ def test_events_are_marked_and_named(jump):
 
 def test_crowded_events_are_merged_and_counted(bounces):
     """Every event has its own machine or is counted at the previous one."""
-    count = len(events_of(bounces))
+    count = len(read_events(bounces))
     axes = path.draw(bounces)
     marks = [line for line in axes.lines if line.get_marker() in ("v", "^", ">", "s", "D")]
     more = [int(text.split(", ")[1].split()[0]) for text in told(axes) if text.endswith("more")]

@@ -18,17 +18,17 @@ from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import Cycle, fixed_point, return_map
 from draisine.results.cycle import (
     GRIP_CYCLE_QUANTITIES,
-    ORDINALS,
+    MULTIPLIER_LABELS,
     PERIODIC_CYCLE_QUANTITIES,
     PLANE_AXES,
     WALKING_CYCLE_QUANTITIES,
     CycleQuantity,
-    multipliers_of,
-    summary_of,
+    format_multipliers,
+    summarise_cycle,
 )
 from draisine.results.events import CONTACT_DIRECTIONS
 from draisine.scenario.plan import Plan
-from draisine.scenario.schema import CyclePart
+from draisine.scenario.schema import CycleTable
 from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
 from draisine.simulation.simulate import compute_run
 from draisine.simulation.trajectory import Trajectory
@@ -46,7 +46,7 @@ class PeriodicMotion:
     cycle: Cycle
 
 
-def find_cycle(plan: Plan, request: CyclePart) -> tuple[Trajectory, "Dataset"]:
+def find_cycle(plan: Plan, request: CycleTable) -> tuple[Trajectory, "Dataset"]:
     """Find the limit cycle of a scenario; return its motion over one period and its dataset."""
     system = plan.system
     if request.period is not None:
@@ -63,7 +63,7 @@ def find_cycle(plan: Plan, request: CyclePart) -> tuple[Trajectory, "Dataset"]:
     return run, data
 
 
-def _find_period(plan: Plan, request: CyclePart, period: float) -> tuple[Trajectory, "Dataset"]:
+def _find_period(plan: Plan, request: CycleTable, period: float) -> tuple[Trajectory, "Dataset"]:
     """Find a motion that repeats after a prescribed period."""
     system = plan.system
     names = request.components
@@ -104,10 +104,10 @@ def _add_quantities(
 
 def _component_labels(names: Sequence[str]) -> dict[str, list[str]]:
     """Return labels of the components of the fixed point and of its multipliers."""
-    return {"component": list(names), "multiplier": list(ORDINALS[: len(names)])}
+    return {"component": list(names), "multiplier": list(MULTIPLIER_LABELS[: len(names)])}
 
 
-def _find_step(system: System, request: CyclePart) -> tuple[Trajectory, "Dataset"]:
+def _find_step(system: System, request: CycleTable) -> tuple[Trajectory, "Dataset"]:
     """Find the limit cycle of a walker; return one step of it and its dataset."""
     walker = walk(system, request.longest)
     names = walker.steps.components
@@ -144,7 +144,7 @@ def dimension_labels(grip_map: Gait) -> dict[str, list[str]]:
     """Return the labels along the dimensions of the quantities of a cycle."""
     grips = [next(n for n, s in hold.mode.items() if s == "gripped") for hold in grip_map.holds]
     return {
-        "multiplier": list(ORDINALS[:2]),
+        "multiplier": list(MULTIPLIER_LABELS[:2]),
         "way": list(PLANE_AXES),
         "impact": [*grips[1:], grips[0]],
         "joint": [joint.name for joint in grip_map.system.model.joints],
@@ -153,7 +153,7 @@ def dimension_labels(grip_map: Gait) -> dict[str, list[str]]:
 
 def cycle_lines(data: "Dataset") -> list[str]:
     """Return printed lines about a cycle."""
-    values = summary_of(data)
+    values = summarise_cycle(data)
     period = float(data.attrs["period"])
     if "start" in values:
         return _step_lines(values) if "step_time" in values else _period_lines(values, period)
@@ -187,7 +187,9 @@ def cycle_lines(data: "Dataset") -> list[str]:
 
 def _stability_line(values: dict[str, Any]) -> str:
     """Return the line with the multipliers of a cycle and its stability."""
-    return f"multipliers {multipliers_of(values)}: {'stable' if values['stable'] else 'unstable'}"
+    return (
+        f"multipliers {format_multipliers(values)}: {'stable' if values['stable'] else 'unstable'}"
+    )
 
 
 def _fixed_point_text(values: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from draisine.analysis.connection import (
     local_connection,
     polygon,
 )
-from draisine.scenario.schema import GaitPart
+from draisine.scenario.schema import GaitTable
 from draisine.scenario.validate.expectations import GAIT_CURVATURE_UNITS, GAIT_UNITS
 from draisine.system.system import System
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def compute_gait(system: System, request: GaitPart) -> "Dataset":
+def compute_gait(system: System, request: GaitTable) -> "Dataset":
     """Return the displacement of a gait per cycle over its amplitudes, or the curvature over shapes."""
     connection = local_connection(system, request.ruler)
     if request.shapes is None:
@@ -35,7 +35,7 @@ def compute_gait(system: System, request: GaitPart) -> "Dataset":
     return _dataset(system, "shape", np.arange(1.0, len(F) + 1.0), values, GAIT_CURVATURE_UNITS)
 
 
-def _displacements(connection: LocalConnection, request: GaitPart) -> "Dataset":
+def _displacements(connection: LocalConnection, request: GaitTable) -> "Dataset":
     """Return the displacement of a gait in one cycle for each amplitude."""
     path, theta = make_shape_path(request)
     cycles = [displacement(connection, path, size * theta) for size in request.sizes]
@@ -60,7 +60,7 @@ def _dataset(
     return xarray.Dataset(data | {"outcome": outcome}, coords, {"vehicle": system.vehicle.__name__})
 
 
-def make_shape_path(request: GaitPart) -> tuple[ShapePath, Floats]:
+def make_shape_path(request: GaitTable) -> tuple[ShapePath, Floats]:
     """Return the shape path of a gait and its parameters at amplitude one."""
     if request.corners is not None:
         return polygon(request.corners), np.ones(1)

@@ -25,7 +25,7 @@ from draisine.analysis.equilibrium import steady_driven
 from draisine.analysis.lqr import StateFeedback
 from draisine.results.bodies import Bodies
 from draisine.results.queries import evaluate_series
-from draisine.results.straight import COORDINATES
+from draisine.results.straight import CANONICAL_COORDINATES
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import Expected, LinearScenario, RunScenario
 from draisine.system.system import System
@@ -195,7 +195,9 @@ def _linearise_steady(system: System, law: Law | None, v: Floats) -> "Dataset":
 
 def _dataset(system: System, modes: Eigenmodes, data: dict[str, Any]) -> "Dataset":
     """Return eigenvalues and further variables, given as (dimensions, values, unit), as a dataset."""
-    dataset = modes.to_xarray().assign_coords(row=list(COORDINATES), column=list(COORDINATES))
+    dataset = modes.to_xarray().assign_coords(
+        row=list(CANONICAL_COORDINATES), column=list(CANONICAL_COORDINATES)
+    )
     dataset = dataset.assign(
         {name: (dims, values, {"units": unit}) for name, (dims, values, unit) in data.items()}
     )

@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.variation import vary
 from draisine.errors import ConfigurationError
 from draisine.results.bodies import Bodies
-from draisine.results.queries import evaluate_series, unit_of
+from draisine.results.queries import evaluate_series, series_unit
 from draisine.scenario.schema import Grid
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.closed_form import ClosedForm
@@ -40,7 +40,7 @@ def compute_contact_map(system: System, grid: Grid) -> "Dataset":
     data = Trajectory((arc,), "completed").to_xarray()
     bodies = Bodies(data, system.model)
     dims = (grid.x.name, grid.y.name)
-    units = {name: unit_of(name, system.model) for name in (*dims, *grid.outputs)}
+    units = {name: series_unit(name, system.model) for name in (*dims, *grid.outputs)}
     out = {
         name: (dims, evaluate_series(name, bodies).reshape(len(x), len(y)), {"units": units[name]})
         for name in grid.outputs

@@ -24,7 +24,7 @@ from draisine.experiment.sweep.table import (
 )
 from draisine.results.bodies import Bodies
 from draisine.results.queries import parse_query
-from draisine.scenario.library import Loaded, accept
+from draisine.scenario.library import Loaded, validate_scenario
 from draisine.scenario.overrides import single_run
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario, SweepScenario
@@ -143,7 +143,7 @@ class Runner:
 
     def _plan(self, values: dict[str, Any]) -> Plan:
         """Return the plan of a run with these values by key path."""
-        plan = accept(
+        plan = validate_scenario(
             self.loaded.name, self.loaded.file, single_run(self.loaded.content, values)
         ).plan
         # Machines of one structure share derivation and compiled code: only parameters differ.

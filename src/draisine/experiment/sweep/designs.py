@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
 from draisine.scenario.library import Loaded
-from draisine.scenario.overrides import key_parts
+from draisine.scenario.overrides import split_key_path
 from draisine.scenario.sweep import Sweep
 
 Words = NDArray[np.uint64]
@@ -98,7 +98,7 @@ def _vary_one_at_a_time(values: Mapping[str, list[Any]], nominal: Mapping[str, A
 def _nominal_value(path: str, loaded: Loaded) -> Any:
     """Return the value of the scenario at a key path, or the parameter of its vehicle."""
     node: Any = loaded.content
-    for key in key_parts(path):
+    for key in split_key_path(path):
         children = node if isinstance(node, dict) else dict(enumerate(node or ()))
         node = children.get(key)
     if node is not None:

@@ -24,7 +24,7 @@ import draisine
 from draisine.errors import ParameterError, SimulationError, import_extra
 from draisine.experiment.sweep.chunks import Runner
 from draisine.experiment.sweep.table import SweepRows
-from draisine.scenario.library import Loaded, accept
+from draisine.scenario.library import Loaded, validate_scenario
 
 RunRange = tuple[int, int]
 TaskResults = Iterator[tuple[RunRange, SweepRows]]
@@ -113,7 +113,7 @@ def runner_of(source: Source) -> Runner:
             f"A worker has draisine {draisine.__version__}, the driver has {version}. Install the same "
             "version on both."
         )
-    return Runner(accept(name, file, json.loads(content)), threads=1)
+    return Runner(validate_scenario(name, file, json.loads(content)), threads=1)
 
 
 def run_range(source: Source, first: int, last: int) -> SweepRows:

@@ -15,7 +15,7 @@ from draisine.control._combined import CombinedLaws
 from draisine.control._signals.time_inputs import TimeInputs
 from draisine.errors import DraisineError
 from draisine.mechanics.readings import Readings, call_law, law_start, law_states
-from draisine.scenario.overrides import key_parts
+from draisine.scenario.overrides import split_key_path
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
     """Return the law or signal at a key path, the name of its constant, and its parents as (record,
     field, index), outermost first.
     """
-    table, number, *rest = key_parts(path)
+    table, number, *rest = split_key_path(path)
     parents: list[tuple[Any, str, int]] = []
     k = int(number)
     name = ".".join(map(str, rest))

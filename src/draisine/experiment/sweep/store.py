@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import draisine
 from draisine.codegen.files import atomic_write, lock
 from draisine.errors import DataError, SimulationError
-from draisine.results.attributes import CONTENT, collect_origin, content_hash
+from draisine.results.attributes import HASH_ATTRIBUTE, collect_origin, content_hash
 from draisine.results.runs import COMMITTED_VARIABLE, ORDER_ATTRIBUTE, read_runs
 from draisine.results.store import check_target, named_files
 
@@ -100,8 +100,8 @@ class SweepStore:
     def finish(self) -> "Dataset":
         """Store the hash of the content of a complete store and return all runs."""
         data = self.read()
-        self._group.attrs[CONTENT] = content_hash(data)
-        return data.assign_attrs({CONTENT: self._group.attrs[CONTENT]})
+        self._group.attrs[HASH_ATTRIBUTE] = content_hash(data)
+        return data.assign_attrs({HASH_ATTRIBUTE: self._group.attrs[HASH_ATTRIBUTE]})
 
     def read(self) -> "Dataset":
         """Return all runs; raise if chunks are missing. Runs that form no grid are read lazily."""

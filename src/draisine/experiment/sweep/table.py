@@ -89,7 +89,10 @@ def sweep_table(
     rows: SweepRows,
     numbers: NDArray[np.int64],
 ) -> "Dataset":
-    """Return consecutive runs of a sweep as a dataset along `run`; `results.runs.unfold` makes a grid."""
+    """Return consecutive runs of a sweep as a dataset along the dimension `run`.
+
+    `results.runs.unflatten_runs` arranges these runs on the grid of the sweep.
+    """
     import xarray
 
     names = short_names(columns)

@@ -23,7 +23,12 @@ from draisine.experiment.kinds.cycle import (
     simulate_cycle,
 )
 from draisine.results.bodies import machine_attributes
-from draisine.results.cycle import GRIP_CYCLE_QUANTITIES, ORDINALS, multipliers_of, summary_of
+from draisine.results.cycle import (
+    GRIP_CYCLE_QUANTITIES,
+    MULTIPLIER_LABELS,
+    format_multipliers,
+    summarise_cycle,
+)
 from draisine.scenario.validate.vehicle import build_system
 from draisine.simulation.dataset import recorded
 from draisine.vehicles import expect_parameters
@@ -167,7 +172,7 @@ def _family_dataset(
                 data[name][1][k, j] = x
     labels = dimension_labels(grip_map)
     coords = {over: values, "family": np.arange(1, len(branches) + 1), "joint": labels["joint"]}
-    return xarray.Dataset(data, coords=coords | {"multiplier": list(ORDINALS[:2])})
+    return xarray.Dataset(data, coords=coords | {"multiplier": list(MULTIPLIER_LABELS[:2])})
 
 
 def _add_attributes(data: "Dataset", grip_map: Gait, title: str, start_time: float) -> "Dataset":
@@ -191,7 +196,7 @@ def summary(data: "Dataset") -> dict[str, Any]:
         "seconds": data.attrs["seconds"],
     }
     if "cycle" in data.dims:
-        cycles = [summary_of(data.isel(cycle=k)) for k in range(data.sizes["cycle"])]
+        cycles = [summarise_cycle(data.isel(cycle=k)) for k in range(data.sizes["cycle"])]
         return common | {"cycles": cycles}
     over = data.attrs["over"]
     changes = json.loads(data.attrs["stability"])
@@ -213,7 +218,7 @@ def summary(data: "Dataset") -> dict[str, Any]:
 
 def _member(cycle: "Dataset") -> dict[str, Any]:
     """Return one cycle of a family as plain data."""
-    values = summary_of(cycle)
+    values = summarise_cycle(cycle)
     return values | {"stable": bool(values["stable"])}
 
 
@@ -224,7 +229,7 @@ CYCLE_HEADINGS = ("Omega (rad/s)", "theta (rad)", "speed (m/s)", "torque (N m)",
 def table(data: "Dataset", max_rows: int = 13) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows of text: all cycles, or evenly spaced members of each family."""
     if "cycle" in data.dims:
-        rows = [_row(summary_of(data.isel(cycle=k))) for k in range(data.sizes["cycle"])]
+        rows = [_row(summarise_cycle(data.isel(cycle=k))) for k in range(data.sizes["cycle"])]
         return [*CYCLE_HEADINGS, "multipliers", "stable"], rows
     over = data.attrs["over"]
     count = data.sizes[over]
@@ -233,7 +238,9 @@ def table(data: "Dataset", max_rows: int = 13) -> tuple[list[str], list[list[str
         for k in np.unique(np.linspace(0, count - 1, min(max_rows, count)).round().astype(int)):
             cycle = data.isel({over: k, "family": j})
             if np.isfinite(float(cycle["Omega0"])):
-                rows.append([str(j + 1), f"{float(cycle[over]):.6g}", *_row(summary_of(cycle))])
+                rows.append(
+                    [str(j + 1), f"{float(cycle[over]):.6g}", *_row(summarise_cycle(cycle))]
+                )
     return ["family", over, *CYCLE_HEADINGS, "multipliers", "stable"], rows
 
 
@@ -247,7 +254,7 @@ def _row(values: Mapping[str, Any]) -> list[str]:
         values["force_over_weight"],
     )
     stable = "yes" if values["stable"] else "no"
-    return [*(f"{x:.6f}" for x in numbers), multipliers_of(values), stable]
+    return [*(f"{x:.6f}" for x in numbers), format_multipliers(values), stable]
 
 
 def remarks(data: "Dataset") -> list[str]:

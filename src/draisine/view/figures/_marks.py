@@ -3,8 +3,8 @@
 import math
 from typing import TYPE_CHECKING
 
-from draisine.results.attributes import validity_of
-from draisine.results.events import events_of
+from draisine.results.attributes import read_validity
+from draisine.results.events import read_events
 from draisine.view.style import GREY
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ EVENT_MARKERS = {
 
 def time_of_fall(data: "Dataset") -> float:
     """Return the time (s) at which a machine fell; infinite without a fall."""
-    validity = validity_of(data)
+    validity = read_validity(data)
     return math.inf if validity is None or validity.fall_from is None else validity.fall_from
 
 
 def marks_of(data: "Dataset") -> list[tuple[float, str]]:
     """Return times (s) and kinds of the events and the fall of a run."""
-    marks = [(float(event["time"]), str(event["kind"])) for event in events_of(data)]
+    marks = [(float(event["time"]), str(event["kind"])) for event in read_events(data)]
     fall = time_of_fall(data)
     return [*marks, (fall, "fall")] if math.isfinite(fall) else marks
 

@@ -11,7 +11,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.results.bodies import Bodies
-from draisine.scenario.terrain import terrain_of
+from draisine.scenario.terrain import restore_terrain
 from draisine.view.scene.shapes import balls, lies_flat, parts, stones
 from draisine.view.style import (
     COLOURS,
@@ -214,7 +214,7 @@ def _row(
         picture = partial(_beside, sight, raised, k * spacing)
         draw_outline(axes, machine, picture, labels=k == 0)
     flat = raised == VERTICAL_VIEW
-    if terrain_of(bodies.data) is None and not flat:
+    if restore_terrain(bodies.data) is None and not flat:
         axes.axhline(0.0, color="black", lw=0.8, zorder=0)
     ticks = (left_edge + right_edge) / 2.0 + spacing * np.arange(len(machines))
     axes.set_xticks(ticks, [f"{s:.4g}" for s in times])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.results.events import events_of, wheels_of
+from draisine.results.events import format_wheels, read_events
 from draisine.view.style import COLOURS, GREY, given_or_new, headline, letters
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     Axes
         The axes.
     """
-    events = events_of(data)
+    events = read_events(data)
     if not events:
         raise ParameterError(
             "This run has no events, as runs without a terrain. Choose another figure."
@@ -71,7 +71,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     edges: dict[tuple[str, str], list[str]] = {}
     for k, event in enumerate(events, 1):
         edge = (contact_set_name(event["before"], wheels), contact_set_name(event["after"], wheels))
-        description = f"{event['kind']} {wheels_of(event)}".rstrip()
+        description = f"{event['kind']} {format_wheels(event)}".rstrip()
         edges.setdefault(edge, []).append(f"{k}: {description}, {event['time']:.4g} s")
     for (start, end), labels in edges.items():
         text = "\n".join(_short(labels))

@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.results.events import CONTACT_DIRECTIONS, events_of
+from draisine.results.events import CONTACT_DIRECTIONS, read_events
 from draisine.view.figures._marks import mark_events
 from draisine.view.style import COLOURS, DASHES, GREY, legend, new_figure, plain, rest
 
@@ -44,7 +44,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """
     if "contact_force" not in data:
         raise ParameterError("This result has no contact forces. Choose another figure.")
-    impacts = [event for event in events_of(data) if event.get("impulse")]
+    impacts = [event for event in read_events(data) if event.get("impulse")]
     rows = 4 if impacts else 3
     panels = list(new_figure(rows, 1, (7.5, 2.4 * rows)) if axes is None else axes)
     normal, tangential, ratio = panels[:3]

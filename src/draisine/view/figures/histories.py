@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.results.attributes import measured_of
+from draisine.results.attributes import read_measured_series
 from draisine.view.figures._marks import mark_events, marks_of
 from draisine.view.style import (
     COLOURS,
@@ -63,7 +63,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
         The quantities have different units.
     """
     bodies = bodies_of(data)
-    measured = measured_of(data)
+    measured = read_measured_series(data)
     if names is None:
         names = list(measured) or _recorded_names(data) or angles_to_draw(data, bodies.model)
     axes = plain(given_or_new(axes))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.results.events import events_of
+from draisine.results.events import read_events
 from draisine.view.figures import energies, histories, profile, top
 from draisine.view.figures._marks import marks_of
 from draisine.view.style import (
@@ -46,7 +46,7 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
         )
         figure.suptitle(headline(data))
     # A jump along a line is visible from the side only.
-    if _stretched(data) and events_of(data):
+    if _stretched(data) and read_events(data):
         profile.draw(data, axes["top"])
     else:
         top.draw(data, axes["top"], every=_every(data), columns=2)

@@ -11,8 +11,8 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.mechanics.base import base_angles
-from draisine.results.attributes import validity_of
-from draisine.scenario.terrain import terrain_of
+from draisine.results.attributes import read_validity
+from draisine.scenario.terrain import restore_terrain
 from draisine.terrain import Terrain
 from draisine.view.figures import histories, side
 from draisine.view.figures._marks import EVENT_MARKERS, time_of_fall
@@ -190,7 +190,7 @@ def draw(
     ):
         return _draw_in_place(data, axes)
     eye = Eye.beside(path, motion.up, aside, raised)
-    ground = _ground(motion, path, terrain_of(data))
+    ground = _ground(motion, path, restore_terrain(data))
     events = {sample_at(motion, t): name for t, name in motion.events}
     shots = _shots(motion, length, every)
     regular, full = _apart(motion, eye, shots, events)
@@ -256,7 +256,7 @@ def sample_at(motion: Scene, t: float) -> int:
 
 def _first_fault(data: "Dataset") -> float:
     """Return the time (s) of the first validity fault of a run; infinite for a valid run."""
-    validity = validity_of(data)
+    validity = read_validity(data)
     return math.inf if validity is None else min(validity.faults.values(), default=math.inf)
 
 

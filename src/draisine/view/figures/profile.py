@@ -9,8 +9,8 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.results.bodies import Bodies
-from draisine.results.events import events_of
-from draisine.scenario.terrain import terrain_of
+from draisine.results.events import read_events
+from draisine.scenario.terrain import restore_terrain
 from draisine.terrain import Feature, Terrain
 from draisine.view.figures._marks import EVENT_MARKERS
 from draisine.view.scene.scene import level, up_of
@@ -52,14 +52,14 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
     """
     bodies = bodies_of(data)
     t = data["time"].values
-    events = events_of(data)
+    events = read_events(data)
     heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
     path = np.array([mass_centre(bodies, heaviest, k) for k in range(len(t))])
     rotation = level(up_of(bodies.model))
     wide, _, high = np.ptp(path @ rotation.T, axis=0) + GROUND_MARGIN
     axes = plain(given_or_new(axes, (9.0, 3.0 + 6.5 * float(np.clip(high / wide, 0.1, 0.8)))))
     label = "ground"
-    for x, z in _ground(terrain_of(data), path):
+    for x, z in _ground(restore_terrain(data), path):
         section = np.column_stack([x, np.full_like(x, np.median(path[:, 1])), z]) @ rotation.T
         axes.plot(section[:, 0], section[:, 2], color="black", lw=1.2, label=label)
         label = "_"

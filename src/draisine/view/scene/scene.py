@@ -13,8 +13,8 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, ParameterError
 from draisine.model import Model
 from draisine.results.bodies import Bodies, restore_model
-from draisine.results.events import events_of, wheels_of
-from draisine.scenario.terrain import terrain_of
+from draisine.results.events import format_wheels, read_events
+from draisine.scenario.terrain import restore_terrain
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches, pose
 from draisine.view.scene.paths import ContactPath, fine_path
@@ -199,7 +199,7 @@ def scene(
     size = float(np.median(np.linalg.norm(high - low, axis=1))) / 2.0 or 1.0
     tracks = _tracks(selected, model)
     ground = _lowest(tracks) if model.contacts else float(low[:, 2].min())
-    terrain = terrain or terrain_of(data)
+    terrain = terrain or restore_terrain(data)
     result = Scene(
         title=headline(data),
         time=time,
@@ -229,8 +229,8 @@ def scene(
 
 def _marks(data: "Dataset") -> list[tuple[float, str]]:
     """Return times (s) and descriptions of events, except changes of inputs."""
-    events = [e for e in events_of(data) if e["kind"] != "input"]
-    return [(float(e["time"]), f"{e['kind']} {wheels_of(e)}".rstrip()) for e in events]
+    events = [e for e in read_events(data) if e["kind"] != "input"]
+    return [(float(e["time"]), f"{e['kind']} {format_wheels(e)}".rstrip()) for e in events]
 
 
 def _on_terrain(motion: Scene, terrain: Terrain, middle: Floats) -> Scene:
