@@ -82,8 +82,7 @@ class SimulationError(DraisineError, RuntimeError):
 
 
 class ContactSetError(SimulationError):
-    """No set of closed contacts has non-negative normal forces and non-negative separation
-    velocities.
+    """No set of closed contacts has non-negative normal forces and non-negative separation velocities.
 
     Attributes
     ----------

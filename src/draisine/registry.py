@@ -223,8 +223,7 @@ def is_file(which: str) -> bool:
 
 
 def is_parameter_file(which: str) -> bool:
-    """Return whether a string denotes a parameter file of BicycleParameters or JBike6 by its
-    suffix.
+    """Return whether a string denotes a parameter file of BicycleParameters or JBike6 by its suffix.
 
     >>> is_parameter_file("mine.txt"), is_parameter_file("pista_jason")
     (True, False)
@@ -266,9 +265,7 @@ def check_trust(which: str, who: str) -> None:
 
 
 def _file_and_object(which: str) -> tuple[Path, str]:
-    """Return the resolved path of a plug-in file and the name of its object (default: the file's
-    stem).
-    """
+    """Return the resolved path of a plug-in file and the name of its object (default: the file's stem)."""
     file, _, name = (which, "", "") if which.endswith(".py") else which.rpartition(":")
     return Path(file).resolve(), name or Path(file).stem
 

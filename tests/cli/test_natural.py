@@ -368,7 +368,8 @@ def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("line", "screen"), RIGHT, ids=[line or "nothing" for line, _ in RIGHT])
 def test_right_command_lines_print_their_result(line, screen, capsys):
     assert main(line.split()) == 0
-    assert screen in capsys.readouterr().out
+    # Tables break long descriptions into lines.
+    assert " ".join(screen.split()) in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(("line", "hint"), WRONG, ids=[line for line, _ in WRONG])

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.algebra.lie import rotation
 from draisine.errors import ConfigurationError, DataError, ParameterError
-from draisine.experiment.check import findings
-from draisine.experiment.report import event_lines, remarks, summary
+from draisine.experiment.check import compare_expected
+from draisine.experiment.report import describe_result, event_lines, summarise_result
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
@@ -133,7 +133,7 @@ def test_laws_of_impact_friction_and_limits_reach_the_run(mine):
     result = run(load(mine(lying)))
     assert result.outcome.startswith("fell")
     assert abs(result.data["lean"].values[-1]) == pytest.approx(math.pi / 4, abs=1e-9)
-    assert summary(result)["outcome"] == result.outcome
+    assert summarise_result(result)["outcome"] == result.outcome
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_handlebar_hits_its_stop(mine):
         "[initial]\nlean = '10deg'\n[run]\nuntil = 0.7\n"
     )
     result = run(load(mine(turned)))
-    (hit,) = [e for e in summary(result)["events"] if e["kind"] == "collision"]
+    (hit,) = [e for e in summarise_result(result)["events"] if e["kind"] == "collision"]
     assert hit["contact"][0].startswith("steer:")
     steer = result.data["shape"].sel(joint="steer").values
     assert np.abs(steer).max() == pytest.approx(math.radians(20.0), abs=1e-8)
@@ -306,14 +306,14 @@ def test_a_mesh_beside_the_scenario_is_found_from_elsewhere(mine, tmp_path, monk
 
 
 def test_the_summary_lists_the_events(jump):
-    found = summary(jump)
+    found = summarise_result(jump)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     first, *_, last = found["events"]
     assert first["kind"] == "lift-off"
     assert first["contact"] == ["front:ramp"]
     assert set(last["impulse"]) == {"rear:low", "front:low"}
     assert last["gain"] == pytest.approx(-319.0641, abs=1e-3)
-    assert any("lift-off   front:ramp" in line for line in remarks(jump))
+    assert any("lift-off   front:ramp" in line for line in describe_result(jump))
     many = event_lines(found["events"] * 4)
     assert many[-1] == "... and 4 more events"
     gaining = event_lines([last | {"gain": 3.0}])
@@ -368,7 +368,7 @@ def test_no_curve_is_laid_across_a_jump():
 def test_a_wrong_number_is_found(mine):
     block = "[[expected]]\ntitle = 'x'\norigin = 'law'\natol = 1e-9\nvalues.'event 1 time' = 0.2\n"
     result = run(load(mine(HEAD + PLANE + DROP + block)))
-    (found,) = findings(result)
+    (found,) = compare_expected(result)
     assert not found.agrees
     assert found.ours == pytest.approx(math.sqrt(0.2 / 9.81), abs=1e-12)
 

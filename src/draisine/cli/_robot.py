@@ -1,4 +1,4 @@
-"""Template of a vehicle that reads a robot file (`draisine new vehicle NAME --from FILE`)."""
+"""Template of a vehicle file that reads a robot description (`draisine new vehicle NAME --from FILE`)."""
 
 import warnings
 from collections.abc import Mapping
@@ -39,17 +39,18 @@ def $name(
     """Return the robot."""$springs
     return $read(FILE, $arguments)(g=g)
 ''')
+"""Source code of a vehicle file for a robot, with placeholders."""
 
 SPRING_CODE = """
     springs = {
         joint: {"spring": stiffness * k, "damper": damping * c} for joint, (k, c) in SPRINGS.items()
     }"""
-"""Code that scales the springs by two parameters."""
+"""Source code that scales all springs and dampers by two parameters."""
 
 SPRING_PARAMETERS = """
     stiffness: Annotated[float, "", "factor of all springs in SPRINGS"] = 1.0,
     damping: Annotated[float, "", "factor of all dampers in SPRINGS"] = 1.0,"""
-"""The parameters of `SPRING_CODE`."""
+"""Source code of the two parameters that `SPRING_CODE` uses."""
 
 TABLE_COMMENTS = {
     "BASE": """\
@@ -73,7 +74,7 @@ TABLE_COMMENTS = {
 # removed here moves freely, and has an input of its name.
 """,
 }
-"""Comments above the tables of the file, by table."""
+"""Comment above each table in a vehicle file for a robot, by name of the table."""
 
 SKID_STEERING_COMMENT = """\
 # Rolling without slip, these wheels allow straight motion only. For skid steering they need tyres that
@@ -82,7 +83,7 @@ SKID_STEERING_COMMENT = """\
 # from draisine.interop.robots.robot import RobotWheel
 # from draisine.mechanics.forces.brush_tyre import BrushTyre
 """
-"""Comment about wheels that do not allow the machine to turn."""
+"""Comment for robots whose ideally rolling wheels prevent turning (skid steering)."""
 
 IMPORT_MODULES = {
     "RobotWheel": "draisine.interop.robots.robot",
@@ -93,11 +94,11 @@ IMPORT_MODULES = {
     "uniform": "draisine.model.motion",
     "Ball": "draisine.model.surface",
 }
-"""Modules of the names that the file may use."""
+"""Module from which a vehicle file imports each name."""
 
 
 def robot_text(name: str, file: str) -> str:
-    """Return the source of a vehicle that reads a robot file in the same folder."""
+    """Return the source code of a vehicle that reads a robot file in the same folder."""
     from draisine.interop.robots.guess import guess
     from draisine.interop.robots.mjcf import parse_mjcf
     from draisine.interop.robots.urdf import parse_urdf
@@ -135,7 +136,7 @@ def robot_text(name: str, file: str) -> str:
 
 
 def _motor_comment(robot: "Robot") -> list[str]:
-    """Return a comment on the limits of the motors, if the robot file has them."""
+    """Return a comment about the effort limits of motors, if the robot file contains them."""
     limits = [
         f"{link.joint} {link.effort:g} {'N' if link.kind == 'slide' else 'N m'}"
         for link in robot.links
@@ -146,7 +147,7 @@ def _motor_comment(robot: "Robot") -> list[str]:
 
 
 def _warn_of_guesses(guesses: "Guess", tables: Mapping[str, str]) -> None:
-    """Warn about values that the robot file does not contain."""
+    """Warn about values that are guessed because the robot file does not contain them."""
     from draisine.interop.robots.guess import AS_DISC
 
     notes = []
@@ -163,12 +164,12 @@ def _warn_of_guesses(guesses: "Guess", tables: Mapping[str, str]) -> None:
 
 
 def _without_comments(text: str) -> str:
-    """Return source without lines of comment."""
+    """Return source code without comment lines."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
 
 
 def _classify_ideal_wheels(robot: "Robot", guesses: "Guess") -> tuple[bool, bool]:
-    """Return whether wheels without slip lock the machine in its drawing, else whether it cannot turn."""
+    """Return whether ideally rolling wheels lock the machine, and whether they prevent it from turning."""
     from draisine.analysis.connection.case import connection_case
     from draisine.interop.robots.robot import robot_vehicle
     from draisine.system.system import compile
@@ -186,15 +187,15 @@ def _classify_ideal_wheels(robot: "Robot", guesses: "Guess") -> tuple[bool, bool
 
 
 def _largest_radius(guesses: "Guess") -> float:
-    """Return the radius (m) of the largest wheel."""
+    """Return the radius (m) of the largest guessed wheel."""
     return max((wheel.radius for wheel in guesses.wheels.values()), default=0.0)
 
 
 def _tables(guesses: "Guess", with_tyres: bool) -> dict[str, str]:
-    """Return the source of the tables of a file by name: tyre, wheels, springs, held joints."""
+    """Return the source code of the tables of a vehicle file by name: tyre, wheels, springs, held joints."""
     tables = {}
     if with_tyres:
-        # The relaxation length of a tyre is of the order of its radius.
+        # The relaxation length of a tyre is of the order of the wheel radius.
         relaxation = f"{_largest_radius(guesses):g}"
         tables["TYRE"] = f"TYRE = LoadTyre(cornering=10.0, camber=0.0, relaxation={relaxation})\n"
     wheels = {
@@ -212,7 +213,7 @@ def _tables(guesses: "Guess", with_tyres: bool) -> dict[str, str]:
 
 
 def _wheel(wheel: "RollingLink", with_tyres: bool) -> str:
-    """Return the source of a wheel."""
+    """Return the source code of one wheel."""
     surface = f"Ball({wheel.radius:g})" if wheel.shape == "ball" else f"{wheel.radius:g}"
     arguments = ["tyre=TYRE"] if with_tyres and wheel.shape == "disc" else []
     arguments += [f"centre={wheel.centre}"] if any(wheel.centre) else []
@@ -220,6 +221,6 @@ def _wheel(wheel: "RollingLink", with_tyres: bool) -> str:
 
 
 def _table(name: str, entries: Mapping[str, str]) -> str:
-    """Return the source of a table with one line per entry, each with its comment."""
+    """Return the source code of a table with one line per entry; each line has a comment."""
     lines = [f"    {line}," + (f"  # {why}" if why else "") for line, why in entries.items()]
     return "\n".join([f"{name} = {{", *lines, "}\n"])

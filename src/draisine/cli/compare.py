@@ -24,7 +24,7 @@ def compare(
     output: OutputOptions = NO_OUTPUT_OPTIONS,
     trust: Trust = False,
 ) -> None:
-    """Compare two stored runs, or a run and a recording: differences of all quantities, and a figure.
+    """Compare two stored runs, or a run and a recording: differences of all time series, and a figure.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def compare(
 
 
 def _difference_table(differences: "list[Difference]") -> "Table":
-    """Return a table of the quantities that differ."""
+    """Return a table of the time series that differ between two runs."""
     import numpy as np
     from rich.table import Table
 
@@ -80,7 +80,7 @@ def _difference_table(differences: "list[Difference]") -> "Table":
 def _remarks(
     first: "Dataset", second: "Dataset", both: "Dataset", differences: "list[Difference]"
 ) -> list[str]:
-    """Return lines about shifted events, equal quantities, and the compared interval."""
+    """Return text lines about shifted events, equal time series, and the compared time interval."""
     from draisine.results.events import read_events
 
     lines = [

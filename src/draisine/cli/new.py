@@ -1,4 +1,4 @@
-"""`draisine new`: templates of vehicles, scenarios and sweeps."""
+"""`draisine new`: writes templates of vehicles, scenarios and sweeps."""
 
 import os
 import re
@@ -28,10 +28,10 @@ def new(
     name
         Name of the new file, without suffix.
     vehicle
-        Vehicle of a scenario or a sweep, by name or file; it also replaces that of --from. Default: a
-        bicycle.
+        Vehicle of a scenario or sweep, by name or file; it also replaces the vehicle of --from. Default:
+        the bicycle.
     like
-        What to copy: a scenario (ramp-jump), a vehicle (segway), or a robot file (FILE.urdf, or FILE.xml
+        Object to copy: a scenario (ramp-jump), a vehicle (segway), or a robot file (FILE.urdf, or FILE.xml
         in MJCF).
     """
     from draisine.cli import _templates as templates

@@ -39,9 +39,7 @@ def read_list_attribute(data: "Dataset", name: str) -> list[Any]:
 
 
 def read_measured_series(data: "Dataset") -> dict[str, tuple[list[float], list[float]]]:
-    """Return the measured time series in the scenario of a dataset: name -> (times in s, SI
-    values).
-    """
+    """Return the measured time series in the scenario of a dataset: name -> (times in s, SI values)."""
     if "time" not in data.dims:
         return {}
     try:
@@ -90,8 +88,7 @@ STAMP_ATTRIBUTES = (CREATED_ATTRIBUTE, COMMIT_ATTRIBUTE, HASH_ATTRIBUTE)
 
 
 def add_stamp(data: "Dataset") -> "Dataset":
-    """Return a dataset with draisine version, creation date, source commit and content hash as
-    attributes.
+    """Return a dataset with draisine version, creation date, source commit and content hash as attributes.
 
     An existing creation date and commit are kept, because they state when the data was computed.
     The content hash is recomputed.
@@ -104,9 +101,7 @@ def add_stamp(data: "Dataset") -> "Dataset":
 
 
 def collect_origin() -> dict[str, str]:
-    """Return the current date and time (UTC) and the git commit of draisine, if known, as
-    attributes.
-    """
+    """Return the current date and time (UTC) and the git commit of draisine, if known, as attributes."""
     stamp = {CREATED_ATTRIBUTE: datetime.now(UTC).isoformat(timespec="seconds")}
     commit = code_commit()
     return stamp | {COMMIT_ATTRIBUTE: commit} if commit else stamp
@@ -165,8 +160,7 @@ def _update_hash(digest: Any, content: Any) -> None:
 
 @cache
 def code_commit() -> str:
-    """Return the git commit of the draisine source code, with `-dirty` after local changes; "" if
-    unknown.
+    """Return the git commit of the draisine source code, with `-dirty` after local changes; "" if unknown.
 
     A source tree is queried with git; an installed package records its commit in metadata (PEP 610).
     """

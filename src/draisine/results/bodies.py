@@ -54,15 +54,11 @@ class BodyMotion:
     """Angular acceleration in world axes, rad/s2, (times, 3)."""
 
     def position(self, point: Floats) -> Floats:
-        """Return the world position over time, (times, 3) in m, of a body point (3,) of the
-        drawing.
-        """
+        """Return the world position over time, (times, 3) in m, of a body point (3,) of the drawing."""
         return self.p + self.R @ point
 
     def velocity(self, point: Floats) -> Floats:
-        """Return the world velocity over time, (times, 3) in m/s, of a body point (3,) of the
-        drawing.
-        """
+        """Return the world velocity over time, (times, 3) in m/s, of a body point (3,) of the drawing."""
         return self.v + np.cross(self.w, self.R @ point)
 
     def acceleration(self, point: Floats) -> Floats:
@@ -72,8 +68,7 @@ class BodyMotion:
 
 
 def restore_system(data: "Dataset") -> System:
-    """Compile the machine of a stored dataset again, from vehicle name and parameters in its
-    attributes.
+    """Compile the machine of a stored dataset again, from vehicle name and parameters in its attributes.
 
     Raises
     ------
@@ -140,9 +135,7 @@ class Bodies:
     """Motion of all bodies in a dataset of a run; the first axis of each array is time."""
 
     def __init__(self, data: "Dataset", model: Model | None = None) -> None:
-        """Keep a dataset and, optionally, its model; without one, the model is compiled when
-        needed.
-        """
+        """Keep a dataset and, optionally, its model; without one, the model is compiled when needed."""
         self.data = data
         if model is not None:
             self.model = model

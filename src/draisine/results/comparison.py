@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
 EQUAL_TIME_TOLERANCE = 1e-9
-"""s; sample times that differ by less are considered equal (above round-off, far below sample
-spacings).
-"""
+"""s; sample times that differ by less are considered equal (above round-off, far below sample spacings)."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,7 @@ class Difference:
 
 
 def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second")) -> "Dataset":
-    """Return the common time series of two runs in one dataset with a dimension `run` of length
-    two.
+    """Return the common time series of two runs in one dataset with a dimension `run` of length two.
 
     Parameters
     ----------
@@ -186,8 +183,7 @@ def _common_units(ours: "dict[str, DataArray]", theirs: "dict[str, DataArray]") 
 def _common_times(
     ours: Floats, theirs: Floats
 ) -> tuple[Floats, tuple[Floats, Floats | None], bool]:
-    """Return common sample times (s), their indices in both runs, and whether to interpolate the
-    second run.
+    """Return common sample times (s), their indices in both runs, and whether to interpolate the second run.
 
     If the second run must be interpolated, its indices are None.
     """

@@ -1,6 +1,4 @@
-"""Scalar results of a limit cycle (Floquet multipliers, forces, impacts, speeds) with units and
-labels.
-"""
+"""Scalar results of a limit cycle (Floquet multipliers, forces, impacts, speeds) with units and labels."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -53,9 +51,7 @@ FIXED_POINT_QUANTITIES: dict[str, CycleQuantity] = {
 
 
 def _force_bound(side: int) -> Callable[[Stride], Floats]:
-    """Return a function from a stride to the minimum (0) or maximum (1) wall force along x and y,
-    N, (2,).
-    """
+    """Return a function from a stride to the minimum (0) or maximum (1) wall force along x and y, N, (2,)."""
     return lambda stride: np.array([stride.force_range(axis)[side] for axis in (0, 1)])
 
 
@@ -141,8 +137,7 @@ PERIODIC_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
 
 
 def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, SeriesLabels]:
-    """Return the scalar results of limit cycles of a machine: name -> allowed labels of each
-    dimension.
+    """Return the scalar results of limit cycles of a machine: name -> allowed labels of each dimension.
 
     If `components` (names of periodic quantities) is not empty, the cycle has a prescribed
     period.
@@ -166,9 +161,7 @@ def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, Se
 
 
 def cycle_quantity(text: str, known: Mapping[str, SeriesLabels], data: "Dataset") -> Floats:
-    """Return a scalar result of a limit cycle by its query, like `peak_torque[hip]`, as an array
-    (1,).
-    """
+    """Return a scalar result of a limit cycle by its query, like `peak_torque[hip]`, as an array (1,)."""
     name, labels = parse_labels(text, known)
     values = data[name]
     selection = dict(zip(values.dims, labels, strict=True))
@@ -176,9 +169,7 @@ def cycle_quantity(text: str, known: Mapping[str, SeriesLabels], data: "Dataset"
 
 
 def summarise_cycle(data: "Dataset") -> dict[str, Any]:
-    """Return all scalar results of a limit cycle as plain data; labelled results become
-    dictionaries.
-    """
+    """Return all scalar results of a limit cycle as plain data; labelled results become dictionaries."""
     scalars = [n for n, v in data.data_vars.items() if "time" not in v.dims]
     return {str(name): _plain(data[name]) for name in scalars}
 

@@ -62,9 +62,7 @@ def event_records(events: Iterable[Event]) -> list[dict[str, Any]]:
 
 
 def _guard_record(guard: Guard | None) -> dict[str, Any] | None:
-    """Return the guard function of an event as plain data: kind, contact, index of its border (-1:
-    none).
-    """
+    """Return the guard function of an event as plain data: kind, contact, index of its border (-1: none)."""
     if guard is None:
         return None
     return {
@@ -127,9 +125,7 @@ def format_wheels(event: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class EventQuery:
-    """Query for a quantity of the `count`-th event of a kind and wheel, or for the number of
-    events.
-    """
+    """Query for a quantity of the `count`-th event of a kind and wheel, or for the number of events."""
 
     number: str
     """Queried quantity of the event, one of `EVENT_QUANTITIES`."""
@@ -206,9 +202,7 @@ def parse_event(text: str, model: Model) -> EventQuery | None:
 
 
 def _kind(word: str, text: str) -> str:
-    """Return the kind of event that a word of a query denotes; "" for "event", which matches any
-    kind.
-    """
+    """Return the kind of event that a word of a query denotes; "" for "event", which matches any kind."""
     if word == "event":
         return ""
     expect_known(f"{text!r}: no", word, ("event", *EVENT_KINDS))

@@ -1,5 +1,4 @@
-"""Time series derived from a stored run: wheel-centre motion, curvatures, angular accelerations,
-drifts.
+"""Time series derived from a stored run: wheel-centre motion, curvatures, angular accelerations, drifts.
 
 Each series follows from the forward kinematics of `bodies`, evaluated at all sample times together.
 
@@ -55,9 +54,7 @@ def _to_base_axes(bodies: Bodies, x: Floats) -> Floats:
 
 
 def _curvature(bodies: Bodies, name: str) -> Floats:
-    """Return the curvature of the wheel centre's path in the horizontal plane, 1/m, positive to the
-    left.
-    """
+    """Return the curvature of the wheel centre's path in the horizontal plane, 1/m, positive to the left."""
     v = _centre_velocity(bodies, name)
     a = _centre_acceleration(bodies, name)
     speed = np.hypot(v[:, 0], v[:, 1])
@@ -118,9 +115,7 @@ def _angle_acceleration(bodies: Bodies, _: str, index: int) -> Floats:
 
 
 def _energy_drift(bodies: Bodies, _: str) -> Floats:
-    """Return the energy change since the start, divided by the largest kinetic energy or |U -
-    U(0)|.
-    """
+    """Return the energy change since the start, divided by the largest kinetic energy or |U - U(0)|."""
     # The potential energy U itself cannot scale the drift, because its zero level is arbitrary.
     E, T, U = (bodies.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
     scale = np.abs(T).max() + np.abs(U - U[0]).max()

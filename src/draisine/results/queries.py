@@ -27,9 +27,7 @@ SPACE_AXES = ("x", "y", "z")
 """Labels of the components of three-dimensional vectors."""
 
 MAX_CONTROL_STATE_LABELS = 100
-"""Largest index of the series `control_state` that a query may name; control laws have far fewer
-states.
-"""
+"""Largest index of the series `control_state` that a query may name; control laws have far fewer states."""
 
 SeriesLabels = tuple[tuple[str, ...], ...]
 """Allowed labels of a time series, one tuple per dimension after time."""
@@ -60,9 +58,7 @@ _SERIES_PATTERN = re.compile(r"\s*(\w+(?:\.\w+)?)\s*(?:\[([^\]]*)\])?\s*")
 
 
 def parse_series(text: str, model: Model) -> tuple[str, tuple[str, ...]]:
-    """Parse the name of a time series of a model into name and labels; raise `ParameterError` if
-    unknown.
-    """
+    """Parse the name of a time series of a model into name and labels; raise `ParameterError` if unknown."""
     return parse_labels(text, known_series(model))
 
 
@@ -199,9 +195,7 @@ class SeriesQuery:
         return float(self.reduce(t[None], x[None])[0])
 
     def reduce(self, t: Floats, x: Floats) -> Floats:
-        """Return the query's values (runs,) from times t (s) and series x of many runs, both (runs,
-        time).
-        """
+        """Return the query's values (runs,) from times t (s) and series x of many runs, both (runs, time)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.reducer == "time when":
                 return first_crossings(t, x - self.level)
@@ -213,9 +207,7 @@ _VALIDITY_QUANTITIES: dict[str, tuple[str, Callable[[Validity], float | None]]] 
     "time to fault": ("s", lambda validity: next(iter(validity.faults.values()), None)),
     "friction needed": ("", lambda validity: validity.friction_needed),
 }
-"""Queries on the validity record of a run: name -> (unit, function); None if the event never
-happens.
-"""
+"""Queries on the validity record of a run: name -> (unit, function); None if the event never happens."""
 
 
 @dataclass(frozen=True)

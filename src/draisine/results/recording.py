@@ -118,9 +118,7 @@ def _read(path: Path) -> tuple[list[str], list[list[str]]]:
 
 
 def _numbers(rows: list[list[str]], count: int) -> list[Floats]:
-    """Convert the cells of a CSV file to one array (rows,) per column; NaN for cells without a
-    number.
-    """
+    """Convert the cells of a CSV file to one array (rows,) per column; NaN for cells without a number."""
     out = np.full((count, len(rows)), np.nan)
     for k, row in enumerate(rows):
         for column, cell in enumerate(row[:count]):

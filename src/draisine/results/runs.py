@@ -1,6 +1,4 @@
-"""Arrangement of the runs of a sweep: along one dimension in files, along the axes of a grid in
-memory.
-"""
+"""Arrangement of the runs of a sweep: along one dimension in files, along the axes of a grid in memory."""
 
 import json
 from typing import TYPE_CHECKING
@@ -19,8 +17,7 @@ COMMITTED_VARIABLE = "committed"
 
 
 def unflatten_runs(data: "Dataset") -> "Dataset":
-    """Arrange the runs of a sweep along the axes of its grid; other datasets are returned
-    unchanged.
+    """Arrange the runs of a sweep along the axes of its grid; other datasets are returned unchanged.
 
     >>> import xarray
     >>> axes = {"speed": ("run", [1.0, 1.0, 2.0, 2.0]), "lean": ("run", [0.0, 0.1, 0.0, 0.1])}
@@ -53,9 +50,7 @@ def _axis_index(k: int, count: int) -> tuple[slice | int, ...]:
 
 
 def read_runs(data: "Dataset") -> "Dataset":
-    """Arrange a dataset loaded from a Zarr store: remove chunk marks, restore variable order and
-    grid.
-    """
+    """Arrange a dataset loaded from a Zarr store: remove chunk marks, restore variable order and grid."""
     if COMMITTED_VARIABLE not in data:
         return data
     # A Zarr store lists its variables alphabetically; figures and tables use the scenario's order.

@@ -79,9 +79,7 @@ def _is_store(path: Path) -> bool:
 
 
 def to_dataset(result: Any) -> "Dataset":
-    """Convert a trajectory, a result, eigenmodes, a dataset or the path of a stored file to a
-    dataset.
-    """
+    """Convert a trajectory, a result, eigenmodes, a dataset or the path of a stored file to a dataset."""
     if isinstance(result, str | Path):
         return load(result)
     from xarray import Dataset
@@ -148,8 +146,7 @@ def save(what: Any, path: str | Path) -> None:
 
 
 COMPLETE_RESULT_ATTRIBUTES = ("vehicle", "vehicle_path", "vehicle_here")
-"""Attributes of datasets with all variables of a run, which replays and figures of the machine
-need.
+"""Attributes of datasets with all variables of a run, which replays and figures of the machine need.
 
 A .csv file has scalar columns only, so it is loaded without these attributes.
 
@@ -204,9 +201,7 @@ def _read_csv(path: Path) -> "Dataset":
 
 
 def _write_netcdf(data: "Dataset", path: Path) -> None:
-    """Write a dataset as netCDF; raise `OSError` with the operating system's reason if writing
-    fails.
-    """
+    """Write a dataset as netCDF; raise `OSError` with the operating system's reason if writing fails."""
     try:
         data.to_netcdf(path, engine="netcdf4")
     except (OSError, RuntimeError) as error:

@@ -1,6 +1,4 @@
-"""Scalar results of straight running of a two-wheeler: eigenvalues, canonical matrices, critical
-speeds.
-"""
+"""Scalar results of straight running of a two-wheeler: eigenvalues, canonical matrices, critical speeds."""
 
 from typing import TYPE_CHECKING
 
@@ -28,9 +26,7 @@ CANONICAL_MATRICES = ("M", "C0", "C1", "Ks", "K0", "K2")
 """Names of the canonical matrices in M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = f."""
 
 MAX_MODES_PER_NAME = 8
-"""Largest number of eigenmodes with the same name in a query; no joint of a shipped vehicle has
-more.
-"""
+"""Largest number of eigenmodes with the same name in a query; no joint of a shipped vehicle has more."""
 
 LINEAR_QUANTITIES: dict[str, SeriesLabels] = {
     **dict.fromkeys(CANONICAL_MATRICES, (CANONICAL_COORDINATES, CANONICAL_COORDINATES)),

@@ -32,14 +32,10 @@ ALLOWED_CODECS |= {
     "bitround",
     "adler32",
 }
-"""Allowed compressors and filters of Zarr arrays; others are rejected, because `pickle` executes
-code.
-"""
+"""Allowed compressors and filters of Zarr arrays; others are rejected, because `pickle` executes code."""
 
 MAX_CHUNKS = 1_000_000
-"""Largest number of chunks of a Zarr array; more indicate damaged metadata and would exhaust the
-memory.
-"""
+"""Largest number of chunks of a Zarr array; more indicate damaged metadata and would exhaust the memory."""
 
 
 def check_zarr(path: Path) -> None:

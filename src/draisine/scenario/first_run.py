@@ -1,6 +1,4 @@
-"""Default scenario of a vehicle: feasible initial values, and LQR feedback if the machine would
-fall.
-"""
+"""Default scenario of a vehicle: feasible initial values, and LQR feedback if the machine would fall."""
 
 from contextlib import suppress
 from typing import Any
@@ -14,19 +12,13 @@ from draisine.system.state import state
 from draisine.system.system import System
 
 TWO_WHEELER_START = {"forward_speed": 5.8, "lean_rate": 0.2}
-"""Initial values of a two-wheeler (m/s, rad/s): a self-stable speed of many bicycles, and a lateral
-push.
-"""
+"""Initial values of a two-wheeler (m/s, rad/s): a self-stable speed of many bicycles, and a lateral push."""
 
 INITIAL_ANGLE = 0.2
-"""Initial deflection of a pendulum (rad) or initial rate of a joint (rad/s): visible without
-turning over.
-"""
+"""Initial deflection of a pendulum (rad) or initial rate of a joint (rad/s): visible without turning over."""
 
 EQUILIBRIUM_ACCELERATION = 1e-6
-"""rad/s^2 or m/s^2; a machine with smaller initial accelerations is in equilibrium and would not
-move.
-"""
+"""rad/s^2 or m/s^2; a machine with smaller initial accelerations is in equilibrium and would not move."""
 
 FALLING_GROWTH_RATE = 0.01
 """1/s; an eigenvalue with a larger real part grows visibly within the 5 s of a default run."""
@@ -57,9 +49,7 @@ def first_start(system: System) -> dict[str, float]:
 
 
 def _gentle_start(system: System) -> dict[str, float]:
-    """Return initial values of a machine that is not a two-wheeler: deflection or forward speed, SI
-    units.
-    """
+    """Return initial values of a machine that is not a two-wheeler: deflection or forward speed, SI units."""
     model = system.model
     if model.base != "fixed" or model.contacts or model.loops:
         speeds = [o.name for o in model.outputs if o.unit == "m/s"]

@@ -72,8 +72,7 @@ def scenarios() -> tuple[str, ...]:
 
 
 def expand_folder(where: str) -> tuple[str, ...]:
-    """Return the names of all shipped scenarios in a folder ("" means all), or of a single
-    scenario.
+    """Return the names of all shipped scenarios in a folder ("" means all), or of a single scenario.
 
     >>> expand_folder("meijaard2007"), expand_folder("ramp-jump")
     (('meijaard2007/eigenvalues', 'meijaard2007/matrices'), ('mauny2018/ramp-jump',))
@@ -147,8 +146,7 @@ def load(
 
 
 def _changed_title(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
-    """Return a new title for a changed scenario, because the published title may no longer describe
-    it.
+    """Return a new title for a changed scenario, because the published title may no longer describe it.
 
     Changes of the numerics (step, tolerances) are not mentioned.
 
@@ -286,17 +284,14 @@ def _unchanged_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> 
 
 
 def list_motions(vehicle: str) -> list[str]:
-    """Return the names of the shipped scenarios of a vehicle whose results are motions: runs, then
-    cycles.
-    """
+    """Return the names of the shipped scenarios of a vehicle whose results are motions: runs, then cycles."""
     contents = {name: _shipped_content(name) for name in scenarios()}
     matches = [name for name, content in contents.items() if content["vehicle"]["name"] == vehicle]
     return [name for kind in MOTION_KINDS for name in matches if contents[name]["kind"] == kind]
 
 
 def shipped_start(system: "System") -> dict[str, float]:
-    """Return the initial values of the first shipped run of a single-body machine, or an empty
-    dict.
+    """Return the initial values of the first shipped run of a single-body machine, or an empty dict.
 
     Straight rolling of a single disc, ball or stone is trivial, so a default run uses these values.
     """
@@ -355,9 +350,7 @@ def _find_shipped(where: str) -> tuple[str, str]:
 
 
 def _suggest_scenario(word: str) -> str:
-    """Return a sentence that suggests a similar scenario, or vehicles whose description contains a
-    word.
-    """
+    """Return a sentence that suggests a similar scenario, or vehicles whose description contains a word."""
     hint = did_you_mean(word, _shipped())
     vehicles = find_by_description("vehicle", word)
     if hint.startswith("Did you mean") or not vehicles:
@@ -400,9 +393,7 @@ def _text(path: Path) -> str:
 
 
 def _parsed(file: str, text: str) -> dict[str, Any]:
-    """Parse the TOML text of a scenario; raise `DataError` with file and position of a syntax
-    error.
-    """
+    """Parse the TOML text of a scenario; raise `DataError` with file and position of a syntax error."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -410,8 +401,7 @@ def _parsed(file: str, text: str) -> dict[str, Any]:
 
 
 def _with_absolute_paths(content: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the tables of a scenario with absolute file paths instead of paths relative to its
-    folder.
+    """Return the tables of a scenario with absolute file paths instead of paths relative to its folder.
 
     Paths of terrain files, of plug-in files and of swept files are replaced.
     """

@@ -40,8 +40,7 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
 
 
 def unused_tolerances(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tolerances of a scenario that a replacement by a fixed-step integrator makes
-    useless.
+    """Return the tolerances of a scenario that a replacement by a fixed-step integrator makes useless.
 
     >>> unused_tolerances({"run": {"rtol": 1e-12}}, {"run.integrator": "rk4"})
     {'rtol': 1e-12}
@@ -54,9 +53,7 @@ def unused_tolerances(content: Mapping[str, Any], changes: Mapping[str, Any]) ->
 
 
 def is_adaptive(integrator: str) -> bool:
-    """Return whether an integrator has adaptive steps; True for unknown names, which validation
-    reports.
-    """
+    """Return whether an integrator has adaptive steps; True for unknown names, which validation reports."""
     try:
         return bool(find("integrator", integrator).ADAPTIVE)
     except (AttributeError, DraisineError):
@@ -68,8 +65,7 @@ EXPECTED_BOUNDS = ("atol", "rtol", "factor", "rms")
 
 
 def is_measured(block: Any) -> bool:
-    """Return whether a block of expected values contains measurements that apply to a changed
-    scenario.
+    """Return whether a block of expected values contains measurements that apply to a changed scenario.
 
     Measurements at points of a grid do not apply, because the grid may have changed.
     """
@@ -106,17 +102,13 @@ def _replaced(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[st
 
 
 def _unwrap_single(table: Any, key: str | int) -> Any:
-    """Return the only entry of a one-entry list if the key is a name; otherwise return the table
-    itself.
-    """
+    """Return the only entry of a one-entry list if the key is a name; otherwise return the table itself."""
     is_single = isinstance(table, list) and len(table) == 1 and isinstance(key, str)
     return table[0] if is_single and isinstance(table[0], dict) else table
 
 
 def _entry(table: Any, key: str | int, path: str) -> Any:
-    """Return the entry of a table or list at a key or index; raise `ParameterError` if it does not
-    exist.
-    """
+    """Return the entry of a table or list at a key or index; raise `ParameterError` if it does not exist."""
     entries = table if isinstance(table, dict) else dict(enumerate(table))
     if key not in entries:
         count = (

@@ -65,9 +65,7 @@ class ExperimentSource(ScenarioTable):
 
 
 class VehicleTable(ScenarioTable):
-    """The machine of a scenario: vehicle, parameter set, replaced parameters and prescribed joint
-    motions.
-    """
+    """The machine of a scenario: vehicle, parameter set, replaced parameters and prescribed joint motions."""
 
     name: Text = Field(description="Name of a vehicle, or FILE.py:function.")
     parameter_set: str | dict[str, float] | None = Field(
@@ -92,8 +90,7 @@ SignalTable = Annotated[
 
 
 def _signals(value: Any) -> Any:
-    """Normalise the table of inputs to a list of signals; numbers by input name become constant
-    signals.
+    """Normalise the table of inputs to a list of signals; numbers by input name become constant signals.
 
     >>> _signals({"left": 0.5})
     [{'shape': 'step', 'input': 'left', 'value': 0.5}]
@@ -288,9 +285,7 @@ class Expected(ScenarioTable):
 
     @property
     def judged(self) -> bool:
-        """Whether computed values must agree within the bounds; measured values without bounds need
-        not.
-        """
+        """Whether computed values must agree within the bounds; measured values without bounds need not."""
         bounds = (self.atol, self.rtol, self.factor - 1.0, self.rms is not None)
         return self.origin != "measured" or any(bounds)
 
@@ -403,9 +398,7 @@ class CycleTable(ScenarioTable):
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Names of the periodic quantities of a cycle with a prescribed period; empty for other
-        cycles.
-        """
+        """Names of the periodic quantities of a cycle with a prescribed period; empty for other cycles."""
         return tuple(self.near) if self.period is not None else ()
 
 
@@ -417,9 +410,7 @@ class CycleScenario(GroundedScenario):
 
 
 class GaitTable(ScenarioTable):
-    """A gait: closed path of all joint coordinates with its scale factors, or shapes for the
-    curvature.
-    """
+    """A gait: closed path of all joint coordinates with its scale factors, or shapes for the curvature."""
 
     corners: list[list[Quantity]] | None = Field(
         None,
@@ -448,9 +439,7 @@ class GaitTable(ScenarioTable):
 
     @model_validator(mode="after")
     def _one_path(self) -> Self:
-        """Check that the table specifies exactly one path or list of shapes, with consistent
-        lengths.
-        """
+        """Check that the table specifies exactly one path or list of shapes, with consistent lengths."""
         tables = [x for x in (self.corners, self.harmonics, self.shapes) if x is not None]
         if len(tables) != 1:
             raise ValueError("needs one of corners, harmonics and shapes")
@@ -467,9 +456,7 @@ class GaitTable(ScenarioTable):
 
 
 class GaitScenario(CommonTables):
-    """Scenario of the net displacement by a gait, or of the curvature of the local connection at
-    shapes.
-    """
+    """Scenario of the net displacement by a gait, or of the curvature of the local connection at shapes."""
 
     kind: Literal["gait"]
     gait: GaitTable

@@ -1,5 +1,4 @@
-"""Ground of a scenario: its tables, the terrains that they describe, and the position of the
-machine.
+"""Ground of a scenario: its tables, the terrains that they describe, and the position of the machine.
 
 A machine is placed on a face by the rotation from the vertical to the normal of the face,
 followed by a
@@ -89,9 +88,7 @@ class PlaneGround(ScenarioTable):
 
 
 class RampGround(ScenarioTable):
-    """A ramp (face `ramp`) that ends at its edge `lip` at x = 0, a `wall`, and level ground (face
-    `low`).
-    """
+    """A ramp (face `ramp`) up to its edge `lip` at x = 0, then a `wall` and level ground (face `low`)."""
 
     shape: Literal["ramp"]
     slope: Slope = Field(description="slope, positive uphill: '12deg', or rad", examples=["10deg"])
@@ -166,9 +163,7 @@ class Border(ScenarioTable):
 
 
 class GroundMotion(ScenarioTable):
-    """Motion of the ground: constant velocity, `amplitude sin(rate t)`, or rotation about a
-    vertical axis.
-    """
+    """Motion of the ground: constant velocity, `amplitude sin(rate t)`, or rotation about a vertical axis."""
 
     slide: WorldVector | None = Field(None, description="Velocity of the ground, in m/s.")
     shake: WorldVector | None = Field(None, description="Amplitude of a sinusoidal motion, in m.")
@@ -526,9 +521,7 @@ def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -
 
 
 def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
-    """Return normal (3,) and offset (m) of a named face; raise `ParameterError` if it faces
-    downwards.
-    """
+    """Return normal (3,) and offset (m) of a named face; raise `ParameterError` if it faces downwards."""
     faces = named_faces(terrain)
     expect_known("no face", name, faces)
     N = faces[name].numbers[:3]
@@ -540,15 +533,11 @@ def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
 
 
 VERTICAL_NORMAL = 1e-9
-"""Largest vertical component of a unit normal that belongs to a wall (round-off of a horizontal
-normal).
-"""
+"""Largest vertical component of a unit normal that belongs to a wall (round-off of a horizontal normal)."""
 
 
 def _tilt(N: Floats) -> Floats:
-    """Return the rotation matrix (3, 3) by the smallest angle from the vertical to a unit vector N
-    (3,).
-    """
+    """Return the rotation matrix (3, 3) by the smallest angle from the vertical to a unit vector N (3,)."""
     K = hat(np.array([-N[1], N[0], 0.0]))
     return cast(Floats, np.eye(3) + K + K @ K / (1.0 + N[2]))
 

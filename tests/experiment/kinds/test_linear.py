@@ -6,7 +6,7 @@ import pytest
 from draisine import compile
 from draisine.analysis.lqr import balance
 from draisine.experiment.kinds.linear import simulate_linear
-from draisine.experiment.report import remarks, summary
+from draisine.experiment.report import describe_result, summarise_result
 from draisine.experiment.run import run
 from draisine.scenario.library import load, validate_scenario
 
@@ -35,9 +35,11 @@ def test_lqr_gains_are_printed():
     result = run(validate_scenario("held", "held", content | {"speeds": {"at": [3.0]}}))
     bicycle = compile("whipple")
     wanted = balance(bicycle, costs={"steer": 1.0}, forward_speed=3.0)
-    gains = summary(result)["gains"]["steer"]
+    gains = summarise_result(result)["gains"]["steer"]
     assert list(gains.values()) == pytest.approx(wanted.K[0].tolist(), rel=1e-9)
     line = next(
-        text for text in remarks(result) if text.startswith("feedback of deviations: steer =")
+        text
+        for text in describe_result(result)
+        if text.startswith("feedback of deviations: steer =")
     )
     assert f"{-gains['lean']:+.5g} lean" in line and "rear_wheel" not in line

@@ -102,7 +102,7 @@ def test_an_unexpected_error_keeps_the_complete_chunks(monkeypatch):
 @pytest.mark.parametrize("place", [1, 3, 6])
 def test_a_full_disk_leaves_a_chunk_without_its_mark(monkeypatch, place):
     """Some of the six variables of a chunk find no room."""
-    real = stores.zarr_group
+    real = stores.open_group
     calls = []
 
     class Full:

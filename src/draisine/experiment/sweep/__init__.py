@@ -1,7 +1,7 @@
 """Parameter sweeps: many runs of one scenario with varied values.
 
-`designs` selects the values of each run. `lanes` runs machines in SIMD lanes, with `samples` of the
-lanes and `free_law` for control laws with varied constants. `chunks` runs a range of runs, `engines`
-distributes ranges over processes or a Dask cluster, and `driver` assembles them. `table` is the
-result as a dataset, `store` the same in a Zarr store.
+`designs` selects the values of each run. `lanes` simulates runs in SIMD lanes, `samples` stores the
+samples of the lanes, and `free_law` varies constants of control laws. `chunks` simulates a range of runs,
+`engines` distributes ranges over processes or a Dask cluster, and `driver` collects the results. `table`
+converts the results to a dataset, `store` writes them to a Zarr store.
 """

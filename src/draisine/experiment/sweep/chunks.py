@@ -1,4 +1,6 @@
-"""Run a range of the runs of a sweep: machines of one structure in SIMD lanes, the others one by one."""
+"""Simulation of a range of the runs of a sweep: machines of one structure in SIMD lanes, others one
+by one.
+"""
 
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ConfigurationError, DataError, SimulationError
 from draisine.experiment.kinds.run import run_dataset, simulate_plan, was_interrupted
-from draisine.experiment.sweep.designs import Columns, Design, design_of, side
+from draisine.experiment.sweep.designs import Columns, Design, make_design, to_column
 from draisine.experiment.sweep.free_law import can_differ
 from draisine.experiment.sweep.lanes import INITIAL_TABLE, PARAMETER_TABLE, Lanes
 from draisine.experiment.sweep.table import (
@@ -35,14 +37,14 @@ from draisine.system.system import System
 
 
 class Runner:
-    """Runs ranges of the runs of a sweep.
+    """Simulates ranges of the runs of a sweep.
 
     Attributes
     ----------
     loaded
         The scenario of the sweep.
     threads
-        Threads that share the lanes; by default those of the scenario.
+        Number of threads that share the lanes; by default that of the scenario.
     outputs
         Names of the outputs of each run.
     chunk
@@ -50,6 +52,7 @@ class Runner:
     """
 
     def __init__(self, loaded: Loaded, threads: int | None = None) -> None:
+        """Prepare the runs of a sweep scenario."""
         assert isinstance(loaded.scenario, SweepScenario)
         self.loaded = loaded
         self.scenario = loaded.scenario
@@ -60,16 +63,16 @@ class Runner:
 
     @cached_property
     def design(self) -> Design:
-        """The values of each run."""
-        return design_of(self.scenario.sweep, self.loaded)
+        """Experimental design: the varied values of each run."""
+        return make_design(self.scenario.sweep, self.loaded)
 
     @cached_property
     def free(self) -> tuple[str, ...]:
-        """Key paths of constants of control laws that may differ between lanes."""
+        """Key paths of control-law constants that may differ between lanes."""
         plan = self.loaded.plan
         paths = []
         for path, values in self.scenario.sweep.values().items():
-            numbers = as_numbers(side(values))
+            numbers = as_numbers(to_column(values))
             if numbers is not None and can_differ(plan.law, path, numbers):
                 paths.append(path)
         fits = paths and Lanes(plan, self.scenario.run.until, self.outputs, paths).fits(paths)
@@ -77,16 +80,16 @@ class Runner:
 
     @cached_property
     def lanes(self) -> bool:
-        """Whether runs share SIMD lanes, decided by the first run."""
+        """Whether runs share SIMD lanes, as decided by the first run."""
         return self._lanes(*self._split(self.design.columns(0, 1), 0)) is not None
 
     def rows(self, first: int, last: int) -> SweepRows:
-        """Return outputs and outcomes of the runs from number `first` up to `last`."""
+        """Simulate the runs with numbers `first` <= k < `last`; return their outputs and outcomes."""
         columns = self.design.columns(first, last)
         count = len(next(iter(columns.values())))
         rows = SweepRows.empty(self.outputs, count)
         # Runs with equal structural values form a group that may share lanes. Without structural
-        # values all runs are one group: splitting the first one suffices.
+        # values all runs form one group, so that only the first run must be classified.
         groups: dict[Any, list[int]] = {}
         for k in range(count) if self._structural(columns) else [0]:
             groups.setdefault(self._split(columns, k), []).append(k)
@@ -107,7 +110,7 @@ class Runner:
         return rows
 
     def _structural(self, columns: Columns) -> list[str]:
-        """Return the key paths whose values must be equal in all lanes."""
+        """Return the key paths of values that must be equal in all lanes (structure of the machine)."""
         return [
             path
             for path, values in columns.items()
@@ -116,17 +119,15 @@ class Runner:
         ]
 
     def _split(self, columns: Columns, k: int) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Return the key paths that may differ between lanes, and the structural values of run k as a
-        hashable key.
-        """
+        """Return the key paths that may differ between lanes, and the structural values of run k."""
         structural = self._structural(columns)
         values = tuple((path, _scalar(columns[path], k)) for path in structural)
         return tuple(path for path in columns if path not in structural), _Key(values)
 
     def _make_lanes(self, paths: tuple[str, ...], values: "_Key") -> Lanes | None:
-        """Return lanes for machines with these structural values, or None if they must run alone."""
+        """Return SIMD lanes for machines with these structural values; None if they must run one by one."""
         plan = self.loaded.plan
-        if not paths:  # each structure occurs once
+        if not paths:  # every run has its own structure, so that no lanes can be shared
             return None
         if values:
             try:
@@ -142,11 +143,11 @@ class Runner:
         return lanes if lanes.fits(paths) else None
 
     def _plan(self, values: dict[str, Any]) -> Plan:
-        """Return the plan of a run with these values by key path."""
+        """Return the plan of the run with these values by key path."""
         plan = validate_scenario(
             self.loaded.name, self.loaded.file, single_run(self.loaded.content, values)
         ).plan
-        # Machines of one structure share derivation and compiled code: only parameters differ.
+        # Machines that differ only in parameters share derivation and compiled code.
         artifacts = plan.system.artifacts
         shared = self.loaded.plan.system.artifacts
         same_structure = artifacts.vehicle is shared.vehicle and (
@@ -157,7 +158,7 @@ class Runner:
         return replace(plan, system=System(shared, plan.system.parameters))
 
     def _run_single(self, columns: Columns, k: int, rows: SweepRows) -> None:
-        """Simulate run k alone and fill in its row, until it stopped or fell."""
+        """Simulate run k by itself and store its outputs and outcome in `rows`."""
         try:
             plan = self._plan({path: _scalar(values, k) for path, values in columns.items()})
         except DataError:
@@ -186,7 +187,7 @@ class Runner:
 
 
 def _cut_at_fall(trajectory: Trajectory) -> tuple[Trajectory, Validity]:
-    """Return a run until it falls or its steer angle exceeds its limit, and its validity."""
+    """Return a trajectory until the machine falls or exceeds its steer limit, and its validity."""
     fall = trajectory.validity.fall_from
     steer_limit = trajectory.validity.steer_beyond
     if fall is None and steer_limit is None:
@@ -200,19 +201,22 @@ def _cut_at_fall(trajectory: Trajectory) -> tuple[Trajectory, Validity]:
 
 
 class _Key(tuple[tuple[str, Any], ...]):
-    """Hashable values by key path. Values compare by their `repr`, since tables and lists of a scenario
-    are not hashable and 1 differs from 1.0.
+    """Hashable values by key path, compared by their `repr`.
+
+    Tables and lists of a scenario are not hashable, and 1 must differ from 1.0.
     """
 
     __slots__ = ()
 
     def __hash__(self) -> int:
+        """Return a hash of the representation of all values."""
         return hash(repr(tuple(self)))
 
     def __eq__(self, other: object) -> bool:
+        """Return whether both dictionaries have equal representations."""
         return isinstance(other, _Key) and repr(tuple(self)) == repr(tuple(other))
 
 
 def _scalar(values: NDArray[Any], k: int) -> Any:
-    """Return value k as the Python object that a scenario file has."""
+    """Return entry k of a column as the Python object that a scenario file contains."""
     return values[k].item() if isinstance(values[k], np.generic) else values[k]

@@ -1,4 +1,4 @@
-"""Root loci of a machine: eigenvalues of the linearised motion while one quantity varies."""
+"""Root loci of a machine: eigenvalues of the linearised motion as one quantity varies."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 LOCUS_UNITS = {"forward_speed": "m/s", "lean": "rad", "slope": "rad", ACCELERATION: "m/s2"}
-"""Quantities, with units, over which the command `eigenvalues` computes a root locus."""
+"""Units of the quantities over which the command `eigenvalues` computes a root locus."""
 
 
 @recorded
@@ -49,7 +49,7 @@ def compute_root_locus(
             "A root locus over lean, slope or acceleration needs a constant speed, for example --speed 5."
         )
     constants: dict[str, Any] = dict(fixed)
-    # The slope is a parameter of the machine, not a quantity of its motion.
+    # The slope is a parameter of the machine, not a quantity of the motion.
     slope = {"slope": constants.pop("slope")} if "slope" in constants else {}
     system = build_system(vehicle, dict(parameters) | slope, parameter_set)
     start_time = time.perf_counter()
@@ -76,9 +76,11 @@ def compute_root_locus(
     return data.assign_attrs(title=title, seconds=time.perf_counter() - start_time)
 
 
-def table(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str]]]:
-    """Return headings and evenly spaced rows of text: the varied value, the inputs, the largest real
-    part and the frequency of its eigenvalue.
+def tabulate_locus(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str]]]:
+    """Return headings and evenly spaced rows of text for a root locus.
+
+    The columns are the varied value, the inputs, the largest real part, and the frequency of
+    that eigenvalue.
     """
     angle = data["value"].attrs.get("units") == "rad"
     unit = "deg" if angle else str(data["value"].attrs.get("units", ""))
@@ -110,8 +112,8 @@ def table(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str
     return headings, rows
 
 
-def remarks(data: "Dataset") -> list[str]:
-    """Return lines about the form of linearisation, an early end of the locus, and the time."""
+def describe_locus(data: "Dataset") -> list[str]:
+    """Return text lines about the linearisation, an early end of the locus, and the computing time."""
     forms = {
         "steady": "about steady motions",
         "frozen": "frozen: derivatives at each instant of an accelerating motion",
@@ -124,5 +126,5 @@ def remarks(data: "Dataset") -> list[str]:
 
 
 def _clean(x: float) -> float:
-    """Return a number for printing; round-off becomes zero, without a minus sign."""
+    """Round a number for printing; round-off becomes zero without a minus sign."""
     return 0.0 if abs(x) < 5e-10 else x

@@ -18,9 +18,7 @@ GAIT_UNITS = {"x": "m", "y": "m", "yaw": "rad", "distance": "m"}
 GAIT_CURVATURE_UNITS = {
     f"curvature_{name}": unit for name, unit in zip(BASE_TWIST, 3 * ["m"] + 3 * ["1"], strict=True)
 }
-"""Units of the curvature of the local connection (displacement per enclosed shape area), by
-component.
-"""
+"""Units of the curvature of the local connection (displacement per enclosed shape area), by component."""
 
 Tables = Mapping[str, Any]
 """Type of the validated tables of a scenario by name."""
@@ -147,9 +145,7 @@ def _check_times(run: RunTable | None, path: str, block: Expected, mistakes: Mis
 
 
 def _count(places: Any) -> int | None:
-    """Return the number of times, points or speeds of a block; None if the block has single
-    numbers.
-    """
+    """Return the number of times, points or speeds of a block; None if the block has single numbers."""
     if isinstance(places, dict) and places:
         places = next(iter(places.values()))
     return len(places) if isinstance(places, list) else None

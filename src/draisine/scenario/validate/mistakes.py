@@ -37,9 +37,7 @@ class Mistakes(list[Mistake]):
     def check_known(
         self, path: str, name: str, known: Collection[str], text: str, value: Any = None
     ) -> bool:
-        """Return whether a name is among the known names; otherwise add a mistake with a
-        suggestion.
-        """
+        """Return whether a name is among the known names; otherwise add a mistake with a suggestion."""
         if name not in known:
             self.add(path, f"{text}. {did_you_mean(name, known)}", value)
         return name in known

@@ -1,6 +1,4 @@
-"""Validation of initial values, steady starts, contact statuses, control laws and inputs of a
-scenario.
-"""
+"""Validation of initial values, steady starts, contact statuses, control laws and inputs of a scenario."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -145,9 +143,7 @@ def _combine(laws: list[Any]) -> Any:
 
 
 def _law_states(motion: Steady, law: Any, z: Any) -> list[float]:
-    """Return the states of a law in a steady motion that was solved with paths of constant
-    curvature.
-    """
+    """Return the states of a law in a steady motion that was solved with paths of constant curvature."""
     states: list[float] = []
     for each in law.laws if isinstance(law, CombinedLaws) else (law,):
         count = law_states(_with_uniform_paths(each))
@@ -194,8 +190,7 @@ def read_law(
     speed: float | None,
     mistakes: Mistakes,
 ) -> Any:
-    """Combine the control laws and input signals of a scenario into one law; None if there are
-    none.
+    """Combine the control laws and input signals of a scenario into one law; None if there are none.
 
     `speed` (m/s) is the initial forward speed, for which gains are designed; None means unspecified.
     """

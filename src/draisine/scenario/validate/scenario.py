@@ -243,9 +243,7 @@ def _read_motion(
 
 
 def _numerics(run: RunTable, on_terrain: bool) -> Numerics:
-    """Return the numerical options of a run; on a terrain integrator, formulation and drift are
-    fixed.
-    """
+    """Return the numerical options of a run; on a terrain integrator, formulation and drift are fixed."""
     tolerances = ("rtol", "atol") if on_terrain or is_adaptive(run.integrator) else ()
     methods = () if on_terrain else ("integrator", "formulation", "drift")
     return Numerics(**{name: getattr(run, name) for name in ("dt", *tolerances, *methods)})
@@ -319,9 +317,7 @@ def _check_map(grid: Grid, model: Model, mistakes: Mistakes) -> None:
 def _check_sweep(
     sweep: Sweep | None, content: Mapping[str, Any], model: Model, mistakes: Mistakes
 ) -> None:
-    """Report mistakes in the swept values, by validating the scenario with each value inserted
-    alone.
-    """
+    """Report mistakes in the swept values, by validating the scenario with each value inserted alone."""
     if sweep is None:
         return
     places: dict[tuple[str, str, str | int], Any] = {
@@ -351,8 +347,7 @@ def _check_sweep(
 
 
 def _is_same_table(place: str, path: str) -> bool:
-    """Return whether two key paths refer to the same table; the index of a single entry may be
-    omitted.
+    """Return whether two key paths refer to the same table; the index of a single entry may be omitted.
 
     >>> _is_same_table("law[0].name", "law.gain"), _is_same_table("law[0].name", "law[1].gain")
     (True, False)

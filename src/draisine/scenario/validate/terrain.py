@@ -1,6 +1,4 @@
-"""Validation of the terrain, the contact options and the initial position of the machine on the
-terrain.
-"""
+"""Validation of the terrain, the contact options and the initial position of the machine on the terrain."""
 
 import inspect
 import math

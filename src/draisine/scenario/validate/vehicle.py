@@ -1,6 +1,4 @@
-"""Construction of a scenario's machine from vehicle name, parameter set, parameters and joint
-motions.
-"""
+"""Construction of a scenario's machine from vehicle name, parameter set, parameters and joint motions."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -146,9 +144,7 @@ def _suggest_key(
 
 
 def _is_number(hint: Any) -> bool:
-    """Return whether the type of a vehicle argument is numeric (a parameter, not a structural
-    option).
-    """
+    """Return whether the type of a vehicle argument is numeric (a parameter, not a structural option)."""
     return hint is float or (isinstance(hint, UnionType) and float in get_args(hint))
 
 
