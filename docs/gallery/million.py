@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import draisine
 from draisine.scenario.library import Loaded, validate_scenario
-from draisine.view.style import figure_of
+from draisine.view.style import parent_figure
 
 SIDES = {
     "initial.forward_speed": (2.0, 8.0),
@@ -40,4 +40,4 @@ def scenario(count: int, chunk: int = 1024) -> Loaded:
 
 def figure() -> Figure:
     """Return the picture."""
-    return figure_of(draisine.plot(draisine.sweep(scenario(2**14)), "basin"))
+    return parent_figure(draisine.plot(draisine.sweep(scenario(2**14)), "basin"))

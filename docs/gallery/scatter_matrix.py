@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import draisine
 from draisine.scenario.library import validate_scenario
-from draisine.view.style import figure_of
+from draisine.view.style import parent_figure
 
 
 def figure() -> Figure:
@@ -31,4 +31,4 @@ def figure() -> Figure:
         },
     }
     found = draisine.sweep(validate_scenario("cloud", "a.toml", content))
-    return figure_of(draisine.plot(found, "scatter_matrix"))
+    return parent_figure(draisine.plot(found, "scatter_matrix"))

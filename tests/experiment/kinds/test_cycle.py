@@ -8,7 +8,7 @@ from draisine.experiment.report import summarise_result
 from draisine.experiment.run import run
 from draisine.scenario.library import load
 from draisine.view.figures.cycle import draw
-from draisine.view.plot import figure_for
+from draisine.view.plot import default_figure
 
 SWING = """
 kind = 'cycle'
@@ -23,7 +23,7 @@ def test_a_ball_on_a_shaking_table_by_its_scenario():
     """Fixed point in closed form, multipliers by an independent computation."""
     result, findings = check(load("walkers/bouncing-cycle-1"))
     assert len(findings) == 6 and all(finding.agrees for finding in findings)
-    assert figure_for(result.data) == "path"
+    assert default_figure(result.data) == "path"
     assert summarise_result(result)["cycle"]["stable"]
     with pytest.raises(ParameterError, match="drawn like a run"):
         draw(result.data)

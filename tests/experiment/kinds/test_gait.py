@@ -7,7 +7,7 @@ from draisine.errors import DataError
 from draisine.experiment.report import summarise_result
 from draisine.experiment.run import run
 from draisine.scenario.library import load
-from draisine.view.plot import figure_for
+from draisine.view.plot import default_figure
 
 SMALL = """
 kind = 'gait'
@@ -25,7 +25,7 @@ def test_small_loops_displace_by_the_curvature(tmp_path):
     result = run(load(str(file)))
     area = 3.141592653589793 * result.data["size"].values ** 2
     assert_allclose(result.data["distance"].values / area, 5 / 81, rtol=2e-5)
-    assert figure_for(result.data) == "sweep"
+    assert default_figure(result.data) == "sweep"
     assert [row["size"] for row in summarise_result(result)["runs"]] == [0.001, 0.002]
 
 

@@ -21,7 +21,7 @@ from draisine.analysis.linear import linearise
 from draisine.errors import ParameterError
 from draisine.scenario.library import validate_scenario
 from draisine.view.figures import _linear as view
-from draisine.view.style import figure_of, figure_width
+from draisine.view.style import figure_width, parent_figure
 
 BICYCLE = compile("whipple")
 
@@ -75,7 +75,7 @@ TYRES = {"name": "load_tyre", "parameter_set": "city_bicycle"}
 )
 def test_notes_hide_no_curve_and_are_nearest_to_their_point(vehicle, width) -> None:
     content = {"kind": "linear", "title": "t", "vehicle": {"name": "whipple"} | vehicle}
-    drawn = figure_of(
+    drawn = parent_figure(
         draisine.plot(draisine.run(validate_scenario("t", "t", content)), width=width)
     )
     drawn.draw_without_rendering()
