@@ -504,13 +504,13 @@ RUNS = {
         "write a run of your own: `draisine new scenario mine --vehicle unicycle`",
     ),
     "tricycle": ("tricycle: with forward_speed = 1\n", "this is a default run of the vehicle"),
-    "motorcycle": ("motorcycle: with forward_speed = 5.8, lean_rate = 0.2\n", "a first run"),
+    "motorcycle": ("motorcycle: with forward_speed = 5.8, lean_rate = 0.2\n", "a default run"),
 }
 
 
 @pytest.mark.parametrize("vehicle", RUNS)
 def test_the_name_of_a_vehicle_runs_it(vehicle, capsys):
-    """A scenario of the vehicle, or a first run of it; a note names it and other scenarios."""
+    """A scenario of the vehicle, or a default run of it; a note names it and other scenarios."""
     assert main(["run", vehicle]) == 0
     told = capsys.readouterr()
     begins, note = RUNS[vehicle]

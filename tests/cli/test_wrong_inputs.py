@@ -131,10 +131,10 @@ COMMANDS = [
     (["plot", "notes.txt"], "results are .nc or .zarr"),
     (["run", "broken.nc"], "broken.nc: cannot be read as a dataset"),
     (["list", "wheelbarrows"], "Kinds: vehicles, scenarios, sets"),
-    (["run", PASSIVE, "--set", "mB=80", "--set", "mB=90"], "--set mB is given twice"),
+    (["run", PASSIVE, "--set", "mB=80", "--set", "mB=90"], "--set mB is set twice"),
     (
         ["run", PASSIVE, "--initial", "lean=0.1", "--initial", "lean=0.2"],
-        "--initial lean is given twice",
+        "--initial lean is set twice",
     ),
     (
         ["run", PASSIVE, "--initial", "speed=3", "--initial", "forward_speed=4"],

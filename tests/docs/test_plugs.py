@@ -206,7 +206,7 @@ def test_wrong_files_are_reported(tmp_path):
     with pytest.raises(UnknownNameError, match=r"the file 'gone\.py' does not exist"):
         find("law", "gone.py")
     (tmp_path / "empty.py").write_text("")
-    with pytest.raises(UnknownNameError, match="does not define 'LAW', which a law must have"):
+    with pytest.raises(UnknownNameError, match="does not define 'LAW', which a plug-in of kind"):
         find("law", str(tmp_path / "empty.py"))
     (tmp_path / "broken.py").write_text("1 / 0")
     with pytest.raises(DataError, match="raised ZeroDivisionError: division by zero"):

@@ -153,7 +153,7 @@ def test_zig_compiles_without_another_compiler(tmp_path, monkeypatch):
     start = draisine.state(disc, forward_speed=2.0, lean=0.1)
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "which", lambda name: None)
-        assert cosimulation.compiler()[1:] == ["-m", "ziglang", "cc"]
+        assert cosimulation.find_compiler()[1:] == ["-m", "ziglang", "cc"]
         export_fmu(disc, start, tmp_path / "disc.fmu")
     there = fmpy.simulate_fmu(
         str(tmp_path / "disc.fmu"), stop_time=1.0, output_interval=H, output=["lean"]
@@ -170,4 +170,4 @@ def test_invalid_exports_are_refused(bicycle, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setitem(sys.modules, "ziglang", None)
     with pytest.raises(MissingPackageError, match=r"no C compiler.*draisine\[fmi\]"):
-        cosimulation.compiler()
+        cosimulation.find_compiler()

@@ -98,7 +98,7 @@ def test_a_table_without_units_has_those_of_the_run(ridden):
     ):
         compare(data, other)
     other["lean"] = data["lean"]
-    with pytest.warns(UserWarning, match="Not compared: steer is in rad"):
+    with pytest.warns(UserWarning, match="Not compared: steer has unit rad"):
         assert list(compare(data, other).data_vars) == ["lean"]
     with pytest.raises(ParameterError, match=r"no quantity in common: one has .*, the other brake"):
         compare(data, data[["lean"]].rename(lean="brake"))

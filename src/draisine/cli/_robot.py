@@ -148,7 +148,7 @@ def _motor_comment(robot: "Robot") -> list[str]:
 
 def _warn_of_guesses(guesses: "Guess", tables: Mapping[str, str]) -> None:
     """Warn about values that are guessed because the robot file does not contain them."""
-    from draisine.interop.robots.guess import AS_DISC
+    from draisine.interop.robots.guess import DISC_REASON
 
     notes = []
     if guesses.springs:
@@ -157,7 +157,7 @@ def _warn_of_guesses(guesses: "Guess", tables: Mapping[str, str]) -> None:
     if "TYRE" in tables:
         notes.append("The file has no tyres; TYRE is guessed.")
     for name, wheel in guesses.wheels.items():
-        if wheel.reason == AS_DISC:
+        if wheel.reason == DISC_REASON:
             notes.append(f"{name}: the radius is guessed, {wheel.reason}.")
     for note in notes:
         warnings.warn(note, FileWarning, stacklevel=3)

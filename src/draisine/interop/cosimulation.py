@@ -1,8 +1,8 @@
-"""The generated C simulator behind numbered ports, the basis of FMI and Simulink exports.
+"""Generated C simulator of a machine behind numbered ports, the basis of FMI and Simulink exports.
 
-`c/unit.c` is the same for all machines; its header, written here, has the numbers and indices of parameters,
-inputs and outputs. Inputs are constant during a step, as in a `Stepper`. An event is the instant at which the
-normal force of a contact becomes negative: the machine would lift off.
+`c/unit.c` is the same for all machines; the generated header contains the numbers and indices of parameters,
+inputs and outputs. Inputs are constant during a step, as in a `Stepper`. An event occurs when the normal
+force of a contact becomes negative, which means that a wheel would lift off.
 """
 
 import hashlib
@@ -34,44 +34,44 @@ ENERGY_OUTPUTS = {
     "kinetic": "kinetic_energy",
     "potential": "potential_energy",
 }
-"""Scalar outputs of the program `observe`, and their names in results."""
+"""Names of energy outputs: output of the program `observe` -> variable in datasets."""
 
 
 @dataclass(frozen=True)
 class Port:
-    """A value that can be read or set by the importing program."""
+    """A variable that the importing simulation tool can read or set."""
 
     name: str
-    """Name of the port."""
+    """Name of the variable."""
     kind: Literal["parameter", "input", "output", "event"]
-    """Role of the port."""
+    """Role of the variable."""
     unit: str
-    """SI unit; empty if dimensionless."""
+    """SI unit of the variable; empty if dimensionless."""
     meaning: str
-    """Meaning in a few words."""
+    """Description of the variable in a few words."""
     start: float = 0.0
-    """Initial value."""
-    place: int = 0
-    """Index of an output in the observations, followed by the state."""
+    """Initial value of the variable, SI units."""
+    index: int = 0
+    """Index of an output in the array (observations, state)."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A machine as C source code."""
+    """A machine as C source code with numbered ports."""
 
     name: str
     """Name of the machine."""
     ports: tuple[Port, ...]
-    """Ports in the order of their numbers, from 1; 0 is time."""
+    """Ports in the order of their numbers, which start with 1; number 0 is time."""
     files: dict[str, str]
-    """Source files by name."""
+    """Texts of the source files by file name."""
     source: str
-    """File that is compiled together with the simulator."""
+    """Name of the file that is compiled together with the simulator."""
     token: str
-    """Identifier by content, as FMI requires."""
+    """Identifier of the content, as FMI requires."""
 
     def ports_of(self, kind: str) -> list[tuple[int, Port]]:
-        """Return the ports of a kind with their numbers."""
+        """Return the ports of one kind with their numbers."""
         return [(k, port) for k, port in enumerate(self.ports, start=1) if port.kind == kind]
 
 
@@ -85,9 +85,9 @@ def write_unit(
     inputs: Mapping[str, float] | None = None,
     dt: float = DEFAULT_STEP,
 ) -> Unit:
-    """Return a machine of one contact mode as C source code with an interface `c/<interface>.c`.
+    """Return the C source code of a machine in one contact mode, with the interface `c/<interface>.c`.
 
-    `dt` is the longest internal step, s.
+    `dt` is the longest internal integration step, s.
     """
     simulator = write_simulator(system, "c", start, mode=mode, law=law, inputs=inputs)
     header, body, _ = simulator
@@ -100,9 +100,9 @@ def write_unit(
 
 
 def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
-    """Return the header of a machine for `unit.c`: sizes and indices."""
+    """Return the C header of a machine for `unit.c`: sizes and indices."""
     indices = {
-        kind: [port.place for port in ports if port.kind == kind]
+        kind: [port.index for port in ports if port.kind == kind]
         for kind in ("input", "output", "event")
     }
     sizes = {kind: len(entries) for kind, entries in indices.items()}
@@ -128,7 +128,7 @@ def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
 
 
 def _interface_files(name: str) -> dict[str, str]:
-    """Return a file of the folder `c` and the files of this folder that it includes."""
+    """Return the text of a file in the folder `c` and of the files that it includes, by name."""
     folder = files("draisine.interop").joinpath("c")
     text = folder.joinpath(name).read_text(encoding="utf-8")
     texts = {name: text}
@@ -139,7 +139,7 @@ def _interface_files(name: str) -> dict[str, str]:
 
 
 def _digest(simulator: Mapping[str, str], dt: float) -> str:
-    """Return an identifier of a simulator by its content."""
+    """Return an identifier of a simulator that depends on its content."""
     content = repr((sorted(simulator.items()), dt))
     return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
 
@@ -150,7 +150,7 @@ def _ports(
     law: Law | None,
     inputs: Mapping[str, float] | None,
 ) -> tuple[Port, ...]:
-    """Return the ports of a machine in the order of `c/unit.c`."""
+    """Return the ports of a machine in the order that `c/unit.c` requires."""
     machine = system.machine(mode, law, law_states(law))
     model = system.model
     observed = outputs_of(machine.programs["observe"])
@@ -172,31 +172,31 @@ def _ports(
         index = observed.outputs.start + k
         rate_index = observed.output_rates.start + k
         ports += [
-            Port(name, "output", output.unit, output.meaning, place=index),
-            Port(f"{name}_rate", "output", derivative.unit, derivative.meaning, place=rate_index),
+            Port(name, "output", output.unit, output.meaning, index=index),
+            Port(f"{name}_rate", "output", derivative.unit, derivative.meaning, index=rate_index),
         ]
     for k, joint in enumerate(model.joints):
         rate_index = observed.v.start + model.speeds.index(f"{joint.name}_rate")
         index = observed.size + machine.layout.r.start + k
         meaning = f"rate of {joint.name}"
         ports += [
-            Port(joint.name, "output", joint.unit, "joint coordinate", place=index),
-            Port(f"{joint.name}_rate", "output", f"{joint.unit}/s", meaning, place=rate_index),
+            Port(joint.name, "output", joint.unit, "joint coordinate", index=index),
+            Port(f"{joint.name}_rate", "output", f"{joint.unit}/s", meaning, index=rate_index),
         ]
     return (*ports, *_common_ports(system, observed))
 
 
 def _common_ports(system: System, observed: Layout) -> list[Port]:
-    """Return the ports of all machines: position, energies, contact forces and events."""
+    """Return the ports that all machines have: position, energies, contact forces and events."""
     start = {
         name: getattr(observed, name).start for name in ("position", "forces", *ENERGY_OUTPUTS)
     }
     ports = [
-        Port(axis, "output", "m", STORED_VARIABLES["position"].meaning, place=start["position"] + k)
+        Port(axis, "output", "m", STORED_VARIABLES["position"].meaning, index=start["position"] + k)
         for k, axis in enumerate("xyz")
     ]
     ports += [
-        Port(name, "output", "J", STORED_VARIABLES[name].meaning, place=start[key])
+        Port(name, "output", "J", STORED_VARIABLES[name].meaning, index=start[key])
         for key, name in ENERGY_OUTPUTS.items()
     ]
     contacts = system.model.contacts
@@ -204,19 +204,19 @@ def _common_ports(system: System, observed: Layout) -> list[Port]:
     for k, contact in enumerate(contacts):
         for j, direction in enumerate(("normal", "along", "across")):
             name = f"contact_force.{contact.name}.{direction}"
-            ports.append(Port(name, "output", "N", force, place=start["forces"] + 3 * k + j))
+            ports.append(Port(name, "output", "N", force, index=start["forces"] + 3 * k + j))
     for k, contact in enumerate(contacts):
         if contact.lifts:
             meaning = f"whether the normal force of {contact.name} is negative"
             index = start["forces"] + 3 * k
-            ports.append(Port(f"pulled.{contact.name}", "event", "", meaning, place=index))
+            ports.append(Port(f"pulled.{contact.name}", "event", "", meaning, index=index))
     return ports
 
 
 def compile_library(unit: Unit, folder: Path, library: Path) -> None:
-    """Write the files of a unit to a folder and compile them to a shared library.
+    """Write the source files of a unit to a folder and compile them to a shared library.
 
-    The compiler is `CC`, cc, gcc or clang of this computer, else that of the package `ziglang`.
+    The compiler is the environment variable `CC`, cc, gcc or clang, or the one of the package `ziglang`.
     """
     for name, text in unit.files.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -225,14 +225,18 @@ def compile_library(unit: Unit, folder: Path, library: Path) -> None:
     if os.name != "nt":
         flags += ["-fPIC", "-lm"]
     completed = subprocess.run(
-        [*compiler(), *sources, *flags], cwd=folder, capture_output=True, text=True, check=False
+        [*find_compiler(), *sources, *flags],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if completed.returncode != 0:
         raise DataError(f"{library.name}: the C compiler failed: {completed.stderr.strip()[:2000]}")
 
 
-def compiler() -> Sequence[str]:
-    """Return the command of a C compiler."""
+def find_compiler() -> Sequence[str]:
+    """Return the command of an available C compiler; raise `MissingPackageError` if there is none."""
     preferred = [os.environ[name] for name in ("CC",) if os.environ.get(name)]
     for name in (*preferred, "cc", "gcc", "clang"):
         if shutil.which(name):

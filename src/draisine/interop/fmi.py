@@ -1,7 +1,7 @@
-"""Functional mock-up units (FMU) for co-simulation in other tools, FMI 2.0 and 3.0.
+"""Export of functional mock-up units (FMU) for co-simulation in other tools, FMI 2.0 and 3.0.
 
-A unit has the C simulator of one contact mode, compiled for this computer and as source code. FMI 3 supports
-event mode: steps then end when the normal force of a contact becomes negative.
+A unit contains the C simulator of one contact mode, compiled for this computer and as source code. FMI 3
+supports event mode: steps then end when the normal force of a contact becomes negative.
 The standard: Modelica Association, Functional Mock-up Interface 2.0.4 and 3.0.1.
 """
 
@@ -22,29 +22,30 @@ from draisine.system.state import State
 from draisine.system.system import System
 
 FMI_VERSIONS = ("2.0", "3.0")
-"""Supported versions of the standard."""
+"""Supported versions of the FMI standard."""
 
 ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)
-"""Date of all files in a unit, constant so that equal machines have equal units; the earliest of ZIP."""
+"""Date of all files in a unit, the earliest of ZIP; a constant date makes equal machines equal files."""
 
 
 def export_fmu(
     system: System, start: State, path: str | Path, *, version: str = "3.0", **options: Any
 ) -> None:
-    """Write a machine as a functional mock-up unit for co-simulation.
+    """Write a machine as a functional mock-up unit (FMU) for co-simulation.
 
     Parameters
     ----------
     system
-        The compiled machine.
+        Compiled machine.
     start
-        Initial state.
+        Initial state of the machine.
     path
-        File that ends with `.fmu`.
+        Path of the output file; it must end with `.fmu`.
     version
-        Version of FMI, "2.0" or "3.0".
+        Version of the FMI standard, "2.0" or "3.0".
     **options
-        `mode`, `law`, `inputs`, and the longest step `dt` (default 1/1024 s).
+        Contact mode `mode`, control law `law`, constant `inputs` (N m or N by name), and the longest
+        integration step `dt` (default 1/1024 s).
 
     Raises
     ------
@@ -83,12 +84,12 @@ def export_fmu(
 
 
 def _library_suffix() -> str:
-    """Return the suffix of shared libraries on this platform."""
+    """Return the file suffix of shared libraries on this platform."""
     return {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 
 def _platform(version: str) -> str:
-    """Return the name of this platform in the standard."""
+    """Return the name of this platform in the FMI standard."""
     if version == "2.0":
         kind = {"win32": "win", "darwin": "darwin"}.get(sys.platform, "linux")
         return f"{kind}{64 if sys.maxsize > 2**32 else 32}"
@@ -99,13 +100,13 @@ def _platform(version: str) -> str:
 
 
 def _text(root: Element) -> str:
-    """Return an XML tree as text."""
+    """Serialise an XML tree as text."""
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
 def _root(unit: Unit, version: str, token: Mapping[str, str]) -> Element:
-    """Return the root of a model description."""
+    """Return the root element of a model description."""
     tool = f"draisine {draisine.__version__}"
     attributes = {"fmiVersion": version, "modelName": unit.name, **token}
     return Element(
@@ -117,19 +118,19 @@ def _root(unit: Unit, version: str, token: Mapping[str, str]) -> Element:
 
 
 def _co_simulation(root: Element, unit: Unit, *capabilities: str) -> Element:
-    """Add the element of co-simulation with variable step sizes and further capabilities."""
+    """Add the XML element of co-simulation with variable step sizes and further capabilities."""
     flags = dict.fromkeys(("canHandleVariableCommunicationStepSize", *capabilities), "true")
     return SubElement(root, "CoSimulation", {"modelIdentifier": unit.name, **flags})
 
 
 def _variables(root: Element) -> Element:
-    """Add the default experiment and return the list of variables, in the order of the standard."""
+    """Add the default experiment and return the XML list of variables, in the order of the standard."""
     SubElement(root, "DefaultExperiment", startTime="0", stopTime="5", stepSize="0.01")
     return SubElement(root, "ModelVariables")
 
 
 def _units(root: Element, ports: Iterable[Port]) -> None:
-    """Add the definitions of all units."""
+    """Add the XML definitions of all units of the ports."""
     units = dict.fromkeys(port.unit for port in ports if port.unit)
     if units:
         parent = SubElement(root, "UnitDefinitions")
@@ -138,24 +139,26 @@ def _units(root: Element, ports: Iterable[Port]) -> None:
 
 
 def _described(port: Port) -> dict[str, str]:
-    """Return the description of a port as an attribute."""
+    """Return the description of a port as XML attribute."""
     return {"description": port.meaning} if port.meaning else {}
 
 
 def _number(port: Port) -> dict[str, str]:
-    """Return the attributes of a number: its unit, and the initial value of parameters and inputs."""
+    """Return the XML attributes of a real variable: its unit, and the start value of parameters and
+    inputs.
+    """
     unit = {"unit": port.unit} if port.unit else {}
     return unit | ({} if port.kind == "output" else {"start": repr(float(port.start))})
 
 
 def _causality(port: Port) -> dict[str, str]:
-    """Return causality and variability of a port."""
+    """Return the XML attributes for causality and variability of a port."""
     fixed = {"variability": "fixed"} if port.kind == "parameter" else {}
     return {"causality": port.kind, **fixed}
 
 
 def _describe_2(unit: Unit) -> str:
-    """Return the model description by FMI 2.0."""
+    """Return the model description (XML) of a unit for FMI 2.0."""
     root = _root(unit, "2.0", {"guid": unit.token})
     kind = _co_simulation(root, unit, "canGetAndSetFMUstate", "canSerializeFMUstate")
     sources = SubElement(kind, "SourceFiles")
@@ -176,7 +179,7 @@ def _describe_2(unit: Unit) -> str:
 
 
 def _describe_3(unit: Unit) -> str:
-    """Return the model description by FMI 3.0."""
+    """Return the model description (XML) of a unit for FMI 3.0."""
     root = _root(unit, "3.0", {"instantiationToken": unit.token})
     capabilities = ("canGetAndSetFMUState", "canSerializeFMUState", "mightReturnEarlyFromDoStep")
     _co_simulation(root, unit, *capabilities, "hasEventMode")
@@ -199,7 +202,7 @@ def _describe_3(unit: Unit) -> str:
 
 
 def _build_description(unit: Unit) -> str:
-    """Return the description of the build from sources, FMI 3.0."""
+    """Return the build description (XML) of the source files for FMI 3.0."""
     root = Element("fmiBuildDescription", fmiVersion="3.0")
     build = SubElement(root, "BuildConfiguration", modelIdentifier=unit.name)
     files = SubElement(build, "SourceFileSet", language="C99")

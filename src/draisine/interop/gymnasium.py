@@ -1,8 +1,8 @@
 """Gymnasium environments: `draisine/Balance-v0`, `draisine/Path-v0`, `draisine/Jump-v0`.
 
-They are registered for `gymnasium.make` when this module is imported (extra `gymnasium`). A `LearningTask`
-defines observations, actions and rewards on a scenario with any machine. A single machine is simulated by a
-`Stepper`, many on the ground plane in SIMD lanes.
+The environments are registered for `gymnasium.make` when this module is imported (extra `gymnasium`). A
+`LearningTask` defines observations, actions and rewards for a scenario with any machine. A single machine is
+simulated by a `Stepper`, many machines on the ground plane in SIMD lanes.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,28 +33,28 @@ gymnasium = import_extra("gymnasium", "gymnasium")
 vector = import_extra("gymnasium.vector", "gymnasium")
 
 NamedValues = Mapping[str, Any]
-"""Quantities of a machine by name: numbers, or arrays with one entry per lane."""
+"""Type of the quantities of a machine by name: numbers, or arrays (lanes,)."""
 
 
 @dataclass(frozen=True)
 class LearningTask:
-    """A learning task on the machine and ground of a scenario.
+    """A reinforcement learning task for the machine and ground of a scenario.
 
     Parameters
     ----------
     scenario
         Name or file of the scenario.
     start
-        Bounds of initial values by name; starts are drawn uniformly between them.
+        Bounds of initial values by name (SI units); initial values are drawn uniformly between them.
     observed
-        Observed quantities by name, with their largest magnitudes.
+        Largest magnitude of each observed quantity by name, SI units.
     actions
-        Inputs by name, with their largest values; actions between -1 and 1 are scaled by them.
+        Largest value of each input by name (N m or N); actions between -1 and 1 are scaled by it.
     reward, failed
         Functions of named values: those of `Stepper.values`, and `lost`, the energy (J) that impacts
         dissipated in the period.
     period
-        Time for which an action is held, s.
+        Time for which an action is constant, s.
     duration
         Length of an episode, s.
     """
@@ -70,62 +70,63 @@ class LearningTask:
 
     @cached_property
     def plan(self) -> Plan:
-        """The compiled scenario; the agent replaces its laws and adds to its inputs."""
+        """Validated scenario; the agent replaces its control laws and adds to its inputs."""
         plan = load(self.scenario, {"law": []}).plan
         expect_known("no input", self.actions, plan.system.model.inputs)
         if plan.motion is not None:
             raise ParameterError(
-                f"{self.scenario}: it starts in a steady motion (initial.steady), but learning tasks draw "
-                "their starts. State initial values in [initial] instead."
+                f"{self.scenario}: the scenario starts in a steady motion (initial.steady), but a learning "
+                "task draws initial values. Use the table [initial] instead."
             )
         return plan
 
     @cached_property
     def bounds(self) -> Floats:
-        """Largest magnitudes of the observations."""
+        """Largest magnitudes of the observations, (observations,)."""
         return np.array(list(self.observed.values()))
 
     @property
     def steps(self) -> int:
-        """Number of actions of an episode."""
+        """Number of actions in an episode."""
         return round(self.duration / self.period)
 
-    def draw(self, random: np.random.Generator, count: int) -> dict[str, Floats]:
-        """Return initial values of `count` machines by name, (count,), fixed and random ones."""
+    def draw_start(self, random: np.random.Generator, count: int) -> dict[str, Floats]:
+        """Return initial values of `count` machines by name, (count,): fixed and random ones."""
         fixed = {name: np.full(count, value) for name, value in self.plan.start.values.items()}
         low, high = np.array([*self.start.values()], float).reshape(-1, 2).T
         drawn = random.uniform(low, high, (count, len(self.start)))
         return fixed | dict(zip(self.start, drawn.T, strict=True))
 
     def begin(self, random: np.random.Generator) -> State:
-        """Return a random initial state."""
-        values = {name: float(x[0]) for name, x in self.draw(random, 1).items()}
+        """Return a random initial state of one machine."""
+        values = {name: float(x[0]) for name, x in self.draw_start(random, 1).items()}
         return replace(self.plan, start=replace(self.plan.start, values=values)).state()
 
     def spaces(self) -> tuple[Any, Any]:
-        """Return the spaces of observations and of actions."""
+        """Return the Gymnasium spaces of observations and of actions."""
         high = self.bounds.astype(np.float32)
         observations = gymnasium.spaces.Box(-high, high, dtype=np.float32)
         return observations, gymnasium.spaces.Box(-1.0, 1.0, (len(self.actions),), np.float32)
 
     def inputs(self, actions: Floats) -> dict[str, Any]:
-        """Return inputs by name for actions (..., number of actions)."""
+        """Convert actions (..., actions) to inputs by name, N m or N."""
         scaled = np.clip(np.asarray(actions, float), -1.0, 1.0) * list(self.actions.values())
         return {name: scaled[..., k] for k, name in enumerate(self.actions)}
 
     def observation(self, values: NamedValues) -> Floats:
-        """Return the observations (..., number of observed), clipped to their bounds."""
+        """Return the observations (..., observations), clipped to their bounds."""
         expect_known("no quantity", self.observed, values)
         observations = np.stack([np.asarray(values[name]) for name in self.observed], axis=-1)
         return np.clip(observations, -self.bounds, self.bounds).astype(np.float32)
 
 
 def _tilted(values: NamedValues) -> Any:
-    """Return whether lean or steer angle (rad) are beyond recovery, which ends an episode."""
+    """Return whether lean or steer angle (rad) exceed the limits at which an episode ends."""
     return (np.abs(values["lean"]) > 0.7) | (np.abs(values["steer"]) > 1.2)
 
 
 _BICYCLE_OBSERVATIONS = {"lean": 0.8, "steer": 1.5, "lean_rate": 5.0, "steer_rate": 10.0}
+"""Largest magnitudes of observed bicycle quantities, rad and rad/s."""
 
 TASKS = {
     "Balance": LearningTask(
@@ -155,11 +156,11 @@ TASKS = {
         duration=1.5,
     ),
 }
-"""Tasks: balance a slow bicycle by steer torques, follow the line y = 0, land softly after a ramp."""
+"""Learning tasks by name: balance by steer torque, follow the line y = 0, land softly after a ramp."""
 
 
 def find_task(task: str | LearningTask) -> LearningTask:
-    """Return a task, by name or as it is."""
+    """Return the learning task with a name; a task object is returned unchanged."""
     if isinstance(task, LearningTask):
         return task
     expect_known("no task", task, TASKS, UnknownNameError)
@@ -167,11 +168,12 @@ def find_task(task: str | LearningTask) -> LearningTask:
 
 
 class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
-    """Environment with one machine."""
+    """Gymnasium environment with one machine."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(self, task: str | LearningTask, render_mode: str | None = None) -> None:
+        """Create the environment of a learning task."""
         self.task = find_task(task)
         self.render_mode = render_mode
         self.observation_space, self.action_space = self.task.spaces()
@@ -191,12 +193,12 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         return self.task.observation(values), values
 
     def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """Hold an action for a period.
+        """Apply an action for one period.
 
         Returns
         -------
         tuple
-            Observations, reward, whether the machine fell, whether the time is over, values by name.
+            Observations, reward, terminated (the machine fell), truncated (the time is over), values by name.
         """
         task = self.task
         stepper = self.stepper
@@ -215,9 +217,9 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
 
 
 class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
-    """Environment with many machines in SIMD lanes, each equal to a `MachineEnv`.
+    """Vectorised Gymnasium environment with many machines in SIMD lanes.
 
-    A machine whose episode has ended starts a new one at the next step.
+    Each machine behaves like a `MachineEnv`. If its episode has ended, a new one starts at the next step.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -228,6 +230,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
     def __init__(
         self, task: str | LearningTask, num_envs: int = 1, render_mode: str | None = None
     ) -> None:
+        """Create the vectorised environment of a learning task with `num_envs` machines."""
         self.task = find_task(task)
         self.num_envs = num_envs
         self.render_mode = render_mode
@@ -252,7 +255,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Start episodes of all machines; return the observations and all values by name."""
+        """Start the episodes of all machines; return the observations and all values by name."""
         super().reset(seed=seed)
         self.y: Floats = np.zeros((self.machine.layout.size, self.num_envs))
         self.count = np.zeros(self.num_envs, int)
@@ -260,11 +263,11 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self._observe()
 
     def _begin(self, lanes: Any) -> None:
-        """Draw new starts for the machines of a mask (lanes,)."""
+        """Draw new initial states for the machines selected by a mask (lanes,)."""
         if lanes.any():
             start = self.task.plan.start
             system = self.task.plan.system
-            drawn = self.task.draw(self.np_random, int(lanes.sum()))
+            drawn = self.task.draw_start(self.np_random, int(lanes.sum()))
             starts, errors = states(system, drawn, mode=start.mode, at_rest=start.at_rest)
             if any(errors):
                 raise ConfigurationError(f"{self.task.scenario}: {next(filter(None, errors))}")
@@ -275,7 +278,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         self.ended = np.zeros(self.num_envs, bool)
 
     def _observe(self) -> tuple[Floats, dict[str, Any]]:
-        """Return the observations (lanes, ...) and all values by name."""
+        """Return the observations (lanes, observations) and all values by name."""
         system = self.task.plan.system
         outputs = self.machine.observations(self.y.T, w=self.fleet.tail)
         transposed = {name: x.T for name, x in outputs.items()}
@@ -285,12 +288,12 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self.task.observation(values), values
 
     def step(self, actions: Floats) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
-        """Hold actions for a period.
+        """Apply actions (lanes, actions) for one period.
 
         Returns
         -------
         tuple
-            Observations, rewards, which machines fell, whose time is over, values by name.
+            Observations, rewards, terminated (machines that fell), truncated (time is over), values by name.
         """
         task = self.task
         ended = self.ended
@@ -307,7 +310,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
 
 
 def _register() -> None:
-    """Register the tasks with Gymnasium."""
+    """Register the environments of all tasks with Gymnasium."""
     for name in TASKS:
         lanes = None if name == "Jump" else f"{__name__}:MachineLanesEnv"
         gymnasium.register(

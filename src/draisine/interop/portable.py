@@ -1,8 +1,8 @@
-"""A machine's programs over the algebra of another package: the common part of `casadi` and `jax`.
+"""Evaluation of a machine's programs with numbers of another package, shared by `casadi` and `jax`.
 
-All functions have the state y = (q, p, r, u, z) of one contact mode as argument, as `ClosedForm.enter`
-computes it from a `State`; the pose is that of the inner base frame. Inputs w, parameters p and time t
-follow.
+All functions have the state y = (q, p, r, u, z) of one contact mode as first argument, as `ClosedForm.enter`
+computes it from a `State`; the pose is that of the internal base frame. Inputs w, parameters p and time t are
+the further arguments.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,13 +15,14 @@ from draisine.system.layout import inputs_of, outputs_of
 from draisine.vehicles import expect_parameters
 
 ProgramCall = Callable[[str, Any, Any], dict[str, Any]]
-"""From a program's name, a state and a time to its outputs by name."""
+"""Type of a function that evaluates a program: (name, state y, time t) -> outputs by name."""
 
 
 class PortableMachine:
-    """One machine of `System.machine`, with the parameters named in `free` as variables."""
+    """A compiled machine of one contact mode, with some parameters (`free`) as variables."""
 
     def __init__(self, machine: ClosedForm, free: Sequence[str] = ()) -> None:
+        """Check that the machine can be exported and store its free parameters."""
         system = machine.system
         expect_parameters(system.vehicle, free, system.parameters)
         if machine.rate.inputs.count("anchors"):
@@ -32,18 +33,18 @@ class PortableMachine:
         self.free = tuple(free)
 
     def parameters(self, p: Any) -> list[Any]:
-        """Return all parameters in order, with the free ones from p."""
+        """Return all parameter values in order, with those of the free parameters from p."""
         values = dict(self.machine.system.parameters)
         return list((values | {name: p[k] for k, name in enumerate(self.free)}).values())
 
-    def spare(self, program: str) -> int:
-        """Return the number of further inputs of a program after (t, y, w): seeds of tangents, zero here."""
+    def count_seeds(self, program: str) -> int:
+        """Return the number of inputs of a program after (t, y, w): tangent seeds, which are zero here."""
         system = self.machine.system
         layout = inputs_of(self.machine.programs[program])
         return layout.size - 1 - self.machine.layout.size - len(system.model.inputs)
 
     def split(self, program: str, out: Any) -> dict[str, Any]:
-        """Return the outputs of a program by name."""
+        """Split the output array of a program into outputs by name."""
         layout = outputs_of(self.machine.programs[program])
         return {name: out[getattr(layout, name)] for name in self.machine.programs[program].outputs}
 
@@ -56,7 +57,7 @@ class PortableMachine:
     def move(self, evaluate: ProgramCall, y: Any, t: Any, h: float) -> list[Any]:
         """Return the blocks q, p, r and (u, z) of the state after one classical Runge-Kutta step.
 
-        One Newton step projects the end of the step on the contact constraints.
+        One Newton step projects the result onto the contact constraints.
         """
         total = k = 0.0 * y
         for node, weight in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):

@@ -1,5 +1,6 @@
-"""Robots from other formats.
+"""Robots from URDF and MJCF files.
 
-`urdf` and `mjcf` read files, `robot` makes vehicles of what they say, `guess` what of it rolls, gives
-and is held.
+`urdf` and `mjcf` parse files, `robot` builds vehicles from their content, and `guess` proposes wheels,
+sprung joints and servo joints, which these formats do not declare.
+
 """

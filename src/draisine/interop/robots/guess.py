@@ -1,6 +1,7 @@
-"""Guesses of wheels, sprung joints and servo joints of a robot file, as a proposal to be checked.
+"""Guesses of wheels, sprung joints and servo joints of a robot, as a proposal to be checked.
 
 Robot files do not declare them. The guesses use round shapes, horizontal axles and limits of joints.
+
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -12,51 +13,51 @@ from draisine.algebra.scalar import Floats
 from draisine.interop.robots.robot import Mass, Robot, RobotLink
 
 SPRING_DEFLECTION = 0.1
-"""Of the wheel's radius; static deflection of guessed springs, that of usual suspensions."""
+"""Static deflection of guessed springs, relative to the wheel radius, as in usual suspensions."""
 
 MAX_AXLE_OFFSET = 0.05
-"""Of the radius; larger distance of a shape's centre from the axle means that it does not roll."""
+"""Largest distance between the centre of a round shape and the axle of a wheel, relative to its radius."""
 
 MIN_LEVER_ARM = 0.01
-"""m; a shorter distance between wheel and hinge would give a vanishing stiffness."""
+"""m; smallest distance between wheel and hinge; a shorter one would yield a vanishing stiffness."""
 
-AS_DISC = "a solid disc of its mass and inertia"
-"""Reason for the radius of a wheel without a shape."""
+DISC_REASON = "a solid disc of its mass and inertia"
+"""Reason for the guessed radius of a wheel without a round shape."""
 
 
 class RollingLink(NamedTuple):
-    """A guessed wheel."""
+    """A guessed wheel of a robot."""
 
     shape: str  # "disc" or "ball"
-    radius: float  # m
-    centre: tuple[float, ...]  # in the link's frame, m
-    reason: str  # origin of the radius
+    radius: float  # radius of the wheel, m
+    centre: tuple[float, ...]  # (3,), centre of the wheel in the link's frame, m
+    reason: str  # explanation of the guessed radius
 
 
 class SprungJoint(NamedTuple):
     """A joint with guessed spring and damper."""
 
-    spring: float  # N m/rad or N/m
-    damper: float  # N m s/rad or N s/m
+    spring: float  # stiffness, N m/rad or N/m
+    damper: float  # damping coefficient, N m s/rad or N s/m
 
 
 class Guess(NamedTuple):
-    """Guessed wheels, sprung joints and servo joints."""
+    """Guessed wheels, sprung joints and servo joints of a robot."""
 
-    wheels: Mapping[str, RollingLink]  # by link
-    springs: Mapping[str, SprungJoint]  # by joint
-    held: Sequence[str]  # joints that servos hold
+    wheels: Mapping[str, RollingLink]  # wheels by name of the link
+    springs: Mapping[str, SprungJoint]  # springs by name of the joint
+    held: Sequence[str]  # names of joints that servos hold
 
 
 def guess(robot: Robot) -> Guess:
-    """Return the guessed wheels, sprung joints and servo joints of a robot.
+    """Guess the wheels, sprung joints and servo joints of a robot.
 
     Wheels have cylinders or spheres about horizontal axles, or are symmetric about such an axle without any
     shape. Links that are fixed to a wheel (the tyre on a hub) belong to it, and the largest shape rolls.
-    Spheres that are fixed elsewhere are feet. All of them reach about as low as the lowest one. Joints
+    Spheres that are fixed elsewhere are feet. Wheels and feet reach about as low as the lowest one. Joints
     between the base and a wheel that allow it to move vertically (slides, horizontal hinges) are sprung,
-    unless the file has a spring. Other joints with limits are held by servos, on a machine with wheels. The
-    joints between a fixed base and the first link with mass are degrees of freedom: neither sprung nor held.
+    unless the file has a spring. On a machine with wheels, other joints with limits are held by servos. The
+    joints between a fixed base and the first link with mass are free: neither sprung nor held.
 
     >>> from draisine.interop.robots.urdf import parse_urdf
     >>> cart = parse_urdf('''<robot name="cart"><link name="deck"/><link name="rim"><inertial>
@@ -82,9 +83,10 @@ def guess(robot: Robot) -> Guess:
 
 
 def _base_joints(robot: Robot, links: Mapping[str, RobotLink]) -> set[str]:
-    """Return the joints between a fixed base and the first links with mass.
+    """Return the names of the joints between a fixed base and the first links with mass.
 
-    They are the machine's degrees of freedom in the world, such as two slides and a hinge for planar motion.
+    These joints are the degrees of freedom of the machine in the world, such as two slides and a hinge for
+    planar motion.
     """
     if robot.base != "fixed":
         return set()
@@ -96,12 +98,12 @@ def _base_joints(robot: Robot, links: Mapping[str, RobotLink]) -> set[str]:
 
 
 def _is_level(link: RobotLink) -> bool:
-    """Return whether a link has a hinge with a nearly horizontal axis."""
+    """Return whether the joint of a link is a hinge with a nearly horizontal axis."""
     return link.kind == "hinge" and abs(link.axis[2]) < 0.5 * float(np.linalg.norm(link.axis))
 
 
 def _rigid_parts(robot: Robot) -> dict[str, list[str]]:
-    """Return the links of each rigid body by the name of its first link, which has the joint."""
+    """Return the links of each rigid body, by the name of the first link, which has the joint."""
     first: dict[str, str] = {}
     parts: dict[str, list[str]] = {}
     for link in robot.links:  # parents first
@@ -129,11 +131,11 @@ def _rolls(parts: Sequence[RobotLink], links: Mapping[str, RobotLink]) -> Rollin
     if not _is_symmetric(mass, link.through, along):
         return None
     radius = float(np.sqrt(2.0 * (along @ mass.inertia @ along) / mass.mass))
-    return RollingLink("disc", round(radius, 6), (0.0, 0.0, 0.0), AS_DISC)
+    return RollingLink("disc", round(radius, 6), (0.0, 0.0, 0.0), DISC_REASON)
 
 
 def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink | None:
-    """Return the first shape of a link that is round about the axle of its body."""
+    """Return the wheel of the first shape of a link that is round about the axle, or None."""
     whose = "its" if part is link else f"{part.name}'s"
     for shape in part.rounds:
         if not _distance(shape.centre, link.through, along) < MAX_AXLE_OFFSET * shape.radius:
@@ -147,7 +149,7 @@ def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink
 
 
 def _foot(link: RobotLink) -> RollingLink | None:
-    """Return the sphere of a fixed link that is a foot or the ball of a caster; None without one."""
+    """Return the sphere of a fixed link that is a foot or the ball of a caster; None if there is none."""
     for shape in link.rounds if not link.kind else ():
         if shape.axis is None:
             centre = tuple((link.frame.R.T @ (shape.centre - link.frame.p)).round(6).tolist())
@@ -156,7 +158,7 @@ def _foot(link: RobotLink) -> RollingLink | None:
 
 
 def _distance(point: Floats, through: Floats, along: Floats) -> float:
-    """Return the distance of a point from an axis, m."""
+    """Return the distance (m) of a point (3,) from an axis through a point along a unit vector."""
     return float(np.linalg.norm(np.cross(point - through, along)))
 
 
@@ -164,7 +166,7 @@ def _is_symmetric(mass: Mass, through: Floats, along: Floats) -> bool:
     """Return whether mass and inertia are symmetric about an axis, like those of a disc."""
     if not mass.mass > 0.0:
         return False
-    R = np.linalg.svd(along[None])[2]  # the axis, and two directions across it
+    R = np.linalg.svd(along[None])[2]  # rows: the axis, and two perpendicular directions
     inertia = R @ mass.inertia @ R.T
     axial = inertia[0, 0]
     across = inertia[1:, 1:]
@@ -177,14 +179,14 @@ def _is_symmetric(mass: Mass, through: Floats, along: Floats) -> bool:
 def _lowest(
     links: Mapping[str, RobotLink], candidates: Mapping[str, RollingLink]
 ) -> dict[str, RollingLink]:
-    """Return the candidates that reach about as low as the lowest one, by half a radius."""
+    """Return the wheel candidates that reach about as low as the lowest one (within half a radius)."""
     bottoms = {n: float(_centre(links[n], w)[2]) - w.radius for n, w in candidates.items()}
     ground = min(bottoms.values(), default=0.0)
     return {n: w for n, w in candidates.items() if bottoms[n] - ground < 0.5 * w.radius}
 
 
 def _centre(link: RobotLink, wheel: RollingLink) -> Floats:
-    """Return the centre of a wheel in the drawing, m."""
+    """Return the centre (3,) of a wheel in the drawing, m."""
     return link.frame.p + link.frame.R @ np.array(wheel.centre)
 
 
@@ -194,10 +196,10 @@ def _springs(
     wheels: Mapping[str, RollingLink],
     free: Container[str],
 ) -> dict[str, SprungJoint]:
-    """Return springs and dampers of the joints that allow wheels to move vertically, except free joints.
+    """Return springs and dampers of joints that allow wheels to move vertically, except joints in `free`.
 
-    A spring carries its wheel's share of the weight; a damper has half of the critical damping unless the
-    file states it.
+    A spring carries the share of the weight on its wheel. A damper has half of the critical damping, unless
+    the file specifies it.
     """
     share = sum(link.mass.mass for link in robot.links) / max(1, len(wheels))
     springs: dict[str, SprungJoint] = {}
@@ -216,13 +218,13 @@ def _springs(
 
 
 def _arm(link: RobotLink, wheel: Floats) -> float:
-    """Return the distance of a wheel from the hinge that allows it to move vertically, m."""
+    """Return the lever arm (m) of a wheel about the hinge that allows it to move vertically."""
     along = link.axis / np.linalg.norm(link.axis)
     return max(_distance(wheel, link.through, along), MIN_LEVER_ARM)
 
 
 def _rounded(value: float) -> float:
-    """Return a number rounded to three significant digits.
+    """Round a number to three significant digits.
 
     >>> _rounded(1234.5)
     1230.0

@@ -1,8 +1,8 @@
-"""Vehicles from robot files: a tree of links with joints, and wheels that are declared separately.
+"""Construction of vehicles from robot files: a tree of links with joints, and declared wheels.
 
-`urdf` and `mjcf` read their files into a `Robot`. Here, links without a joint are merged with their parents,
-joints become screws of the drawing, and properties beyond these formats are added: rolling wheels, springs,
-motions of joints. `guess` suggests them.
+`urdf` and `mjcf` parse files into a `Robot`. Links without a joint are merged with their parents, joints
+become screws in the drawing, and properties that these formats do not contain are added: rolling wheels,
+springs, prescribed motions. `guess` suggests them.
 """
 
 import os
@@ -34,48 +34,53 @@ from draisine.model.force import Tyre
 from draisine.model.surface import Surface
 
 RIGHT_ANGLE_TOLERANCE = 2e-3
-"""rad; angles nearer to a multiple of 90 degrees are rounded to it: files have 1.57 and 3.14."""
+"""rad; angles closer to a multiple of 90 degrees are rounded to it, because files contain 1.57 and 3.14."""
 
 ROUND_WHEEL_TOLERANCE = 0.05
-"""Relative to axial moment and radius; wheels with smaller deviations from symmetry are made symmetric."""
+"""Largest asymmetry of a wheel, relative to axial moment and radius, that is removed."""
 
 NOTED_ANGLE_CHANGE = 1e-5
-"""rad; smaller changes of angles are round-off of the file and not reported."""
+"""rad; larger roundings of angles are reported; smaller ones are round-off in the file."""
 
 ROBOT_JOINTS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
-"""Joint classes by their name in `RobotLink.kind`."""
+"""Joint classes of the model by the value of `RobotLink.kind`."""
 
 Vehicle = Callable[..., Model]
-"""A vehicle: a function that returns a model."""
+"""Type of a vehicle: a function that returns a model."""
 
 _CURRENT_FILE: ContextVar[tuple[str, int]] = ContextVar("name and modification time of the file")
+"""Name and modification time of the file that is being read, for warnings."""
 _WARNINGS_GIVEN: set[tuple[str, int, str]] = set()
-"""Warnings that were given: file, its modification time, text."""
+"""Warnings that have been issued, as (file, modification time, text)."""
 
 
 class LinkFrame(NamedTuple):
-    """A frame in the drawing."""
+    """A frame in the drawing: rotation and origin."""
 
-    R: Floats  # (3, 3), axes as columns
-    p: Floats  # (3,), origin, m
+    R: Floats  # (3, 3), axes of the frame as columns
+    p: Floats  # (3,), origin of the frame, m
 
     def __matmul__(self, other: "LinkFrame") -> "LinkFrame":
+        """Return the frame `other`, given relative to this frame, in the drawing."""
         return LinkFrame(self.R @ other.R, self.p + self.R @ other.p)
 
 
 DRAWING_FRAME = LinkFrame(np.eye(3), np.zeros(3))
-"""The frame of the drawing itself."""
+"""Frame of the drawing (identity)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mass:
-    """Mass properties in the drawing's axes."""
+    """Mass, mass centre and inertia in the axes of the drawing."""
 
-    mass: float = 0.0  # kg
-    com: Floats = field(default_factory=lambda: np.zeros(3))  # m, mass centre
-    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))  # kg m2, central
+    mass: float = 0.0  # mass, kg
+    com: Floats = field(default_factory=lambda: np.zeros(3))  # (3,), mass centre, m
+    inertia: Floats = field(
+        default_factory=lambda: np.zeros((3, 3))
+    )  # (3, 3), inertia about the mass centre, kg m2
 
     def __add__(self, other: "Mass") -> "Mass":
+        """Return the mass properties of two rigidly connected bodies."""
         mass = self.mass + other.mass
         if mass == 0.0:
             return self
@@ -83,62 +88,62 @@ class Mass:
         return Mass(mass, com, self.about(com) + other.about(com))
 
     def about(self, point: Floats) -> Floats:
-        """Return the inertia (3, 3) about a point (3,), by the parallel axis theorem."""
+        """Return the inertia (3, 3) in kg m2 about a point (3,), by the parallel axis theorem."""
         d = self.com - point
         return self.inertia + self.mass * (d @ d * np.eye(3) - np.outer(d, d))
 
 
 class RoundShape(NamedTuple):
-    """A cylinder or a sphere of a file, in the drawing."""
+    """A cylinder or sphere of a robot file, in the drawing."""
 
-    radius: float  # m
-    centre: Floats  # (3,), m
-    axis: Floats | None = None  # (3,), unit vector; None for a sphere
+    radius: float  # radius of the shape, m
+    centre: Floats  # (3,), centre of the shape, m
+    axis: Floats | None = None  # (3,), unit vector along the cylinder; None for a sphere
 
 
 @dataclass(frozen=True, eq=False)
 class RobotLink:
     """A rigid link in the drawing, with the joint to its parent.
 
-    `rounds`, `limited` and `effort` do not affect the motion; `guess` uses them.
+    `rounds`, `limited` and `effort` do not affect the motion; the module `guess` uses them.
     """
 
     name: str
-    parent: str  # empty for the base
+    parent: str  # name of the parent link; empty for the base
     frame: LinkFrame
     mass: Mass
     kind: str = ""  # "hinge", "slide", or "" if fixed to the parent or the base
     joint: str = ""  # name of the joint
-    axis: Floats = field(default_factory=lambda: np.zeros(3))  # axis of the joint
-    through: Floats = field(default_factory=lambda: np.zeros(3))  # point of the axis, m
-    spring: float = 0.0  # N m/rad or N/m
-    damper: float = 0.0  # N m s/rad or N s/m
-    rest: float = 0.0  # rad or m, coordinate of the unloaded spring
-    armature: float = 0.0  # kg m2 or kg, inertia of the motor
-    friction: float = 0.0  # N m or N, dry friction
-    rounds: tuple[RoundShape, ...] = ()  # cylinders and spheres
-    boxes: tuple[BodyBox, ...] = ()  # boxes for pictures
-    limited: bool = False  # whether the joint has limits
-    effort: float = 0.0  # N m or N, largest effort of the motor; 0 if unknown
+    axis: Floats = field(default_factory=lambda: np.zeros(3))  # (3,), direction of the joint axis
+    through: Floats = field(default_factory=lambda: np.zeros(3))  # (3,), point on the joint axis, m
+    spring: float = 0.0  # joint stiffness, N m/rad or N/m
+    damper: float = 0.0  # joint damping, N m s/rad or N s/m
+    rest: float = 0.0  # joint coordinate of the unloaded spring, rad or m
+    armature: float = 0.0  # reflected inertia of the motor, kg m2 or kg
+    friction: float = 0.0  # dry friction of the joint, N m or N
+    rounds: tuple[RoundShape, ...] = ()  # cylinders and spheres of the link
+    boxes: tuple[BodyBox, ...] = ()  # boxes of the link, for drawings
+    limited: bool = False  # whether the file specifies joint limits
+    effort: float = 0.0  # largest effort of the motor, N m or N; 0 if unknown
 
 
 class Robot(NamedTuple):
     """Content of a robot file."""
 
     name: str
-    links: Sequence[RobotLink]  # a tree, the base first
-    base: str  # group of the base: "SE(3)", "fixed", ...
-    gravity: float  # m/s2, downwards
+    links: Sequence[RobotLink]  # tree of links, the base first
+    base: str  # configuration group of the base: "SE(3)", "fixed", ...
+    gravity: float  # gravitational acceleration, m/s2, downwards
 
 
 @dataclass(frozen=True, eq=False)
 class RobotWheel:
-    """Wheel of a link.
+    """Declaration of the rolling surface, tyre and centre of a robot wheel.
 
     Parameters
     ----------
     surface
-        Surface, or the radius of a thin disc, m.
+        Rolling surface (`Torus`, `Ball` ...), or the radius of a thin disc in m.
     tyre
         Tyre model; None for rolling without slip.
     centre
@@ -151,7 +156,7 @@ class RobotWheel:
 
 
 JOINT_PROPERTIES = ("spring", "damper", "rest", "armature", "friction", "motion")
-"""Properties of a joint that can replace those of the file."""
+"""Names of joint properties that can replace those of the robot file."""
 
 
 def robot_vehicle(
@@ -159,15 +164,16 @@ def robot_vehicle(
     wheels: Mapping[str, Any],
     joints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Vehicle:
-    """Return the vehicle of a robot.
+    """Return the vehicle function of a robot.
 
-    A wheel has its centre at the origin of its link, unless its `RobotWheel` states another one, and rolls
-    about the axis of its joint. If other wheels turn, a wheel fixed to the base is a caster: it slides.
+    A wheel has its centre at the origin of its link, unless its `RobotWheel` specifies another centre, and
+    rolls about the axis of its joint. If other wheels have joints, a wheel fixed to the base is a caster that
+    slides.
 
     Parameters
     ----------
     robot
-        Content of the file.
+        Parsed content of the robot file.
     wheels
         Radius (m), surface or `RobotWheel` of each link that rolls, by name.
     joints
@@ -183,7 +189,7 @@ def robot_vehicle(
     centres = {
         n: by_name[n].frame.p + by_name[n].frame.R @ wheel.centre for n, wheel in rolling.items()
     }
-    # The drawing is lifted so that the lowest wheel touches the ground.
+    # The drawing is translated vertically so that the lowest wheel touches the ground.
     lowest = min((float(centres[n][2]) - _reach(n, rolling[n]) for n in rolling), default=0.0)
     lift = np.array([0.0, 0.0, -lowest])
     bodies = [
@@ -211,6 +217,7 @@ def robot_vehicle(
         contacts.append(Wheel(n, body_of[n], centre, axle, wheel.surface, **options))
 
     def vehicle(*, g: float = robot.gravity) -> Model:
+        """Return the model of the robot with gravity g (m/s2)."""
         return Model(bodies, screws, contacts, frictions, (0.0, 0.0, -g), base, outputs)
 
     vehicle.__name__ = re.sub(r"\W", "_", robot.name) or "robot"
@@ -221,7 +228,7 @@ def robot_vehicle(
 def _masses(
     links: Sequence[RobotLink], body_of: Mapping[str, str], radii: Mapping[str, float]
 ) -> dict[str, Mass]:
-    """Return the masses of bodies, each the sum of its links; wheels are made symmetric."""
+    """Return the mass properties of each body as the sum of its links; wheels are made symmetric."""
     masses: dict[str, Mass] = {}
     for link in links:
         body = body_of[link.name]
@@ -235,14 +242,14 @@ def _masses(
 def _boxes(
     name: str, links: Sequence[RobotLink], body_of: Mapping[str, str], lift: Floats
 ) -> tuple[BodyBox, ...]:
-    """Return the boxes of all links of a body, in the lifted drawing."""
+    """Return the boxes of all links of a body, in the translated drawing."""
     boxes = [box for link in links if body_of[link.name] == name for box in link.boxes]
     return tuple(BodyBox(box.centre + lift, box.ways) for box in boxes)
 
 
 def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
-    """Return the mass of a wheel, made symmetric about its axle if it is almost so."""
-    # An asymmetric wheel is unbalanced: the machine would have no steady motion.
+    """Return the mass properties of a wheel, made symmetric about its axle if they are almost symmetric."""
+    # With an asymmetric (unbalanced) wheel, the machine would have no steady motion.
     along = link.axis / np.linalg.norm(link.axis)
     P = np.eye(3) - np.outer(along, along)
     axial = float(along @ mass.inertia @ along)
@@ -262,7 +269,7 @@ def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
 def _check_joints(
     joints: Mapping[str, Mapping[str, Any]], links: Sequence[RobotLink]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return the changes of joints; raise `ModelError` for unknown joints or properties."""
+    """Return the replaced joint properties; raise `ModelError` for unknown joints or properties."""
     expect_known("no joint", joints, [link.joint for link in links if link.kind], ModelError)
     for name, properties in joints.items():
         expect_known(f"joint {name!r} takes no", properties, JOINT_PROPERTIES, ModelError)
@@ -270,11 +277,11 @@ def _check_joints(
 
 
 def _joint(link: RobotLink, parent: str, lift: Floats, changes: Mapping[str, Any]) -> Joint:
-    """Return the joint between a link and its parent body."""
+    """Return the model joint between a link and its parent body."""
     file_values: dict[str, Any] = {
         name: getattr(link, name) for name in JOINT_PROPERTIES if name != "motion"
     }
-    # Friction is a force element, not a property of the joint.
+    # Dry friction is a force element of the model, not a property of the joint.
     properties = {
         name: value for name, value in (file_values | dict(changes)).items() if name != "friction"
     }
@@ -285,7 +292,7 @@ def _joint(link: RobotLink, parent: str, lift: Floats, changes: Mapping[str, Any
 def _frictions(
     links: Sequence[RobotLink], changes: Mapping[str, Mapping[str, Any]]
 ) -> list[JointFriction]:
-    """Return the dry friction of joints that have friction and no prescribed motion."""
+    """Return force elements for the dry friction of joints without prescribed motion."""
     frictions = {
         link.joint: changes.get(link.joint, {}).get("friction", link.friction) for link in links
     }
@@ -303,7 +310,7 @@ def _by_name(links: Sequence[RobotLink]) -> dict[str, RobotLink]:
 
 
 def _merge(links: Sequence[RobotLink]) -> dict[str, str]:
-    """Return the body of each link: links without a joint belong to the body of their parent."""
+    """Return the body name of each link; links without a joint belong to the body of their parent."""
     body_of: dict[str, str] = {}
     for link in links:
         body_of[link.name] = link.name if link.kind or not link.parent else body_of[link.parent]
@@ -311,12 +318,12 @@ def _merge(links: Sequence[RobotLink]) -> dict[str, str]:
 
 
 def _axle(link: RobotLink) -> Floats:
-    """Return the axle of a wheel; a fixed ball has an arbitrary one."""
+    """Return the axle direction (3,) of a wheel; a fixed ball has an arbitrary one."""
     return link.axis if link.kind == "hinge" else link.frame.R[:, 1]
 
 
 def _wheel(name: str, declared: Any, links: Mapping[str, RobotLink]) -> RobotWheel:
-    """Return the declared wheel of a link: a `RobotWheel`, a surface or a radius (m)."""
+    """Convert the declaration of a wheel (radius in m, surface or `RobotWheel`) to a `RobotWheel`."""
     if name not in links:
         raise ModelError(f"wheel {name!r}: no such link. {did_you_mean(name, links)}")
     wheel = declared if isinstance(declared, RobotWheel) else RobotWheel(declared)
@@ -324,7 +331,7 @@ def _wheel(name: str, declared: Any, links: Mapping[str, RobotLink]) -> RobotWhe
 
 
 def _reach(name: str, wheel: RobotWheel) -> float:
-    """Return the radius of a wheel, m."""
+    """Return the outer radius of a wheel, m."""
     if isinstance(wheel.surface, Surface):
         return float(wheel.surface.reach)
     if not isinstance(wheel.surface, int | float) or not 0.0 < wheel.surface < MAX_NUMBER:
@@ -336,7 +343,7 @@ def _reach(name: str, wheel: RobotWheel) -> float:
 
 @contextmanager
 def name_file(file: str | Path) -> Iterator[None]:
-    """Name the file in errors and warnings of this context; XML text has no name."""
+    """Context manager that names the file in errors and warnings; XML text has no name."""
     text = str(file).lstrip().startswith("<")
     before = _CURRENT_FILE.set(
         ("<robot>", hash(str(file))) if text else (str(file), os.stat(file).st_mtime_ns)
@@ -352,7 +359,7 @@ def name_file(file: str | Path) -> Iterator[None]:
 
 
 def warn_once(text: str) -> None:
-    """Warn about an interpretation of the current file, once until the file changes."""
+    """Issue a warning about the current file, but only once until the file changes."""
     file, stamp = _CURRENT_FILE.get(("<robot>", 0))
     if (file, stamp, text) not in _WARNINGS_GIVEN:
         warnings.warn_explicit(text, FileWarning, file, 0)
@@ -360,7 +367,7 @@ def warn_once(text: str) -> None:
 
 
 def read_root(file: str | Path, tag: str) -> Element:
-    """Return the root element of a file or of XML text; raise `DataError` for another tag or for includes."""
+    """Return the root element of an XML file or text; raise `DataError` for a wrong tag or includes."""
     text = str(file)
     name = f"the <{tag}>"
     if not text.lstrip().startswith("<"):
@@ -381,7 +388,7 @@ def read_root(file: str | Path, tag: str) -> Element:
 
 
 def _read_text(file: str) -> str:
-    """Return the text of a file."""
+    """Return the text of a file; raise `DataError` if it cannot be read."""
     check_file(file)
     try:
         return Path(file).read_text(encoding="utf-8")
@@ -391,7 +398,7 @@ def _read_text(file: str) -> str:
 
 
 def square_angles(angles: Floats) -> Floats:
-    """Return angles (rad), with those near multiples of 90 degrees rounded to them, with a warning.
+    """Round angles (rad) close to multiples of 90 degrees to them, with a warning.
 
     >>> [float(angle) for angle in square_angles(np.array([0.0, 1.5707963, 0.25]))]
     [0.0, 1.5707963267948966, 0.25]
@@ -405,7 +412,7 @@ def square_angles(angles: Floats) -> Floats:
 
 
 def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
-    """Return links whose joints have names; joints without a name get that of their link."""
+    """Return links in which every joint has a name; by default the name of the link."""
     return [replace(link, joint=link.joint or link.name) if link.kind else link for link in links]
 
 
@@ -417,8 +424,10 @@ def note_friction(where: str, friction: float, kind: str) -> float:
     return friction
 
 
-def numbers(text: str | None, count: int, default: Sequence[float], where: str) -> Floats:
-    """Return `count` numbers of an attribute, or the default; an empty default means that it is required."""
+def parse_numbers_attribute(
+    text: str | None, count: int, default: Sequence[float], where: str
+) -> Floats:
+    """Parse `count` numbers of an XML attribute; an empty default means that the attribute is required."""
     if text is None:
         if len(default) < count:
             raise ModelError(f"{where}: {count} numbers are missing.")
@@ -436,6 +445,10 @@ def numbers(text: str | None, count: int, default: Sequence[float], where: str) 
     return values
 
 
-def number(attributes: Mapping[str, str], name: str, default: float, where: str) -> float:
-    """Return a number from the attributes of an element."""
-    return float(numbers(attributes.get(name), 1, (default,), f"{where}, {name}")[0])
+def parse_number_attribute(
+    attributes: Mapping[str, str], name: str, default: float, where: str
+) -> float:
+    """Parse one number from the attributes of an XML element."""
+    return float(
+        parse_numbers_attribute(attributes.get(name), 1, (default,), f"{where}, {name}")[0]
+    )

@@ -1,7 +1,7 @@
-"""Robots from URDF files, with separately declared wheels.
+"""Import of robots from URDF files, with separately declared wheels.
 
-URDF has links, inertias and joints, but no rolling contacts: wheels are arguments. Limits, transmissions and
-meshes are ignored. The format: https://wiki.ros.org/urdf/XML.
+URDF describes links, inertias and joints, but no rolling contacts, so wheels are declared as arguments.
+Limits, transmissions and meshes are ignored. The format: https://wiki.ros.org/urdf/XML.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,8 +21,8 @@ from draisine.interop.robots.robot import (
     Vehicle,
     name_file,
     note_friction,
-    number,
-    numbers,
+    parse_number_attribute,
+    parse_numbers_attribute,
     read_root,
     robot_vehicle,
     square_angles,
@@ -32,10 +32,10 @@ from draisine.model import inertia
 from draisine.model.body import BodyBox
 
 URDF_JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
-"""Supported joint types of URDF, with `RobotLink.kind`."""
+"""Supported joint types of URDF, with the corresponding `RobotLink.kind`."""
 
 TENSOR_ENTRIES = ("xx", "yy", "zz", "xy", "xz", "yz")
-"""Entries of an inertia tensor in the order of `model.inertia`."""
+"""Names of the entries of an inertia tensor in the order of `model.inertia`."""
 
 
 def read_urdf(
@@ -46,14 +46,14 @@ def read_urdf(
     base: str | None = None,
     gravity: float = 9.81,
 ) -> Vehicle:
-    """Read a robot as a vehicle for `draisine.compile`.
+    """Read a robot from a URDF file as a vehicle for `draisine.compile`.
 
     Links with fixed joints are merged with their parents.
 
     Parameters
     ----------
     file
-        URDF file, or its text.
+        Path of the URDF file, or its text.
     wheels
         Radius (m), surface (`Ball(0.02)`, `Torus(...)`) or `RobotWheel` of each rolling link by name. A wheel
         has its centre at the origin of its link and rolls about the axis of its joint.
@@ -61,10 +61,10 @@ def read_urdf(
         Properties of joints beyond the file, by name: `{"strut": {"spring": 4000.0, "damper": 200.0},
         "axle": {"armature": 0.002}, "pan": {"motion": uniform(0.0)}}`.
     base
-        Group of the root link: "SE(3)", "fixed", ... By default it is free; a massless link `world` is
-        fixed, as in ROS and Gazebo.
+        Configuration group of the root link: "SE(3)", "fixed", ... By default the root is free; a massless
+        link `world` is fixed, as in ROS and Gazebo.
     gravity
-        Gravity, m/s2.
+        Default gravitational acceleration, m/s2.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def read_urdf(
 
 
 def parse_urdf(file: str | Path, base: str | None = None, gravity: float = 9.81) -> Robot:
-    """Return the content of a URDF file or of its text."""
+    """Parse a URDF file or its text into a `Robot`."""
     root = read_root(file, "robot")
     with name_file(file):
         links = _links(root)
@@ -99,7 +99,7 @@ def parse_urdf(file: str | Path, base: str | None = None, gravity: float = 9.81)
 
 
 def _base(root: RobotLink) -> str:
-    """Return the group of the base: fixed for a massless root link `world`, else SE(3)."""
+    """Return the configuration group of the base: "fixed" for a massless root link `world`, else "SE(3)"."""
     if root.name != "world" or root.mass.mass:
         return "SE(3)"
     warn_once(
@@ -124,7 +124,7 @@ def _links(root: Element) -> list[RobotLink]:
 
 
 def _by_name(elements: Iterable[Element]) -> dict[str, Element]:
-    """Return elements by name; raise `ModelError` for repeated names."""
+    """Return XML elements by name; raise `ModelError` for repeated names."""
     by_name: dict[str, Element] = {}
     for element in elements:
         if by_name.setdefault(_named(element).get("name", ""), element) is not element:
@@ -135,14 +135,14 @@ def _by_name(elements: Iterable[Element]) -> dict[str, Element]:
 
 
 def _named(element: Element) -> Element:
-    """Return an element; raise `ModelError` if it has no name."""
+    """Return an XML element; raise `ModelError` if it has no name."""
     if not element.get("name"):
         raise ModelError(f"A <{element.tag}> has no name; add one.")
     return element
 
 
 def _end(joint: Element, role: str, links: Mapping[str, Any]) -> str:
-    """Return the name of the parent or the child link of a joint."""
+    """Return the name of the parent or child link of a joint."""
     element = joint.find(role)
     name = "" if element is None else element.get("link", "")
     expect_known(f"joint {joint.get('name')!r}: no link", name, links, ModelError)
@@ -150,7 +150,7 @@ def _end(joint: Element, role: str, links: Mapping[str, Any]) -> str:
 
 
 def _order(links: Mapping[str, Element], joints: list[Element]) -> list[tuple[str, Element | None]]:
-    """Return all links with the joints to their parents, parents first."""
+    """Return all links with the joints to their parents, sorted so that parents come first."""
     joint_of = {_end(joint, "child", links): joint for joint in joints}
     roots = [name for name in links if name not in joint_of]
     if len(roots) != 1 or len(joint_of) != len(joints):
@@ -167,20 +167,22 @@ def _order(links: Mapping[str, Element], joints: list[Element]) -> list[tuple[st
 
 
 def _frame(element: Element) -> LinkFrame:
-    """Return the frame of the <origin> of an element: rotations about the fixed axes x, y, z."""
+    """Return the frame of the <origin> of an element: translation and rotations about fixed axes x, y, z."""
     origin = element.find("origin")
     if origin is None:
         return DRAWING_FRAME
     where = f"origin in <{element.tag} {element.get('name', '')}>"
-    roll, pitch, yaw = square_angles(numbers(origin.get("rpy"), 3, (0, 0, 0), where))
+    roll, pitch, yaw = square_angles(
+        parse_numbers_attribute(origin.get("rpy"), 3, (0, 0, 0), where)
+    )
     R = rot_z(yaw) @ rot_y(pitch) @ rot_x(roll)
-    return LinkFrame(R, numbers(origin.get("xyz"), 3, (0, 0, 0), where))
+    return LinkFrame(R, parse_numbers_attribute(origin.get("xyz"), 3, (0, 0, 0), where))
 
 
 def _link(
     name: str, parent: str, frame: LinkFrame, link: Element, joint: Element | None
 ) -> RobotLink:
-    """Return a link with its joint."""
+    """Return a link with its mass properties, shapes and joint."""
     if joint is None:
         rounds = _rounds(link, frame)
         boxes = _boxes(link, frame)
@@ -196,7 +198,7 @@ def _link(
             f"{where} mimics another joint; model the machine in Python with a Coupling."
         )
     axis = joint.find("axis")
-    along = numbers(None if axis is None else axis.get("xyz"), 3, (1, 0, 0), where)
+    along = parse_numbers_attribute(None if axis is None else axis.get("xyz"), 3, (1, 0, 0), where)
     dynamics = joint.find("dynamics")
     limit = joint.find("limit")
     dynamics_attributes: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
@@ -209,14 +211,16 @@ def _link(
         joint.get("name", ""),
         frame.R @ along,
         frame.p,
-        damper=number(dynamics_attributes, "damping", 0.0, where),
+        damper=parse_number_attribute(dynamics_attributes, "damping", 0.0, where),
         friction=note_friction(
-            where, number(dynamics_attributes, "friction", 0.0, where), URDF_JOINTS[kind]
+            where,
+            parse_number_attribute(dynamics_attributes, "friction", 0.0, where),
+            URDF_JOINTS[kind],
         ),
         rounds=_rounds(link, frame),
         boxes=_boxes(link, frame),
         limited=kind in ("revolute", "prismatic"),
-        effort=0.0 if limit is None else number(limit.attrib, "effort", 0.0, where),
+        effort=0.0 if limit is None else parse_number_attribute(limit.attrib, "effort", 0.0, where),
     )
 
 
@@ -228,21 +232,21 @@ def _rounds(link: Element, frame: LinkFrame) -> tuple[RoundShape, ...]:
         pose = frame @ _frame(element)
         for shape in element.findall("geometry/*"):
             if shape.tag in ("sphere", "cylinder"):
-                radius = number(shape.attrib, "radius", 0.0, where)
+                radius = parse_number_attribute(shape.attrib, "radius", 0.0, where)
                 axis = pose.R[:, 2] if shape.tag == "cylinder" else None
                 shapes.append(RoundShape(radius, pose.p, axis))
     return tuple(shapes)
 
 
 def _boxes(link: Element, frame: LinkFrame) -> tuple[BodyBox, ...]:
-    """Return the boxes of a link in the drawing: visual ones, else collision boxes."""
+    """Return the boxes of a link in the drawing: visual boxes, or collision boxes if there are none."""
     where = f"link {link.get('name')!r}, box"
     for kind in ("visual", "collision"):
         boxes = []
         for element in link.findall(kind):
             pose = frame @ _frame(element)
             for box in element.findall("geometry/box"):
-                sides = numbers(box.get("size"), 3, (), where)
+                sides = parse_numbers_attribute(box.get("size"), 3, (), where)
                 boxes.append(BodyBox(pose.p, pose.R * sides / 2.0))
         if boxes:
             return tuple(boxes)
@@ -250,7 +254,7 @@ def _boxes(link: Element, frame: LinkFrame) -> tuple[BodyBox, ...]:
 
 
 def _mass(link: Element, frame: LinkFrame) -> Mass:
-    """Return the mass of a link in the drawing; zero if the file states none."""
+    """Return the mass properties of a link in the drawing; zero if the file does not specify them."""
     inertial = link.find("inertial")
     if inertial is None:
         return Mass()
@@ -259,6 +263,10 @@ def _mass(link: Element, frame: LinkFrame) -> Mass:
     inertia_element = inertial.find("inertia")
     where = f"link {link.get('name')!r}"
     entries = {} if inertia_element is None else inertia_element.attrib
-    tensor = inertia(*(number(entries, f"i{k}", 0.0, where) for k in TENSOR_ENTRIES))
-    value = number({} if mass is None else mass.attrib, "value", 0.0, f"{where}, mass")
+    tensor = inertia(
+        *(parse_number_attribute(entries, f"i{k}", 0.0, where) for k in TENSOR_ENTRIES)
+    )
+    value = parse_number_attribute(
+        {} if mass is None else mass.attrib, "value", 0.0, f"{where}, mass"
+    )
     return Mass(value, principal.p, principal.R @ tensor @ principal.R.T)
