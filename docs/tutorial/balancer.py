@@ -17,7 +17,7 @@ from draisine.model.motion import uniform
 FILE = Path(__file__).parent / "balancer.xml"
 
 # Rolling links with their radii in m, guessed from the file: check them. `Ball(0.03)` touches with any
-# point; on a link that is fixed to the base it is a caster, and slides.
+# point; on a link that cannot turn about a horizontal axle it is a caster, and slides.
 WHEELS = {
     "left_wheel": 0.08,  # its cylinder
     "right_wheel": 0.08,  # its cylinder

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from draisine.interop.robots.robot import RobotWheel
 from draisine.interop.robots.urdf import read_urdf
-from draisine.mechanics.forces.load_tyre import LoadTyre
+from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.model import Model
 from draisine.model.motion import uniform
 
@@ -22,12 +22,13 @@ FILE = Path(__file__).parent / "rover.urdf"
 # See `base` of `read_urdf`.
 BASE = "SE(3)"
 
-# Wheels that lean, spread or turn relative to each other cannot all roll without slip. These have side
-# forces: cornering times load times slip, with a relaxation length. See `draisine list tyres`.
-TYRE = LoadTyre(cornering=10.0, camber=0.0, relaxation=0.12)
+# These wheels cannot all roll without slip in every motion (skid steering, a suspension that changes the
+# track), so they have tyres that slip along and across their heading. The force is stiffness times load times
+# slip at small slips, and friction times load at most. Measure `friction`. See `draisine list tyres`.
+TYRE = BrushTyre(stiffness=10.0, friction=0.8, relaxation=0.12)
 
 # Rolling links with their radii in m, guessed from the file: check them. `Ball(0.03)` touches with any
-# point; on a link that is fixed to the base it is a caster, and slides.
+# point; on a link that cannot turn about a horizontal axle it is a caster, and slides.
 WHEELS = {
     "rear_left_wheel": RobotWheel(0.12, tyre=TYRE),  # its cylinder
     "rear_right_wheel": RobotWheel(0.12, tyre=TYRE),  # its cylinder

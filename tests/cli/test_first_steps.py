@@ -185,7 +185,7 @@ def test_a_robot_of_mujoco_that_falls_is_written_with_a_law_that_keeps_it(capsys
     assert float(data.inputs.sel(input="left")[-1]) == pytest.approx(0.01 * 1.0 / 0.1, rel=1e-4)
     for bad, told in (
         (BALANCER.replace('"0 1 0" damping', '"0 1" damping'), "2 numbers instead of 3"),
-        (BALANCER.replace("<freejoint/>", '<frame pos="0 0 1"/>'), "<frame> is not supported"),
+        (BALANCER.replace("<freejoint/>", '<joint type="screw"/>'), "'screw' is not supported"),
     ):
         Path("bad.xml").write_text(bad, encoding="utf-8")
         capsys.readouterr()

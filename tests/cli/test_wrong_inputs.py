@@ -111,6 +111,31 @@ COMMANDS = [
         "--program simulate has the projected equations only",
     ),
     (
+        ["equations", "--scenario", "mauny2018/ramp-jump"],
+        "--scenario needs a complete simulator: --program simulate",
+    ),
+    (
+        ["equations", "segway", "--scenario", "mauny2018/ramp-jump", "--program", "simulate"],
+        "Leave out segway",
+    ),
+    (
+        [
+            "equations",
+            "--scenario",
+            "mauny2018/ramp-jump",
+            "--program",
+            "simulate",
+            "--set",
+            "mB=9",
+        ],
+        "change the scenario instead of --set",
+    ),
+    (
+        ["equations", "--scenario", "mauny2018/configuration-a", "--program", "simulate"]
+        + ["--out", "x"],
+        "a simulator needs a scenario of the kind 'run'",
+    ),
+    (
         ["equations", "whipple", "--linear", "--form", "thesis"],
         "--linear cannot be combined with --form",
     ),

@@ -55,10 +55,9 @@ SAME_MEANING = {
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_FUNCTIONS = """
-    angle_rates assemble_rows bring_pivot choose_pivots draw evaluate factor_mass follow
-    follow_loads inverse locate_wheels norm number outputs project project_state rate
-    relax_tyres remarks replay rows run saddle_point serve set_held_rows smooth_step solve
-    state_of summary table take_step take_steps touches track write write_equations
+    angle_rates choose_pivots draw evaluate factor_mass follow follow_loads inverse norm number
+    outputs project project_state rate remarks replay rows run serve smooth_step solve state_of
+    summary table take_steps track write
 """
 """Functions that still have two meanings; no name may be added."""
 

@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine import ContactOptions, Numerics, Stepper
 from draisine.errors import ParameterError, SimulationError, ValidityWarning
+from draisine.simulation.contact.run import TerrainRun
+from draisine.simulation.stepper import MAX_SHORT_STEPS
 from draisine.terrain import kerb, plane
 
 H = 2.0**-10
@@ -264,6 +266,73 @@ def test_a_controller_may_act_every_millisecond(bicycle, solver):
     ideal, unilateral = rides
     assert {event.kind for event in unilateral.events} == {"input"}
     assert_allclose(unilateral.state.v, ideal.state.v, atol=1e-9)
+
+
+def ride_at_a_kilohertz(system, start, contact, ground, amplitudes, steps, slices=1):
+    """Return a stepper after inputs have changed every two steps, each of them in so many calls."""
+    ride = Stepper(system, start, terrain=ground, contact=contact, numerics=Numerics(dt=2.0**-10))
+    for k in range(steps):
+        wave = np.sin(0.05 * (k // 2))
+        for _ in range(slices):
+            ride.step(2.0**-10 / slices, {name: wave * size for name, size in amplitudes.items()})
+    return ride
+
+
+@pytest.mark.parametrize(
+    ("ground", "contact", "amplitudes", "expected"),
+    [
+        (plane(), ContactOptions(mu=0.3), {"rear_wheel": 90.0}, {"slip", "stick"}),
+        (kerb(0.3, -0.02), ContactOptions(mu=0.9), {"steer": 0.05}, {"collision", "lift-off"}),
+    ],
+    ids=["slip", "kerb"],
+)
+def test_short_steps_miss_no_event(bicycle, monkeypatch, ground, contact, amplitudes, expected):
+    """Steps that locate events find the same ones, and the same motion."""
+    start = draisine.state(bicycle, forward_speed=3.0, x=-1.0)
+    rides = []
+    for most in (MAX_SHORT_STEPS, 0):
+        monkeypatch.setattr("draisine.simulation.stepper.MAX_SHORT_STEPS", most)
+        rides.append(ride_at_a_kilohertz(bicycle, start, contact, ground, amplitudes, 500))
+    events = [[(event.kind, event.t) for event in ride.events] for ride in rides]
+    kinds, times = zip(*events[0], strict=True)
+    kinds_of_other, times_of_other = zip(*events[1], strict=True)
+    assert expected <= set(kinds)
+    assert kinds == kinds_of_other
+    assert_allclose(times, times_of_other, atol=1e-9)
+    assert_allclose(rides[0].state.v, rides[1].state.v, atol=1e-8)
+
+
+def test_an_input_that_changes_no_contact_needs_no_event(bicycle, monkeypatch):
+    """The run resolves the first two changes as events; from then on it expects more and stays in its mode.
+    All of them are reported, with the energy of the state.
+    """
+    restarts = []
+    restart = TerrainRun.restart
+
+    def counted(run, *arguments):
+        restarts.append(run.now.t)
+        restart(run, *arguments)
+
+    monkeypatch.setattr(TerrainRun, "restart", counted)
+    start = draisine.state(bicycle, forward_speed=5.0)
+    ride = ride_at_a_kilohertz(bicycle, start, ContactOptions(), plane(), {"steer": 0.05}, 200)
+    assert len(restarts) == 1
+    assert [event.kind for event in ride.events] == ["input"] * 99
+    assert_allclose([event.t for event in ride.events], np.arange(2, 200, 2) / 1024, rtol=1e-15)
+    assert all(event.gain == 0.0 for event in ride.events)
+
+
+def test_short_steps_do_not_depend_on_slices(bicycle):
+    start = draisine.state(bicycle, forward_speed=5.0)
+    options = (ContactOptions(mu=0.9), plane(), {"steer": 0.05}, 100)
+    whole, sliced = (
+        ride_at_a_kilohertz(bicycle, start, *options, slices=slices) for slices in (1, 3)
+    )
+    assert same(whole.state, sliced.state)
+    long = Stepper(bicycle, start, terrain=plane(), contact=options[0])
+    for k in range(50):
+        long.step(2.0**-9, {"steer": 0.05 * np.sin(0.05 * k)})
+    assert same(whole.state, long.state)
 
 
 def test_events_are_returned_once(bicycle):

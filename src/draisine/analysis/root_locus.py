@@ -21,6 +21,7 @@ from draisine.simulation.dataset import call_recipe, provenance
 from draisine.system.artifacts import check_system
 from draisine.system.system import System, compile
 from draisine.system.tracing import Law
+from draisine.vehicles import INCLINE_PARAMETERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,7 +141,7 @@ def root_locus(
         The machine.
     over
         Varied value: a quantity as in `steady` (`forward_speed`, `lean`, `forward_acceleration`,
-        `steer_torque`), or a parameter of the machine (`slope`, `c`).
+        `steer_torque`), a parameter of the machine (`c`), or `slope` or `camber` of the ground (rad).
     values
         Its values, in order.
     free, inputs, law
@@ -234,14 +235,15 @@ def _next(
 
 
 def _with_parameter(system: System, name: str, value: float, quantities: Sequence[str]) -> System:
-    """Return the machine with a variable parameter, also an optional one of its vehicle (a slope)."""
+    """Return the machine with a variable parameter, also an optional one of its vehicle or of the ground."""
     if name in system.parameters:
         return system
-    if name in system.structure and system.structure[name] is None:
+    is_optional = name in system.structure and system.structure[name] is None
+    if is_optional or name in INCLINE_PARAMETERS:
         source = system.artifacts
         arguments: dict[str, Any] = {**source.structure, **system.parameters, name: value}
         return compile(source.vehicle, store=source.store, **arguments)
-    candidates = [*quantities, *system.parameters]
+    candidates = [*quantities, *system.parameters, *INCLINE_PARAMETERS]
     raise ParameterError(
         f"root_locus: unknown quantity or parameter {name!r}. {did_you_mean(name, candidates)}"
     )

@@ -58,12 +58,13 @@ TABLE_COMMENTS = {
 # See `base` of `read_urdf`.
 """,
     "TYRE": """\
-# Wheels that lean, spread or turn relative to each other cannot all roll without slip. These have side
-# forces: cornering times load times slip, with a relaxation length. See `draisine list tyres`.
+# These wheels cannot all roll without slip in every motion (skid steering, a suspension that changes the
+# track), so they have tyres that slip along and across their heading. The force is stiffness times load times
+# slip at small slips, and friction times load at most. Measure `friction`. See `draisine list tyres`.
 """,
     "WHEELS": """\
 # Rolling links with their radii in m, guessed from the file: check them. `Ball(0.03)` touches with any
-# point; on a link that is fixed to the base it is a caster, and slides.
+# point; on a link that cannot turn about a horizontal axle it is a caster, and slides.
 """,
     "SPRINGS": """\
 # Compliant joints: spring and damper in N/m and N s/m or, for hinges, N m/rad and N m s/rad; guessed so
@@ -76,20 +77,11 @@ TABLE_COMMENTS = {
 }
 """Comment above each table in a vehicle file for a robot, by name of the table."""
 
-SKID_STEERING_COMMENT = """\
-# Rolling without slip, these wheels allow straight motion only. For skid steering they need tyres that
-# slip in both directions: RobotWheel($radius, TYRE) instead of $radius, with
-# TYRE = BrushTyre(stiffness=10.0, friction=0.8, relaxation=$radius), and
-# from draisine.interop.robots.robot import RobotWheel
-# from draisine.mechanics.forces.brush_tyre import BrushTyre
-"""
-"""Comment for robots whose ideally rolling wheels prevent turning (skid steering)."""
-
 IMPORT_MODULES = {
     "RobotWheel": "draisine.interop.robots.robot",
     "read_mjcf": "draisine.interop.robots.mjcf",
     "read_urdf": "draisine.interop.robots.urdf",
-    "LoadTyre": "draisine.mechanics.forces.load_tyre",
+    "BrushTyre": "draisine.mechanics.forces.brush_tyre",
     "Model": "draisine.model",
     "uniform": "draisine.model.motion",
     "Ball": "draisine.model.surface",
@@ -97,22 +89,32 @@ IMPORT_MODULES = {
 """Module from which a vehicle file imports each name."""
 
 
-def robot_text(name: str, file: str) -> str:
-    """Return the source code of a vehicle that reads a robot file in the same folder."""
+def robot_text(name: str, file: str, packages: str | None = None) -> str:
+    """Return the source of a vehicle that reads a robot file.
+
+    Guesses, and problems that prevent a run of the vehicle as it is, are warnings: the file can always be
+    written and completed.
+
+    Parameters
+    ----------
+    name
+        Name of the vehicle.
+    file
+        Name of the robot file, as the vehicle will address it.
+    packages
+        Folder with the packages of `package://` addresses.
+    """
     from draisine.interop.robots.guess import guess
     from draisine.interop.robots.mjcf import parse_mjcf
     from draisine.interop.robots.urdf import parse_urdf
 
     urdf = file.lower().endswith(".urdf")
-    robot = parse_urdf(file) if urdf else parse_mjcf(file)
+    robot = parse_urdf(file, packages=packages) if urdf else parse_mjcf(file)
     guesses = guess(robot)
-    needs_tyres, skids = _classify_ideal_wheels(robot, guesses)
+    needs_tyres = _needs_tyres(robot, guesses)
     tables = {"BASE": f"BASE = {dumps(robot.base)}\n"} if urdf else {}
     tables |= _tables(guesses, needs_tyres)
-    _warn_of_guesses(guesses, tables)
-    if skids:
-        radius = f"{_largest_radius(guesses):g}"
-        tables["WHEELS"] += Template(SKID_STEERING_COMMENT).substitute(radius=radius)
+    _warn_of_guesses(guesses, tables, Path(file).stem, packages is not None)
     commented = [TABLE_COMMENTS[name] + table for name, table in tables.items()]
     text = "\n".join([*commented, *_motor_comment(robot)])
     read = "read_urdf" if urdf else "read_mjcf"
@@ -135,6 +137,40 @@ def robot_text(name: str, file: str) -> str:
     )
 
 
+def expand_xacro(name: str, file: str, packages: str | None = None) -> str:
+    """Expand the macros of a xacro file into NAME.urdf and return the name of that file.
+
+    Parameters
+    ----------
+    name
+        Name of the vehicle, and of the new file.
+    file
+        Name of the xacro file.
+    packages
+        Folder with the packages that `$(find PACKAGE)` and `package://` name.
+    """
+    from draisine.codegen.files import write_text
+    from draisine.errors import DataError, check_file
+
+    check_file(file)
+    try:
+        import xacro
+    except ImportError:
+        raise DataError(
+            f"{file}: the package xacro expands its macros and is not installed: pip install xacro."
+        ) from None
+    if packages is not None:
+        # Without ROS, xacro has no public way to locate the packages of $(find PACKAGE).
+        xacro.substitution_args._eval_find = lambda package: str(Path(packages) / package)
+    try:
+        text = xacro.process_file(file).toprettyxml(indent="  ")
+    except Exception as error:  # xacro evaluates Python expressions, which raise anything
+        raise DataError(f"{file}: xacro cannot expand it: {error}.") from error
+    path = f"{name}.urdf"
+    write_text(text, Path(path))
+    return path
+
+
 def _motor_comment(robot: "Robot") -> list[str]:
     """Return a comment about the effort limits of motors, if the robot file contains them."""
     limits = [
@@ -146,19 +182,26 @@ def _motor_comment(robot: "Robot") -> list[str]:
     return ["\n".join(f"# {line}" for line in wrap(text, 105)) + "\n"] if limits else []
 
 
-def _warn_of_guesses(guesses: "Guess", tables: Mapping[str, str]) -> None:
-    """Warn about values that are guessed because the robot file does not contain them."""
-    from draisine.interop.robots.guess import DISC_REASON
+def _warn_of_guesses(
+    guesses: "Guess", tables: Mapping[str, str], name: str, has_packages: bool
+) -> None:
+    """Warn about values that the robot file does not contain, and about parts without a contact.
 
-    notes = []
+    `name` is that of the robot file. `has_packages` is whether the user has named a folder of packages.
+    """
+    from draisine.interop.robots.guess import IN_MESH, MECANUM_NOTE
+
+    notes = list(guesses.notes)
+    if "mecanum" in name.lower() and not any("mecanum" in note for note in notes):
+        notes.append(MECANUM_NOTE)
+    is_mesh_missing = any(IN_MESH in wheel.reason for wheel in guesses.unsure.values())
+    if is_mesh_missing and not has_packages:
+        notes.append("Meshes are searched in the folder of the file; --packages names another one.")
     if guesses.springs:
         joints = ", ".join(guesses.springs)
         notes.append(f"{joints}: the file has no springs; those in SPRINGS are guessed.")
     if "TYRE" in tables:
         notes.append("The file has no tyres; TYRE is guessed.")
-    for name, wheel in guesses.wheels.items():
-        if wheel.reason == DISC_REASON:
-            notes.append(f"{name}: the radius is guessed, {wheel.reason}.")
     for note in notes:
         warnings.warn(note, FileWarning, stacklevel=3)
 
@@ -168,22 +211,30 @@ def _without_comments(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
 
 
-def _classify_ideal_wheels(robot: "Robot", guesses: "Guess") -> tuple[bool, bool]:
-    """Return whether ideally rolling wheels lock the machine, and whether they prevent it from turning."""
+def _needs_tyres(robot: "Robot", guesses: "Guess") -> bool:
+    """Return whether wheels without slip lock the machine, or prevent it from turning.
+
+    A machine that cannot be assembled is reported by a warning, so that the file can be completed.
+    """
     from draisine.analysis.connection.case import connection_case
-    from draisine.interop.robots.robot import robot_vehicle
+    from draisine.errors import DraisineError
+    from draisine.interop.robots.robot import robot_vehicle, turns_about_axle
     from draisine.system.system import compile
 
-    turning = {link.name for link in robot.links if link.kind == "hinge"}
+    turning = {link.name for link in robot.links if turns_about_axle(link)}
     discs = {name: wheel.radius for name, wheel in guesses.wheels.items() if name in turning}
-    if not discs:
-        return False, False
-    system = compile(robot_vehicle(robot, discs))
-    if system.survey().singular:
-        return True, False
-    if robot.base == "fixed":
-        return False, False
-    return False, connection_case(system).kind == "over-constrained"
+    try:
+        system = compile(robot_vehicle(robot, discs))
+        if not discs:
+            return False
+        if system.survey().singular:
+            return True
+        return robot.base != "fixed" and connection_case(system).kind == "over-constrained"
+    except DraisineError as error:
+        warnings.warn(
+            f"The machine cannot be assembled as it is: {error}", FileWarning, stacklevel=3
+        )
+        return bool(discs)
 
 
 def _largest_radius(guesses: "Guess") -> float:
@@ -197,10 +248,17 @@ def _tables(guesses: "Guess", with_tyres: bool) -> dict[str, str]:
     if with_tyres:
         # The relaxation length of a tyre is of the order of the wheel radius.
         relaxation = f"{_largest_radius(guesses):g}"
-        tables["TYRE"] = f"TYRE = LoadTyre(cornering=10.0, camber=0.0, relaxation={relaxation})\n"
+        tables["TYRE"] = (
+            f"TYRE = BrushTyre(stiffness=10.0, friction=0.8, relaxation={relaxation})\n"
+        )
     wheels = {
         f"{dumps(name)}: {_wheel(wheel, with_tyres)}": wheel.reason
         for name, wheel in guesses.wheels.items()
+    }
+    # A wheel of unknown radius is a comment, with a radius to start from.
+    wheels |= {
+        f"# {dumps(name)}: {_wheel(wheel, with_tyres)}": wheel.reason
+        for name, wheel in guesses.unsure.items()
     }
     tables["WHEELS"] = _table("WHEELS", wheels or {'# "left_wheel": 0.1': ""})
     if guesses.springs:

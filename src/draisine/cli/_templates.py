@@ -6,7 +6,7 @@ from string import Template
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from draisine.cli._robot import robot_text
+from draisine.cli._robot import expand_xacro, robot_text
 from draisine.errors import DraisineError, ParameterError
 
 if TYPE_CHECKING:
@@ -154,15 +154,20 @@ name = "lqr"
 """Table of a control law in a scenario file; commented out if the machine is stable without control."""
 
 
-def vehicle_text(name: str, like: str) -> str:
-    """Return the source code of a copied vehicle with a new name, or of a vehicle that reads a robot file."""
+def vehicle_text(name: str, like: str, packages: str | None = None) -> str:
+    """Return the source of a vehicle under another name, or of a vehicle that reads a robot file.
+
+    `packages` is the folder of the packages that a robot file names.
+    """
     import inspect
     import sys
 
     from draisine.registry import find, is_robot
 
+    if like.lower().endswith(".xacro"):
+        like = expand_xacro(name, like, packages)
     if is_robot(like):
-        return robot_text(name, like)
+        return robot_text(name, like, packages)
     vehicle = find("vehicle", like)
     source = inspect.getsource(sys.modules[vehicle.__module__])
     return re.sub(rf"\b{vehicle.__name__}\b", name, source)

@@ -29,8 +29,8 @@ def check(*scenarios: str, json: Json = False) -> int:
     """
     from draisine.errors import SimulationError
     from draisine.experiment.check import check as compare_scenario
-    from draisine.experiment.kinds.run import was_interrupted
     from draisine.scenario.library import expand_folder, load
+    from draisine.simulation.contact.many import was_interrupted
 
     chosen = [load(name) for given in scenarios or [""] for name in expand_folder(given)]
     findings: dict[str, list[Finding]] = {}

@@ -26,6 +26,7 @@ def eigenvalues(
     speed: Signed = None,
     lean: Signed = None,
     slope: Signed = None,
+    camber: Signed = None,
     acceleration: Signed = None,
     form: str | None = None,
     law: Laws = None,
@@ -37,8 +38,8 @@ def eigenvalues(
     The eigenvalues of a bicycle are those of straight running at each speed. If a parameter is a range
     (--set c=0.04:0.12:5), the critical speeds over this parameter are computed; two ranges yield a map.
 
-    --lean, --slope or --acceleration compute a root locus: one of them or --speed is a range
-    LOW:HIGH:COUNT, the others are numbers. --law closes the loop, --plot draws the root locus.
+    --lean, --slope, --camber or --acceleration give a root locus: one of them or --speed is a range,
+    LOW:HIGH:COUNT, the others are numbers. --law closes the loop, --plot draws the locus.
 
     Parameters
     ----------
@@ -51,6 +52,8 @@ def eigenvalues(
         Lean of steady turns, positive to the right: 0:50deg:51.
     slope
         Slope of the ground in rad, positive uphill: 0:0.3:31.
+    camber
+        Cross slope of the ground in rad, positive if it rises to the left: 0:0.2:21.
     acceleration
         Forward acceleration in m/s2, negative while braking: -4:4:81.
     form
@@ -61,7 +64,8 @@ def eigenvalues(
     from draisine.scenario.library import join_first, validate_scenario
 
     output.check()
-    locus_values = {"lean": lean, "slope": slope, "forward_acceleration": acceleration}
+    ground = {"slope": slope, "camber": camber}
+    locus_values = {"lean": lean, **ground, "forward_acceleration": acceleration}
     if form is not None or any(text is not None for text in locus_values.values()):
         _print_locus(vehicle, {"forward_speed": speed} | locus_values, form, law, machine, output)
         return

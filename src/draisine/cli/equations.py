@@ -141,6 +141,7 @@ def equations(
     machine: MachineOptions = NO_MACHINE_OPTIONS,
     begin: StartOptions = NO_START_OPTIONS,
     formulation: str = "projected",
+    scenario: str | None = None,
     text: TextOptions = NO_TEXT_OPTIONS,
     out: Path | None = None,
 ) -> None:
@@ -156,15 +157,23 @@ def equations(
     formulation
         Formulation of the source code, with all contacts closed; see `draisine list formulations`. Pages
         to read have the projected equations only.
+    scenario
+        With --program simulate: the scenario of a run, instead of a vehicle. On its terrain contacts open,
+        close, slide and collide.
     out
         Output file. Default: the screen.
     """
     from draisine.codegen.files import write_text
     from draisine.experiment.equations import write_page, write_program
-    from draisine.experiment.simulator import write_simulator_files
+    from draisine.experiment.simulator import write_scenario_simulator, write_simulator_files
     from draisine.scenario.validate.vehicle import build_system
 
     text.check_options(program)
+    if scenario is not None:
+        _check_scenario(program, vehicle, machine, begin)
+        files = write_scenario_simulator(scenario, text.as_ or "c", out)
+        print("\n".join(f"simulator: {path}" for path in files))
+        return
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
     statuses = begin.statuses
     _check_program(program, begin, text)
@@ -187,6 +196,28 @@ def equations(
         return
     with report_file("equations", out):
         write_text(page, out)
+
+
+def _check_scenario(
+    program: str, vehicle: str, machine: MachineOptions, begin: StartOptions
+) -> None:
+    """Raise if an option is given that a simulator of a scenario does not use."""
+    if program != "simulate":
+        raise ParameterError("--scenario needs a complete simulator: --program simulate.")
+    if vehicle != "whipple":
+        raise ParameterError(f"--scenario describes the machine. Leave out {vehicle}.")
+    options = {
+        "--set": machine.set,
+        "--parameter-set": machine.parameter_set,
+        "--initial": begin.initial,
+        "--mode": begin.mode,
+        "--law": begin.law,
+    }
+    for option, value in options.items():
+        if value:
+            raise ParameterError(
+                f"--scenario describes the machine and its start; change the scenario instead of {option}."
+            )
 
 
 def _check_page(language: str, program: str, formulation: str) -> None:

@@ -17,6 +17,7 @@ def new(
     *,
     vehicle: str | None = None,
     like: Annotated[str | None, Parameter(name="--from")] = None,
+    packages: str | None = None,
     force: Overwrite = False,
 ) -> None:
     """Write a template that runs as it is: a vehicle (.py), a scenario or a sweep of many runs (.toml).
@@ -31,8 +32,11 @@ def new(
         Vehicle of a scenario or sweep, by name or file; it also replaces the vehicle of --from. Default:
         the bicycle.
     like
-        Object to copy: a scenario (ramp-jump), a vehicle (segway), or a robot file (FILE.urdf, or FILE.xml
-        in MJCF).
+        What to copy: a scenario (ramp-jump), a vehicle (segway), or a robot file (FILE.urdf, FILE.xacro,
+        or FILE.xml in MJCF).
+    packages
+        Folder with the packages whose meshes a robot file names (package://...); the radius of a wheel may
+        only be in its mesh.
     """
     from draisine.cli import _templates as templates
     from draisine.cli._files import report_file
@@ -55,7 +59,7 @@ def new(
         )
     if kind == "vehicle":
         text = (
-            templates.vehicle_text(name, like)
+            templates.vehicle_text(name, like, packages)
             if like
             else templates.VEHICLE_TEMPLATE.replace("NAME", name)
         )

@@ -1,4 +1,4 @@
-"""`draisine steady`: computes steady circles of bicycles and motorcycles."""
+"""`draisine steady`: steady circles of two-wheelers, and straight running on inclined planes."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,16 +26,21 @@ def steady(
     radius: Signed = None,
     lean: Signed = None,
     steer: Signed = None,
+    slope: Signed = None,
+    camber: Signed = None,
     machine: MachineOptions = NO_MACHINE_OPTIONS,
     family: Literal["forward", "reversed", "pivoting"] = "forward",
     output: OutputOptions = NO_OUTPUT_OPTIONS,
 ) -> None:
-    """Compute steady circles of a bicycle or motorcycle.
+    """Compute steady circles of a bicycle or motorcycle, or straight running on an inclined plane.
 
     Without options: the family of hands-free circles, from straight running at the capsize speed to
     rest. With --speed alone: all turns at this speed up to a lean of 50 deg. With two of --speed,
     --radius, --lean and --steer: one circle, with the required steer torque. --plot draws the family, or
     the motion around one circle.
+
+    With --slope or --camber: straight running of any machine at --speed along an inclined plane, with the
+    required inputs and the contact forces. On an inclined plane no circle is steady.
 
     Parameters
     ----------
@@ -49,6 +54,10 @@ def steady(
         Lean, positive to the right: 10deg.
     steer
         Steer angle, positive to the left: 5deg.
+    slope
+        Slope of the ground, positive uphill: 5deg.
+    camber
+        Cross slope of the ground, positive if it rises to the left: 5deg.
     family
         Hands-free circles: forward, reversed (handlebar turned by 180 deg), or pivoting (about a rear
         wheel that does not roll).
@@ -68,6 +77,10 @@ def steady(
             f"--family {family} selects a family of hands-free circles. Leave out "
             f"--{' and --'.join(values)}."
         )
+    ground = _parse_values(slope=slope, camber=camber)
+    if ground:
+        _print_straight(vehicle, values, ground, machine, output)
+        return
     _check_determined(values)
     system: Any = (vehicle, machine.parameters, machine.parameter_set)
     ride = None
@@ -81,6 +94,50 @@ def steady(
             ride = simulate_turn(*system, **values) if output.plot is not None else None
     _print_circles(vehicle, data, output.json)
     if ride is not None:
+        replace(output, out=None).write(ride)
+        output = replace(output, plot=None)
+    output.write(data)
+
+
+def _print_straight(
+    vehicle: str,
+    values: dict[str, float],
+    ground: dict[str, float],
+    machine: MachineOptions,
+    output: OutputOptions,
+) -> None:
+    """Print straight running on an inclined plane."""
+    from draisine.errors import ParameterError
+    from draisine.experiment.tables.inclined import (
+        describe_straight_running,
+        simulate_straight,
+        solve_straight,
+        tabulate_straight_running,
+    )
+
+    if list(values) != ["speed"]:
+        others = " and ".join(f"--{name}" for name in values if name != "speed")
+        wrong = f"leave out {others}" if others else "give a speed"
+        raise ParameterError(
+            f"--{' and --'.join(ground)}: on an inclined plane straight running is steady, circles are not; "
+            f"{wrong}, for example draisine steady --speed 5 --camber 5deg"
+        )
+    request: dict[str, Any] = {"speed": values["speed"], **ground}
+    request |= {"parameters": machine.parameters, "parameter_set": machine.parameter_set}
+    with progress_bar(f"straight running of {vehicle}"):
+        data = solve_straight(vehicle, **request)
+        if output.plot is not None:
+            ride = simulate_straight(vehicle, **request)
+    if output.json:
+        print_json({str(name): x.values.tolist() for name, x in data.variables.items()})
+    else:
+        print_motions(
+            vehicle,
+            data.attrs["title"],
+            *tabulate_straight_running(data),
+            describe_straight_running(data),
+        )
+    if output.plot is not None:
         replace(output, out=None).write(ride)
         output = replace(output, plot=None)
     output.write(data)
@@ -104,8 +161,15 @@ def _print_circles(vehicle: str, data: "Dataset", json: bool) -> None:
     )
 
 
-CIRCLE_UNITS = {"speed": "m/s", "radius": "m", "lean": "rad", "steer": "rad"}
-"""Units of the quantities of which two determine a steady circle."""
+MOTION_UNITS = {
+    "speed": "m/s",
+    "radius": "m",
+    "lean": "rad",
+    "steer": "rad",
+    "slope": "rad",
+    "camber": "rad",
+}
+"""Quantities that determine a circle, two at a time, and the angles of the ground; with their units."""
 
 EXAMPLE_LEAN = 0.2
 """rad; lean of the circles suggested in error messages (about 11 deg), moderate for any bicycle."""
@@ -136,8 +200,10 @@ def _parse_values(**texts: str | None) -> dict[str, float]:
     values = {}
     for name, text in texts.items():
         if text is not None:
-            numbers = parse_numbers(f"--{name}", text, "--speed 5 --lean 10deg", CIRCLE_UNITS[name])
+            numbers = parse_numbers(f"--{name}", text, "--speed 5 --lean 10deg", MOTION_UNITS[name])
             if len(numbers) > 1:
-                raise ParameterError(f"--{name} {text}: a circle has one {name}. Give one value.")
+                raise ParameterError(
+                    f"--{name} {text}: a steady motion has one {name}. Give one value."
+                )
             values[name] = numbers[0]
     return values

@@ -9,7 +9,6 @@ import numpy as np
 
 from draisine.experiment.kinds import cycle
 from draisine.experiment.run import Result
-from draisine.experiment.sweep.table import NOT_RUN
 from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
 from draisine.model.quantity import readable
@@ -18,6 +17,7 @@ from draisine.results.cycle import summarise_cycle
 from draisine.results.events import event_records
 from draisine.results.queries import evaluate_series, known_series, series_unit
 from draisine.results.straight import CANONICAL_MATRICES
+from draisine.simulation.contact.many import NOT_RUN
 
 OPEN_GAP = 1e-6
 """m; contacts with larger gaps are open, smaller gaps are drift or round-off of closed contacts."""

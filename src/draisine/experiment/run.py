@@ -349,8 +349,8 @@ def _simulate(loaded: Loaded, progress: Progress, mu: float | None, strict: bool
 
 
 def _sweep_result(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> Result:
-    """Return the result of a complete sweep; raise `SimulationError` if it was interrupted."""
-    from draisine.experiment.sweep.table import NOT_RUN
+    """Return the result of a complete sweep, or raise with the completed runs of an interrupted one."""
+    from draisine.simulation.contact.many import NOT_RUN
 
     outcomes = data["outcome"].values
     missing = int((outcomes == NOT_RUN).sum())

@@ -11,9 +11,13 @@ from typing import Any
 from draisine.codegen.files import write_text
 from draisine.errors import ParameterError
 from draisine.model.quantity import number
+from draisine.scenario.library import load
+from draisine.scenario.schema import RunScenario
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.scenario.validate.motion import read_law, read_start
+from draisine.simulation.options import GripSchedule
 from draisine.simulation.source import write_simulator
+from draisine.simulation.terrain_source import write_terrain_simulator
 from draisine.system.state import State, state
 from draisine.system.system import System
 
@@ -31,13 +35,57 @@ def write_simulator_files(
     `start` contains initial values in the notation of the command line, `laws` contains control laws as
     tables of a scenario.
     """
+    folder = _check_folder(folder)
+    initial = parse_start(system, start, mode)
+    law = parse_law(system, laws, start)
+    return _write_files(write_simulator(system, language, initial, mode=mode, law=law), folder)
+
+
+def write_scenario_simulator(scenario: str, language: str, folder: Path | None) -> list[Path]:
+    """Write a simulator of the run of a scenario into a folder and return the paths of its files.
+
+    On a terrain contacts open and close; without a terrain the simulator has the contact mode of the start.
+    """
+    folder = _check_folder(folder)
+    plan = load(scenario).plan
+    if not isinstance(plan.scenario, RunScenario):
+        raise ParameterError(
+            f"--scenario {scenario}: its kind is {plan.scenario.kind!r}; a simulator needs a scenario of the "
+            "kind 'run'."
+        )
+    if plan.terrain is None:
+        if isinstance(plan.contact.mode, GripSchedule):
+            raise ParameterError(
+                f"--scenario {scenario}: a schedule of grips cannot be exported as a simulator."
+            )
+        files = write_simulator(
+            plan.system, language, plan.state(), mode=plan.contact.mode, law=plan.law
+        )
+        return _write_files(files, folder)
+    files = write_terrain_simulator(
+        plan.system,
+        language,
+        plan.state(),
+        plan.scenario.run.until,
+        terrain=plan.terrain,
+        law=plan.law,
+        contact=plan.contact,
+        numerics=plan.numerics,
+    )
+    return _write_files(files, folder)
+
+
+def _check_folder(folder: Path | None) -> Path:
+    """Return the folder of a simulator; raise without one."""
     if folder is None:
         raise ParameterError(
             "A simulator consists of several files. Choose a folder with --out FOLDER."
         )
-    initial = parse_start(system, start, mode)
-    law = parse_law(system, laws, start)
-    files = write_simulator(system, language, initial, mode=mode, law=law)
+    return folder
+
+
+def _write_files(files: Mapping[str, str], folder: Path) -> list[Path]:
+    """Write files into a folder, which is made if necessary; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_text(text, folder / name)

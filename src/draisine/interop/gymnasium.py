@@ -8,6 +8,7 @@ simulated by a `Stepper`, many machines on the ground plane in SIMD lanes.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, ClassVar
 
 import numpy as np
@@ -209,7 +210,8 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         except SimulationError:
             stopped = True
         self.count += 1
-        lost = sum(-event.gain for event in stepper.events if event.t > before)
+        latest = takewhile(lambda event: event.t > before, reversed(stepper.events))
+        lost = sum(-event.gain for event in latest)
         values = stepper.values() | {"lost": lost}
         fell = stopped or stepper.outcome != "" or bool(task.failed(values))
         over = self.count >= task.steps

@@ -39,6 +39,9 @@ class Joint:
     armature
         Reflected inertia of the drive: that of the rotor times the squared gear ratio (kg m2, or kg). Its
         gyroscopic effects are neglected.
+    stops
+        Lower and upper limit of r (rad or m), where the joint hits a stop in runs on a terrain. None without
+        stops. `ContactOptions.stops` replaces them.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Joint:
     turn: float = field(default=1.0, kw_only=True)
     slide: Scalar = field(default=0.0, kw_only=True)
     armature: Scalar = field(default=0.0, kw_only=True)
+    stops: tuple[float, float] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         where = f"joint {self.name!r}"
@@ -66,6 +70,10 @@ class Joint:
                 raise ModelError(f"{where}: {what} {value} is not a number.")
         if isinstance(self.armature, (int, float)) and self.armature < 0.0:
             raise ModelError(f"{where}: armature {self.armature} must not be negative.")
+        if self.stops is not None and not self.stops[0] < self.stops[1]:
+            raise ModelError(
+                f"{where}: stops {self.stops} must be (lower, upper) with lower < upper."
+            )
         if self.turn not in (0.0, 1.0):
             raise ModelError(
                 f"{where}: turn must be 1 (r is an angle) or 0 (r is a length), not {self.turn}."

@@ -1,9 +1,9 @@
-"""Rolling surfaces and their contact points with features of the ground: faces, edges, vertices.
+"""Rolling surfaces and their contact points with features of the ground: faces, edges, vertices, patches.
 
 A surface is described relative to its centre. Its `axle` is the axis of rolling; for a ball or an ellipsoid
 it only defines the heading. Features are a face (N, d): N.x = d with N out of the ground; an edge (Q, e,
-side): the line through Q along e; or a vertex Q. If a torus has two nearest points on a line, `side` selects
-one.
+side): the line through Q along e; a vertex Q; or a smooth patch z = h(x, y) (`algebra.patch`). If a torus has
+two nearest points on a line, `side` selects one.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from draisine.algebra.lie import cross
-from draisine.algebra.scalar import Array, Scalar, Vector, array, is_zero, norm, where
+from draisine.algebra.patch import PATCH, PATCH_HIGH, PATCH_LOW, evaluate_patch
+from draisine.algebra.scalar import Array, Scalar, Vector, array, clip, is_zero, norm, sqrt, where
 from draisine.errors import ModelError
 from draisine.model.body import vector
 
@@ -24,6 +25,22 @@ EDGE_ITERATIONS = 10
 """Halley steps to the point of a line nearest to a ring. They converge from one side. Of 400,000 random lines
 none needed more than 7 for 13 digits; next to a fold, where two points merge, the residual falls by a factor
 of 9 per step, to 4e-11 of the ring.
+"""
+
+PATCH_ITERATIONS = 6
+"""Newton steps to the point of a patch nearest to a wheel, from a start in the rectangle of the patch."""
+
+PATCH_STEP = 0.5
+"""Of the sides of the rectangle; longest step of this iteration. A longer one may leave the minimum."""
+
+PATCH_RESIDUAL = 1e-6
+"""Of the distance from the wheel's centre; a larger tangential distance of the points shows that the
+iteration did not converge. Converged ones have 1e-12 and less.
+"""
+
+MIN_CONVEXITY = 1e-3
+"""Of the squared trace; with a smaller determinant the distance is not convex, and Newton's method would
+search a saddle point. A step along the gradient is taken instead.
 """
 
 OBLIQUE = 1e-4
@@ -52,6 +69,10 @@ class FeatureContact:
     )  # m; decides the number of nearest points, eq. [edge-fold]
     held: tuple[Scalar, ...] = ()  # results of an iteration; only its last step is differentiated
 
+    def moved(self, R: Array, p: Array) -> "FeatureContact":
+        """Return the contact after a rotation R and a translation p of the frame of its vectors."""
+        return replace(self, point=p + R @ self.point, normal=R @ self.normal, along=R @ self.along)
+
 
 @dataclass(frozen=True, eq=False)
 class Surface(ABC):
@@ -74,7 +95,7 @@ class Surface(ABC):
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of features that it can touch."""
-        return ("face", "edge", "vertex")
+        return ("face", "edge", "vertex", "patch")
 
     @property
     def ring(self) -> Scalar:
@@ -146,6 +167,7 @@ class Surface(ABC):
             "face": self.contact_with_face,
             "edge": self.contact_with_edge,
             "vertex": self.contact_with_vertex,
+            "patch": self.contact_with_patch,
         }
         return methods[kind](centre, f)
 
@@ -155,6 +177,74 @@ class Surface(ABC):
         d = f[3]
         point = centre + self.support(N)
         return FeatureContact(point, N, self.heading(N), N @ point - d)
+
+    def contact_with_patch(self, centre: Array, f: Array) -> FeatureContact:
+        """Return its contact with a smooth patch, eq. [gap-patch].
+
+        The point P(x, y) of the patch and the support point S(N) of the wheel have a common normal if D = S
+        - P is perpendicular to both tangents T of the patch. Newton's method solves these two equations;
+        the rate of the support point contains the curvature of the wheel. It begins below the wheel along
+        the mean normal of the patch. A solution is a minimum of the distance if the smallest eigenvalue of
+        the Jacobian in the metric of the patch, `fold[0]`, is positive, eq. [patch-fold].
+        """
+        cell = f[-PATCH:]
+        low = cell[PATCH_LOW]
+        high = cell[PATCH_HIGH]
+        below = centre + self.support(f[:3])
+        x, y = (clip(below[k], low[k], high[k]) for k in range(2))
+        limits = PATCH_STEP * (high - low)
+        for _ in range(PATCH_ITERATIONS):
+            residual, A, metric = self._patch_equations(cell, centre, x, y)
+            step = _descend(residual, A, metric)
+            x = x + clip(step[0], -limits[0], limits[0])
+            y = y + clip(step[1], -limits[1], limits[1])
+        residual, A, metric = self._patch_equations(cell, centre, x, y)
+        determinant = A[0] * A[3] - A[1] * A[2]
+        divisor = where(determinant * determinant > 0.0, determinant, 1.0)
+        last_x = x + (A[3] * residual[0] - A[1] * residual[1]) / divisor
+        last_y = y + (A[0] * residual[1] - A[2] * residual[0]) / divisor
+        ground = evaluate_patch(cell, last_x, last_y)
+        steep = array([-ground.x, -ground.y, 1.0])
+        N = steep / norm(steep)
+        point = centre + self.support(N)
+        apart = point - array([last_x, last_y, ground.h])
+        gap = N @ apart
+        aside = apart - gap * N
+        # Without a minimum nearby the iteration does not converge: there is no contact with this patch.
+        size = MIN_LENGTH * MIN_LENGTH + apart @ apart + (point - centre) @ (point - centre)
+        is_solved = aside @ aside < PATCH_RESIDUAL * PATCH_RESIDUAL * size
+        fold = (where(is_solved, _smallest_eigenvalue(A, metric), -1.0), 0.0, 0.0)
+        held = (x, y, *A, divisor)
+        return FeatureContact(point, N, self.heading(N), gap, fold=fold, held=held)
+
+    def _patch_equations(
+        self, cell: Array, centre: Array, x: Scalar, y: Scalar
+    ) -> tuple[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]]:
+        """Return D.T (2), its negative Jacobian A (4, by rows) with respect to (x, y), and the metric of the
+        patch (3: xx, xy, yy), eq. [gap-patch].
+        """
+        ground = evaluate_patch(cell, x, y)
+        steep = array([-ground.x, -ground.y, 1.0])
+        size = norm(steep)
+        N = steep / size
+        tangents = (array([1.0, 0.0, ground.x]), array([0.0, 1.0, ground.y]))
+        bends = ((ground.xx, ground.xy), (ground.xy, ground.yy))
+        D = centre + self.support(N) - array([x, y, ground.h])
+        rates = []
+        for bend in bends:
+            turn = array([-bend[0], -bend[1], 0.0]) / size
+            rates.append(self.support_rate(N, turn - (turn @ N) * N))
+        A = [
+            T @ U - D[2] * bends[i][j] - T @ rates[j]
+            for i, T in enumerate(tangents)
+            for j, U in enumerate(tangents)
+        ]
+        metric = (
+            tangents[0] @ tangents[0],
+            tangents[0] @ tangents[1],
+            tangents[1] @ tangents[1],
+        )
+        return [D @ T for T in tangents], A, metric
 
     def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
         """Return its contact with a line."""
@@ -198,8 +288,8 @@ class Disc(Round):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Faces and edges: a knife edge touches a vertex only by coincidence."""
-        return ("face", "edge")
+        """Faces, edges and patches: a knife edge touches a vertex only by coincidence."""
+        return ("face", "edge", "patch")
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
@@ -274,8 +364,8 @@ class Torus(Disc):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """All; without thickness faces alone."""
-        return ("face",) if is_zero(self.crown) else ("face", "edge", "vertex")
+        """All; without thickness neither edges nor vertices."""
+        return ("face", "patch") if is_zero(self.crown) else ("face", "edge", "vertex", "patch")
 
     def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
         """Return the contact of a torus with a line, eq. [gap-ring].
@@ -482,8 +572,8 @@ class Tip(Surface):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Faces: a point touches edges and vertices only by coincidence."""
-        return ("face",)
+        """Faces and patches: a point touches edges and vertices only by coincidence."""
+        return ("face", "patch")
 
     @property
     def reach(self) -> Scalar:
@@ -549,6 +639,37 @@ def _direction(fold: Sequence[Scalar], side: Scalar) -> Scalar:
     best = where(fold[0] < 0.0, -1.0, 1.0)
     both = where(rest * rest * rest + 27.0 * (A * B * C) < 0.0, side, best)
     return where(side * side > 0.5, both, best)
+
+
+def _descend(
+    residual: Sequence[Scalar], A: Sequence[Scalar], metric: Sequence[Scalar]
+) -> tuple[Scalar, Scalar]:
+    """Return a step (x, y) towards a minimum of the distance: Newton's, A^-1 residual, if A is positive
+    definite, or along the residual, which is the negative gradient.
+    """
+    determinant = A[0] * A[3] - A[1] * A[2]
+    trace = A[0] + A[3]
+    largest = metric[0] + metric[2]
+    is_convex = determinant > MIN_CONVEXITY * largest * largest
+    is_minimum = where(trace > 0.0, where(is_convex, 1.0, 0.0), 0.0) > 0.5
+    divisor = where(is_minimum, determinant, 1.0)
+    newton = (
+        (A[3] * residual[0] - A[1] * residual[1]) / divisor,
+        (A[0] * residual[1] - A[2] * residual[0]) / divisor,
+    )
+    return (
+        where(is_minimum, newton[0], residual[0]),
+        where(is_minimum, newton[1], residual[1]),
+    )
+
+
+def _smallest_eigenvalue(A: Sequence[Scalar], metric: Sequence[Scalar]) -> Scalar:
+    """Return the smaller eigenvalue of A relative to a metric, both (2, 2)."""
+    area = metric[0] * metric[2] - metric[1] * metric[1]
+    determinant = (A[0] * A[3] - A[1] * A[2]) / area
+    mean = 0.5 * (metric[2] * A[0] - metric[1] * (A[1] + A[2]) + metric[0] * A[3]) / area
+    square = mean * mean - determinant
+    return mean - sqrt(where(square > 0.0, square, 1e-300))
 
 
 def _divisor(length: Scalar) -> Scalar:

@@ -76,15 +76,18 @@ Drop = Annotated[float, BeforeValidator(_drop), WithJsonSchema(LENGTH_SCHEMA)]
 
 
 class PlaneGround(ScenarioTable):
-    """An inclined plane through (0, 0, height); its face has the name `ground`."""
+    """A plane through (0, 0, height) with a slope and a camber; its face is `ground`."""
 
     shape: Literal["plane"]
     slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
+    camber: Slope = Field(
+        0.0, description="cross slope, positive if the ground rises to the left: '5deg', or rad"
+    )
     height: Length = Field(0.0, description="height at the origin, m")
 
     def terrain(self) -> Terrain:
-        """Build the terrain with one inclined plane."""
-        return plane(self.slope, self.height)
+        """Return the terrain."""
+        return plane(self.slope, self.height, self.camber)
 
 
 class RampGround(ScenarioTable):
@@ -319,8 +322,8 @@ AnyGround = (
 
 
 def _with_shape(table: Any) -> Any:
-    """Return the table of a ground with its key `shape`; a table without it describes a plane."""
-    if isinstance(table, dict) and table and set(table) <= {"slope", "height"}:
+    """Return the table of a ground with a shape; slope, camber and height alone describe a plane."""
+    if isinstance(table, dict) and table and set(table) <= {"slope", "camber", "height"}:
         return {"shape": "plane", **table}
     return table
 

@@ -6,5 +6,6 @@ a terrain; `singular`: its singular shapes; `many`: many such runs in SIMD lanes
 contacts on a terrain. `regrip`: machines that change their grips by the clock. `python_law`: control laws
 that cannot be traced. `integrators`, `impacts`: one method or model per file. `trajectory`: the result of a
 run; `validity`: whether it is physically valid; `dataset`: labelled data. `source`: whole simulators as C
-and JavaScript, by `templates`. `compare`: slow independent methods.
+and JavaScript, by `templates`; `terrain_source`: those of runs on a terrain. `compare`: slow independent
+methods.
 """

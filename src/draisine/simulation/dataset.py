@@ -36,7 +36,7 @@ from draisine.simulation.options import CONTACT, NUMERICS, Task
 from draisine.system.closed_form import ClosedForm
 from draisine.system.system import HERE, System
 from draisine.terrain import Terrain
-from draisine.vehicles import plain_structure, unstored_arguments
+from draisine.vehicles import level_vehicle, plain_structure, unstored_arguments
 
 if TYPE_CHECKING:
     import pandas
@@ -436,7 +436,7 @@ def _run_lines(task: Task, script: "_Script") -> list[str]:
 
 def _write_compile_call(system: System, script: "_Script") -> str:
     """Return the source of the call `draisine.compile(...)` that makes the system."""
-    vehicle = system.vehicle
+    vehicle = level_vehicle(system.vehicle)
     module = getattr(vehicle, "__module__", "") or ""
     is_shipped = module.startswith("draisine.vehicles.")
     name_or_function = repr(vehicle.__name__) if is_shipped else script.write(vehicle, "vehicle")

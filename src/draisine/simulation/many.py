@@ -1,5 +1,6 @@
-"""Many runs with ideal contacts at once: one state (and one set of parameters) per SIMD lane, in blocks that
-are distributed over threads.
+"""Many runs at once. With ideal contacts, each SIMD lane holds one state (and one set of parameters), and
+blocks of lanes are distributed over threads. On terrain, threads run one machine after the other
+(`contact.many`).
 """
 
 import os
@@ -7,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError, SimulationError, ValidityWarning, expect_known
+from draisine.errors import ParameterError, SimulationError, ValidityWarning, expect, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.simulation import run_kinds
 from draisine.simulation.bilateral import REASONS, run_bilateral
+from draisine.simulation.contact.many import as_objects, end_of, run_each, tabulate
 from draisine.simulation.integrators import (
     DEGENERATE,
     FELL,
@@ -31,13 +33,18 @@ from draisine.simulation.integrators import (
 )
 from draisine.simulation.options import (
     CONTACT,
+    NUMERICS,
     ContactOptions,
     Numerics,
+    Progress,
     Task,
     check_quaternion,
     memory_start,
+    report_progress,
 )
 from draisine.simulation.run_kinds import check_options
+from draisine.simulation.simulate import run_task
+from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity.assess import FORCE_RESOLUTION
 from draisine.simulation.validity.fall import FallRule, fall_rule, has_fallen
 from draisine.system.artifacts import find_invalid_machines
@@ -46,6 +53,7 @@ from draisine.system.compiled import pad_columns
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.terrain import Terrain
 from draisine.vehicles import check_numbers
 
 REGISTERS_PER_BLOCK = 4
@@ -69,18 +77,24 @@ def simulate_many(
     states: Sequence[State],
     until: float,
     *,
+    terrain: Terrain | Sequence[Terrain] | None = None,
     parameters: Mapping[str, Sequence[float]] | None = None,
     inputs: Mapping[str, float | Sequence[float]] | None = None,
     law: Law | None = None,
     contact: ContactOptions = CONTACT,
-    numerics: Numerics = MANY_NUMERICS,
-) -> dict[str, Floats]:
-    """Simulate many machines with ideal contacts; return their final states and outputs.
+    numerics: Numerics | None = None,
+    progress: Progress = None,
+    trajectories: bool = False,
+) -> dict[str, NDArray[Any]]:
+    """Simulate many machines; return their final states and outputs.
 
-    The integration takes equal steps no longer than `numerics.dt`. Results equal those of `simulate` with
-    the same method (dop853 takes equal steps here). Machines that need other pivots are simulated one by
-    one. Equal steps must be short compared with the fastest motion, such as that of a stiff control loop; a
-    warning says if shorter ones are needed.
+    Without a terrain contacts are ideal. The integration takes equal steps no longer than `numerics.dt`, by
+    default by RK4 with 5 ms. Results equal those of `simulate` with the same method (dop853 takes equal
+    steps here). Machines that need other pivots are simulated one by one. Equal steps must be short compared
+    with the fastest motion, such as that of a stiff control loop; a warning says if shorter ones are needed.
+
+    On a terrain each run equals that of `simulate` with the same arguments. If a run stops by an error, the
+    others continue.
 
     Parameters
     ----------
@@ -90,15 +104,23 @@ def simulate_many(
         Initial state of each machine.
     until
         Time of the end, s.
+    terrain
+        The ground, with unilateral contacts: one for all machines, or one for each.
     parameters, inputs
         Values by name, one for each machine or one for all.
     law
         Control law.
     contact
-        `mode` and `fall` apply. A machine that falls stops after the step in which it falls.
+        Without a terrain `mode` and `fall` apply. A machine that falls stops after the step in which it
+        falls.
     numerics
+        `threads` limits the number of threads; by default there is one per core. Without a terrain,
         `precision="single"` computes accelerations in single precision, twice as many at once; states are
         summed and projected in double precision. Machines that stop are simulated again in double precision.
+    progress
+        On a terrain: True shows a progress bar; a function receives the fraction of the runs that is done.
+    trajectories
+        On a terrain: whether to return the whole motion of each machine.
 
     Returns
     -------
@@ -108,10 +130,21 @@ def simulate_many(
         by a fall, are NaN. In single precision `error` is the largest difference of the first machines from
         double precision, of an entry of y = (q, p, r, u, z) relative to one plus its magnitude.
 
+        On a terrain also `events`, the number of events of each run, `errors`, the exception that stopped a
+        run (its `partial` is the motion until then) or None, and on request `trajectories`, the motion of
+        each run or None.
+
+    Raises
+    ------
+    SimulationError
+        If the call is interrupted from the keyboard on a terrain. Runs under way finish; `partial` is the
+        result of all finished runs, and the outcome of the others is "not run".
+
     Warns
     -----
     ValidityWarning
-        If machines fall, or if the ground pulls a wheel at the end. Earlier forces are not examined.
+        If machines fall or stop by an error, or, without a terrain, if the ground pulls a wheel at the end.
+        Earlier forces are not examined.
 
     Examples
     --------
@@ -121,8 +154,23 @@ def simulate_many(
     >>> end = simulate_many(bicycle, [start] * 5, 1.0, parameters={"mB": [80, 82, 84, 86, 88]})
     >>> end["v"].shape
     (9, 5)
+    >>> from draisine.terrain import rough
+    >>> grounds = [rough(0.01, at=2.0, length=2.0, width=1.0, seed=seed) for seed in range(3)]
+    >>> end = simulate_many(bicycle, [start] * 3, 0.5, terrain=grounds)
+    >>> end["outcome"].tolist()
+    ['completed', 'completed', 'completed']
     """
     _check_states(states)
+    if terrain is not None:
+        return _simulate_on_terrain(
+            system, states, until, terrain, parameters or {}, inputs or {}, law, contact,
+            NUMERICS if numerics is None else numerics, progress, trajectories,
+        )  # fmt: skip
+    if progress is not None or trajectories:
+        raise ParameterError(
+            "simulate_many: progress and trajectories need a terrain; leave them out."
+        )
+    numerics = MANY_NUMERICS if numerics is None else numerics
     task = Task(system, states[0], until, None, law, None, contact, numerics, None)
     check_options(run_kinds.MANY, task)
     _check_redundant_rows(system, task, parameters or {})
@@ -161,6 +209,71 @@ def simulate_many(
     return out | error | {"outcome": np.array(outcome), "time": np.array(time)}
 
 
+def _simulate_on_terrain(
+    system: System,
+    states: Sequence[State],
+    until: float,
+    terrain: Terrain | Sequence[Terrain],
+    parameters: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    law: Law | None,
+    contact: ContactOptions,
+    numerics: Numerics,
+    progress: Progress,
+    keeps: bool,
+) -> dict[str, NDArray[Any]]:
+    """Simulate many machines on terrain, each as `simulate` does; see `simulate_many`."""
+    count = len(states)
+    grounds = [terrain] * count if isinstance(terrain, Terrain) else list(terrain)
+    if len(grounds) != count:
+        raise ParameterError(f"terrain: {len(grounds)} grounds for {count} machines.")
+    for ground in grounds:
+        expect("terrain", ground, Terrain, "draisine.terrain.plane() makes one")
+    w = _columns("input", list(system.model.inputs), system.inputs(), count, inputs)
+    values = _parameters(system, count, parameters)
+    names = list(system.parameters)
+    changed = [(name, names.index(name)) for name in parameters]
+    threads = numerics.threads
+    first = Task(system, states[0], until, grounds[0], law, None, contact, numerics, None)
+    check_options(run_kinds.MANY_ON_TERRAIN, first)
+    numerics = replace(numerics, threads=None)  # `simulate` does not use it
+
+    def simulate_one(k: int) -> Trajectory:
+        machine = system
+        if changed:
+            machine = system.with_parameters(**{name: float(values[i, k]) for name, i in changed})
+        held = dict(zip(system.model.inputs, w[:, k].tolist(), strict=True))
+        task = Task(machine, states[k], until, grounds[k], law, held, contact, numerics, None)
+        return run_task(task)
+
+    text = f"simulating {count} runs of {system.vehicle.__name__}"
+    with report_progress(progress, text, count) as report:
+        endings, interrupted = run_each(
+            simulate_one, count, threads, report, partial(end_of, keeps=keeps)
+        )
+    result = tabulate(endings)
+    if keeps:
+        result["trajectories"] = as_objects(
+            [None if ending is None else ending.trajectory for ending in endings]
+        )
+    if interrupted:
+        finished = sum(ending is not None for ending in endings)
+        raise SimulationError(
+            f"simulate_many was interrupted after {finished} of {count} runs. Their results are in the "
+            "error's `partial`.",
+            result,
+        )
+    _warn_stopped(system, result)
+    return result
+
+
+def _warn_stopped(system: System, result: Mapping[str, NDArray[Any]]) -> None:
+    """Warn once of runs on terrain that fell or stopped by an error."""
+    stopped = np.array([error is not None for error in result["errors"]])
+    fallen = np.array([has_fallen(text) for text in result["outcome"]]) & ~stopped
+    _warn_faults(system, {"fell": fallen, "stopped by an error": stopped})
+
+
 def _warn_invalid(system: System, outcome: Sequence[str], forces: Floats) -> None:
     """Warn once of runs that are not physically valid, judged by their final forces."""
     fallen = np.array([has_fallen(text) for text in outcome])
@@ -170,18 +283,23 @@ def _warn_invalid(system: System, outcome: Sequence[str], forces: Floats) -> Non
         if contact in system.model.wheels:
             pulled |= forces[3 * k] < -FORCE_RESOLUTION * largest
     faults = {"fell": fallen, "end while the ground pulls a wheel": pulled & ~fallen}
+    _warn_faults(system, faults)
+
+
+def _warn_faults(system: System, faults: Mapping[str, NDArray[np.bool_]]) -> None:
+    """Warn once of runs that are not physically valid; `faults` marks runs by what happened to them."""
     reasons = [
         f"{int(machines.sum())} {fault} (the first is machine {int(machines.argmax())})"
         for fault, machines in faults.items()
         if machines.any()
     ]
     if reasons:
-        count = int((fallen | pulled).sum())
+        marks = np.array(list(faults.values()))
         warnings.warn(
-            f"{count} of {len(fallen)} runs of {system.vehicle.__name__} are not physically valid: "
-            f"{'; '.join(reasons)}.",
+            f"{int(marks.any(axis=0).sum())} of {marks.shape[1]} runs of {system.vehicle.__name__} are not "
+            f"physically valid: {'; '.join(reasons)}.",
             ValidityWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

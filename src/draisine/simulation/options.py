@@ -183,7 +183,8 @@ class ContactOptions:
     step
         Length of time steps, s; by default it follows from wheel size, gravity and speed.
     stops
-        Limits of joints, (lower, upper) by name. Impacts at them follow the impact model.
+        Limits of joints, (lower, upper) by name; they replace `Joint.stops`. Impacts at them follow the
+        impact model.
     rest_speed
         Impacts slower than this (m/s) are plastic.
     fall

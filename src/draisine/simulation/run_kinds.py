@@ -66,8 +66,10 @@ def _option_hint(name: str) -> str:
     """Return a hint for which runs an option is, if a run does not use it."""
     if name in TERRAIN_OPTIONS:
         return ", or run on a terrain, terrain=plane() for level ground"
-    if name in ("threads", "precision"):
+    if name == "threads":
         return ": it is an option of simulate_many"
+    if name == "precision":
+        return ": it is an option of simulate_many without a terrain"
     return ""
 
 
@@ -112,6 +114,9 @@ MANY = RunKind(
     "simulate_many",
     frozenset({"mode", "fall"}),
     frozenset({"integrator", "dt", "breakpoints", "start", "threads", "precision"}),
+)
+MANY_ON_TERRAIN = RunKind(
+    "simulate_many on a terrain", TERRAIN.contact, TERRAIN.numerics | {"threads"}
 )
 STEPPER_ON_PLANE = RunKind(
     "a stepper without a terrain",

@@ -150,11 +150,8 @@ def compute_run(
     try:
         with report_progress(progress, text) as report:
             task = Task(system, state, until, terrain, law, inputs, contact, numerics, report)
-            run = replace(_driver(task)(task), task=task)
-        check_finite(run)
+            run = run_task(task)
     except SimulationError as error:
-        if isinstance(error.partial, Trajectory):
-            error.partial = replace(error.partial, task=task)
         if strict and error.partial is not None:
             demand(error.partial)
         raise
@@ -163,6 +160,18 @@ def compute_run(
     for event in run.events:
         _log.debug("%s", event)
     _log.debug("%s: %s at %g s", text, run.outcome, run.arcs[-1].t[-1])
+    return run
+
+
+def run_task(task: Task) -> Trajectory:
+    """Return the motion of a task. The task is stored with the motion, also if an error stops it."""
+    try:
+        run = replace(_driver(task)(task), task=task)
+        check_finite(run)
+    except SimulationError as error:
+        if isinstance(error.partial, Trajectory):
+            error.partial = replace(error.partial, task=task)
+        raise
     return run
 
 

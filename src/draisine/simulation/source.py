@@ -142,7 +142,7 @@ def _state_names(machine: ClosedForm) -> list[str]:
     return [*base, *joints, *machine.choice.names, *(f"z_{k}" for k in range(layout.count("z")))]
 
 
-def _fill(template: str, **parts: object) -> str:
+def fill_template(template: str, **parts: object) -> str:
     """Return the text of a template with its parts, lists of these as lines."""
     text = files("draisine.simulation").joinpath("templates", template).read_text(encoding="utf-8")
     lines = {key: "\n".join(x) if isinstance(x, list) else x for key, x in parts.items()}
@@ -151,7 +151,7 @@ def _fill(template: str, **parts: object) -> str:
 
 def _c_files(s: Simulator) -> dict[str, str]:
     columns = ["time", "x", "y", "z", *s.names["outputs"], *s.names["states"]]
-    main = _fill("main.c", n=s.name, columns=json.dumps(",".join(columns)))
+    main = fill_template("main.c", n=s.name, columns=json.dumps(",".join(columns)))
     return {f"{s.name}.h": _c_header(s), f"{s.name}.c": _c_body(s), "main.c": main}
 
 
@@ -161,12 +161,12 @@ def _c_header(s: Simulator) -> str:
         f"    {n}_at_{key} = {at.start}, {n}_size_{key} = {s.observed.count(key)}"
         for key, at in s.observed.items()
     ]
-    return _fill(
+    return fill_template(
         "machine.h",
         n=n,
         states=len(s.start),
-        names=_c_list(s.names["states"]),
-        outputs=_c_list(s.names["outputs"]),
+        names=c_list(s.names["states"]),
+        outputs=c_list(s.names["outputs"]),
         inputs=len(s.inputs),
         parameters=len(s.parameters),
         nominal=max(1, len(s.parameters)),
@@ -177,7 +177,7 @@ def _c_header(s: Simulator) -> str:
     )
 
 
-def _c_list(names: list[str]) -> list[str]:
+def c_list(names: list[str]) -> list[str]:
     """Return names as the end of a comment."""
     text = f"{', '.join(names) or 'none'}. */"
     return wrap(text, 100, initial_indent="   ", subsequent_indent="   ")
@@ -186,14 +186,14 @@ def _c_list(names: list[str]) -> list[str]:
 def _c_body(s: Simulator) -> str:
     n = s.name
     numbers = {"nominal": s.parameters, "start": s.start, "given": s.inputs}
-    tables = [_c_array(f"const double {n}_{key}", x) for key, x in numbers.items()]
-    tables += [_c_array(f"static double {n}_{key}", x) for key, x in s.constants.items()]
-    return _fill(
+    tables = [c_array(f"const double {n}_{key}", x) for key, x in numbers.items()]
+    tables += [c_array(f"static double {n}_{key}", x) for key, x in s.constants.items()]
+    return fill_template(
         "machine.c",
         n=n,
         tables=tables,
         helpers=C_HELPERS,
-        programs=[_c_program(s.programs[p], p != "observe") for p in EXPORTED_PROGRAMS],
+        programs=[c_program(s.programs[p], p != "observe") for p in EXPORTED_PROGRAMS],
         record=c_types(s.method.take_steps),
         take_steps=write_text_routine(s.method.take_steps, c.C_DIALECT, f"{n}_take_steps"),
         fields=[f"        {text}," for _, text in _fields(s, "m->", f"{n}_", "_at")],
@@ -202,21 +202,22 @@ def _c_body(s: Simulator) -> str:
     )
 
 
-def _c_array(head: str, numbers: Floats) -> str:
+def c_array(head: str, numbers: Floats) -> str:
+    """Return an array of numbers as C; it is never empty."""
     entries = [c.c_number(float(x)) for x in numbers] or ["0.0"]
     lines = [", ".join(entries[k : k + 4]) for k in range(0, len(entries), 4)]
     inner = ",\n".join(f"    {line}" for line in lines)
     return f"{head}[{len(entries)}] = {{\n{inner}\n}};\n"
 
 
-def _c_program(program: Program, called: bool) -> str:
+def c_program(program: Program, called: bool = True, has_prologue: bool = True) -> str:
     """Return a program as static functions, and one by which it is called by address."""
     name = program.name
     if not called:
         return c.emit(replace(program, name=f"{name}_flat"), linkage="static").replace(
             f"{name}_flat_prologue", f"{name}_prologue"
         )
-    text = c.emit(program, linkage="static")
+    text = c.emit(program, linkage="static", has_prologue=has_prologue)
     return f"""{text}
 static void {name}_at(double *x, double *table, double *out, int64_t count)
 {{
@@ -244,15 +245,15 @@ def _js_files(s: Simulator) -> dict[str, str]:
     n = s.name
     frame = s.programs["frame"]
     numbers = {"nominal": s.parameters, "start": s.start, "given": s.inputs} | s.constants
-    text = _fill(
+    text = fill_template(
         "machine.js",
         n=n,
         names=json.dumps(s.names),
-        arrays=[f"export const {key} = {_js_array(x)};" for key, x in numbers.items()],
+        arrays=[f"export const {key} = {js_array(x)};" for key, x in numbers.items()],
         observed=[f"  {key}: [{at.start}, {at.stop}]," for key, at in s.observed.items()],
         size=s.observed.size,
         helpers=JS_HELPERS + js_types(s.method.take_steps),
-        programs=[_js_program(program) for program in s.programs.values()],
+        programs=[js_program(program) for program in s.programs.values()],
         take_steps=write_text_routine(s.method.take_steps, javascript.JS_DIALECT, "takeSteps"),
         memory=[f"    {key}: new Float64Array({size})," for key, size in s.sizes.items()],
         prologues=[f"  {n}_{p}.prologue(parameters, own.{p}_table);" for p in EXPORTED_PROGRAMS],
@@ -260,19 +261,21 @@ def _js_files(s: Simulator) -> dict[str, str]:
         frame_table=max(1, len(frame.table)),
         frame_inputs=max(1, inputs_of(frame).size),
     )
-    return {f"{n}.js": text + _fill("simulator.js")}
+    return {f"{n}.js": text + fill_template("simulator.js")}
 
 
-def _js_array(numbers: Floats) -> str:
+def js_array(numbers: Floats) -> str:
+    """Return an array of numbers as JavaScript."""
     return f"Float64Array.of({', '.join(javascript.js_number(float(x)) for x in numbers)})"
 
 
-def _js_program(program: Program) -> str:
+def js_program(program: Program, has_prologue: bool = True) -> str:
     """Return a program and its prologue in a scope of their own."""
-    text = javascript.emit(program).replace("export ", "")
+    text = javascript.emit(program, has_prologue=has_prologue).replace("export ", "")
     body = "\n".join(f"  {line}" if line else "" for line in text.splitlines())
     name = program.name
-    give = f"return {{ call: {name}, prologue: {name}Prologue }};"
+    prologue = f", prologue: {name}Prologue" if has_prologue else ""
+    give = f"return {{ call: {name}{prologue} }};"
     return f"const {name} = (() => {{\n{body}\n  {give}\n}})();\n"
 
 

@@ -29,6 +29,7 @@ from draisine.model import Model
 from draisine.model.names import dimensions
 from draisine.simulation.bilateral import HINTS, REASONS, BilateralRun
 from draisine.simulation.contact.driver import RunState
+from draisine.simulation.contact.query import Closed
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE, FELL, step_loop_code
@@ -49,6 +50,14 @@ MAX_TIME = 1e9
 
 MAX_STORED_EVENTS = 10_000
 """Number of events that a stepper keeps; older ones are discarded."""
+
+MAX_SHORT_STEPS = 4
+"""Number of steps between two changes of the inputs up to which the next steps are short ones. A step with
+event location costs like four of them, and is long enough for more.
+"""
+
+SHORT_STEP_PAUSE = 16
+"""Changes of the inputs without short steps after a short step that did not count."""
 
 
 class Stepper:
@@ -126,7 +135,7 @@ class Stepper:
         self.count = 0
         self._requested = 0.0  # s, sum of all calls
         self._has_warned = False
-        self.events: deque[Event] = deque(maxlen=MAX_STORED_EVENTS)
+        self._events: deque[Event] = deque(maxlen=MAX_STORED_EVENTS)
 
     @property
     def system(self) -> System:
@@ -158,6 +167,12 @@ class Stepper:
     def outcome(self) -> str:
         """The reason why the run ended; empty while it continues."""
         return self._driver.outcome
+
+    @property
+    def events(self) -> deque[Event]:
+        """The latest events, at most `MAX_STORED_EVENTS`; on a terrain every change of the inputs is one."""
+        self._events.extend(self._driver.take_input_events())
+        return self._events
 
     def observe(self) -> dict[str, Floats]:
         """Return all observations of the present state by name: `outputs`, `output_rates`, `v`, `vdot`,
@@ -216,7 +231,8 @@ class Stepper:
         if count <= self.count:
             return
         self.count, events = self._driver.advance(self.count, count)
-        self.events.extend(events)
+        if events:
+            self.events.extend(events)
         self._driver.check()
 
     def _warn_ended(self) -> None:
@@ -351,6 +367,11 @@ class _Driver(Protocol):
     def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
         """Advance from one step to another; return the step that was reached, and the events."""
 
+    def take_input_events(self) -> list[Event]:
+        """Return the changes of inputs since the last call that changed no contact, if `advance` did not
+        return them.
+        """
+
     def check(self) -> None:
         """Raise if the run cannot continue."""
 
@@ -440,6 +461,9 @@ class _Bilateral:
             self._change_pivots(start + count * h)
         return count, ()
 
+    def take_input_events(self) -> list[Event]:
+        return []
+
     def _change_pivots(self, t: float) -> None:
         """Continue with other pivots."""
         headings = self.work.headings.copy()
@@ -476,6 +500,10 @@ class _Unilateral:
     is a branch of it beyond that time, whose samples lie on the grid of the stepper and come from the
     dense output. In time steps the run is at most one step ahead of the present time, and the present
     state is interpolated. If inputs change, the run restarts from the present state.
+
+    A controller changes inputs every few steps. Most of these changes leave all contacts as they are: the
+    next steps of the stepper are then short steps of the run within its mode. How many of them, depends on
+    the times of the changes alone, not on the slices of time.
     """
 
     def __init__(self, task: Task) -> None:
@@ -489,26 +517,67 @@ class _Unilateral:
         self.now = self.run.now  # time, state and closed contacts at the present time
         self.reported = 0  # number of events of the run that were returned
         self.failure: SimulationError | None = None
+        self.changed = -math.inf  # s, when inputs changed last
+        self.change: tuple[Floats, Floats] | None = None  # state and inputs that the run waits for
+        self.short_steps = 0  # number of short steps that follow
+        self.pause = 0  # number of changes without short steps that follow
+        # Changes of inputs that changed no contact: time, states before and after, closed contacts.
+        self.quiet: deque[tuple[float, Floats, Floats, tuple[Closed, ...]]] = deque(
+            maxlen=MAX_STORED_EVENTS
+        )
 
     def law_state(self) -> Floats:
+        self._settle()
         return self.now.y[self.query.y.z].copy()
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
         if self.outcome:
             return  # the run has ended; a reset uses the inputs of the stepper
-        y = self.now.y
+        y, present = self.change or (self.now.y, self.query.inputs)
         if commands:
+            old = y
             y = y.copy()
             y[list(commands)] = list(commands.values())
-        if inputs.tolist() != self.query.inputs.tolist() or (y != self.now.y).any():
+            is_changed = bool((y != old).any())
+        else:
+            is_changed = False
+        if not is_changed and inputs.tolist() == present.tolist():
+            return
+        self._plan_short_steps()
+        if self.short_steps:
+            self.change = y, inputs
+        else:
             self._restart(y, inputs)
+
+    def _plan_short_steps(self) -> None:
+        """Choose the number of short steps after a change of the inputs: as many as there were steps since
+        the change before, if these are few.
+        """
+        if self.now.t == self.changed:
+            return
+        passed = (self.now.t - self.changed) / self.numerics.dt
+        steps = round(min(passed, MAX_SHORT_STEPS + 1.0))
+        self.changed = self.now.t
+        self.short_steps = 0
+        if self.pause:
+            self.pause -= 1
+        elif steps <= MAX_SHORT_STEPS and self.run.steps is None:
+            self.short_steps = steps
 
     def obey(self, task: Task) -> None:
         if self.outcome:
             return
+        self._settle()
         inputs = self.query.inputs
         self.query, _ = place_on_terrain(task)
         self._restart(self.now.y, inputs)
+
+    def _settle(self) -> None:
+        """Let the run restart with the inputs that it waits for."""
+        if self.change is not None:
+            y, inputs = self.change
+            self.change = None
+            self._restart(y, inputs)
 
     def _restart(self, y: Floats, inputs: Floats) -> None:
         """Let the run continue from the present time, from a state and with inputs."""
@@ -523,6 +592,9 @@ class _Unilateral:
         start = self.numerics.start
         h = self.numerics.dt
         try:
+            if self.short_steps and self._take_short_steps(count, end) == end:
+                return end, ()
+            self._settle()
             self._advance_to(start + end * h)
         except (ParameterError, SimulationError, TerrainError) as error:
             kind = DeadEndError if isinstance(error, TerrainError) else SimulationError
@@ -531,6 +603,47 @@ class _Unilateral:
         self.outcome = self.run.outcome
         reached = end if not self.outcome else min(end, int((self.run.now.t - start) / h))
         return reached, self._take_events()
+
+    def _take_short_steps(self, count: int, end: int) -> int:
+        """Take the planned short steps from one step to another; return the step that was reached."""
+        while count < end and self.short_steps and self.run.steps is None:
+            before = self.now
+            y, inputs = self.change or (before.y, self.query.inputs)
+            self.run.now = before
+            t = self.numerics.start + (count + 1) * self.numerics.dt
+            if not self.run.continue_mode(y, inputs, t):
+                self.short_steps = 0
+                self.pause = SHORT_STEP_PAUSE
+                break
+            if self.change is not None:
+                self.quiet.append((before.t, before.y, y, before.closed))
+                self.change = None
+            self.ahead = None
+            self.now = self.run.now
+            self.short_steps -= 1
+            count += 1
+        return count
+
+    def take_input_events(self) -> list[Event]:
+        query = self.query
+        events = []
+        for t, y, y_after, closed in self.quiet:
+            mode = query.mode(closed)
+            event = Event(
+                t,
+                "input",
+                (),
+                True,
+                query.machine.leave(y),
+                query.machine.leave(y_after),
+                mode,
+                mode,
+                query.energy(t, y),
+                query.energy(t, y_after),
+            )
+            events.append(event)
+        self.quiet.clear()
+        return events
 
     def _advance_to(self, t: float) -> None:
         """Advance the run by its own steps, and find the state at a time."""
@@ -596,8 +709,10 @@ class _Unilateral:
             raise self.failure
 
     def state(self, t: float) -> State:
+        self._settle()
         return self.query.machine.leave(self.now.y)
 
     def observe(self, t: float) -> dict[str, Floats]:
+        self._settle()
         observations = self.run.observe_at(self.now.t, self.now.y, self.now.closed)
         return {name: values[..., -1] for name, values in observations.items()}

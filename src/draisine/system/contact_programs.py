@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import Graph, evaluate, tangent
 from draisine.codegen.derivative import retrace
@@ -167,6 +168,7 @@ class TerrainDerivation:
         sizes = {"t": 1, **state_sizes(model, v=len(self.columns), z=tracing.memory)}
         sizes |= {"w": len(model.inputs), "f": FEATURE, "a": len(self.columns)}
         sizes["ground"] = sum(motion.inputs["numbers"] for motion in self.motions)
+        sizes["cell"] = PATCH
         s = tracing.symbols(sizes)
         self.symbols = s
         self.R = base_rotation(model, s["q"])
@@ -406,7 +408,7 @@ class TerrainDerivation:
             "forces": motion.forces,
             "pivots": motion.pivots,
         }
-        return self._program(name, outputs, ("f", "ground", "features", "mu"))
+        return self._program(name, outputs, ("f", "ground", "cell", "features", "mu"))
 
     def _observe(self) -> Program:
         """Return all outputs of a state with the accelerations a."""
@@ -472,6 +474,9 @@ class TerrainDerivation:
         flats = flats_by_kind(wheel)
         if kind in flats:
             met = contact_rows_on_body(*pose, wheel, flats[kind])
+        elif kind == "patch":
+            f = array([*s["f"], *s["cell"]])
+            met = contact_rows(*pose, wheel, kind, f, None if motion is None else (R, p))
         else:
             f = s["f"] if motion is None else move_feature(kind, s["f"], R, p)
             met = contact_rows(*pose, wheel, kind, f)
@@ -489,7 +494,7 @@ class TerrainDerivation:
         if has_rows:
             along = self._along | ({} if motion is None else {"t[0]": 1.0})
             outputs |= self._rows(wheel, met, self._ground_velocity(met, R, p), along)
-        return self._contact_program(f"{wheel.name}_{kind}", outputs, has_rows)
+        return self._contact_program(f"{wheel.name}_{kind}", outputs, has_rows, kind == "patch")
 
     def _ground_velocity(self, met: ContactRows, R: Array, p: Array) -> Array:
         """Return the velocity of the ground at the contact point."""
@@ -526,12 +531,15 @@ class TerrainDerivation:
             }
         return outputs
 
-    def _contact_program(self, name: str, outputs: Mapping[str, Any], has_rows: bool) -> Program:
+    def _contact_program(
+        self, name: str, outputs: Mapping[str, Any], has_rows: bool, has_cell: bool = False
+    ) -> Program:
         """Return the program of a contact in the layout that all contacts share, or that of its geometry;
-        missing outputs are zero.
+        missing outputs are zero. The polynomial of a patch is an input if it `has_cell`.
         """
         layout = row_layout(self.model)
         zeros = layout.split(np.zeros(layout.size))
         names = [key for key in zeros if has_rows or key in _GEOMETRY]
         complete = {key: outputs.get(key, zeros[key]) for key in names}
-        return self._program(name if has_rows else f"{name}_geometry", complete, ("f", "ground"))
+        inputs = ("f", "ground", "cell") if has_cell else ("f", "ground")
+        return self._program(name if has_rows else f"{name}_geometry", complete, inputs)

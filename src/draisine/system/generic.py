@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import RedundancyError, SingularityError
@@ -103,10 +104,10 @@ class Generic:
 
     @cached_property
     def inputs(self) -> Layout:
-        """The inputs of the programs of contacts: those of `motion`, the numbers of a feature, and those of
-        the motions of the ground.
+        """The inputs of the programs of contacts: those of `motion`, the numbers of a feature, those of the
+        motions of the ground, and the polynomial of a patch.
         """
-        further = {"parameters": 0, "f": FEATURE, "ground": len(self.ground)}
+        further = {"parameters": 0, "f": FEATURE, "ground": len(self.ground), "cell": PATCH}
         return Layout(self.motion.program.inputs | further)
 
     @cached_property

@@ -39,6 +39,7 @@ from draisine.vehicles import (
     annotations,
     check_number,
     expect_parameters,
+    inclined,
     meanings,
     parse_record,
     record_meanings,
@@ -458,7 +459,9 @@ def compile(
         Arguments of the vehicle; they override those of the parameter set. `float` arguments are
         parameters, which can change later; all others determine the structure. An argument annotated
         `float | None` determines the structure if it is None and is a parameter otherwise. Each number of a
-        record, or of a table for one, is a parameter. Angles may be written "18deg".
+        record, or of a table for one, is a parameter. Angles may be written "18deg". Every vehicle has
+        the optional parameters `slope` (the ground rises along x) and `camber` (it rises to the left):
+        then the axes of the world are those of the inclined ground, and gravity is tilted.
 
     Examples
     --------
@@ -466,11 +469,14 @@ def compile(
     9.7
     >>> compile("whipple", flexible={"steer_damper": 1.5}).parameters["flexible_steer_damper"]
     1.5
+    >>> print(compile("car", camber="6deg").model.gravity.round(3))
+    [ 0.    -1.025 -9.756]
     """
     vehicle = cast(Callable[..., Model], find("vehicle", vehicle))
     if not callable(vehicle):
         kind = type(vehicle).__name__
         raise ParameterError(f"a vehicle is a function that returns a Model; this is a {kind}.")
+    vehicle = inclined(vehicle, arguments)
     if parameter_set is not None:
         arguments = dict(published(vehicle.__name__, parameter_set)) | arguments
     parameters, structure = _split(vehicle, arguments)

@@ -1,12 +1,13 @@
-"""Features of a ground: faces, convex edges and vertices, with the borders within which each is valid.
+"""Features of a ground: faces, convex edges, vertices and smooth patches, with the borders within which
+each is valid.
 
 A feature is valid for a contact at the point C with the normal N (out of the ground) while A.C + B.N <= o for
 all its borders. A face ends at its border lines. An edge ends at its end points, and if the normal leaves the
-cone between the normals of its two faces.
+cone between the normals of its two faces. A patch ends at the lines of its rectangle.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,21 +27,29 @@ BORDER_NORMAL = slice(3, 6)
 BORDER_OFFSET = 6
 """Columns of A, B and o in the row of a border."""
 
+NO_CELL = np.zeros(0)
+"""Polynomial of a feature that is not a patch."""
+
 MIN_FACE_ANGLE = 1e-9
 """Sine of the angle between the faces of an edge, below which they count as parallel."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """A face, edge or vertex of a ground; with a motion, in its moving frame."""
+    """A face, edge, vertex or smooth patch of a ground; with a motion, in its moving frame."""
 
     name: str
-    kind: str  # "face", "edge", "vertex"
-    numbers: Floats  # (6,): (N, d, 0, 0) of a face, (Q, e) of an edge, (Q, 0, 0, 0) of a vertex
+    kind: str  # "face", "edge", "vertex", "patch"
+    # (6,): (N, d, 0, 0) of a face, (Q, e) of an edge, (Q, 0, 0, 0) of a vertex. Of a patch a plane (N, d)
+    # next to it, its largest distance from that plane (m) and the largest difference of its normals from N.
+    numbers: Floats
     borders: Floats  # (borders, 7), rows (A, B, o)
     low: Floats  # corner of the bounding box, m
     high: Floats
     motion: ObstacleMotion | None = None
+    cell: Floats = field(
+        default_factory=lambda: NO_CELL
+    )  # (PATCH,) polynomial of a patch (`algebra.patch`); (0,) of other features
 
     def excess(self, C: Floats, N: Floats) -> float:
         """Return the largest excess over the borders of a contact at C (m) with normal N.
@@ -64,6 +73,7 @@ class Features:
     first: Ints  # (features + 1,) index of the first border of each feature
     low: Floats  # (features, 3) corners of the bounding boxes, m
     high: Floats
+    cells: Floats  # (features, PATCH) polynomials of patches, zero for others; (features, 0) without any
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -72,14 +82,17 @@ class Features:
         """Return feature k with a name."""
         kind, motion = self.kinds[self.kind[k]]
         borders = self.borders[self.first[k] : self.first[k + 1]]
-        return Feature(name, kind, self.numbers[k], borders, self.low[k], self.high[k], motion)
+        cell = self.cells[k] if kind == "patch" else NO_CELL
+        box = (self.low[k], self.high[k])
+        return Feature(name, kind, self.numbers[k], borders, *box, motion, cell)
 
     def take(self, ks: Ints) -> "Features":
         """Return the features with the indices ks, in their order."""
         sizes = self.first[ks + 1] - self.first[ks]
         first = starts(sizes)
         borders = self.borders[ranges(self.first[ks], sizes)]
-        rows = (self.kind[ks], self.numbers[ks], borders, first, self.low[ks], self.high[ks])
+        box = (self.low[ks], self.high[ks])
+        rows = (self.kind[ks], self.numbers[ks], borders, first, *box, self.cells[ks])
         return Features(self.kinds, *rows)
 
     def carried(self, motion: ObstacleMotion) -> "Features":
@@ -99,7 +112,14 @@ def join(parts: Sequence[Features]) -> Features:
         for name in ("numbers", "borders", "low", "high")
     )
     first = starts(np.concatenate([np.diff(part.first) for part in parts]))
-    return Features(tuple(kinds), np.concatenate(kind), numbers, borders, first, low, high)
+    cells = _stack_cells([part.cells for part in parts])
+    return Features(tuple(kinds), np.concatenate(kind), numbers, borders, first, low, high, cells)
+
+
+def _stack_cells(parts: Sequence[Floats]) -> Floats:
+    """Return polynomials (n, PATCH) or (n, 0) of several groups of features below each other."""
+    width = max((part.shape[1] for part in parts), default=0)
+    return np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
 
 
 def gather(features: Sequence[Feature]) -> Features:
@@ -110,7 +130,9 @@ def gather(features: Sequence[Feature]) -> Features:
     borders = np.concatenate([np.zeros((0, 7)), *(feature.borders for feature in features)])
     rows = [[getattr(feature, name) for feature in features] for name in ("numbers", "low", "high")]
     numbers, low, high = (np.array(row, float).reshape(len(features), -1) for row in rows)
-    return Features(tuple(kinds), np.array(kind, int), numbers, borders, starts(sizes), low, high)
+    cells = _stack_cells([np.zeros((0, 0)), *(feature.cell[None] for feature in features)])
+    rows_of = (numbers, borders, starts(sizes), low, high, cells)
+    return Features(tuple(kinds), np.array(kind, int), *rows_of)
 
 
 def starts(sizes: Ints) -> Ints:

@@ -7,6 +7,7 @@ hundred.
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
 from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, join
 from draisine.terrain.pieces import cross, edge_name, edges, faces, vertices
+from draisine.terrain.smooth import SmoothGround
 from draisine.terrain.terrain import Terrain, distances
 
 COPLANAR = 1e-10
@@ -333,8 +335,22 @@ def _clean(points: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints]:
     return unique, back.ravel()[T].astype(np.int64)
 
 
-def height_field(x: ArrayLike, y: ArrayLike, z: ArrayLike, flat: float = 1e-7) -> Mesh:
-    """Return the ground of heights over a rectangular grid, with two triangles per cell.
+@overload
+def height_field(
+    x: ArrayLike, y: ArrayLike, z: ArrayLike, flat: float = ..., *, smooth: Literal[False] = ...
+) -> Mesh: ...
+
+
+@overload
+def height_field(
+    x: ArrayLike, y: ArrayLike, z: ArrayLike, flat: float = ..., *, smooth: bool
+) -> Mesh | SmoothGround: ...
+
+
+def height_field(
+    x: ArrayLike, y: ArrayLike, z: ArrayLike, flat: float = 1e-7, *, smooth: bool = False
+) -> Mesh | SmoothGround:
+    """Return the ground of heights over a rectangular grid: two triangles per cell, or a smooth patch.
 
     Parameters
     ----------
@@ -344,11 +360,16 @@ def height_field(x: ArrayLike, y: ArrayLike, z: ArrayLike, flat: float = 1e-7) -
         Heights z[i, j] at x[i], y[j] (m).
     flat
         Sine of the angle between neighbours below which they are coplanar.
+    smooth
+        Whether cubic splines interpolate the heights (`SmoothGround`). Such ground has no edges and continues
+        straight beyond the grid.
 
     Examples
     --------
     >>> height_field([0, 1, 2], [0, 1], np.zeros((3, 2))).faces
     1
+    >>> height_field([0, 1, 2], [0, 1], [[0, 0], [1, 1], [4, 4]], smooth=True).height(1.5, 0.5)
+    array(2.25)
     """
     xs = np.asarray(x, float)
     ys = np.asarray(y, float)
@@ -360,6 +381,8 @@ def height_field(x: ArrayLike, y: ArrayLike, z: ArrayLike, flat: float = 1e-7) -
         )
     if (np.diff(xs) <= 0).any() or (np.diff(ys) <= 0).any():
         raise TerrainError("height_field: x and y must ascend.")
+    if smooth:
+        return SmoothGround(xs, ys, zs)
     points = np.stack([*np.meshgrid(xs, ys, indexing="ij"), zs], axis=-1).reshape(-1, 3)
     i, j = np.meshgrid(np.arange(len(xs) - 1), np.arange(len(ys) - 1), indexing="ij")
     corner = (i * len(ys) + j).ravel()

@@ -113,7 +113,8 @@ def _features(
     first = starts(np.bincount(of, minlength=len(numbers)))
     borders = borders[np.argsort(of, kind="stable")]
     same = np.zeros(len(numbers), np.int64)
-    return Features(((kind, None),), same, numbers, borders, first, low, high)
+    no_cells = np.zeros((len(numbers), 0))
+    return Features(((kind, None),), same, numbers, borders, first, low, high, no_cells)
 
 
 def cross(a: Floats, b: Floats) -> Floats:

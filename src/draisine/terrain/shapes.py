@@ -20,7 +20,7 @@ MAX_ROUGH_CELLS = 100_000
 """Largest number of squares, to limit memory and time."""
 
 
-def plane(slope: float = 0.0, height: float = 0.0) -> Terrain:
+def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terrain:
     """Return a plane through (0, 0, height).
 
     Parameters
@@ -29,13 +29,19 @@ def plane(slope: float = 0.0, height: float = 0.0) -> Terrain:
         Angle by which it rises forward (rad).
     height
         Height at the origin (m).
+    camber
+        Cross slope: angle by which it is turned about its direction of rise (rad), positive if it rises to
+        the left.
 
     Examples
     --------
     >>> plane(height=2.0)[0].numbers[2:4].tolist()
     [1.0, 2.0]
+    >>> plane(camber=0.1)[0].numbers[:3].round(4).tolist()
+    [0.0, -0.0998, 0.995]
     """
-    N = np.array([-math.sin(slope), 0.0, math.cos(slope)])
+    up = math.cos(camber)
+    N = np.array([-math.sin(slope) * up, 0.0 - math.sin(camber), math.cos(slope) * up])
     return Terrain([face("ground", N, height * N[2])])
 
 

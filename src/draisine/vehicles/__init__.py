@@ -1,8 +1,8 @@
 """Vehicles, one file and one function each.
 
 `_sets` has published parameter sets, `_annotations` reads units and meanings of arguments, `_numbers` checks
-values of parameters, `_records` converts arguments that are records of numbers, and `_three_links` is the
-common model of both swimmers.
+values of parameters, `_records` converts arguments that are records of numbers, `_incline` tilts gravity on
+slopes and cambered roads, and `_three_links` is the common model of both swimmers.
 """
 
 from draisine.vehicles._annotations import (
@@ -11,6 +11,7 @@ from draisine.vehicles._annotations import (
     meanings,
     suggest_parameter,
 )
+from draisine.vehicles._incline import INCLINE_PARAMETERS, inclined, level_vehicle
 from draisine.vehicles._numbers import check_number, check_numbers
 from draisine.vehicles._records import (
     draw,
@@ -31,12 +32,15 @@ from draisine.vehicles._sets import (
 )
 
 __all__ = [
+    "INCLINE_PARAMETERS",
     "ParameterSource",
     "annotations",
     "check_number",
     "check_numbers",
     "draw",
     "expect_parameters",
+    "inclined",
+    "level_vehicle",
     "meanings",
     "parameter_deviations",
     "parameter_set",

@@ -15,8 +15,8 @@ from draisine.simulation.contact.event_driven.events import (
     can_begin_slip,
     count_demanded_rows,
     is_coincident,
+    open_contact_touches,
     scale_slips,
-    touches,
 )
 from draisine.simulation.contact.event_driven.run_loop import (
     MAX_EVENTS_AT_INSTANT,
@@ -24,7 +24,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     EventStage,
     RunProgress,
     begin_event,
-    is_idle,
+    changes_nothing,
     set_border_hysteresis,
 )
 from draisine.simulation.contact.status import TYRE_STATUSES, Status, count_rows
@@ -66,44 +66,44 @@ def row(gap, armed=1.0):
 
 @pytest.mark.parametrize("share", [0.9, -0.9])
 def test_a_gap_within_the_bound_of_an_event_touches(event, share):
-    assert touches(event, 0, row(share * TOL.gap_event))
-    assert not touches(event, 0, row(share / 0.8 * TOL.gap_event))
+    assert open_contact_touches(event, 0, row(share * TOL.gap_event))
+    assert not open_contact_touches(event, 0, row(share / 0.8 * TOL.gap_event))
 
 
 def test_a_fast_approach_widens_the_bound_of_an_event(event):
     """By what a speed of 1e3 covers within the resolution of time."""
     gap = 0.9 * TOL.event_resolution * 1e3
-    assert not touches(event, 0, row(gap))
+    assert not open_contact_touches(event, 0, row(gap))
     event.mode.x[0] = -1e3
-    assert touches(event, 0, row(gap))
-    assert not touches(event, 0, row(1.2 * gap))
+    assert open_contact_touches(event, 0, row(gap))
+    assert not open_contact_touches(event, 0, row(1.2 * gap))
 
 
 def test_a_gap_beyond_the_search_does_not_touch_however_fast(event):
     event.mode.x[0] = -1e9
-    assert not touches(event, 0, row(1.1 * TOL.gap_search))
-    assert not touches(event, 0, row(np.nan))
+    assert not open_contact_touches(event, 0, row(1.1 * TOL.gap_search))
+    assert not open_contact_touches(event, 0, row(np.nan))
 
 
 def test_a_foot_that_is_not_armed_does_not_touch(event):
-    assert not touches(event, 0, row(0.0, armed=0.0))
-    assert not touches(event, 0, row(0.0, armed=-1.0))
+    assert not open_contact_touches(event, 0, row(0.0, armed=0.0))
+    assert not open_contact_touches(event, 0, row(0.0, armed=-1.0))
 
 
 def test_a_deflected_tyre_touches_below_its_free_radius(event):
     event.max_deflections[0] = 0.1
-    assert touches(event, 0, row(-0.09))
-    assert not touches(event, 1, row(-0.09))
-    assert not touches(event, 0, row(-0.11))
+    assert open_contact_touches(event, 0, row(-0.09))
+    assert not open_contact_touches(event, 1, row(-0.09))
+    assert not open_contact_touches(event, 0, row(-0.11))
 
 
 def test_a_feature_just_left_touches_only_well_inside_its_border(event):
     event.inside[0] = -TOL.border
     for excess, wanted in ((0.0, False), (-0.9, False), (-1.1, True)):
         event.mode.contacts.excess[0] = excess * TOL.border
-        assert touches(event, 0, row(0.0)) == wanted
+        assert open_contact_touches(event, 0, row(0.0)) == wanted
     event.mode.contacts.excess[1] = 0.9 * TOL.border
-    assert touches(event, 1, row(0.0))
+    assert open_contact_touches(event, 1, row(0.0))
 
 
 def test_contacts_at_one_point_with_one_normal_are_the_same(event):
@@ -272,10 +272,10 @@ def test_a_collision_that_changes_nothing_counts_as_left_after_three_tries():
     r.left[:] = False
     r.event.fired[:] = False, True, False
     r.progress.assign(cause=EventCause.COLLISION, stalled=2)
-    assert not is_idle(r)
+    assert not changes_nothing(r)
     assert not r.left.any()
     r.progress.stalled = 3
-    assert is_idle(r)
+    assert changes_nothing(r)
     assert r.left.tolist() == [False, True, False]
 
 
@@ -283,5 +283,5 @@ def test_a_collision_that_changes_nothing_counts_as_left_after_three_tries():
 def test_a_lift_off_that_changes_nothing_is_not_recorded(cause):
     r = loop(GuardKind.NORMAL_FORCE)
     r.progress.assign(cause=cause, stalled=0)
-    assert is_idle(r) == (cause is EventCause.LIFT_OFF)
-    assert run_loop.KINDS[cause]
+    assert changes_nothing(r) == (cause is EventCause.LIFT_OFF)
+    assert run_loop.EVENT_KIND_NAMES[cause]

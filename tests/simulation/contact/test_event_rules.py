@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from draisine.simulation.contact.complementarity.active_set import CONTACTS, empty_choice
+from draisine.simulation.contact.complementarity.active_set import CONTACTS, make_choice
 from draisine.simulation.contact.event_driven import events
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.events import (
@@ -79,8 +79,10 @@ def patched(monkeypatch):
 
     monkeypatch.setattr(events, "evaluate_gap", evaluate_gap)
     monkeypatch.setattr(events, "border_excess", border_excess)
-    monkeypatch.setattr(events, "in_reach", lambda tol, contacts, box, k: given.reach[k])
-    monkeypatch.setattr(events, "move_state", lambda e, delay: setattr(given, "delay", delay))
+    monkeypatch.setattr(events, "is_in_reach", lambda tol, contacts, box, k: given.reach[k])
+    monkeypatch.setattr(
+        events, "extrapolate_state", lambda e, delay: setattr(given, "delay", delay)
+    )
     return given
 
 
@@ -93,7 +95,7 @@ def test_contacts_of_the_same_wheel_that_leave_their_feature_end_together(patche
     e.mode.contacts.wheels[3] = 1
     delays = iter([0.0, 1.0, 0.0, 1.0])
     excess = {1: (0.0, 0.1), 2: (0.2, 0.1)}
-    monkeypatch.setattr(events, "move_state", lambda *_: None)
+    monkeypatch.setattr(events, "extrapolate_state", lambda *_: None)
     monkeypatch.setattr(
         events, "border_excess", lambda m, b, k, row: excess[k][int(next(delays) > 0.0)]
     )
@@ -113,7 +115,7 @@ def test_touching_are_closed_and_fired_contacts_and_those_without_a_gap(patched,
     e = make_event(4)
     e.was_closed[0] = e.fired[1] = True
     patched.reach[:] = [False, False, True, False]
-    monkeypatch.setattr(events, "touches", lambda e, k, row: True)
+    monkeypatch.setattr(events, "open_contact_touches", lambda e, k, row: True)
     assert events.find_touching(e)
     assert e.touching[: e.sizes[TOUCHING]].tolist() == [0, 1, 2]
 
@@ -122,7 +124,7 @@ def test_contacts_that_ended_or_do_not_touch_are_not_touching(patched, monkeypat
     e = make_event(3)
     e.was_closed[:] = True, False, False
     e.ended[0] = True
-    monkeypatch.setattr(events, "touches", lambda e, k, row: k == 1)
+    monkeypatch.setattr(events, "open_contact_touches", lambda e, k, row: k == 1)
     assert events.find_touching(e)
     assert e.touching[: e.sizes[TOUCHING]].tolist() == [1]
 
@@ -392,7 +394,7 @@ def test_an_event_selects_the_next_mode_unless_an_impact_comes_first(
     e.rates = np.zeros(1)
     e.mode.motion.call = e.mode.motion.table = e.mode.out = None
     calls = []
-    for name in ("locate_wheels", "merge_coincident", "evaluate_candidates", "call"):
+    for name in ("store_wheel_centres", "merge_coincident", "evaluate_candidates", "call"):
         monkeypatch.setattr(events, name, lambda *_: None)
     monkeypatch.setattr(events, "mark_ending", lambda e, k: calls.append(k))
     monkeypatch.setattr(events, "find_touching", lambda e: room)
@@ -413,7 +415,7 @@ def test_contacts_without_load_are_to_be_avoided_if_a_force_vanishes(monkeypatch
     e.mode.plan[CLOSED] = 2
     e.mode.which[:2] = 0, 1
     e.mode.lam = np.array([2.0 * TOL.no_load, 0.0, 0.0, 0.5 * TOL.no_load, 0.0, 0.0])
-    for name in ("locate_wheels", "merge_coincident", "evaluate_candidates", "call"):
+    for name in ("store_wheel_centres", "merge_coincident", "evaluate_candidates", "call"):
         monkeypatch.setattr(events, name, lambda *_: None)
     monkeypatch.setattr(events, "find_touching", lambda e: True)
     monkeypatch.setattr(events, "needs_impact", lambda e: RunStatus.IMPACT)
@@ -446,7 +448,7 @@ def assembled(statuses, mu=0.5, speeds=(3.0, 4.0, 0.0), acted=0, included=None):
     e.status[:] = statuses
     if included is not None:
         e.choice_index[:] = included
-    e.choice = empty_choice(N, 0, count)
+    e.choice = make_choice(N, 0, count)
     events.assemble_choice(e)
     return e
 

@@ -12,18 +12,18 @@ import draisine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.event_driven.arc_integration import (
     Proximity,
-    is_beside,
-    trace_line,
+    stays_beside_face,
+    trace_edge_distance,
 )
 from draisine.simulation.contact.event_driven.guards import (
-    BASIS,
     GUARD_NODES,
-    NEVER,
+    INTERPOLATION_BASIS,
+    NO_CROSSING,
     NODE_POSITIONS,
-    adjoins,
-    fit,
-    next_zero,
-    restrict,
+    find_next_zero,
+    fit_bernstein,
+    is_part_of_feature,
+    restrict_to_interval,
     set_guards,
 )
 from draisine.simulation.contact.status import Status
@@ -31,7 +31,7 @@ from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.trajectory import GuardKind
 from draisine.terrain import Mesh, Terrain, edge, ramp
 
-X = BASIS[NODE_POSITIONS:]
+X = INTERPOLATION_BASIS[NODE_POSITIONS:]
 
 
 def zeros(values):
@@ -43,8 +43,8 @@ def zeros(values):
         0.0,
         np.sign(values[0]),
     )
-    fit(BASIS, values, b)
-    while (at := next_zero(b, sign, at, 1.0, part)) != NEVER:
+    fit_bernstein(INTERPOLATION_BASIS, values, b)
+    while (at := find_next_zero(b, sign, at, 1.0, part)) != NO_CROSSING:
         found.append(at)
         at, sign = at + 1e-12, -sign
     return np.array(found)
@@ -72,10 +72,10 @@ def test_a_near_miss_has_no_zero_and_a_graze_two():
 def test_coefficients_bound_the_polynomial_on_every_part():
     rng, b, part = np.random.default_rng(4), np.zeros(GUARD_NODES), np.zeros(GUARD_NODES)
     values = rng.normal(size=GUARD_NODES)
-    fit(BASIS, values, b)
+    fit_bernstein(INTERPOLATION_BASIS, values, b)
     polynomial = np.polynomial.Polynomial.fit(X, values, GUARD_NODES - 1)
     for low, high in ((0.0, 1.0), (0.2, 0.7), (0.55, 0.6)):
-        restrict(b, low, high, part)
+        restrict_to_interval(b, low, high, part)
         inside = polynomial(np.linspace(low, high, 101))
         assert part.min() <= inside.min() + 1e-12 and inside.max() <= part.max() + 1e-12
         assert part[[0, -1]] == pytest.approx(polynomial(np.array([low, high])), abs=1e-11)
@@ -84,16 +84,20 @@ def test_coefficients_bound_the_polynomial_on_every_part():
 def test_the_tail_tells_what_no_polynomial_fits():
     """The seventh term of the cosine on an interval of length 1 is 2 J7(1/2) sin(1/2), 1e-8."""
     b = np.zeros(GUARD_NODES)
-    assert fit(BASIS, np.cos(X), b) < 2e-8
-    assert fit(BASIS, np.abs(X - 0.45), b) > 1e-3
+    assert fit_bernstein(INTERPOLATION_BASIS, np.cos(X), b) < 2e-8
+    assert fit_bernstein(INTERPOLATION_BASIS, np.abs(X - 0.45), b) > 1e-3
 
 
 @pytest.mark.parametrize("order", [GUARD_NODES - 2, GUARD_NODES - 1])
 def test_the_tail_is_the_size_of_the_last_two_terms(order):
     """Of Chebyshev polynomials it is one, or nothing where they are of less degree."""
     b, around = np.zeros(GUARD_NODES), np.arccos(1.0 - 2.0 * X)
-    assert fit(BASIS, np.cos(order * around), b) == pytest.approx(1.0, abs=1e-13)
-    assert fit(BASIS, np.cos((GUARD_NODES - 3) * around), b) == pytest.approx(0.0, abs=1e-13)
+    assert fit_bernstein(INTERPOLATION_BASIS, np.cos(order * around), b) == pytest.approx(
+        1.0, abs=1e-13
+    )
+    assert fit_bernstein(
+        INTERPOLATION_BASIS, np.cos((GUARD_NODES - 3) * around), b
+    ) == pytest.approx(0.0, abs=1e-13)
 
 
 @pytest.mark.parametrize(("clearance", "told"), [(3e-10, 1), (1e-7, 0)])
@@ -145,13 +149,13 @@ def test_what_lies_in_a_feature_or_holds_it():
     rows[:, :6] = list(FEATURES.values())
     planes = np.array(["slope" in name and " the " not in name for name in FEATURES], int)
     none = np.zeros(len(rows), int)
-    bundle = SimpleNamespace(features=rows.ravel(), planes=planes, carried=none)
+    bundle = SimpleNamespace(features=rows.ravel(), planes=planes, carried=none, patches=none)
     names = list(FEATURES)
     for i, one in enumerate(names):
         for j, two in enumerate(names):
             if i != j:
                 wanted = (one, two) in ADJOIN or (two, one) in ADJOIN
-                assert adjoins(Tolerances(), bundle, i, j) == wanted, (one, two)
+                assert is_part_of_feature(Tolerances(), bundle, i, j) == wanted, (one, two)
 
 
 def test_a_flat_of_a_body_lies_in_no_ground():
@@ -159,11 +163,13 @@ def test_a_flat_of_a_body_lies_in_no_ground():
     rows = np.zeros((2, FEATURE))
     rows[0, 2] = 1.0
     carried = np.array([0, 0])
-    ground = SimpleNamespace(features=rows.ravel(), planes=np.array([1, 0]), carried=carried)
-    assert adjoins(Tolerances(), ground, 0, 1)
+    ground = SimpleNamespace(
+        features=rows.ravel(), planes=np.array([1, 0]), carried=carried, patches=0 * carried
+    )
+    assert is_part_of_feature(Tolerances(), ground, 0, 1)
     ground.carried[1] = 1
-    assert not adjoins(Tolerances(), ground, 0, 1)
-    assert not adjoins(Tolerances(), ground, 1, 0)
+    assert not is_part_of_feature(Tolerances(), ground, 0, 1)
+    assert not is_part_of_feature(Tolerances(), ground, 1, 0)
 
 
 def test_an_endless_edge_of_a_ramp_is_not_watched_from_its_face():
@@ -191,7 +197,7 @@ def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_rin
             high=line.high,
             crown=np.zeros(1),
         )
-        how = trace_line(Tolerances(), bundle, 0, centre, axle, ring, limit)
+        how = trace_edge_distance(Tolerances(), bundle, 0, centre, axle, ring, limit)
         points = Q + np.linspace(0.0, length, 1000)[:, None] * e
         off = np.hypot(np.hypot(points[:, 0], points[:, 2]) - ring, points[:, 1]).min()
         found.append(how == Proximity.NEAR)
@@ -204,7 +210,7 @@ def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_rin
             assert how == Proximity.BELOW or not pierces
             assert how == Proximity.AWAY or (abs(z).min() < limit + 1e-3 and inside.any())
             bundle.crown[0] = 0.02
-            how = trace_line(Tolerances(), bundle, 0, centre, axle, ring, limit)
+            how = trace_edge_distance(Tolerances(), bundle, 0, centre, axle, ring, limit)
             assert how == Proximity.AWAY
     assert 20 < sum(found) < 180
     assert beside > 5
@@ -234,7 +240,7 @@ def test_what_is_left_out_beside_a_face_stays_there():
             mode=SimpleNamespace(motion=motion, contacts=contacts), moved=[moved, turned]
         )
         tilt, middle = float(N @ axle), np.concatenate([centre, axle])
-        said = is_beside(arc, 0, middle, tilt, math.sqrt(1.0 - tilt * tilt))
+        said = stays_beside_face(arc, 0, middle, tilt, math.sqrt(1.0 - tilt * tilt))
         beside += said
         for way in rng.normal(size=(100, 2, 3)):
             here = centre + moved * rng.uniform() * _unit(way[0])

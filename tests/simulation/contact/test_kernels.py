@@ -7,13 +7,13 @@ from scipy.optimize import nnls
 
 import draisine
 from draisine.simulation.contact.complementarity.active_set import (
-    empty_choice,
+    make_choice,
     share_pulls,
     solve_coulomb_forces,
 )
 from draisine.simulation.contact.complementarity.coulomb import make_friction_problem
-from draisine.simulation.contact.complementarity.linear import solve
-from draisine.simulation.contact.complementarity.sharing import push_least, share
+from draisine.simulation.contact.complementarity.linear import solve_by_complete_pivoting
+from draisine.simulation.contact.complementarity.sharing import push_least, share_redundant_forces
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.table import WheelOnFeature
@@ -99,11 +99,15 @@ def test_repeating_rows_get_the_minimum_forces():
     K = B @ B.T
     b = K @ rng.normal(size=7)
     x = np.zeros(7)
-    spare = solve(K.copy().ravel(), b.copy(), x, np.zeros(7, dtype=np.int64), 7)
+    spare = solve_by_complete_pivoting(
+        K.copy().ravel(), b.copy(), x, np.zeros(7, dtype=np.int64), 7
+    )
     assert spare == 2
     assert_allclose(x, np.linalg.lstsq(K, b, rcond=1e-10)[0], atol=1e-8)
     wrong = b + np.linalg.svd(K)[0][:, -1] * 10 * np.abs(K).max()
-    assert solve(K.copy().ravel(), wrong, x, np.zeros(7, dtype=np.int64), 7) == -1
+    assert (
+        solve_by_complete_pivoting(K.copy().ravel(), wrong, x, np.zeros(7, dtype=np.int64), 7) == -1
+    )
 
 
 def _wedge(angle):
@@ -120,7 +124,7 @@ def _wedge(angle):
 
 def choice_of(C, count):
     """Return contacts to choose from, each with three rows over six speeds."""
-    choice = empty_choice(6, 0, count)
+    choice = make_choice(6, 0, count)
     choice.sizes[0], choice.rows[:], choice.wheels[:] = count, 3, 0
     choice.C[:], choice.G[:] = C.ravel(), C.ravel()
     return choice
@@ -146,7 +150,7 @@ def test_forces_that_are_not_unique_keep_to_the_cones_of_friction():
     for far in (-40.0, 0.0, 40.0):
         lam = inside + far * chord[:, 0]
         normals, status = np.array([0, 3]), np.full(2, Status.ROLLING)
-        share(lam, 6, chord.ravel(), 1, normals, status, mu, 2, 1, np.empty(126))
+        share_redundant_forces(lam, 6, chord.ravel(), 1, normals, status, mu, 2, 1, np.empty(126))
         assert_allclose(C.T @ lam, C.T @ inside, atol=1e-12 * (1.0 + abs(far)))
         for n, along, across in lam.reshape(2, 3):
             assert np.hypot(along, across) <= 0.5 * n
@@ -164,7 +168,7 @@ def test_forces_of_many_contacts_find_their_cones(seed):
     lam = inside.ravel() - null @ (null.T @ inside.ravel())
     found, status = lam.copy(), np.full(contacts, Status.ROLLING)
     normals = 3 * np.arange(contacts)
-    share(
+    share_redundant_forces(
         found,
         size,
         null.ravel(),
@@ -213,7 +217,9 @@ def test_vectors_that_change_no_normal_force_are_left_alone():
     lam = np.array([-1.0, 3.0, 0.0, -2.0, -4.0, 0.0])
     found = lam.copy()
     status = np.full(2, Status.ROLLING)
-    share(found, 6, null.ravel(), 2, np.array([0, 3]), status, np.zeros(2), 2, 0, np.empty(126))
+    share_redundant_forces(
+        found, 6, null.ravel(), 2, np.array([0, 3]), status, np.zeros(2), 2, 0, np.empty(126)
+    )
     assert_allclose(found, lam, rtol=0, atol=1e-12)
 
 

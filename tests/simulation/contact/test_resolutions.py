@@ -8,7 +8,7 @@ import pytest
 
 import draisine
 from draisine.errors import DraisineError
-from draisine.simulation.contact.complementarity.linear import REPEATS
+from draisine.simulation.contact.complementarity.linear import REDUNDANT_ROW_DISTANCE
 from draisine.simulation.contact.event_driven.impact import ImpactSolver
 from draisine.simulation.impacts import moreau, newton, plastic
 from draisine.terrain import corner, height_field
@@ -61,7 +61,9 @@ def test_complete_and_reduced_resolution_agree_in_every_trial_of_every_impact(mo
             assert np.abs(one.result - other.result).max() <= TOLERANCE * np.abs(v).max()
             C = np.vstack([rows[key] for key in one.closed] or [np.zeros((0, len(v)))])
             s = np.linalg.svd(C, compute_uv=False)
-            if 0 < len(C) <= len(v) and s[-1] > REPEATS * s[0]:  # else they are not unique
+            if (
+                0 < len(C) <= len(v) and s[-1] > REDUNDANT_ROW_DISTANCE * s[0]
+            ):  # else they are not unique
                 apart = np.concatenate([one.pushes[k] - other.pushes[k] for k in one.closed])
                 assert np.abs(C.T @ apart).max() <= TOLERANCE * momentum
                 assert np.abs(apart).max() <= TOLERANCE * momentum / min(1.0, s[-1])

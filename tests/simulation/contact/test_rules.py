@@ -18,7 +18,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     CONTACTS,
     Candidate,
     Trial,
-    empty_choice,
+    make_choice,
 )
 from draisine.simulation.contact.complementarity.sharing import FRICTION_MARGIN, has_margin
 from draisine.simulation.contact.event_driven import events
@@ -179,7 +179,7 @@ def test_impulses_of_an_impact_belong_to_their_contacts():
     """Two balls of 2 and 3 kg hit the ground at 1 and 2 m/s with e = 0.5: impulses (1 + e) m v."""
     n = 2
     masses, speeds = np.array([2.0, 3.0]), np.array([-1.0, -2.0])
-    choice = empty_choice(n, 0, 2)
+    choice = make_choice(n, 0, 2)
     rows = np.zeros((2, 3 * n + 6))
     rows[0, 0] = rows[1, 1] = 1.0
     motion = SimpleNamespace(

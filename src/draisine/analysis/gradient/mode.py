@@ -52,7 +52,7 @@ class TerrainTangents:
         self.query = query
         self.along = along
         self._programs: dict[str, TangentProgram] = {}
-        self._features: dict[WheelOnFeature, tuple[str, Floats]] = {}
+        self._features: dict[WheelOnFeature, tuple[str, Floats, dict[str, Floats]]] = {}
 
     @property
     def machine(self) -> Generic:
@@ -88,10 +88,11 @@ class TerrainTangents:
             numbers = np.zeros(FEATURE)
             numbers[: len(feature.numbers)] = feature.numbers
             numbers[SIDE] = contact.side
-            self._features[contact] = (name, numbers)
-        name, numbers = self._features[contact]
+            cell = {"cell": feature.cell} if feature.kind == "patch" else {}
+            self._features[contact] = (name, numbers, cell)
+        name, numbers, cell = self._features[contact]
         numbers[LOAD] = load
-        fixed = {"w": self.query.inputs, "f": numbers, "ground": self.machine.ground}
+        fixed = {"w": self.query.inputs, "f": numbers, "ground": self.machine.ground, **cell}
         return self._program(name, ROW_OUTPUTS + ELEMENT_OUTPUTS)(t, jets, self.along, dt, **fixed)
 
     def observe(self, t: float, jets: Floats, dt: Floats | None = None) -> Floats:

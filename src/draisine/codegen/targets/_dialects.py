@@ -3,6 +3,7 @@
 Arrays of doubles are `double *` and Float64Array, arrays of bools `_Bool *` and Uint8Array. A matrix is a
 structure of its first element and the distance of its rows. A fixed-size vector is a structure in C and an
 array in JavaScript. Records are structures and objects, programs functions of (x, table, out, count).
+Integers that are addresses of programs in machine code are indices into the array `programs` here.
 """
 
 from collections.abc import Callable, Iterable
@@ -50,8 +51,13 @@ class Dialect:
     vector_function: str  # function of fixed-size vectors
     results: str  # several results
     declare: Callable[[Kind, str], str]  # declaration of a local name
-    head: Callable[[Routine, str], str]  # head of a function
+    head: Callable[["Dialect", Routine, str], str]  # head of a function
     loop: str  # declaration of a loop variable
+    reserved: frozenset[str]  # words that names must not have
+
+    def word(self, name: str) -> str:
+        """Return a name of an argument or local variable; a reserved word gets an underscore."""
+        return f"{name}_" if name in self.reserved else name
 
 
 # --- C
@@ -79,9 +85,10 @@ def _c_declare(kind: Kind, name: str) -> str:
     return f"{c_type(kind, name)} = {'{0}' if is_matrix(kind) or is_fixed(kind) else '0'};"
 
 
-def _c_head(routine: Routine, name: str) -> str:
+def _c_head(dialect: Dialect, routine: Routine, name: str) -> str:
     """Return the head of a function in C, and before it the type of several results."""
-    arguments = ", ".join(c_type(kind, n) for n, kind in routine.parameters.items())
+    parameters = routine.parameters.items()
+    arguments = ", ".join(c_type(kind, dialect.word(n)) for n, kind in parameters)
     if not isinstance(routine.returns, tuple):
         return f"static {c_type(routine.returns, name)}({arguments or 'void'})"
     several = " ".join(f"{c_type(kind, f'value_{k}')};" for k, kind in enumerate(routine.returns))
@@ -89,7 +96,7 @@ def _c_head(routine: Routine, name: str) -> str:
     return f"{results_type}static {name}_results {name}({arguments or 'void'})"
 
 
-def c_dialect(number: Callable[[float], str]) -> Dialect:
+def c_dialect(number: Callable[[float], str], reserved: Iterable[str]) -> Dialect:
     """Return the notation of C."""
     words = {
         "abs": "fabs({})", "min": "smaller({}, {})", "max": "larger({}, {})", "sqrt": "sqrt({})",
@@ -97,12 +104,13 @@ def c_dialect(number: Callable[[float], str]) -> Dialect:
         "int": "(int64_t)({})", "abs of int": "llabs({})",
         "min of int": "smaller_int({}, {})", "max of int": "larger_int({}, {})",
         "int of bool": "(int64_t)({})", "float of bool": "(double)({})",
-        "call": "{}({}, {}, {}, {})",
+        "call": "{}({}, {}, {}, {})", "address": "programs[{}]",
     }  # fmt: skip
     return Dialect(
         number, words, "({} + {})", "{} / {}", "(double)({}) / {}", "{} * {}", "-{}", ("0", "1"), "{}",
         ("==", "!="), "->", "({kind}){{{at}, {stride}}}", "({kind}){{{{{entries}}}}}", "{}.at[{}]",
         "{kind}_{word}({arguments})", "({name}_results){{{values}}}", _c_declare, _c_head, "int64_t",
+        frozenset(reserved),
     )  # fmt: skip
 
 
@@ -196,7 +204,7 @@ def _used(routines: Iterable[Routine]) -> list[Kind]:
 # --- JavaScript
 
 
-def js_dialect(number: Callable[[float], str]) -> Dialect:
+def js_dialect(number: Callable[[float], str], reserved: Iterable[str]) -> Dialect:
     """Return the notation of JavaScript; operations of integers avoid negative zero."""
     words = {
         "abs": "Math.abs({})", "min": "smaller({}, {})", "max": "larger({}, {})",
@@ -204,18 +212,18 @@ def js_dialect(number: Callable[[float], str]) -> Dialect:
         "float": "({})", "int": "(Math.trunc({}) + 0)", "abs of int": "Math.abs({})",
         "min of int": "smaller({}, {})", "max of int": "larger({}, {})",
         "int of bool": "({} ? 1 : 0)", "float of bool": "({} ? 1 : 0)",
-        "call": "{}({}, {}, {}, {})",
+        "call": "{}({}, {}, {}, {})", "address": "programs[{}]",
     }  # fmt: skip
     return Dialect(
         number, words, "{}.subarray({})", "Math.trunc({} / {})", "{} / {}", "{} * {} + 0", "0 - {}",
         ("false", "true"), "!!{}", ("===", "!=="), ".", "{{ at: {at}, stride: {stride} }}",
         "[{entries}]", "{}[{}]", "vector_{word}({arguments})", "[{values}]",
-        lambda kind, name: f"let {name};", _js_head, "let",
+        lambda kind, name: f"let {name};", _js_head, "let", frozenset(reserved),
     )  # fmt: skip
 
 
-def _js_head(routine: Routine, name: str) -> str:
-    return f"function {name}({', '.join(routine.parameters)})"
+def _js_head(dialect: Dialect, routine: Routine, name: str) -> str:
+    return f"function {name}({', '.join(map(dialect.word, routine.parameters))})"
 
 
 JS_HELPERS = """\

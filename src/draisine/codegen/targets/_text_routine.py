@@ -4,7 +4,7 @@ Loops over `each` are plain loops here.
 """
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from draisine.codegen.routine import (
     BOOL,
@@ -20,7 +20,6 @@ from draisine.codegen.routine import (
 from draisine.codegen.routine.subset import Definition, bounds, read_routine, step_of
 from draisine.codegen.statements import ATOM, PRODUCT, SUM
 from draisine.codegen.targets._dialects import Dialect
-from draisine.errors import RoutineError
 
 CHOICE_LEVEL = -3
 OR_LEVEL = -2
@@ -43,13 +42,18 @@ _WORDS: dict[type[ast.operator], str] = {
 
 def write_text_routine(routine: Routine, dialect: Dialect, name: str) -> str:
     """Return a routine of that name, after all that it calls."""
-    family = routine.family
-    names = {member: f"{name}_{member.__name__}" for member in family}
+    return write_text_routines({routine: name}, dialect, name)
+
+
+def write_text_routines(entries: Mapping[Routine, str], dialect: Dialect, prefix: str) -> str:
+    """Return routines of given names, after all that they call; names of these begin with a prefix."""
+    family = list(dict.fromkeys(member for routine in entries for member in routine.family))
+    names = {member: f"{prefix}_{member.__name__}" for member in family}
     all_names = list(names.values())
     for k, member in enumerate(family):
         if all_names.count(names[member]) > 1:
             names[member] += f"_{k}"
-    names[routine] = name
+    names |= entries
     return "\n".join(
         _TextWriter(read_routine(member), dialect, names).function() for member in family
     )
@@ -76,14 +80,19 @@ class _TextWriter:
         self.block(self.definition.body)
         nodes = [n for s in self.definition.body for n in ast.walk(s)]
         used = {n.id for n in nodes if isinstance(n, ast.Name)}
-        loops = {
-            n.target.id for n in nodes if isinstance(n, ast.For) and isinstance(n.target, ast.Name)
+        loops = {n.target for n in nodes if isinstance(n, ast.For)}
+        # Loops declare their variables; a name may also be assigned outside the loops that use it.
+        assigned = {
+            n.id
+            for n in nodes
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in loops
         }
-        local = [(n, kind) for n, kind in self.definition.names.items() if n not in loops]
-        head = [f"    {self.dialect.declare(kind, n)}" for n, kind in local]
+        local = [(n, kind) for n, kind in self.definition.names.items() if n in assigned]
+        head = [f"    {self.dialect.declare(kind, self.dialect.word(n))}" for n, kind in local]
         if self.is_c:
-            head += [f"    (void){n};" for n in routine.parameters if n not in used]
-        first = f"{self.dialect.head(routine, self.names[routine])}"
+            unused = [n for n in routine.parameters if n not in used]
+            head += [f"    (void){self.dialect.word(n)};" for n in unused]
+        first = f"{self.dialect.head(self.dialect, routine, self.names[routine])}"
         return "\n".join([f"{first}\n{{", *head, *self.lines, "}", ""])
 
     def line(self, text: str) -> None:
@@ -226,7 +235,7 @@ class _TextWriter:
     def loop(self, node: ast.For) -> None:
         low, high = bounds(node)
         assert isinstance(node.target, ast.Name)
-        name = node.target.id
+        name = self.dialect.word(node.target.id)
         step = step_of(node)
         start = "0" if low is None else self.place(low)
         test = f"{name} {'<' if step > 0 else '>'} {self.place(high, SUM)}"
@@ -252,7 +261,9 @@ class _TextWriter:
                 is_local = (
                     name in self.definition.routine.parameters or name in self.definition.names
                 )
-                return (name, ATOM) if is_local else self.number(self.definition.meaning[name])
+                if is_local:
+                    return self.dialect.word(name), ATOM
+                return self.number(self.definition.meaning[name])
             case ast.Attribute() if node in self.definition.constants:
                 member = self.definition.constants[node]
                 return f"{self.number(int(member))[0]} /* {ast.unparse(node)} */", SUM
@@ -407,10 +418,6 @@ class _TextWriter:
             return texts[0], CHOICE_LEVEL
         if target in ("dot", "cross"):
             return self.vector_function(target, args[0], *args), ATOM
-        if target == "address":
-            raise RoutineError(
-                f"{self.definition.routine!r}: integers as addresses are supported in machine code only."
-            )
         kinds = {self.definition.kinds[a] for a in args}
         word = f"{target} of int" if kinds == {INT} and target in ("abs", "min", "max") else target
         word = f"{target} of bool" if kinds == {BOOL} else word

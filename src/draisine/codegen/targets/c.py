@@ -43,7 +43,10 @@ C_RESERVED = [
 
 
 def emit(
-    program: Program, names: Mapping[str, Sequence[str]] | None = None, linkage: str = ""
+    program: Program,
+    names: Mapping[str, Sequence[str]] | None = None,
+    linkage: str = "",
+    has_prologue: bool = True,
 ) -> str:
     """Return the program as the text of a C file.
 
@@ -55,6 +58,8 @@ def emit(
         Names of the entries of arrays, listed in the comment at the top.
     linkage
         "static", or empty for external linkage.
+    has_prologue
+        Whether the function that fills the table is written; without it the table is data.
 
     Returns
     -------
@@ -86,9 +91,9 @@ def emit(
         "",
         f"enum {{ {name}_table_size = {len(program.table)} }};",
         "",
-        _head(f"{scope}void {name}_prologue", first.sources.values(), first.sinks.values()) + ";",
-        _head(f"{scope}void {name}", second.sources.values(), second.sinks.values()) + ";",
-        *_function(f"{name}_prologue", first, scope),
+        *([f"{_signature(f'{name}_prologue', first, scope)};"] if has_prologue else []),
+        f"{_signature(name, second, scope)};",
+        *(_function(f"{name}_prologue", first, scope) if has_prologue else []),
         *_function(name, second, scope),
         "",
     ]
@@ -119,6 +124,11 @@ def _head(start: str, read: Iterable[str], filled: Iterable[str]) -> str:
     return fill(text, 100, subsequent_indent="    ").replace("~", " ")
 
 
+def _signature(name: str, listing: Listing, scope: str) -> str:
+    """Return the head of the function of a listing."""
+    return _head(f"{scope}void {name}", listing.sources.values(), listing.sinks.values())
+
+
 def _function(name: str, listing: Listing, scope: str) -> list[str]:
     """Return the lines of a function; a long one calls static functions that share a scratch array."""
     read = {x for piece in listing.pieces for x in listing.read(piece)}
@@ -126,7 +136,7 @@ def _function(name: str, listing: Listing, scope: str) -> list[str]:
     arrays = [*listing.sources.values(), *listing.sinks.values()]
     # All arrays are arguments, whether used or not; the casts silence warnings.
     unused = [f"    (void){x};" for x in arrays if x not in read | filled]
-    head = _head(f"{scope}void {name}", listing.sources.values(), listing.sinks.values())
+    head = _signature(name, listing, scope)
     if len(listing.pieces) == 1:
         return [
             "",
@@ -156,5 +166,5 @@ def _indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-C_DIALECT = c_dialect(c_number)
+C_DIALECT = c_dialect(c_number, C_RESERVED)
 """Notation of routines in C."""

@@ -34,7 +34,11 @@ JS_RESERVED = [
 ]  # fmt: skip
 
 
-def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
+def emit(
+    program: Program,
+    names: Mapping[str, Sequence[str]] | None = None,
+    has_prologue: bool = True,
+) -> str:
     """Return the program as the text of an ES module.
 
     Parameters
@@ -43,6 +47,8 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
         Program to write.
     names
         Names of the entries of arrays, listed in the comment at the top.
+    has_prologue
+        Whether the function that fills the table is written; without it the table is data.
 
     Returns
     -------
@@ -71,7 +77,7 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
         "",
         f"export const {name}TableSize = {len(program.table)};",
         *([f"const scratch = new Float64Array({scratch_size});"] if scratch_size else []),
-        *_function(f"{name}Prologue", first),
+        *(_function(f"{name}Prologue", first) if has_prologue else []),
         *_function(name, second),
         "",
     ]
@@ -112,5 +118,5 @@ def _body(listing: Listing, piece: Segment) -> list[str]:
     return [f"  {line}" for line in listing.lines(piece, "const")]
 
 
-JS_DIALECT = js_dialect(js_number)
+JS_DIALECT = js_dialect(js_number, JS_RESERVED)
 """Notation of routines in JavaScript."""

@@ -5,7 +5,6 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from draisine.errors import SimulationError
 from draisine.results.events import event_records
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario
@@ -50,11 +49,6 @@ def simulate_plan(
             strict=strict,
             progress=progress,
         )
-
-
-def was_interrupted(error: SimulationError) -> bool:
-    """Return whether the user interrupted a simulation (Ctrl-C)."""
-    return getattr(error.partial, "outcome", None) == "interrupted"
 
 
 def run_dataset(trajectory: Trajectory) -> "Dataset":

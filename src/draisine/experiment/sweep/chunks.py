@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ConfigurationError, DataError, SimulationError
-from draisine.experiment.kinds.run import run_dataset, simulate_plan, was_interrupted
+from draisine.experiment.kinds.run import run_dataset, simulate_plan
 from draisine.experiment.sweep.designs import Columns, Design, make_design, to_column
 from draisine.experiment.sweep.free_law import can_differ
 from draisine.experiment.sweep.lanes import INITIAL_TABLE, PARAMETER_TABLE, Lanes
@@ -30,6 +30,7 @@ from draisine.scenario.library import Loaded, validate_scenario
 from draisine.scenario.overrides import single_run
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario, SweepScenario
+from draisine.simulation.contact.many import was_interrupted
 from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity import Validity
 from draisine.simulation.validity.assess import part_until

@@ -18,13 +18,11 @@ from draisine.results.queries import parse_query
 from draisine.results.runs import GRID_ATTRIBUTE
 from draisine.scenario.overrides import short_names
 from draisine.scenario.schema import SweepScenario
+from draisine.simulation.contact.many import NOT_RUN
 from draisine.vehicles import meanings
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-NOT_RUN = "not run"
-"""Outcome of a run that was not started because the sweep was interrupted."""
 
 NO_MACHINE = "no such machine"
 """Outcome of a run with physically invalid parameters, which define no machine."""

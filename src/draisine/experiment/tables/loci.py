@@ -15,12 +15,21 @@ from draisine.scenario.validate.mistakes import Mistakes
 from draisine.scenario.validate.motion import check_steady_path, read_law
 from draisine.scenario.validate.vehicle import build_system
 from draisine.simulation.dataset import recorded
+from draisine.system.system import System
+from draisine.vehicles import INCLINE_PARAMETERS
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-LOCUS_UNITS = {"forward_speed": "m/s", "lean": "rad", "slope": "rad", ACCELERATION: "m/s2"}
-"""Units of the quantities over which the command `eigenvalues` computes a root locus."""
+LOCUS_UNITS = {
+    "forward_speed": "m/s",
+    "lean": "rad",
+    "slope": "rad",
+    "camber": "rad",
+    "yaw": "rad",
+    ACCELERATION: "m/s2",
+}
+"""Quantities, with units, over which the command `eigenvalues` computes a root locus."""
 
 
 @recorded
@@ -34,7 +43,7 @@ def compute_root_locus(
     form: str | None = None,
     laws: Sequence[Mapping[str, Any]] = (),
 ) -> "Dataset":
-    """Return the root locus of a vehicle over its speed, lean, slope or forward acceleration.
+    """Return the root locus of a vehicle over speed, lean, slope, camber or forward acceleration.
 
     The inputs that balance the motion are `driven_inputs`. Control laws, as tables of a scenario, close
     the loop; designs (`lqr`, `follow_path`) are those for straight running at the fixed speed.
@@ -46,12 +55,13 @@ def compute_root_locus(
     """
     if "forward_speed" not in (over, *fixed):
         raise ParameterError(
-            "A root locus over lean, slope or acceleration needs a constant speed, for example --speed 5."
+            "A root locus over lean, slope, camber or acceleration needs a constant speed, for example "
+            "--speed 5."
         )
     constants: dict[str, Any] = dict(fixed)
-    # The slope is a parameter of the machine, not a quantity of the motion.
-    slope = {"slope": constants.pop("slope")} if "slope" in constants else {}
-    system = build_system(vehicle, dict(parameters) | slope, parameter_set)
+    # Slope and camber are parameters of the machine, not quantities of its motion.
+    ground = {name: constants.pop(name) for name in INCLINE_PARAMETERS if name in constants}
+    system = build_system(vehicle, dict(parameters) | ground, parameter_set)
     start_time = time.perf_counter()
     mistakes = Mistakes()
     for entry in laws:
@@ -64,23 +74,34 @@ def compute_root_locus(
     check_steady_path(law, mistakes)
     mistakes.check("--law")
     # A law that follows a path prescribes the lean by the curvature of the path.
-    if is_two_wheeler(system) and over != "lean" and not hasattr(law, "path"):
-        constants.setdefault("lean", 0.0)
+    if not hasattr(law, "path"):
+        constants |= _straight_running(system, over, {**constants, **ground})
     form_name: Any = form
     free = driven_inputs(system, law)
     locus = root_locus(system, over, values, free=free, law=law, form=form_name, **constants)
-    others = ", ".join(f"{n} = {x:.6g} {LOCUS_UNITS[n]}" for n, x in constants.items())
+    named = {**constants, **ground}
+    others = ", ".join(f"{n} = {x:.6g} {LOCUS_UNITS[n]}" for n, x in named.items())
     names = "".join(f", law {entry['name']}" for entry in laws)
     title = f"eigenvalues over {over.replace('_', ' ')}, {others}".rstrip(", ") + names
     data = locus.to_xarray()
     return data.assign_attrs(title=title, seconds=time.perf_counter() - start_time)
 
 
-def tabulate_locus(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str]]]:
-    """Return headings and evenly spaced rows of text for a root locus.
+def _straight_running(system: System, over: str, fixed: Mapping[str, float]) -> dict[str, float]:
+    """Return the quantities that complete straight running, if they are not varied or fixed.
 
-    The columns are the varied value, the inputs, the largest real part, and the frequency of
-    that eigenvalue.
+    On a cambered road the machine keeps its heading and finds its lean, on other roads a two-wheeler is
+    upright.
+    """
+    if "camber" in (over, *fixed):
+        return {} if "yaw" in (over, *fixed) else {"yaw": 0.0}
+    is_upright = is_two_wheeler(system) and "lean" not in (over, *fixed)
+    return {"lean": 0.0} if is_upright else {}
+
+
+def tabulate_locus(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str]]]:
+    """Return headings and evenly spaced rows of text: the varied value, the inputs, the largest real
+    part and the frequency of its eigenvalue.
     """
     angle = data["value"].attrs.get("units") == "rad"
     unit = "deg" if angle else str(data["value"].attrs.get("units", ""))

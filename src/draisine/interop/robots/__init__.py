@@ -1,6 +1,6 @@
-"""Robots from URDF and MJCF files.
+"""Vehicles from robot files in the formats URDF and MJCF.
 
-`urdf` and `mjcf` parse files, `robot` builds vehicles from their content, and `guess` proposes wheels,
-sprung joints and servo joints, which these formats do not declare.
-
+`document`: XML documents, their numbers and included files. `urdf` and `mjcf`: the readers of both formats.
+`robot`: the content of a file, and the vehicle that it describes. `mesh`: vertices of mesh files. `guess`:
+wheels, casters, springs and servo joints that a file does not declare.
 """

@@ -1,63 +1,98 @@
-"""Guesses of wheels, sprung joints and servo joints of a robot, as a proposal to be checked.
+"""Guesses of wheels, casters, sprung joints and servo joints of a robot file, as a proposal to be checked.
 
-Robot files do not declare them. The guesses use round shapes, horizontal axles and limits of joints.
-
+Robot files do not declare them. The radius of a wheel is that of the largest round shape about its axle, the
+extent of its mesh, the radius of another wheel at the same height, or the height of its axle above the ground
+of other contacts. A wheel whose radius is only in a mesh that is missing is a proposal without a contact
+(`Guess.unsure`). Every guess and every freely turning joint without a contact has a note.
 """
 
-from collections.abc import Container, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.interop.robots.robot import Mass, Robot, RobotLink
+from draisine.errors import DataError
+from draisine.interop.robots.document import warn_once
+from draisine.interop.robots.mesh import read_vertices
+from draisine.interop.robots.robot import (
+    GROUND_TOLERANCE,
+    Mass,
+    MeshShape,
+    Robot,
+    RobotLink,
+    fix_massless_joints,
+    ground_tolerance,
+    turns_about_axle,
+)
 
 SPRING_DEFLECTION = 0.1
-"""Static deflection of guessed springs, relative to the wheel radius, as in usual suspensions."""
+"""Of the wheel's radius; static deflection of guessed springs, that of usual suspensions."""
 
 MAX_AXLE_OFFSET = 0.05
-"""Largest distance between the centre of a round shape and the axle of a wheel, relative to its radius."""
+"""Of the radius; larger distance of a shape's centre from the axle means that it does not roll."""
+
+SAME_HEIGHT = 0.05
+"""Of the radius; axles whose heights differ by less belong to wheels of the same radius."""
 
 MIN_LEVER_ARM = 0.01
-"""m; smallest distance between wheel and hinge; a shorter one would yield a vanishing stiffness."""
+"""m; a shorter distance between wheel and hinge would give a vanishing stiffness."""
 
-DISC_REASON = "a solid disc of its mass and inertia"
-"""Reason for the guessed radius of a wheel without a round shape."""
+AS_DISC = "a solid disc of its mass and inertia"
+"""Reason for the radius of a wheel without a shape."""
+
+ABOVE_GROUND = "the height of its axle above the ground of the other contacts"
+"""Reason for the radius of a wheel whose mesh is missing."""
+
+IN_MESH = "radius only in a mesh that was not found"
+"""Reason for a wheel that is a proposal."""
+
+TOO_HIGH = "above the ground"
+"""End of the reason for a wheel that does not touch the ground in the drawing."""
+
+MECANUM_NOTE = "Rollers of mecanum wheels are not modelled: the wheels roll as plain wheels."
+
+ROLLING_NAME = re.compile("wheel|caster|tire|tyre|roller", re.IGNORECASE)
+"""Names of links that roll."""
 
 
 class RollingLink(NamedTuple):
-    """A guessed wheel of a robot."""
+    """A guessed wheel."""
 
     shape: str  # "disc" or "ball"
-    radius: float  # radius of the wheel, m
-    centre: tuple[float, ...]  # (3,), centre of the wheel in the link's frame, m
-    reason: str  # explanation of the guessed radius
+    radius: float  # m
+    centre: tuple[float, ...]  # in the link's frame, m
+    reason: str  # origin of the radius
 
 
 class SprungJoint(NamedTuple):
     """A joint with guessed spring and damper."""
 
-    spring: float  # stiffness, N m/rad or N/m
-    damper: float  # damping coefficient, N m s/rad or N s/m
+    spring: float  # N m/rad or N/m
+    damper: float  # N m s/rad or N s/m
 
 
 class Guess(NamedTuple):
-    """Guessed wheels, sprung joints and servo joints of a robot."""
+    """Guessed wheels, sprung joints and servo joints."""
 
-    wheels: Mapping[str, RollingLink]  # wheels by name of the link
-    springs: Mapping[str, SprungJoint]  # springs by name of the joint
-    held: Sequence[str]  # names of joints that servos hold
+    wheels: Mapping[str, RollingLink]  # by link
+    springs: Mapping[str, SprungJoint]  # by joint
+    held: Sequence[str]  # joints that servos hold
+    unsure: Mapping[str, RollingLink]  # by link, wheels that may not touch the ground as guessed
+    notes: Sequence[str]  # sentences about guesses and about parts without a contact
 
 
 def guess(robot: Robot) -> Guess:
-    """Guess the wheels, sprung joints and servo joints of a robot.
+    """Return the guessed wheels, sprung joints and servo joints of a robot.
 
-    Wheels have cylinders or spheres about horizontal axles, or are symmetric about such an axle without any
-    shape. Links that are fixed to a wheel (the tyre on a hub) belong to it, and the largest shape rolls.
-    Spheres that are fixed elsewhere are feet. Wheels and feet reach about as low as the lowest one. Joints
-    between the base and a wheel that allow it to move vertically (slides, horizontal hinges) are sprung,
-    unless the file has a spring. On a machine with wheels, other joints with limits are held by servos. The
-    joints between a fixed base and the first link with mass are free: neither sprung nor held.
+    Wheels have cylinders, spheres or meshes about horizontal axles, or are symmetric about such an axle
+    without any shape. Links that are fixed to a wheel (the tyre on a hub) belong to it, and the largest shape
+    rolls. Shapes at the height of the ground that do not turn are casters. All of them reach about as low as
+    the lowest one. Joints between the base and a wheel that allow it to move vertically (slides, horizontal
+    hinges) are sprung, unless the file has a spring. Other joints with limits are held by servos, on a
+    machine with wheels. The joints between a fixed base and the first link with mass are degrees of freedom:
+    neither sprung nor held. A machine on a fixed base has wheels only if it slides.
 
     >>> from draisine.interop.robots.urdf import parse_urdf
     >>> cart = parse_urdf('''<robot name="cart"><link name="deck"/><link name="rim"><inertial>
@@ -67,43 +102,101 @@ def guess(robot: Robot) -> Guess:
     >>> guess(cart).wheels["rim"].radius
     0.5
     """
+    robot = fix_massless_joints(robot, {})
     links = {link.name: link for link in robot.links}
-    parts = _rigid_parts(robot)
-    rolling = {n: wheel for n in parts if (wheel := _rolls([links[k] for k in parts[n]], links))}
-    turning = {k for n in rolling if links[n].kind for k in parts[n]}
-    feet = {n: foot for n in links.keys() - turning if (foot := _foot(links[n]))}
-    candidates = {n: wheel for n in links if (wheel := rolling.get(n) or feet.get(n))}
-    wheels = _lowest(links, candidates)
     free = _base_joints(robot, links)
+    if robot.base == "fixed" and not any(links[name].kind == "slide" for name in free.values()):
+        return Guess({}, {}, [], {}, [])
+    parts = _rigid_parts(robot)
+    bodies = {n: [links[k] for k in names] for n, names in parts.items()}
+    rolling = {n: wheel for n, body in bodies.items() if (wheel := _rolls(body, links))}
+    rollers = _rollers(links, rolling)
+    rolling = {n: w for n, w in rolling.items() if n not in rollers} | _omni_wheels(
+        links, rollers, rolling
+    )
+    unknown = [n for n, body in bodies.items() if n not in rolling and _may_roll(body)]
+    rolling |= _same_height(links, rolling, unknown)
+    turning = {k for n in (*rolling, *unknown, *rollers) if links[n].kind for k in parts[n]}
+    others = [link for name, link in links.items() if name not in turning]
+    candidates = rolling | _feet(others)
+    # A contact of the ground is below the axles of all wheels, also of those with an unknown radius.
+    axles = [float(links[n].frame.p[2]) for n in unknown if n not in rolling]
+    low = {n: w for n, w in candidates.items() if _bottom(links[n], w) < min(axles, default=np.inf)}
+    wheels = _lowest(links, low)
+    casters = _casters(links, wheels, others)
+    wheels |= {n: foot for n, foot in casters.items() if n not in wheels}
+    wheels |= _above_ground(links, wheels, unknown)
+    unsure = {n: _propose_radius(bodies[n]) for n in unknown if n not in wheels}
+    wheels = {n: wheels[n] for n in links if n in wheels}  # in the order of the file
     springs = _springs(robot, links, wheels, free)
+    wheels, high = _on_ground(links, wheels, springs)
+    unsure |= high
     moving = {link.joint for link in robot.links if link.name in wheels or link.spring}
-    moving |= springs.keys() | free
-    held = [link.joint for link in robot.links if link.limited and link.joint not in moving]
-    return Guess(wheels, springs, held if wheels else [])
+    moving |= springs.keys() | free.keys() | {mimic.joint for mimic in robot.mimics}
+    limited = [link.joint for link in robot.links if link.kind and link.limited]
+    held = [joint for joint in limited if joint not in moving]
+    notes = [
+        *_notes_on_wheels(wheels, unsure, bodies),
+        *_notes_on_joints(robot, wheels, unsure, rolling, held),
+        *(f"{n}: its rollers are not modelled; it rolls as a plain wheel." for n in _hubs(rollers)),
+    ]
+    return Guess(wheels, springs, held if wheels else [], unsure, notes)
 
 
-def _base_joints(robot: Robot, links: Mapping[str, RobotLink]) -> set[str]:
-    """Return the names of the joints between a fixed base and the first links with mass.
+def _rollers(links: Mapping[str, RobotLink], rolling: Iterable[str]) -> dict[str, str]:
+    """Return the rollers of omnidirectional wheels with their wheels: hinges across the axle of a wheel."""
+    rollers = {}
+    for name in rolling:
+        parent = links.get(links[name].parent)
+        while parent is not None and not parent.kind and parent.parent:
+            parent = links[parent.parent]
+        if parent is not None and turns_about_axle(parent):
+            axes = np.abs(links[name].axis @ parent.axis)
+            lengths = float(np.linalg.norm(links[name].axis) * np.linalg.norm(parent.axis))
+            # Rollers of mecanum wheels are at 45 degrees; wheels on a rocker are parallel to its hinge.
+            if axes < 0.9 * lengths:
+                rollers[name] = parent.name
+    return rollers
 
-    These joints are the degrees of freedom of the machine in the world, such as two slides and a hinge for
-    planar motion.
+
+def _hubs(rollers: Mapping[str, str]) -> list[str]:
+    """Return the omnidirectional wheels of rollers, in the order of the file."""
+    return list(dict.fromkeys(rollers.values()))
+
+
+def _omni_wheels(
+    links: Mapping[str, RobotLink],
+    rollers: Mapping[str, str],
+    rolling: Mapping[str, RollingLink],
+) -> dict[str, RollingLink]:
+    """Return the wheels that have rollers, with the outer radius of these."""
+    wheels: dict[str, RollingLink] = {}
+    for name, hub in rollers.items():
+        along = links[hub].axis / np.linalg.norm(links[hub].axis)
+        arm = _distance(_centre(links[name], rolling[name]), links[hub].through, along)
+        radius = round(arm + rolling[name].radius, 6)
+        if hub not in wheels or radius > wheels[hub].radius:
+            reason = "outer radius of its rollers"
+            wheels[hub] = RollingLink("disc", radius, (0.0, 0.0, 0.0), reason)
+    return wheels
+
+
+def _base_joints(robot: Robot, links: Mapping[str, RobotLink]) -> dict[str, str]:
+    """Return the links of the joints between a fixed base and the first links with mass, by joint.
+
+    They are the machine's degrees of freedom in the world, such as two slides and a hinge for planar motion.
     """
     if robot.base != "fixed":
-        return set()
+        return {}
     light = {""}
     for link in robot.links:  # parents first
         if link.parent in light and (not link.mass.mass or not link.kind):
             light.add(link.name)
-    return {link.joint for link in robot.links if link.kind and link.parent in light}
-
-
-def _is_level(link: RobotLink) -> bool:
-    """Return whether the joint of a link is a hinge with a nearly horizontal axis."""
-    return link.kind == "hinge" and abs(link.axis[2]) < 0.5 * float(np.linalg.norm(link.axis))
+    return {link.joint: link.name for link in robot.links if link.kind and link.parent in light}
 
 
 def _rigid_parts(robot: Robot) -> dict[str, list[str]]:
-    """Return the links of each rigid body, by the name of the first link, which has the joint."""
+    """Return the links of each rigid body by the name of its first link, which has the joint."""
     first: dict[str, str] = {}
     parts: dict[str, list[str]] = {}
     for link in robot.links:  # parents first
@@ -115,32 +208,123 @@ def _rigid_parts(robot: Robot) -> dict[str, list[str]]:
 def _rolls(parts: Sequence[RobotLink], links: Mapping[str, RobotLink]) -> RollingLink | None:
     """Return the guessed wheel of a rigid body with a horizontal hinge; None if it does not roll."""
     link = parts[0]
-    if not _is_level(link):
+    if not turns_about_axle(link):
         return None
     along = link.axis / np.linalg.norm(link.axis)
     wheels = [wheel for part in parts if (wheel := _round_wheel(part, link, along))]
     if wheels:
         return max(wheels, key=lambda wheel: wheel.radius)
+    known = [shape for part in parts for shape in part.meshes if shape.path is not None]
+    extents = [extent for shape in known if (extent := _mesh_radius(shape, link.through, along))]
+    if extents:
+        return RollingLink("disc", round(max(extents), 6), (0.0, 0.0, 0.0), "extent of its mesh")
     names = {part.name for part in parts}
     ends_here = all(
         other.parent not in names for other in links.values() if other.name not in names
     )
+    has_shape = any(part.rounds or part.meshes or part.boxes for part in parts)
     mass = sum((part.mass for part in parts), Mass())
-    if any(part.rounds for part in parts) or not ends_here:
+    if has_shape or not ends_here or not _is_symmetric(mass, link.through, along):
         return None
-    if not _is_symmetric(mass, link.through, along):
+    return RollingLink("disc", _disc_radius(mass, along), (0.0, 0.0, 0.0), AS_DISC)
+
+
+def _disc_radius(mass: Mass, along: Floats) -> float:
+    """Return the radius (m) of a solid disc with the mass and the axial moment of a wheel."""
+    return round(float(np.sqrt(2.0 * (along @ mass.inertia @ along) / mass.mass)), 6)
+
+
+def _mesh_radius(mesh: MeshShape, through: Floats, along: Floats) -> float | None:
+    """Return the largest distance of a mesh from an axis, m; None with a warning if it cannot be read."""
+    assert mesh.path is not None
+    try:
+        vertices = read_vertices(mesh.path) * mesh.scale
+    except DataError as error:
+        warn_once(f"mesh {mesh.name!r}: {error}")
         return None
-    radius = float(np.sqrt(2.0 * (along @ mass.inertia @ along) / mass.mass))
-    return RollingLink("disc", round(radius, 6), (0.0, 0.0, 0.0), DISC_REASON)
+    points = mesh.frame.p + vertices @ mesh.frame.R.T
+    return float(np.linalg.norm(np.cross(points - through, along), axis=1).max())
+
+
+def _may_roll(parts: Sequence[RobotLink]) -> bool:
+    """Return whether a rigid body is a wheel by its name or its free hinge, with a mesh as its only shape."""
+    link = parts[0]
+    only_meshes = any(part.meshes for part in parts) and not any(part.rounds for part in parts)
+    named = any(ROLLING_NAME.search(part.name) for part in parts)
+    return turns_about_axle(link) and only_meshes and (named or not link.limited)
+
+
+def _same_height(
+    links: Mapping[str, RobotLink], rolling: Mapping[str, RollingLink], unknown: Iterable[str]
+) -> dict[str, RollingLink]:
+    """Return wheels of unknown radius whose axle is as high as that of a wheel with a known radius."""
+    wheels = {}
+    for name in unknown:
+        height = float(links[name].frame.p[2])
+        for other, wheel in rolling.items():
+            if abs(float(_centre(links[other], wheel)[2]) - height) < SAME_HEIGHT * wheel.radius:
+                reason = f"that of {other}, at the same height"
+                wheels[name] = RollingLink("disc", wheel.radius, (0.0, 0.0, 0.0), reason)
+                break
+    return wheels
+
+
+def _propose_radius(parts: Sequence[RobotLink]) -> RollingLink:
+    """Return a proposal for a wheel whose radius is only in a missing mesh."""
+    link = parts[0]
+    mass = sum((part.mass for part in parts), Mass())
+    along = link.axis / np.linalg.norm(link.axis)
+    radius = _disc_radius(mass, along) if mass.mass > 0.0 else 0.1
+    return RollingLink("disc", radius, (0.0, 0.0, 0.0), f"{IN_MESH}; here {AS_DISC}")
+
+
+def _above_ground(
+    links: Mapping[str, RobotLink], wheels: Mapping[str, RollingLink], unknown: Iterable[str]
+) -> dict[str, RollingLink]:
+    """Return wheels of unknown radius that reach the ground of other contacts."""
+    named = [name for name in unknown if name not in wheels and ROLLING_NAME.search(name)]
+    if not wheels:
+        return {}
+    ground = min(_bottom(links[n], wheel) for n, wheel in wheels.items())
+    heights = {name: float(links[name].frame.p[2]) - ground for name in named}
+    return {
+        name: RollingLink("disc", round(height, 6), (0.0, 0.0, 0.0), ABOVE_GROUND)
+        for name, height in heights.items()
+        if height > GROUND_TOLERANCE
+    }
+
+
+def _on_ground(
+    links: Mapping[str, RobotLink],
+    wheels: Mapping[str, RollingLink],
+    springs: Mapping[str, SprungJoint],
+) -> tuple[dict[str, RollingLink], dict[str, RollingLink]]:
+    """Return the wheels that touch the ground in the drawing, and those above it.
+
+    Wheels on springs may be above it: the springs move until all wheels touch.
+    """
+    if springs or not wheels:
+        return dict(wheels), {}
+    ground = min(_bottom(links[n], wheel) for n, wheel in wheels.items())
+    low = {}
+    high = {}
+    for n, wheel in wheels.items():
+        clearance = _bottom(links[n], wheel) - ground
+        is_rough = wheel.reason == AS_DISC  # such a radius does not tell whether the wheel touches
+        if is_rough or clearance <= ground_tolerance(wheel.radius, turns_about_axle(links[n])):
+            low[n] = wheel
+        else:
+            high[n] = wheel._replace(reason=f"{1e3 * clearance:.3g} mm {TOO_HIGH}")
+    return low, high
 
 
 def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink | None:
-    """Return the wheel of the first shape of a link that is round about the axle, or None."""
+    """Return the largest shape of a link that is round about the axle of its body."""
     whose = "its" if part is link else f"{part.name}'s"
-    for shape in part.rounds:
+    for shape in sorted(part.rounds, key=lambda shape: -shape.radius):
         if not _distance(shape.centre, link.through, along) < MAX_AXLE_OFFSET * shape.radius:
             continue
-        centre = tuple((link.frame.R.T @ (shape.centre - link.frame.p)).round(6).tolist())
+        centre = _in_link(link, shape.centre)
         if shape.axis is None:
             return RollingLink("ball", shape.radius, centre, f"{whose} sphere")
         if abs(shape.axis @ along) > 0.99:
@@ -148,17 +332,60 @@ def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink
     return None
 
 
-def _foot(link: RobotLink) -> RollingLink | None:
-    """Return the sphere of a fixed link that is a foot or the ball of a caster; None if there is none."""
-    for shape in link.rounds if not link.kind else ():
-        if shape.axis is None:
-            centre = tuple((link.frame.R.T @ (shape.centre - link.frame.p)).round(6).tolist())
-            return RollingLink("ball", shape.radius, centre, "its sphere")
-    return None
+def _feet(links: Iterable[RobotLink]) -> dict[str, RollingLink]:
+    """Return the spheres of links that do not roll: feet and balls of casters."""
+    feet = {}
+    for link in links:
+        spheres = [shape for shape in link.rounds if shape.axis is None and shape.collides]
+        if spheres and not turns_about_axle(link):
+            lowest = min(spheres, key=lambda shape: shape.centre[2] - shape.radius)
+            centre = _in_link(link, lowest.centre)
+            feet[link.name] = RollingLink("ball", lowest.radius, centre, "its sphere")
+    return feet
+
+
+def _casters(
+    links: Mapping[str, RobotLink], wheels: Mapping[str, RollingLink], others: Iterable[RobotLink]
+) -> dict[str, RollingLink]:
+    """Return other shapes that touch the ground of the wheels: casters of cylinders and boxes.
+
+    A caster is replaced by a ball that touches the ground at the middle of the lowest face or line.
+    """
+    if not wheels:
+        return {}
+    ground = min(_bottom(links[n], wheel) for n, wheel in wheels.items())
+    casters = {}
+    for link in others:
+        if turns_about_axle(link):
+            continue
+        for centre, half_height, label in _extents(link):
+            if abs(centre[2] - half_height - ground) <= GROUND_TOLERANCE:
+                radius = round(half_height, 6)
+                reason = f"half the height of its {label}"
+                casters[link.name] = RollingLink("ball", radius, _in_link(link, centre), reason)
+                break
+    return casters
+
+
+def _extents(link: RobotLink) -> list[tuple[Floats, float, str]]:
+    """Return centre (3,), half of the height (m) and label of each cylinder and box of a link."""
+    extents = []
+    for shape in link.rounds:
+        # An upright cylinder is a leg or a bumper.
+        if shape.axis is not None and shape.collides and abs(shape.axis[2]) < 0.1:
+            extents.append((shape.centre, shape.radius, "cylinder"))
+    for box in link.boxes:
+        extents.append((np.asarray(box.centre), float(np.abs(box.ways[2]).sum()), "box"))
+    return extents
+
+
+def _in_link(link: RobotLink, point: Floats) -> tuple[float, ...]:
+    """Return a point of the drawing in the frame of a link, m."""
+    return tuple((link.frame.R.T @ (point - link.frame.p)).round(6).tolist())
 
 
 def _distance(point: Floats, through: Floats, along: Floats) -> float:
-    """Return the distance (m) of a point (3,) from an axis through a point along a unit vector."""
+    """Return the distance of a point from an axis, m."""
     return float(np.linalg.norm(np.cross(point - through, along)))
 
 
@@ -166,7 +393,7 @@ def _is_symmetric(mass: Mass, through: Floats, along: Floats) -> bool:
     """Return whether mass and inertia are symmetric about an axis, like those of a disc."""
     if not mass.mass > 0.0:
         return False
-    R = np.linalg.svd(along[None])[2]  # rows: the axis, and two perpendicular directions
+    R = np.linalg.svd(along[None])[2]  # the axis, and two directions across it
     inertia = R @ mass.inertia @ R.T
     axial = inertia[0, 0]
     across = inertia[1:, 1:]
@@ -179,14 +406,19 @@ def _is_symmetric(mass: Mass, through: Floats, along: Floats) -> bool:
 def _lowest(
     links: Mapping[str, RobotLink], candidates: Mapping[str, RollingLink]
 ) -> dict[str, RollingLink]:
-    """Return the wheel candidates that reach about as low as the lowest one (within half a radius)."""
-    bottoms = {n: float(_centre(links[n], w)[2]) - w.radius for n, w in candidates.items()}
+    """Return the candidates that reach about as low as the lowest one, by half a radius."""
+    bottoms = {n: _bottom(links[n], wheel) for n, wheel in candidates.items()}
     ground = min(bottoms.values(), default=0.0)
     return {n: w for n, w in candidates.items() if bottoms[n] - ground < 0.5 * w.radius}
 
 
+def _bottom(link: RobotLink, wheel: RollingLink) -> float:
+    """Return the height of the lowest point of a wheel in the drawing, m."""
+    return float(_centre(link, wheel)[2]) - wheel.radius
+
+
 def _centre(link: RobotLink, wheel: RollingLink) -> Floats:
-    """Return the centre (3,) of a wheel in the drawing, m."""
+    """Return the centre of a wheel in the drawing, m."""
     return link.frame.p + link.frame.R @ np.array(wheel.centre)
 
 
@@ -196,17 +428,17 @@ def _springs(
     wheels: Mapping[str, RollingLink],
     free: Container[str],
 ) -> dict[str, SprungJoint]:
-    """Return springs and dampers of joints that allow wheels to move vertically, except joints in `free`.
+    """Return springs and dampers of the joints that allow wheels to move vertically, except free joints.
 
-    A spring carries the share of the weight on its wheel. A damper has half of the critical damping, unless
-    the file specifies it.
+    A spring carries its wheel's share of the weight; a damper has half of the critical damping unless the
+    file states it.
     """
     share = sum(link.mass.mass for link in robot.links) / max(1, len(wheels))
     springs: dict[str, SprungJoint] = {}
     for name, wheel in wheels.items():
         link = links[links[name].parent] if links[name].parent else links[name]
         while link.parent:
-            rises = link.kind == "slide" or _is_level(link)
+            rises = link.kind == "slide" or turns_about_axle(link)
             if rises and not link.spring and link.joint not in free:
                 arm = 1.0 if link.kind == "slide" else _arm(link, _centre(links[name], wheel))
                 stiffness = share * robot.gravity / (SPRING_DEFLECTION * wheel.radius)
@@ -218,15 +450,94 @@ def _springs(
 
 
 def _arm(link: RobotLink, wheel: Floats) -> float:
-    """Return the lever arm (m) of a wheel about the hinge that allows it to move vertically."""
+    """Return the distance of a wheel from the hinge that allows it to move vertically, m."""
     along = link.axis / np.linalg.norm(link.axis)
     return max(_distance(wheel, link.through, along), MIN_LEVER_ARM)
 
 
 def _rounded(value: float) -> float:
-    """Round a number to three significant digits.
+    """Return a number rounded to three significant digits.
 
     >>> _rounded(1234.5)
     1230.0
     """
     return float(f"{value:.3g}")
+
+
+def _notes_on_wheels(
+    wheels: Mapping[str, RollingLink],
+    unsure: Mapping[str, RollingLink],
+    bodies: Mapping[str, Sequence[RobotLink]],
+) -> list[str]:
+    """Return sentences about radii that the file does not state."""
+    notes = []
+    for name, wheel in wheels.items():
+        if wheel.reason in (AS_DISC, ABOVE_GROUND) or "same height" in wheel.reason:
+            notes.append(f"{name}: the radius is guessed, {wheel.reason}.")
+        if "half the height" in wheel.reason:
+            notes.append(
+                f"{name}: it has no horizontal axle; a ball that slides replaces it, {wheel.reason}."
+            )
+    in_meshes = [name for name, wheel in unsure.items() if IN_MESH in wheel.reason]
+    if in_meshes:
+        shapes = {
+            shape.name for name in in_meshes for part in bodies[name] for shape in part.meshes
+        }
+        notes.append(
+            f"{', '.join(in_meshes)}: the radius is only in meshes that were not found "
+            f"({', '.join(sorted(shapes)[:3])}{', ...' if len(shapes) > 3 else ''}); these wheels are "
+            "comments in WHEELS."
+        )
+    for name, wheel in unsure.items():
+        if wheel.reason.endswith(TOO_HIGH):
+            notes.append(f"{name} is {wheel.reason}; this wheel is a comment in WHEELS.")
+    return notes
+
+
+def _notes_on_joints(
+    robot: Robot,
+    wheels: Mapping[str, RollingLink],
+    unsure: Container[str],
+    rolling: Container[str],
+    held: Container[str],
+) -> list[str]:
+    """Return sentences about joints that turn freely without a contact, and about special wheels."""
+    notes: list[str] = []
+    links = {link.name: link for link in robot.links}
+    if robot.base == "fixed" and not wheels:
+        return notes
+    candidates = [name for name in links if name in wheels or name in unsure]
+    steering = _steering_joints(links, candidates)
+    followers = {mimic.joint for mimic in robot.mimics}
+    for link in robot.links:
+        is_free_hinge = link.kind == "hinge" and not link.limited and not link.spring
+        if not is_free_hinge or link.name in wheels or link.name in unsure:
+            continue
+        if link.joint in followers or link.parent in rolling:  # coupled, or a roller of a wheel
+            continue
+        if link.joint in steering:
+            if any(joint in held for joint in steering if joint != link.joint):
+                notes.append(
+                    f"joint {link.joint!r} steers a wheel and moves freely, while another steering joint "
+                    "is held; add it to HELD, or couple both."
+                )
+        elif link.name in rolling:
+            notes.append(f"joint {link.joint!r} turns freely; its wheel is above the ground.")
+        else:
+            notes.append(f"joint {link.joint!r} turns freely and has no contact with the ground.")
+    meshes = " ".join(shape.name for link in robot.links for shape in link.meshes)
+    if re.search("mecanum", f"{robot.name} {meshes} {' '.join(links)}", re.IGNORECASE):
+        notes.append(MECANUM_NOTE)
+    return notes
+
+
+def _steering_joints(links: Mapping[str, RobotLink], wheels: Iterable[str]) -> set[str]:
+    """Return the vertical hinges between the base and a wheel."""
+    steering = set()
+    for name in wheels:
+        link = links[name]
+        while link.parent:
+            link = links[link.parent]
+            if link.kind == "hinge" and not turns_about_axle(link):
+                steering.add(link.joint)
+    return steering

@@ -1,16 +1,17 @@
-"""Import of robots from MJCF files (MuJoCo), with separately declared wheels.
+"""Robots from MuJoCo's MJCF files, with separately declared wheels.
 
-Bodies, hinges, slides, inertias (explicit, or of boxes, spheres, cylinders, capsules and ellipsoids) and
-default classes are read. Actuators, sensors, limits and MuJoCo contacts are ignored; rolling contacts are
-declared as arguments. Unsupported elements that would change the machine raise an error.
-The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+Bodies, joints, inertias (stated, or of boxes, spheres, cylinders, capsules and ellipsoids), default classes,
+included files, couplings of joints and gravity compensation are read. Actuators, sensors and MuJoCo's
+contacts are ignored; rolling contacts are declared. Elements that are not modelled are reported by a warning,
+so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing mesh; here meshes are not
+needed. The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -18,28 +19,34 @@ import numpy as np
 from draisine.algebra.lie import rot_about, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ModelError, did_you_mean
+from draisine.interop.robots.document import (
+    is_xml_text,
+    name_file,
+    number,
+    numbers,
+    read_root,
+    square_angles,
+    warn_once,
+)
 from draisine.interop.robots.robot import (
     DRAWING_FRAME,
     LinkFrame,
     Mass,
+    MeshShape,
+    Mimic,
     Robot,
     RobotLink,
     RoundShape,
     Vehicle,
-    name_file,
     note_friction,
-    parse_number_attribute,
-    parse_numbers_attribute,
-    read_root,
     rename_joints,
     robot_vehicle,
-    square_angles,
 )
 from draisine.model import inertia
 from draisine.model.body import BodyBox
 
 Attributes = Mapping[str, str]
-"""Type of the attributes of an XML element."""
+"""Attributes of an XML element."""
 
 SOLID_SHAPES = {
     "sphere": ((0, 0, 0), 4.0 * np.pi / 3.0, (0.2, 0.2, 0.2)),
@@ -47,35 +54,28 @@ SOLID_SHAPES = {
     "cylinder": ((0, 0, 1), 2.0 * np.pi, (0.25, 0.25, 1.0 / 3.0)),
     "box": ((0, 1, 2), 8.0, (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)),
 }
-"""Geometry of solid shapes: indices of the sizes that are half-axes, and for unit half-axes the volume and
-mean squares of the coordinates.
-
-"""
+"""Solid shapes: indices of the sizes that are half-axes, volume and mean squares of the coordinates for unit
+half-axes."""
 
 UNSUPPORTED_ATTRIBUTES = {
-    "compiler": ("settotalmass", "balanceinertia", "boundmass", "boundinertia", "coordinate"),
     "option": ("density", "viscosity", "wind"),
     "flag": ("gravity", "passive", "spring", "damper"),
-    "body": ("gravcomp", "mocap"),
     "joint": ("springdamper",),
     "geom": ("shellinertia",),
 }
-"""Attributes that would change the machine but are not supported, by XML element."""
+"""Attributes that would change the motion and are not modelled, by element."""
 
 NEUTRAL_VALUE = re.compile(r"[0. ]+|-1|false|enable|local")
-"""Pattern of the values of an unsupported attribute that have no effect."""
+"""Values of such an attribute that have no effect."""
 
-UNSUPPORTED_ELEMENTS = (
-    "equality",
-    "tendon",
-    "frame",
-    "replicate",
-    "attach",
-    "composite",
-    "flexcomp",
-    "deformable",
-)
-"""XML elements that couple joints or contain bodies; they are not supported."""
+UNSUPPORTED_ELEMENTS = ("replicate", "attach", "composite", "flexcomp", "deformable")
+"""Elements that contain bodies or couple them and are not modelled."""
+
+TENDON_EFFECTS = ("stiffness", "damping", "frictionloss", "range", "armature")
+"""Attributes of a tendon that act on joints without an actuator."""
+
+BALL_AXES = (("_x", (1, 0, 0)), ("_y", (0, 1, 0)), ("_z", (0, 0, 1)))
+"""Suffixes and axes of the three hinges that replace a ball joint."""
 
 
 def read_mjcf(
@@ -83,15 +83,14 @@ def read_mjcf(
     wheels: Mapping[str, Any],
     joints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Vehicle:
-    """Read a robot from an MJCF file as a vehicle for `draisine.compile`.
+    """Read a robot as a vehicle for `draisine.compile`.
 
-    The only body of the world element is the base. If it has no free joint, the base is fixed and its joints
-    connect it to the world.
+    The body of the world is the base. If it has no free joint, its joints are on a fixed base.
 
     Parameters
     ----------
     file
-        Path of the MJCF file, or its text.
+        MJCF file, or its text.
     wheels
         Radius (m), surface or `RobotWheel` of each rolling body by name. A wheel has its centre at the origin
         of its body and rolls about the axis of its joint.
@@ -124,65 +123,136 @@ def read_mjcf(
 
 
 def parse_mjcf(file: str | Path) -> Robot:
-    """Parse an MJCF file or its text into a `Robot`."""
+    """Return the content of an MJCF file or of its text."""
     root = read_root(file, "mujoco")
+    folder = Path() if is_xml_text(file) else Path(file).parent
     with name_file(file):
-        return _robot(root)
+        return _robot(root, folder)
 
 
-def _robot(root: Element) -> Robot:
-    """Return the robot in the world element; raise `ModelError` unless there is exactly one."""
-    _check_supported(root)
-    top = root.findall("worldbody/body")
-    if len(top) != 1:
-        bodies = ", ".join(each.get("name", "one without a name") for each in top) or "none"
-        raise ModelError(
-            f"The world must have one body, which contains the others; it has {len(top)}: {bodies}."
-        )
-    free = top[0].find("freejoint") is not None or any(
-        joint.get("type") == "free" for joint in top[0].findall("joint")
-    )
+def _robot(root: Element, folder: Path) -> Robot:
+    """Return the machine in the world."""
+    _note_unsupported(root)
+    reader = _MjcfReader(root, folder)
+    world = root.findall("worldbody")
+    top = [body for section in world for body in reader.bodies(section, DRAWING_FRAME, "main")]
+    machines = [body for body in top if _has_joints(body.element)]
+    for body in top:
+        if body not in machines and len(top) > 1:
+            name = body.element.get("name", "without a name")
+            warn_once(f"body {name!r}: it has no joints; it is scenery and left out.")
+    machines = machines or top[:1]
+    if not machines:
+        raise ModelError("The world has no body.")
+    free = [body for body in machines if _is_free(body.element)]
+    if free and len(machines) > 1:
+        # One machine is simulated at a time: that with the most bodies.
+        largest = max(machines, key=lambda body: sum(1 for _ in body.element.iter("body")))
+        for body in machines:
+            if body is not largest:
+                name = body.element.get("name", "without a name")
+                warn_once(f"body {name!r}: it is another machine in the world; it is left out.")
+        machines = [largest]
+        free = [largest] if _is_free(largest.element) else []
     links = [] if free else [RobotLink("world", "", DRAWING_FRAME, Mass())]
-    links += _MjcfReader(root).links(top[0], "" if free else "world", DRAWING_FRAME, "main")
-    gravity = parse_numbers_attribute(
-        _merged(root, "option").get("gravity"), 3, (0, 0, -9.81), "gravity"
-    )
-    if gravity[:2].any():
-        raise ModelError(
-            f"gravity {gravity.tolist()}: gravity must be vertical. Rotate the machine instead."
-        )
+    for body in machines:
+        links += reader.links(body, "" if free else "world")
+    links = rename_joints(_scale_mass(links, root))
+    gravity = numbers(_merged(root, "option").get("gravity"), 3, (0, 0, -9.81), "gravity")
+    magnitude = float(np.linalg.norm(gravity))
+    down = gravity / magnitude if magnitude else np.array([0.0, 0.0, -1.0])
     base = "SE(3)" if free else "fixed"
-    return Robot(root.get("model", "robot"), rename_joints(links), base, -float(gravity[2]))
+    name = root.get("model", "robot")
+    return Robot(name, links, base, magnitude, down, _equalities(root, links))
 
 
-def _check_supported(root: Element) -> None:
-    """Raise `ModelError` for elements and attributes that would change the machine but are not supported."""
+def _has_joints(body: Element) -> bool:
+    """Return whether a body or a body in it can move."""
+    return any(element.tag in ("joint", "freejoint") for element in body.iter())
+
+
+def _is_free(body: Element) -> bool:
+    """Return whether a body of the world moves freely."""
+    has_free_joint = any(joint.get("type") == "free" for joint in body.findall("joint"))
+    return body.find("freejoint") is not None or has_free_joint
+
+
+def _scale_mass(links: list[RobotLink], root: Element) -> list[RobotLink]:
+    """Return links with the total mass that <compiler settotalmass="..."> states."""
+    where = "<compiler>, settotalmass"
+    target = number(_merged(root, "compiler"), "settotalmass", -1.0, where)
+    total = sum(link.mass.mass for link in links)
+    if target <= 0.0 or total == 0.0:
+        return links
+    factor = target / total
+    return [
+        replace(link, mass=Mass(factor * link.mass.mass, link.mass.com, factor * link.mass.inertia))
+        for link in links
+    ]
+
+
+def _equalities(root: Element, links: list[RobotLink]) -> list[Mimic]:
+    """Return the linear couplings of joints; other equality constraints are reported."""
+    moving = {link.joint for link in links if link.kind}
+    mimics = []
+    for equality in (each for section in root.findall("equality") for each in section):
+        if equality.get("active") == "false":
+            continue
+        where = f"<equality> {equality.tag} {equality.get('name', '')}".rstrip()
+        joint = equality.get("joint1", "")
+        leader = equality.get("joint2", "")
+        polynomial = np.zeros(5)
+        polynomial[1] = 1.0
+        values = [float(word) for word in equality.get("polycoef", "0 1").split()]
+        polynomial[: len(values)] = values
+        is_linear = not polynomial[2:].any()
+        if equality.tag == "joint" and {joint, leader} <= moving and is_linear:
+            mimics.append(Mimic(joint, leader, float(polynomial[1]), float(polynomial[0])))
+        else:
+            warn_once(f"{where}: this constraint is not modelled; add a Coupling or a Loop.")
+    return mimics
+
+
+def _note_unsupported(root: Element) -> None:
+    """Warn about elements and attributes that would change the motion and are not modelled."""
     elements = (e for section in root if section.tag != "default" for e in section.iter())
     for element in elements:
         if element.tag in UNSUPPORTED_ELEMENTS and (len(element) or element.attrib):
-            raise ModelError(
-                f"<{element.tag}> is not supported: write its bodies explicitly, or model the machine in "
-                "Python."
-            )
+            warn_once(f"<{element.tag}> is not modelled; write its bodies explicitly.")
+    for tendon in (each for section in root.findall("tendon") for each in section):
+        effects = [name for name in TENDON_EFFECTS if tendon.get(name)]
+        if effects:
+            name = tendon.get("name", "")
+            warn_once(f"tendon {name!r}: its {', '.join(effects)} is not modelled.")
     for element in root.iter():
         for name in UNSUPPORTED_ATTRIBUTES.get(element.tag, ()):
             if not NEUTRAL_VALUE.fullmatch(element.get(name, "0")):
-                raise ModelError(
-                    f"<{element.tag} {element.get('name', '')}>: {name} = {element.get(name)!r} is not "
-                    "supported: write its effect explicitly and remove it."
-                )
+                label = f"{element.tag} {element.get('name', '')}".rstrip()
+                warn_once(f"<{label}>: {name} = {element.get(name)!r} is not modelled.")
 
 
 def _merged(root: Element, tag: str) -> Attributes:
-    """Return the merged attributes of all top-level elements with a tag; later elements override."""
+    """Return the merged attributes of all top-level elements of a tag; later ones override."""
     return {name: value for each in root.findall(tag) for name, value in each.attrib.items()}
 
 
-class _MjcfReader:
-    """Reader of MJCF bodies with the compiler settings and default classes of a file."""
+class _PlacedBody(NamedTuple):
+    """A body element with the frame and the default class around it."""
 
-    def __init__(self, root: Element) -> None:
-        """Read compiler settings and default classes of a file."""
+    element: Element
+    outer: LinkFrame  # in the drawing
+    around: str  # name of the default class
+
+
+class _MjcfReader:
+    """Reader of bodies with the compiler settings and default classes of a file."""
+
+    def __init__(self, root: Element, folder: Path) -> None:
+        self.names: set[str] = {body.get("name", "") for body in root.iter("body")} | {"world"}
+        self.meshes = {
+            mesh.get("name") or Path(mesh.get("file", "")).stem: mesh
+            for mesh in root.findall("asset/mesh")
+        }
         compiler = _merged(root, "compiler")
         self.unit = 1.0 if compiler.get("angle", "degree") == "radian" else np.pi / 180.0
         self.order = compiler.get("eulerseq", "xyz")
@@ -191,14 +261,18 @@ class _MjcfReader:
             raise ModelError(
                 f"<compiler>: eulerseq {self.order!r} must be three letters of x, y, z, X, Y, Z."
             )
+        self.folder = folder / compiler.get("meshdir", compiler.get("assetdir", ""))
+        self.has_auto_limits = compiler.get("autolimits", "true") != "false"
+        self.bounds = [
+            number(compiler, name, 0.0, "<compiler>") for name in ("boundmass", "boundinertia")
+        ]
+        self.is_balanced = compiler.get("balanceinertia") == "true"
         self.defaults: dict[str, dict[str, Attributes]] = {"main": {}}
-        for each in root.findall(
-            "default"
-        ):  # several top-level default elements form one class, "main"
+        for each in root.findall("default"):  # several top-level defaults form one class, "main"
             self._read_defaults(each)
 
     def _read_defaults(self, outermost: Element) -> None:
-        """Store the default classes in an element; each class inherits from the enclosing one."""
+        """Store the default classes in an element; each inherits from the enclosing one."""
         stack = [(outermost, self.defaults["main"], "main")]
         while stack:  # a loop, because files may be nested deeper than Python's recursion limit
             element, inherited, name = stack.pop()
@@ -211,61 +285,85 @@ class _MjcfReader:
             stack += [(child, defaults, child.get("class", name)) for child in reversed(inner)]
 
     def _full(self, element: Element, around: str) -> dict[str, str]:
-        """Return the attributes of an element, completed by the defaults of its class."""
+        """Return the attributes of an element, with the defaults of its class."""
         name = element.get("class", around)
         if name not in self.defaults:
             hint = did_you_mean(name, self.defaults)
             raise ModelError(f"<{element.tag}>: no class {name!r} among the defaults. {hint}")
         return {**self.defaults[name].get(element.tag, {}), **element.attrib}
 
-    def links(
-        self, outermost: Element, parent: str, outer: LinkFrame, around: str
-    ) -> Iterator[RobotLink]:
-        """Yield the links of a body and of all bodies inside it, parents first."""
-        stack = [(outermost, parent, outer, around)]
-        while stack:  # a loop, because files may be nested deeper than Python's recursion limit
-            body, parent, outer, around = stack.pop()
-            around = body.get("childclass", around)
-            links = list(self._links(body, parent, outer, around))
-            yield from links
-            inner = [
-                (child, links[-1].name, links[-1].frame, around) for child in body.findall("body")
-            ]
-            stack += reversed(inner)
+    def bodies(self, element: Element, outer: LinkFrame, around: str) -> list[_PlacedBody]:
+        """Return the bodies directly in an element, through <frame> elements."""
+        placed = []
+        stack = [(element, outer, around)]
+        while stack:
+            parent, frame, inherited = stack.pop()
+            for child in parent:
+                if child.tag == "body":
+                    placed.append(_PlacedBody(child, frame, inherited))
+                elif child.tag == "frame":
+                    inner = frame @ self._frame(child.attrib, "<frame>")
+                    stack.append((child, inner, child.get("childclass", inherited)))
+        return placed
 
-    def _links(
-        self, body: Element, parent: str, outer: LinkFrame, around: str
-    ) -> Iterator[RobotLink]:
-        """Yield the links of one body; every joint except the last has a massless link."""
-        name = body.get("name", "")
-        if not name:
-            raise ModelError(f"A body in {parent or 'the world'!r} has no name; add one.")
+    def links(self, outermost: _PlacedBody, parent: str) -> Iterator[RobotLink]:
+        """Yield the links of a body and of all bodies in it, parents first."""
+        stack = [(outermost, parent)]
+        while stack:  # a loop, because files may be nested deeper than Python's recursion limit
+            body, parent = stack.pop()
+            around = body.element.get("childclass", body.around)
+            links = list(self._links(body._replace(around=around), parent))
+            yield from links
+            inner = self.bodies(body.element, links[-1].frame, around)
+            stack += [(child, links[-1].name) for child in reversed(inner)]
+
+    def _name(self, body: Element, parent: str) -> str:
+        """Return the name of a body; a body without a name is named after its parent."""
+        if body.get("name"):
+            return body.get("name", "")
+        count = 1
+        while f"{parent or 'body'}_{count}" in self.names:
+            count += 1
+        name = f"{parent or 'body'}_{count}"
+        self.names.add(name)
+        body.set("name", name)
+        return name
+
+    def _links(self, placed: _PlacedBody, parent: str) -> Iterator[RobotLink]:
+        """Yield the links of one body: a massless one for each joint but the last."""
+        body, outer, around = placed
+        name = self._name(body, parent)
         frame = outer @ self._frame(body.attrib, f"body {name!r}")
-        joints = [self._full(each, around) for each in body.findall("joint")]
-        if not parent:
-            joints = [joint for joint in joints if joint.get("type") != "free"]
-        elif body.find("freejoint") is not None:
-            raise ModelError(f"body {name!r}: only the body of the world can be free.")
+        stated = [self._full(each, around) for each in body.findall("joint")]
+        if parent and _is_free(body):
+            warn_once(f"body {name!r}: only a body of the world can be free; it is fixed.")
+        joints = [part for joint in stated for part in _single_axes(joint, name)]
         mass = self._mass(body, frame, around)
-        rounds = tuple(self._rounds(body, frame, around))
-        boxes = tuple(self._boxes(body, frame, around))
+        shapes: dict[str, Any] = {
+            "rounds": tuple(self._rounds(body, frame, around)),
+            "boxes": tuple(self._boxes(body, frame, around)),
+            "meshes": tuple(self._mesh_shapes(body, frame, around)),
+            "gravity_compensation": number(body.attrib, "gravcomp", 0.0, f"body {name!r}"),
+        }
         if not joints:
-            yield RobotLink(name, parent, frame, mass, rounds=rounds, boxes=boxes)
+            yield RobotLink(name, parent, frame, mass, **shapes)
         for k, joint in enumerate(joints, start=1):
             last = k == len(joints)
             inner = name if last else f"{name}_{k}"
             link = self._jointed(inner, parent, frame, mass if last else Mass(), joint)
-            yield replace(link, rounds=rounds, boxes=boxes) if last else link
+            yield replace(link, **shapes) if last else link
             parent = inner
 
     def _jointed(
         self, name: str, parent: str, frame: LinkFrame, mass: Mass, joint: Attributes
     ) -> RobotLink:
-        """Return a link that is connected by a hinge or a slide."""
+        """Return a link on a hinge or a slide."""
         where = f"joint {joint.get('name', name)!r}"
         kind = joint.get("type", "hinge")
         if kind not in ("hinge", "slide"):
-            raise ModelError(f"{where}: type {kind!r} is not supported; use hinges and slides.")
+            raise ModelError(
+                f"{where}: type {kind!r} is not supported; use free, ball, hinge or slide."
+            )
         unit = self.unit if kind == "hinge" else 1.0
         return RobotLink(
             name,
@@ -274,52 +372,54 @@ class _MjcfReader:
             mass,
             kind,
             joint.get("name", ""),
-            frame.R @ parse_numbers_attribute(joint.get("axis"), 3, (0, 0, 1), where),
-            frame.p + frame.R @ parse_numbers_attribute(joint.get("pos"), 3, (0, 0, 0), where),
-            parse_number_attribute(joint, "stiffness", 0.0, where),
-            parse_number_attribute(joint, "damping", 0.0, where),
-            unit
-            * (
-                parse_number_attribute(joint, "springref", 0.0, where)
-                - parse_number_attribute(joint, "ref", 0.0, where)
-            ),
-            parse_number_attribute(joint, "armature", 0.0, where),
-            note_friction(where, parse_number_attribute(joint, "frictionloss", 0.0, where), kind),
+            frame.R @ numbers(joint.get("axis"), 3, (0, 0, 1), where),
+            frame.p + frame.R @ numbers(joint.get("pos"), 3, (0, 0, 0), where),
+            number(joint, "stiffness", 0.0, where),
+            number(joint, "damping", 0.0, where),
+            unit * (number(joint, "springref", 0.0, where) - number(joint, "ref", 0.0, where)),
+            number(joint, "armature", 0.0, where),
+            note_friction(where, number(joint, "frictionloss", 0.0, where), kind),
             limited="range" in joint and joint.get("limited", "auto") != "false",
+            limits=self._limits(joint, unit, where),
         )
 
+    def _limits(self, joint: Attributes, unit: float, where: str) -> tuple[float, float] | None:
+        """Return the limits of a joint relative to its reference, rad or m; None without limits."""
+        limited = joint.get("limited", "auto" if self.has_auto_limits else "false")
+        if "range" not in joint or limited == "false":
+            return None
+        lower, upper = unit * numbers(joint["range"], 2, (), where)
+        reference = unit * number(joint, "ref", 0.0, where)
+        return (lower - reference, upper - reference) if lower < upper else None
+
     def _frame(self, attributes: Attributes, where: str) -> LinkFrame:
-        """Return the frame of an element, from position and orientation or from two end points."""
+        """Return the frame of an element, by position and orientation or by two ends."""
         if "fromto" in attributes:
-            ends = parse_numbers_attribute(attributes["fromto"], 6, (), where).reshape(2, 3)
+            ends = numbers(attributes["fromto"], 6, (), where).reshape(2, 3)
             return LinkFrame(_rotation_from_z(ends[1] - ends[0], where), ends.mean(axis=0))
-        position = parse_numbers_attribute(attributes.get("pos"), 3, (0, 0, 0), where)
+        position = numbers(attributes.get("pos"), 3, (0, 0, 0), where)
         return LinkFrame(self._orientation(attributes, where), position)
 
     def _orientation(self, attributes: Attributes, where: str) -> Floats:
-        """Return the rotation matrix (3, 3) of an element from quat, euler, axisangle, xyaxes or zaxis."""
+        """Return the rotation (3, 3) of an element by its quat, euler, axisangle, xyaxes or zaxis."""
         if "quat" in attributes:
-            return rotation(_unit(parse_numbers_attribute(attributes["quat"], 4, (), where), where))
+            return rotation(_unit(numbers(attributes["quat"], 4, (), where), where))
         if "axisangle" in attributes:
-            *axis, angle = parse_numbers_attribute(attributes["axisangle"], 4, (), where)
+            *axis, angle = numbers(attributes["axisangle"], 4, (), where)
             turn = float(square_angles(np.array(self.unit * angle)))
             return rot_about(_unit(np.array(axis), where), turn)
         if "xyaxes" in attributes:
-            x, y = parse_numbers_attribute(attributes["xyaxes"], 6, (), where).reshape(2, 3)
+            x, y = numbers(attributes["xyaxes"], 6, (), where).reshape(2, 3)
             x = _unit(x, where)
             y = _unit(y - (x @ y) * x, where)
             return np.stack([x, y, np.cross(x, y)], axis=1)
         if "zaxis" in attributes:
-            return _rotation_from_z(
-                parse_numbers_attribute(attributes["zaxis"], 3, (), where), where
-            )
+            return _rotation_from_z(numbers(attributes["zaxis"], 3, (), where), where)
         R: Floats = np.eye(3)
-        angles = square_angles(
-            self.unit * parse_numbers_attribute(attributes.get("euler"), 3, (0, 0, 0), where)
-        )
+        angles = square_angles(self.unit * numbers(attributes.get("euler"), 3, (0, 0, 0), where))
         for letter, angle in zip(self.order, angles, strict=True):
             about = rot_about(np.eye(3)["xyz".index(letter.lower())], angle)
-            # In MJCF, lower-case letters denote rotating axes and upper-case letters fixed axes.
+            # Lower case: rotating axes; upper case: fixed axes.
             R = R @ about if letter.islower() else about @ R
         return R
 
@@ -331,8 +431,23 @@ class _MjcfReader:
             if kind in ("sphere", "cylinder") and "size" in geom:
                 shape = frame @ self._frame(geom, where)
                 first = {"size": geom["size"].partition(" ")[0]}
-                radius = parse_number_attribute(first, "size", 0.0, where)
-                yield RoundShape(radius, shape.p, None if kind == "sphere" else shape.R[:, 2])
+                radius = number(first, "size", 0.0, where)
+                axis = None if kind == "sphere" else shape.R[:, 2]
+                collides = geom.get("contype", "1") != "0" or geom.get("conaffinity", "1") != "0"
+                yield RoundShape(radius, shape.p, axis, collides)
+
+    def _mesh_shapes(self, body: Element, frame: LinkFrame, around: str) -> Iterator[MeshShape]:
+        """Yield the meshes of a body."""
+        where = f"geom of body {body.get('name')!r}"
+        for geom in (self._full(element, around) for element in body.findall("geom")):
+            if geom.get("type", "sphere") != "mesh":
+                continue
+            asset = self.meshes.get(geom.get("mesh", ""))
+            attributes = {} if asset is None else asset.attrib
+            file = self.folder / attributes.get("file", "")
+            scale = numbers(attributes.get("scale"), 3, (1, 1, 1), where)
+            path = file if file.is_file() else None
+            yield MeshShape(geom.get("mesh", ""), path, frame @ self._frame(geom, where), scale)
 
     def _boxes(self, body: Element, frame: LinkFrame, around: str) -> Iterator[BodyBox]:
         """Yield the boxes of a body in the drawing."""
@@ -343,7 +458,20 @@ class _MjcfReader:
                 yield BodyBox(box.p, box.R * _sizes(geom, 3, where))
 
     def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
-        """Return the mass properties of a body in the drawing: explicit, or the sum of its geoms."""
+        """Return the mass of a body in the drawing, within the bounds of the compiler settings."""
+        stated = self._stated_mass(body, frame, around)
+        least_mass, least_inertia = self.bounds
+        moments, axes = np.linalg.eigh(stated.inertia)
+        moments = np.maximum(moments, least_inertia)
+        if self.is_balanced and moments[0] + moments[1] < moments[2]:
+            # The moments of a rigid body satisfy the triangle inequality.
+            moments = np.full(3, moments.mean())
+        elif not least_inertia:
+            return Mass(max(stated.mass, least_mass), stated.com, stated.inertia)
+        return Mass(max(stated.mass, least_mass), stated.com, axes * moments @ axes.T)
+
+    def _stated_mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
+        """Return the mass of a body in the drawing: as stated, else that of its geoms."""
         inertial = body.find("inertial")
         where = f"body {body.get('name')!r}"
         if inertial is None and self.geoms == "false":
@@ -353,54 +481,79 @@ class _MjcfReader:
             return sum((self._shape(shape, frame, where) for shape in shapes), Mass())
         principal = frame @ self._frame(inertial.attrib, f"inertial of {where}")
         if "fullinertia" in inertial.attrib:
-            tensor = inertia(*parse_numbers_attribute(inertial.get("fullinertia"), 6, (), where))
+            tensor = inertia(*numbers(inertial.get("fullinertia"), 6, (), where))
         else:
-            tensor = np.diag(
-                parse_numbers_attribute(inertial.get("diaginertia"), 3, (0, 0, 0), where)
-            )
-        mass = parse_number_attribute(inertial.attrib, "mass", 0.0, where)
+            tensor = np.diag(numbers(inertial.get("diaginertia"), 3, (0, 0, 0), where))
+        mass = number(inertial.attrib, "mass", 0.0, where)
         return Mass(mass, principal.p, principal.R @ tensor @ principal.R.T)
 
     def _shape(self, attributes: Attributes, frame: LinkFrame, where: str) -> Mass:
-        """Return the mass properties of a geom of uniform density."""
+        """Return the mass of a geom of uniform density."""
         shape = frame @ self._frame(attributes, f"geom of {where}")
         kind = attributes.get("type", "sphere")
         # MuJoCo's default density is that of water, 1000 kg/m3.
         weight = "mass" if "mass" in attributes else "density"
-        if parse_number_attribute(attributes, weight, 1000.0, where) == 0.0:
+        if number(attributes, weight, 1000.0, where) == 0.0:
             return Mass()
         if kind not in (*SOLID_SHAPES, "capsule"):
-            raise ModelError(f"{where}: the mass of a {kind} is not known; add an <inertial>.")
+            if kind not in ("plane", "hfield"):  # grounds have no mass
+                warn_once(
+                    f"{where}: the mass of a {kind} is not known and left out; add <inertial>."
+                )
+            return Mass()
         if kind == "capsule":
             volume, squares = _capsule(attributes, where)
         else:
             volume, squares = _solid(attributes, kind, where)
-        mass = parse_number_attribute(attributes, "density", 1000.0, where) * volume
-        mass = parse_number_attribute(attributes, "mass", mass, where)
+        mass = number(attributes, "density", 1000.0, where) * volume
+        mass = number(attributes, "mass", mass, where)
         xx, yy, zz = squares
         tensor = mass * np.diag([yy + zz, zz + xx, xx + yy])
         return Mass(mass, shape.p, shape.R @ tensor @ shape.R.T)
 
 
+def _single_axes(joint: Attributes, body: str) -> list[Attributes]:
+    """Return a joint as joints of one axis each: none for a free joint, three hinges for a ball joint."""
+    kind = joint.get("type", "hinge")
+    if kind == "free":
+        return []
+    if kind != "ball":
+        return [joint]
+    name = joint.get("name", body)
+    warn_once(
+        f"joint {name!r}: three hinges replace the ball joint; they are singular at 90 degrees."
+    )
+    hinge = {key: value for key, value in joint.items() if key not in ("type", "range", "limited")}
+    return [
+        {**hinge, "name": name + suffix, "axis": " ".join(map(str, axis))}
+        for suffix, axis in BALL_AXES
+    ]
+
+
 def _sizes(attributes: Attributes, count: int, where: str) -> Floats:
-    """Return `count` sizes of a geom in m; the length of a geom between two end points is their distance."""
+    """Return `count` sizes of a geom, m; the length of a geom between two ends is their distance.
+
+    Sizes that a geom does not use are ignored, as MuJoCo does.
+    """
     where = f"size of a geom of {where}"
+    size = attributes.get("size")
+    words = [] if size is None else size.split()
     if "fromto" not in attributes:
-        return parse_numbers_attribute(attributes.get("size"), count, (), where)
-    ends = parse_numbers_attribute(attributes["fromto"], 6, (), where).reshape(2, 3)
-    radius = parse_numbers_attribute(attributes.get("size"), 1, (), where)
+        return numbers(None if size is None else " ".join(words[:count]), count, (), where)
+    ends = numbers(attributes["fromto"], 6, (), where).reshape(2, 3)
+    radius = numbers(None if size is None else " ".join(words[:1]), 1, (), where)
     return np.append(np.repeat(radius, count - 1), np.linalg.norm(ends[1] - ends[0]) / 2.0)
 
 
 def _solid(attributes: Attributes, kind: str, where: str) -> tuple[float, Floats]:
-    """Return volume (m3) and mean squares (3,) of the coordinates (m2) of a solid shape."""
+    """Return volume (m3) and mean squares (3,) of the coordinates (m2) of a solid."""
     indices, fill, squares = SOLID_SHAPES[kind]
     half = _sizes(attributes, max(indices) + 1, where)[list(indices)]
     return fill * float(np.prod(half)), np.array(squares) * half * half
 
 
 def _capsule(attributes: Attributes, where: str) -> tuple[float, Floats]:
-    """Return volume (m3) and mean squares (3,) in m2 of a capsule: a cylinder and two hemispheres."""
+    """Return volume and mean squares of a capsule: a cylinder of half-length h and two half spheres."""
     r, h = _sizes(attributes, 2, where)
     pipe = 2.0 * np.pi * r * r * h
     ball = 4.0 * np.pi / 3.0 * r**3
@@ -410,17 +563,17 @@ def _capsule(attributes: Attributes, where: str) -> tuple[float, Floats]:
 
 
 def _rotation_from_z(axis: Floats, where: str) -> Floats:
-    """Return the smallest rotation (3, 3) from z to an axis; about x if the axis is opposite to z."""
+    """Return the smallest rotation (3, 3) from z to an axis; about x if that is opposite."""
     along = _unit(axis, where)
     across = np.cross([0.0, 0.0, 1.0], along)
     sine = float(np.linalg.norm(across))
-    if sine < 1e-12:  # parallel up to round-off, so that the axis of rotation is undefined
+    if sine < 1e-12:  # parallel up to round-off: the axis of rotation is undefined
         return np.diag([1.0, np.sign(along[2]), np.sign(along[2])])
     return rot_about(across / sine, float(np.arctan2(sine, along[2])))
 
 
 def _unit(vector: Floats, where: str) -> Floats:
-    """Return a vector divided by its length; raise `ModelError` for a zero vector."""
+    """Return the unit vector of a vector."""
     length = float(np.linalg.norm(vector))
     if not length > 0.0:
         raise ModelError(f"{where}: {vector.tolist()} has no direction.")

@@ -1,86 +1,79 @@
-"""Construction of vehicles from robot files: a tree of links with joints, and declared wheels.
+"""Vehicles from robot files: a tree of links with joints, and wheels that are declared separately.
 
-`urdf` and `mjcf` parse files into a `Robot`. Links without a joint are merged with their parents, joints
-become screws in the drawing, and properties that these formats do not contain are added: rolling wheels,
-springs, prescribed motions. `guess` suggests them.
+`urdf` and `mjcf` read their files into a `Robot`. `robot_vehicle` merges links without a joint with their
+parents, turns joints into screws of the drawing and `mimic` joints into couplings, places the wheels on the
+ground, and adds what these formats cannot express: rolling wheels, springs, motions of joints. `guess`
+proposes them.
 """
 
-import os
 import re
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats, Vector
-from draisine.errors import (
-    DataError,
-    FileWarning,
-    ModelError,
-    check_file,
-    did_you_mean,
-    expect_known,
-)
+from draisine.errors import ModelError, did_you_mean, expect_known
+from draisine.interop.robots.document import warn_once
+from draisine.mechanics.forces.gravity_compensation import GravityCompensation
 from draisine.mechanics.forces.joint_friction import JointFriction
-from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel, forward_speed
+from draisine.model import (
+    Body,
+    Coupling,
+    Joint,
+    Model,
+    Prismatic,
+    Revolute,
+    Wheel,
+    forward_speed,
+)
 from draisine.model.body import MAX_NUMBER, BodyBox, vector
 from draisine.model.force import Tyre
-from draisine.model.surface import Surface
+from draisine.model.surface import Disc, Round, Surface
 
-RIGHT_ANGLE_TOLERANCE = 2e-3
-"""rad; angles closer to a multiple of 90 degrees are rounded to it, because files contain 1.57 and 3.14."""
+GROUND_TOLERANCE = 2.5e-3
+"""m; wheels and casters whose lowest points differ by less rest on the same plane. Drawings of robots have
+differences of 3 um (rounding) to 2 mm (clearance of a caster).
+"""
+
+MAX_RADIUS_CHANGE = 0.05
+"""Of the radius; larger changes would make another wheel of it."""
 
 ROUND_WHEEL_TOLERANCE = 0.05
-"""Largest asymmetry of a wheel, relative to axial moment and radius, that is removed."""
-
-NOTED_ANGLE_CHANGE = 1e-5
-"""rad; larger roundings of angles are reported; smaller ones are round-off in the file."""
+"""Relative to axial moment and radius; wheels with smaller deviations from symmetry are made symmetric."""
 
 ROBOT_JOINTS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
-"""Joint classes of the model by the value of `RobotLink.kind`."""
+"""Joint classes by their name in `RobotLink.kind`."""
 
 Vehicle = Callable[..., Model]
-"""Type of a vehicle: a function that returns a model."""
-
-_CURRENT_FILE: ContextVar[tuple[str, int]] = ContextVar("name and modification time of the file")
-"""Name and modification time of the file that is being read, for warnings."""
-_WARNINGS_GIVEN: set[tuple[str, int, str]] = set()
-"""Warnings that have been issued, as (file, modification time, text)."""
+"""A vehicle: a function that returns a model."""
 
 
 class LinkFrame(NamedTuple):
-    """A frame in the drawing: rotation and origin."""
+    """A frame in the drawing."""
 
-    R: Floats  # (3, 3), axes of the frame as columns
-    p: Floats  # (3,), origin of the frame, m
+    R: Floats  # (3, 3), axes as columns
+    p: Floats  # (3,), origin, m
 
     def __matmul__(self, other: "LinkFrame") -> "LinkFrame":
-        """Return the frame `other`, given relative to this frame, in the drawing."""
         return LinkFrame(self.R @ other.R, self.p + self.R @ other.p)
 
 
 DRAWING_FRAME = LinkFrame(np.eye(3), np.zeros(3))
-"""Frame of the drawing (identity)."""
+"""The frame of the drawing itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mass:
-    """Mass, mass centre and inertia in the axes of the drawing."""
+    """Mass properties in the drawing's axes."""
 
-    mass: float = 0.0  # mass, kg
-    com: Floats = field(default_factory=lambda: np.zeros(3))  # (3,), mass centre, m
-    inertia: Floats = field(
-        default_factory=lambda: np.zeros((3, 3))
-    )  # (3, 3), inertia about the mass centre, kg m2
+    mass: float = 0.0  # kg
+    com: Floats = field(default_factory=lambda: np.zeros(3))  # m, mass centre
+    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))  # kg m2, central
 
     def __add__(self, other: "Mass") -> "Mass":
-        """Return the mass properties of two rigidly connected bodies."""
         mass = self.mass + other.mass
         if mass == 0.0:
             return self
@@ -88,62 +81,91 @@ class Mass:
         return Mass(mass, com, self.about(com) + other.about(com))
 
     def about(self, point: Floats) -> Floats:
-        """Return the inertia (3, 3) in kg m2 about a point (3,), by the parallel axis theorem."""
+        """Return the inertia (3, 3) about a point (3,), by the parallel axis theorem."""
         d = self.com - point
         return self.inertia + self.mass * (d @ d * np.eye(3) - np.outer(d, d))
 
 
 class RoundShape(NamedTuple):
-    """A cylinder or sphere of a robot file, in the drawing."""
+    """A cylinder or a sphere of a file, in the drawing."""
 
-    radius: float  # radius of the shape, m
-    centre: Floats  # (3,), centre of the shape, m
-    axis: Floats | None = None  # (3,), unit vector along the cylinder; None for a sphere
+    radius: float  # m
+    centre: Floats  # (3,), m
+    axis: Floats | None = None  # (3,), unit vector; None for a sphere
+    collides: bool = True  # whether it is a collision shape
+
+
+class MeshShape(NamedTuple):
+    """A mesh of a file, of which only the extent is used."""
+
+    name: str  # as in the robot file
+    path: Path | None  # of the mesh file; None if it was not found
+    frame: LinkFrame  # in the drawing
+    scale: Floats  # (3,), factors of the coordinates
 
 
 @dataclass(frozen=True, eq=False)
 class RobotLink:
     """A rigid link in the drawing, with the joint to its parent.
 
-    `rounds`, `limited` and `effort` do not affect the motion; the module `guess` uses them.
+    `rounds`, `boxes`, `meshes`, `effort` and `velocity` do not affect the motion; `guess` uses them.
     """
 
     name: str
-    parent: str  # name of the parent link; empty for the base
+    parent: str  # empty for the base
     frame: LinkFrame
     mass: Mass
     kind: str = ""  # "hinge", "slide", or "" if fixed to the parent or the base
     joint: str = ""  # name of the joint
-    axis: Floats = field(default_factory=lambda: np.zeros(3))  # (3,), direction of the joint axis
-    through: Floats = field(default_factory=lambda: np.zeros(3))  # (3,), point on the joint axis, m
-    spring: float = 0.0  # joint stiffness, N m/rad or N/m
-    damper: float = 0.0  # joint damping, N m s/rad or N s/m
-    rest: float = 0.0  # joint coordinate of the unloaded spring, rad or m
-    armature: float = 0.0  # reflected inertia of the motor, kg m2 or kg
-    friction: float = 0.0  # dry friction of the joint, N m or N
-    rounds: tuple[RoundShape, ...] = ()  # cylinders and spheres of the link
-    boxes: tuple[BodyBox, ...] = ()  # boxes of the link, for drawings
-    limited: bool = False  # whether the file specifies joint limits
-    effort: float = 0.0  # largest effort of the motor, N m or N; 0 if unknown
+    axis: Floats = field(default_factory=lambda: np.zeros(3))  # axis of the joint
+    through: Floats = field(default_factory=lambda: np.zeros(3))  # point of the axis, m
+    spring: float = 0.0  # N m/rad or N/m
+    damper: float = 0.0  # N m s/rad or N s/m
+    rest: float = 0.0  # rad or m, coordinate of the unloaded spring
+    armature: float = 0.0  # kg m2 or kg, inertia of the motor
+    friction: float = 0.0  # N m or N, dry friction
+    rounds: tuple[RoundShape, ...] = ()  # cylinders and spheres
+    boxes: tuple[BodyBox, ...] = ()  # boxes for pictures
+    meshes: tuple[MeshShape, ...] = ()
+    limited: bool = False  # whether the joint has limits, even if the file does not state them
+    limits: tuple[float, float] | None = None  # rad or m, lower and upper limit of the joint
+    effort: float = 0.0  # N m or N, largest effort of the motor; 0 if unknown
+    velocity: float = 0.0  # rad/s or m/s, largest joint rate of the motor; 0 if unknown
+    gravity_compensation: float = 0.0  # part of the weight that a drive cancels
+
+
+class Mimic(NamedTuple):
+    """A joint that follows another one: r = factor * leader + offset."""
+
+    joint: str
+    leader: str
+    factor: float  # 1, or rad/m and m/rad between hinges and slides
+    offset: float  # rad or m
+
+
+DOWN = np.array([0.0, 0.0, -1.0])
+"""Direction of gravity."""
 
 
 class Robot(NamedTuple):
     """Content of a robot file."""
 
     name: str
-    links: Sequence[RobotLink]  # tree of links, the base first
-    base: str  # configuration group of the base: "SE(3)", "fixed", ...
-    gravity: float  # gravitational acceleration, m/s2, downwards
+    links: Sequence[RobotLink]  # a tree, the base first
+    base: str  # group of the base: "SE(3)", "fixed", ...
+    gravity: float  # m/s2
+    down: Floats = DOWN  # (3,), unit vector of gravity in the drawing
+    mimics: Sequence[Mimic] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class RobotWheel:
-    """Declaration of the rolling surface, tyre and centre of a robot wheel.
+    """Wheel of a link.
 
     Parameters
     ----------
     surface
-        Rolling surface (`Torus`, `Ball` ...), or the radius of a thin disc in m.
+        Surface, or the radius of a thin disc, m.
     tyre
         Tyre model; None for rolling without slip.
     centre
@@ -155,8 +177,8 @@ class RobotWheel:
     centre: Vector = (0.0, 0.0, 0.0)
 
 
-JOINT_PROPERTIES = ("spring", "damper", "rest", "armature", "friction", "motion")
-"""Names of joint properties that can replace those of the robot file."""
+JOINT_PROPERTIES = ("spring", "damper", "rest", "armature", "friction", "motion", "stops")
+"""Properties of a joint that can replace those of the file."""
 
 
 def robot_vehicle(
@@ -164,21 +186,23 @@ def robot_vehicle(
     wheels: Mapping[str, Any],
     joints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Vehicle:
-    """Return the vehicle function of a robot.
+    """Return the vehicle of a robot.
 
-    A wheel has its centre at the origin of its link, unless its `RobotWheel` specifies another centre, and
-    rolls about the axis of its joint. If other wheels have joints, a wheel fixed to the base is a caster that
-    slides.
+    A wheel has its centre at the origin of its link, unless its `RobotWheel` states another one, and rolls
+    about the axis of its joint. If other wheels turn, a wheel that cannot turn about a horizontal axis is a
+    caster: it slides. Wheels within `GROUND_TOLERANCE` of the lowest one are lowered onto the ground. Limits
+    of joints are stops in runs on a terrain.
 
     Parameters
     ----------
     robot
-        Parsed content of the robot file.
+        Content of the file.
     wheels
         Radius (m), surface or `RobotWheel` of each link that rolls, by name.
     joints
         Properties of joints that replace those of the file, by name; see `JOINT_PROPERTIES`.
     """
+    robot = fix_massless_joints(robot, wheels)
     links = robot.links
     base = robot.base
     by_name = _by_name(links)
@@ -186,11 +210,11 @@ def robot_vehicle(
     changes = _check_joints(joints or {}, links)
     body_of = _merge(links)
     masses = _masses(links, body_of, {n: _reach(n, wheel) for n, wheel in rolling.items()})
-    centres = {
-        n: by_name[n].frame.p + by_name[n].frame.R @ wheel.centre for n, wheel in rolling.items()
-    }
-    # The drawing is translated vertically so that the lowest wheel touches the ground.
-    lowest = min((float(centres[n][2]) - _reach(n, rolling[n]) for n in rolling), default=0.0)
+    turning = {n for n in rolling if turns_about_axle(by_name[n])}
+    rolling = _level(rolling, by_name, turning)
+    centres = {n: _hub(by_name[n], wheel) for n, wheel in rolling.items()}
+    # The drawing is lifted so that the lowest wheel touches the ground.
+    lowest = min((_bottom(by_name[n], rolling[n]) for n in rolling), default=0.0)
     lift = np.array([0.0, 0.0, -lowest])
     bodies = [
         Body(n, mass.mass, mass.com + lift, mass.inertia, boxes=_boxes(n, links, body_of, lift))
@@ -200,7 +224,7 @@ def robot_vehicle(
     screws = [
         _joint(link, body_of[link.parent], lift, changes.get(link.joint, {})) for link in moving
     ]
-    frictions = _frictions(moving, changes)
+    elements: list[Any] = [*_frictions(moving, changes), *_compensations(links, body_of, robot)]
     origin = links[0].name
     point = links[0].frame.p + lift
     coordinates = ", ".join(f"{x:.4g}" for x in point + 0.0)
@@ -208,33 +232,159 @@ def robot_vehicle(
         f"velocity of the origin of {origin}, ({coordinates}) in the drawing, along the heading"
     )
     outputs = [] if base == "fixed" else [forward_speed(origin, point, meaning)]
-    turning = any(by_name[n].kind == "hinge" for n in rolling)
     contacts = []
     for n, wheel in rolling.items():
-        options: dict[str, Any] = {"tyre": wheel.tyre, "slides": turning and body_of[n] == origin}
+        options: dict[str, Any] = {
+            "tyre": wheel.tyre,
+            "slides": bool(turning) and n not in turning and wheel.tyre is None,
+        }
         centre = centres[n] + lift
         axle = _axle(by_name[n])
         contacts.append(Wheel(n, body_of[n], centre, axle, wheel.surface, **options))
+    couplings = _couplings(robot.mimics, changes)
+    down = robot.down
 
     def vehicle(*, g: float = robot.gravity) -> Model:
-        """Return the model of the robot with gravity g (m/s2)."""
-        return Model(bodies, screws, contacts, frictions, (0.0, 0.0, -g), base, outputs)
+        gravity = tuple(g * float(x) for x in down)
+        return Model(
+            bodies, screws, contacts, elements, gravity, base, outputs, couplings=couplings
+        )
 
     vehicle.__name__ = re.sub(r"\W", "_", robot.name) or "robot"
     vehicle.__doc__ = f"Return the robot {robot.name!r}; g is gravity."
     return vehicle
 
 
+def turns_about_axle(link: RobotLink) -> bool:
+    """Return whether a link has a hinge with a nearly horizontal axis (within 30 degrees)."""
+    return link.kind == "hinge" and abs(link.axis[2]) < 0.5 * float(np.linalg.norm(link.axis))
+
+
+def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
+    """Return a robot without joints that move no mass: their equations of motion would be singular.
+
+    Such joints are virtual wheels or frames of planners. Joints that mimic one of them follow the first of
+    these joints instead.
+    """
+    heavy = set(wheels)
+    for link in reversed(robot.links):  # children first
+        if link.mass.mass > 0.0 or link.armature > 0.0 or link.name in heavy:
+            heavy.add(link.name)
+            heavy.add(link.parent)
+    massless = [link for link in robot.links if link.kind and link.name not in heavy]
+    if not massless:
+        return robot
+    names = {link.joint for link in massless}
+    for link in massless:
+        warn_once(f"joint {link.joint!r}: it moves no mass; it is fixed.")
+    links = [replace(link, kind="") if link in massless else link for link in robot.links]
+    mimics = [m for m in robot.mimics if m.joint not in names and m.leader not in names]
+    for name in names:
+        followers = [m for m in robot.mimics if m.leader == name and m.joint not in names]
+        for first, other in zip(followers[:1] * len(followers), followers[1:], strict=False):
+            factor = other.factor / first.factor
+            offset = other.offset - factor * first.offset
+            mimics.append(Mimic(other.joint, first.joint, factor, offset))
+    return robot._replace(links=links, mimics=mimics)
+
+
+def _couplings(mimics: Sequence[Mimic], changes: Mapping[str, Mapping[str, Any]]) -> list[Coupling]:
+    """Return the couplings of joints that follow others, except joints with a motion of their own."""
+
+    def constraint(mimic: Mimic) -> Callable[[Any, Any], Any]:
+        return lambda r, leader: r - mimic.factor * leader - mimic.offset
+
+    return [
+        Coupling(f"{m.joint} mimics {m.leader}", (m.joint, m.leader), constraint(m))
+        for m in mimics
+        if changes.get(m.joint, {}).get("motion") is None
+    ]
+
+
+def _compensations(
+    links: Sequence[RobotLink], body_of: Mapping[str, str], robot: Robot
+) -> list[GravityCompensation]:
+    """Return the forces that cancel parts of the weights of bodies."""
+    cancelled: dict[str, float] = {}  # kg
+    for link in links:
+        if link.gravity_compensation:
+            body = body_of[link.name]
+            cancelled[body] = cancelled.get(body, 0.0) + link.gravity_compensation * link.mass.mass
+    forces = {body: -mass * robot.gravity * robot.down for body, mass in cancelled.items()}
+    return [GravityCompensation(body, tuple(force.tolist())) for body, force in forces.items()]
+
+
+def _hub(link: RobotLink, wheel: RobotWheel) -> Floats:
+    """Return the centre (3,) of a wheel in the drawing, m."""
+    return link.frame.p + link.frame.R @ np.asarray(wheel.centre, float)
+
+
+def _bottom(link: RobotLink, wheel: RobotWheel) -> float:
+    """Return the height of the lowest point of a wheel in the drawing, m."""
+    surface = wheel.surface if isinstance(wheel.surface, Surface) else Disc(float(wheel.surface))
+    axle = _axle(link)
+    turned = surface.about(axle / np.linalg.norm(axle))
+    return float((_hub(link, wheel) + turned.support(-DOWN))[2])
+
+
+def _level(
+    rolling: Mapping[str, RobotWheel], links: Mapping[str, RobotLink], turning: set[str]
+) -> dict[str, RobotWheel]:
+    """Return wheels of which those within `GROUND_TOLERANCE` of the lowest one touch the same plane.
+
+    A wheel that turns gets a larger radius: a lower centre would make it eccentric. The centre of a caster is
+    lowered.
+    """
+    bottoms = {n: _bottom(links[n], wheel) for n, wheel in rolling.items()}
+    lowest = min(bottoms.values(), default=0.0)
+    level: dict[str, RobotWheel] = {}
+    for n, wheel in rolling.items():
+        clearance = bottoms[n] - lowest
+        level[n] = wheel
+        if not 0.0 < clearance <= ground_tolerance(_reach(n, wheel), n in turning):
+            continue
+        if n not in turning:
+            shift = links[n].frame.R.T @ (clearance * DOWN)
+            level[n] = replace(wheel, centre=np.asarray(wheel.centre, float) + shift)
+            change = "its centre is lowered"
+        elif isinstance(wheel.surface, Round) or not isinstance(wheel.surface, Surface):
+            level[n] = replace(wheel, surface=_enlarged(wheel.surface, clearance))
+            change = "its radius is enlarged"
+        else:
+            continue
+        if clearance > 1e-9:  # m; smaller differences are rounding of frames
+            warn_once(
+                f"wheel {n!r} is {1e3 * clearance:.3g} mm above the lowest wheel; {change} to reach the "
+                f"ground (tolerance {1e3 * GROUND_TOLERANCE:g} mm)."
+            )
+    return level
+
+
+def ground_tolerance(radius: float, turns: bool) -> float:
+    """Return the height above the ground (m) up to which a wheel of a radius (m) is lowered onto it.
+
+    `turns` is whether the wheel turns about its axle; then its radius changes, by a small part only.
+    """
+    return min(GROUND_TOLERANCE, MAX_RADIUS_CHANGE * radius) if turns else GROUND_TOLERANCE
+
+
+def _enlarged(surface: Any, growth: float) -> Any:
+    """Return a round surface, or a radius (m), that is larger by a length (m)."""
+    if isinstance(surface, Round):
+        return replace(surface, radius=surface.radius + growth)
+    return float(surface) + growth
+
+
 def _masses(
     links: Sequence[RobotLink], body_of: Mapping[str, str], radii: Mapping[str, float]
 ) -> dict[str, Mass]:
-    """Return the mass properties of each body as the sum of its links; wheels are made symmetric."""
+    """Return the masses of bodies, each the sum of its links; wheels are made symmetric."""
     masses: dict[str, Mass] = {}
     for link in links:
         body = body_of[link.name]
         masses[body] = masses.get(body, Mass()) + link.mass
     for link in links:
-        if link.name in radii and link.kind == "hinge":
+        if link.name in radii and turns_about_axle(link):
             masses[link.name] = _round_mass(link, masses[link.name], radii[link.name])
     return masses
 
@@ -242,14 +392,14 @@ def _masses(
 def _boxes(
     name: str, links: Sequence[RobotLink], body_of: Mapping[str, str], lift: Floats
 ) -> tuple[BodyBox, ...]:
-    """Return the boxes of all links of a body, in the translated drawing."""
+    """Return the boxes of all links of a body, in the lifted drawing."""
     boxes = [box for link in links if body_of[link.name] == name for box in link.boxes]
     return tuple(BodyBox(box.centre + lift, box.ways) for box in boxes)
 
 
 def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
-    """Return the mass properties of a wheel, made symmetric about its axle if they are almost symmetric."""
-    # With an asymmetric (unbalanced) wheel, the machine would have no steady motion.
+    """Return the mass of a wheel, made symmetric about its axle if it is almost so."""
+    # An asymmetric wheel is unbalanced: the machine would have no steady motion.
     along = link.axis / np.linalg.norm(link.axis)
     P = np.eye(3) - np.outer(along, along)
     axial = float(along @ mass.inertia @ along)
@@ -269,7 +419,7 @@ def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
 def _check_joints(
     joints: Mapping[str, Mapping[str, Any]], links: Sequence[RobotLink]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return the replaced joint properties; raise `ModelError` for unknown joints or properties."""
+    """Return the changes of joints; raise `ModelError` for unknown joints or properties."""
     expect_known("no joint", joints, [link.joint for link in links if link.kind], ModelError)
     for name, properties in joints.items():
         expect_known(f"joint {name!r} takes no", properties, JOINT_PROPERTIES, ModelError)
@@ -277,11 +427,12 @@ def _check_joints(
 
 
 def _joint(link: RobotLink, parent: str, lift: Floats, changes: Mapping[str, Any]) -> Joint:
-    """Return the model joint between a link and its parent body."""
+    """Return the joint between a link and its parent body."""
     file_values: dict[str, Any] = {
-        name: getattr(link, name) for name in JOINT_PROPERTIES if name != "motion"
+        name: getattr(link, name) for name in ("spring", "damper", "rest", "armature")
     }
-    # Dry friction is a force element of the model, not a property of the joint.
+    file_values["stops"] = link.limits
+    # Friction is a force element, not a property of the joint.
     properties = {
         name: value for name, value in (file_values | dict(changes)).items() if name != "friction"
     }
@@ -292,7 +443,7 @@ def _joint(link: RobotLink, parent: str, lift: Floats, changes: Mapping[str, Any
 def _frictions(
     links: Sequence[RobotLink], changes: Mapping[str, Mapping[str, Any]]
 ) -> list[JointFriction]:
-    """Return force elements for the dry friction of joints without prescribed motion."""
+    """Return the dry friction of joints that have friction and no prescribed motion."""
     frictions = {
         link.joint: changes.get(link.joint, {}).get("friction", link.friction) for link in links
     }
@@ -310,7 +461,7 @@ def _by_name(links: Sequence[RobotLink]) -> dict[str, RobotLink]:
 
 
 def _merge(links: Sequence[RobotLink]) -> dict[str, str]:
-    """Return the body name of each link; links without a joint belong to the body of their parent."""
+    """Return the body of each link: links without a joint belong to the body of their parent."""
     body_of: dict[str, str] = {}
     for link in links:
         body_of[link.name] = link.name if link.kind or not link.parent else body_of[link.parent]
@@ -318,12 +469,15 @@ def _merge(links: Sequence[RobotLink]) -> dict[str, str]:
 
 
 def _axle(link: RobotLink) -> Floats:
-    """Return the axle direction (3,) of a wheel; a fixed ball has an arbitrary one."""
-    return link.axis if link.kind == "hinge" else link.frame.R[:, 1]
+    """Return the axle of a wheel; a caster has an arbitrary horizontal one."""
+    if turns_about_axle(link):
+        return link.axis
+    across = link.frame.R[:, 1]
+    return across if abs(across[2]) < 0.5 else np.array([0.0, 1.0, 0.0])
 
 
 def _wheel(name: str, declared: Any, links: Mapping[str, RobotLink]) -> RobotWheel:
-    """Convert the declaration of a wheel (radius in m, surface or `RobotWheel`) to a `RobotWheel`."""
+    """Return the declared wheel of a link: a `RobotWheel`, a surface or a radius (m)."""
     if name not in links:
         raise ModelError(f"wheel {name!r}: no such link. {did_you_mean(name, links)}")
     wheel = declared if isinstance(declared, RobotWheel) else RobotWheel(declared)
@@ -331,7 +485,7 @@ def _wheel(name: str, declared: Any, links: Mapping[str, RobotLink]) -> RobotWhe
 
 
 def _reach(name: str, wheel: RobotWheel) -> float:
-    """Return the outer radius of a wheel, m."""
+    """Return the radius of a wheel, m."""
     if isinstance(wheel.surface, Surface):
         return float(wheel.surface.reach)
     if not isinstance(wheel.surface, int | float) or not 0.0 < wheel.surface < MAX_NUMBER:
@@ -341,78 +495,8 @@ def _reach(name: str, wheel: RobotWheel) -> float:
     return float(wheel.surface)
 
 
-@contextmanager
-def name_file(file: str | Path) -> Iterator[None]:
-    """Context manager that names the file in errors and warnings; XML text has no name."""
-    text = str(file).lstrip().startswith("<")
-    before = _CURRENT_FILE.set(
-        ("<robot>", hash(str(file))) if text else (str(file), os.stat(file).st_mtime_ns)
-    )
-    try:
-        yield
-    except ModelError as error:
-        if text:
-            raise
-        raise ModelError(f"{file}: {error}") from error
-    finally:
-        _CURRENT_FILE.reset(before)
-
-
-def warn_once(text: str) -> None:
-    """Issue a warning about the current file, but only once until the file changes."""
-    file, stamp = _CURRENT_FILE.get(("<robot>", 0))
-    if (file, stamp, text) not in _WARNINGS_GIVEN:
-        warnings.warn_explicit(text, FileWarning, file, 0)
-        _WARNINGS_GIVEN.add((file, stamp, text))
-
-
-def read_root(file: str | Path, tag: str) -> Element:
-    """Return the root element of an XML file or text; raise `DataError` for a wrong tag or includes."""
-    text = str(file)
-    name = f"the <{tag}>"
-    if not text.lstrip().startswith("<"):
-        name = f"{text:.200}"
-        text = _read_text(text)
-    try:
-        root = fromstring(text)
-    except (ParseError, ValueError) as error:
-        raise DataError(f"{name}: not an XML file: {error}.") from error
-    if root.tag != tag:
-        raise DataError(f"{name}: the file must have <{tag}> at its root, not <{root.tag}>.")
-    if any(each.tag == "include" or "/xacro}" in each.tag for each in root.iter()):
-        raise DataError(
-            f"{name}: the file includes other files or has macros. Expand it first (by xacro, or by MuJoCo's "
-            "mj_saveLastXML)."
-        )
-    return root
-
-
-def _read_text(file: str) -> str:
-    """Return the text of a file; raise `DataError` if it cannot be read."""
-    check_file(file)
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"{file:.200}: cannot be read: {reason}.") from error
-
-
-def square_angles(angles: Floats) -> Floats:
-    """Round angles (rad) close to multiples of 90 degrees to them, with a warning.
-
-    >>> [float(angle) for angle in square_angles(np.array([0.0, 1.5707963, 0.25]))]
-    [0.0, 1.5707963267948966, 0.25]
-    """
-    right = np.round(angles / (np.pi / 2.0)) * (np.pi / 2.0)
-    near = (np.abs(angles - right) < RIGHT_ANGLE_TOLERANCE) & (right != 0.0)
-    if (np.abs(angles - right)[near] > NOTED_ANGLE_CHANGE).any():
-        limit = f"{RIGHT_ANGLE_TOLERANCE:g} rad"
-        warn_once(f"Angles within {limit} of a right angle, such as 1.57, are rounded to it.")
-    return np.where(near, right, angles)
-
-
 def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
-    """Return links in which every joint has a name; by default the name of the link."""
+    """Return links whose joints have names; joints without a name get that of their link."""
     return [replace(link, joint=link.joint or link.name) if link.kind else link for link in links]
 
 
@@ -422,33 +506,3 @@ def note_friction(where: str, friction: float, kind: str) -> float:
         rate = f"{JointFriction.rate:g} {'m/s' if kind == 'slide' else 'rad/s'}"
         warn_once(f"{where}: its friction is smooth below {rate}, a damper there (JointFriction).")
     return friction
-
-
-def parse_numbers_attribute(
-    text: str | None, count: int, default: Sequence[float], where: str
-) -> Floats:
-    """Parse `count` numbers of an XML attribute; an empty default means that the attribute is required."""
-    if text is None:
-        if len(default) < count:
-            raise ModelError(f"{where}: {count} numbers are missing.")
-        return np.array(default, float)
-    try:
-        values = np.array([float(word) for word in text.split()])
-    except ValueError:
-        raise ModelError(f"{where}: {text!r:.200} is not a list of numbers.") from None
-    if len(values) != count:
-        raise ModelError(f"{where}: {text!r:.200} has {len(values)} numbers instead of {count}.")
-    if not (np.abs(values) < MAX_NUMBER).all():
-        raise ModelError(
-            f"{where}: {text!r:.200} is not finite or larger than {MAX_NUMBER:g}; use SI units."
-        )
-    return values
-
-
-def parse_number_attribute(
-    attributes: Mapping[str, str], name: str, default: float, where: str
-) -> float:
-    """Parse one number from the attributes of an XML element."""
-    return float(
-        parse_numbers_attribute(attributes.get(name), 1, (default,), f"{where}, {name}")[0]
-    )

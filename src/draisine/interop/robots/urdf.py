@@ -1,41 +1,52 @@
-"""Import of robots from URDF files, with separately declared wheels.
+"""Robots from URDF files, with separately declared wheels.
 
-URDF describes links, inertias and joints, but no rolling contacts, so wheels are declared as arguments.
-Limits, transmissions and meshes are ignored. The format: https://wiki.ros.org/urdf/XML.
+URDF has links, inertias, joints with limits, and joints that mimic others, but no rolling contacts: wheels
+are arguments. Transmissions are ignored, and of meshes only the extent is used. The format:
+https://wiki.ros.org/urdf/XML. Readers of other packages load all meshes, or stop at a missing one; here a
+robot without its meshes can be read.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
+import numpy as np
+
 from draisine.algebra.lie import rot_x, rot_y, rot_z
+from draisine.algebra.scalar import Floats
 from draisine.errors import ModelError, did_you_mean, expect_known
+from draisine.interop.robots.document import (
+    is_xml_text,
+    name_file,
+    number,
+    numbers,
+    read_root,
+    square_angles,
+    warn_once,
+)
 from draisine.interop.robots.robot import (
     DRAWING_FRAME,
     LinkFrame,
     Mass,
+    MeshShape,
+    Mimic,
     Robot,
     RobotLink,
     RoundShape,
     Vehicle,
-    name_file,
     note_friction,
-    parse_number_attribute,
-    parse_numbers_attribute,
-    read_root,
     robot_vehicle,
-    square_angles,
-    warn_once,
 )
 from draisine.model import inertia
 from draisine.model.body import BodyBox
 
 URDF_JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
-"""Supported joint types of URDF, with the corresponding `RobotLink.kind`."""
+"""Supported joint types of URDF with one or no degree of freedom, with `RobotLink.kind`."""
 
 TENSOR_ENTRIES = ("xx", "yy", "zz", "xy", "xz", "yz")
-"""Names of the entries of an inertia tensor in the order of `model.inertia`."""
+"""Entries of an inertia tensor in the order of `model.inertia`."""
 
 
 def read_urdf(
@@ -46,14 +57,14 @@ def read_urdf(
     base: str | None = None,
     gravity: float = 9.81,
 ) -> Vehicle:
-    """Read a robot from a URDF file as a vehicle for `draisine.compile`.
+    """Read a robot as a vehicle for `draisine.compile`.
 
     Links with fixed joints are merged with their parents.
 
     Parameters
     ----------
     file
-        Path of the URDF file, or its text.
+        URDF file, or its text.
     wheels
         Radius (m), surface (`Ball(0.02)`, `Torus(...)`) or `RobotWheel` of each rolling link by name. A wheel
         has its centre at the origin of its link and rolls about the axis of its joint.
@@ -61,10 +72,10 @@ def read_urdf(
         Properties of joints beyond the file, by name: `{"strut": {"spring": 4000.0, "damper": 200.0},
         "axle": {"armature": 0.002}, "pan": {"motion": uniform(0.0)}}`.
     base
-        Configuration group of the root link: "SE(3)", "fixed", ... By default the root is free; a massless
-        link `world` is fixed, as in ROS and Gazebo.
+        Group of the root link: "SE(3)", "fixed", ... By default it is free; a massless link `world` is
+        fixed, as in ROS and Gazebo.
     gravity
-        Default gravitational acceleration, m/s2.
+        Gravity, m/s2.
 
     Returns
     -------
@@ -90,17 +101,89 @@ def read_urdf(
         return robot_vehicle(robot, wheels, joints)
 
 
-def parse_urdf(file: str | Path, base: str | None = None, gravity: float = 9.81) -> Robot:
-    """Parse a URDF file or its text into a `Robot`."""
+def parse_urdf(
+    file: str | Path,
+    base: str | None = None,
+    gravity: float = 9.81,
+    packages: str | Path | None = None,
+) -> Robot:
+    """Return the content of a URDF file or of its text.
+
+    Parameters
+    ----------
+    file
+        URDF file, or its text.
+    base
+        Group of the root link; by default it is free, or fixed if it is a massless link `world`.
+    gravity
+        Gravity, m/s2.
+    packages
+        Folder that contains the packages of `package://` addresses of meshes.
+    """
     root = read_root(file, "robot")
+    folder = Path() if is_xml_text(file) else Path(file).parent
     with name_file(file):
-        links = _links(root)
-        return Robot(root.get("name", "robot"), links, base or _base(links[0]), gravity)
+        joints = [_named(each) for each in root.findall("joint")]
+        links = _links(root, joints, _MeshFinder(folder, packages))
+        free = bool(links) and _is_floating(links[0].name, joints)
+        base = base or _base(links[0], free)
+        return Robot(root.get("name", "robot"), links, base, gravity, mimics=_mimics(joints, links))
 
 
-def _base(root: RobotLink) -> str:
-    """Return the configuration group of the base: "fixed" for a massless root link `world`, else "SE(3)"."""
-    if root.name != "world" or root.mass.mass:
+class _MeshFinder:
+    """Finds the files of meshes by their addresses in a robot file."""
+
+    def __init__(self, folder: Path, packages: str | Path | None) -> None:
+        self.folder = folder
+        self.packages = None if packages is None else Path(packages)
+
+    def find(self, address: str) -> Path | None:
+        """Return the file of an address `package://...`, `file://...` or a path; None if it is missing."""
+        name = address.removeprefix("file://").removeprefix("model://")
+        places = [self.folder / name]
+        if address.startswith("package://"):
+            name = address.removeprefix("package://")
+            inner = name.partition("/")[2]  # without the name of the package
+            roots = [self.packages] if self.packages else [self.folder, self.folder.parent]
+            # The folder may contain the package, or be the package.
+            places = [root / part for root in roots for part in (name, inner)]
+        return next((place for place in places if place.is_file()), None)
+
+
+def _is_floating(root: str, joints: Iterable[Element]) -> bool:
+    """Return whether the root link is only the world of a floating joint."""
+    from_root = [joint for joint in joints if _attribute(joint, "parent", "link") == root]
+    return bool(from_root) and all(joint.get("type") == "floating" for joint in from_root)
+
+
+def _attribute(element: Element, path: str, name: str) -> str | None:
+    """Return an attribute of the first element at a path below another one; None if it is missing."""
+    found = element.find(path)
+    return None if found is None else found.get(name)
+
+
+def _mimics(joints: Iterable[Element], links: Iterable[RobotLink]) -> list[Mimic]:
+    """Return the joints that follow another one."""
+    moving = {link.joint for link in links if link.kind}
+    mimics = []
+    for joint in joints:
+        element = joint.find("mimic")
+        if element is None or joint.get("name") not in moving:
+            continue
+        where = f"joint {joint.get('name')!r}, mimic"
+        leader = element.get("joint", "")
+        if leader not in moving:
+            warn_once(f"{where}: there is no moving joint {leader!r}; the joint moves by itself.")
+            continue
+        factor = number(element.attrib, "multiplier", 1.0, where)
+        offset = number(element.attrib, "offset", 0.0, where)
+        mimics.append(Mimic(joint.get("name", ""), leader, factor, offset))
+    return mimics
+
+
+def _base(root: RobotLink, free: bool) -> str:
+    """Return the group of the base: fixed for a massless root link `world`, else SE(3)."""
+    if root.name != "world" or root.mass.mass or free:
         return "SE(3)"
     warn_once(
         "The root link 'world' is the world, so the base is fixed; base='SE(3)' makes it free."
@@ -108,9 +191,8 @@ def _base(root: RobotLink) -> str:
     return "fixed"
 
 
-def _links(root: Element) -> list[RobotLink]:
+def _links(root: Element, joints: list[Element], meshes: _MeshFinder) -> list[RobotLink]:
     """Return all links in the drawing, parents first."""
-    joints = [_named(each) for each in root.findall("joint")]
     links = _by_name(root.findall("link"))
     order = _order(links, joints)
     frames: dict[str, LinkFrame] = {}
@@ -119,12 +201,18 @@ def _links(root: Element) -> list[RobotLink]:
         parent = "" if joint is None else _end(joint, "parent", links)
         frame = DRAWING_FRAME if joint is None else frames[parent] @ _frame(joint)
         frames[name] = frame
-        robot_links.append(_link(name, parent, frame, links[name], joint))
+        shapes: dict[str, Any] = {
+            "rounds": _rounds(links[name], frame),
+            "boxes": _boxes(links[name], frame),
+            "meshes": _meshes(links[name], frame, meshes),
+        }
+        mass = _mass(links[name], frame)
+        robot_links += _jointed(RobotLink(name, parent, frame, mass, **shapes), joint)
     return robot_links
 
 
 def _by_name(elements: Iterable[Element]) -> dict[str, Element]:
-    """Return XML elements by name; raise `ModelError` for repeated names."""
+    """Return elements by name; raise `ModelError` for repeated names."""
     by_name: dict[str, Element] = {}
     for element in elements:
         if by_name.setdefault(_named(element).get("name", ""), element) is not element:
@@ -135,14 +223,14 @@ def _by_name(elements: Iterable[Element]) -> dict[str, Element]:
 
 
 def _named(element: Element) -> Element:
-    """Return an XML element; raise `ModelError` if it has no name."""
+    """Return an element; raise `ModelError` if it has no name."""
     if not element.get("name"):
         raise ModelError(f"A <{element.tag}> has no name; add one.")
     return element
 
 
 def _end(joint: Element, role: str, links: Mapping[str, Any]) -> str:
-    """Return the name of the parent or child link of a joint."""
+    """Return the name of the parent or the child link of a joint."""
     element = joint.find(role)
     name = "" if element is None else element.get("link", "")
     expect_known(f"joint {joint.get('name')!r}: no link", name, links, ModelError)
@@ -150,78 +238,112 @@ def _end(joint: Element, role: str, links: Mapping[str, Any]) -> str:
 
 
 def _order(links: Mapping[str, Element], joints: list[Element]) -> list[tuple[str, Element | None]]:
-    """Return all links with the joints to their parents, sorted so that parents come first."""
+    """Return all links with the joints to their parents, parents first.
+
+    Links that are not connected with the largest tree are left out, with a warning.
+    """
     joint_of = {_end(joint, "child", links): joint for joint in joints}
-    roots = [name for name in links if name not in joint_of]
-    if len(roots) != 1 or len(joint_of) != len(joints):
-        raise ModelError(
-            f"The links must form a tree: {len(roots)} have no parent instead of one, or a link has two."
-        )
-    order: list[tuple[str, Element | None]] = [(roots[0], None)]
-    for name, _ in order:
-        order += [(child, j) for child, j in joint_of.items() if _end(j, "parent", links) == name]
-    if len(order) != len(links):
-        missing = next(name for name in links if name not in dict(order))
+    if len(joint_of) != len(joints):
+        children = [_end(joint, "child", links) for joint in joints]
+        twice = next(name for name in children if children.count(name) > 1)
+        raise ModelError(f"Link {twice!r} has two parents; the links must form a tree.")
+    trees: list[list[tuple[str, Element | None]]] = []
+    for root in (name for name in links if name not in joint_of):
+        order: list[tuple[str, Element | None]] = [(root, None)]
+        for name, _ in order:
+            order += [
+                (child, joint)
+                for child, joint in joint_of.items()
+                if _end(joint, "parent", links) == name
+            ]
+        trees.append(order)
+    connected = {name for order in trees for name, _ in order}
+    if len(connected) != len(links):
+        missing = next(name for name in links if name not in connected)
         raise ModelError(f"Link {missing!r} is in a loop of joints; URDF supports trees only.")
-    return order
+    if not trees:
+        raise ModelError("The file has no links.")
+    largest = max(trees, key=len)
+    for order in trees:
+        if order is not largest:
+            warn_once(f"Link {order[0][0]!r} is not connected with the robot; it is left out.")
+    return largest
 
 
 def _frame(element: Element) -> LinkFrame:
-    """Return the frame of the <origin> of an element: translation and rotations about fixed axes x, y, z."""
+    """Return the frame of the <origin> of an element: rotations about the fixed axes x, y, z."""
     origin = element.find("origin")
     if origin is None:
         return DRAWING_FRAME
     where = f"origin in <{element.tag} {element.get('name', '')}>"
-    roll, pitch, yaw = square_angles(
-        parse_numbers_attribute(origin.get("rpy"), 3, (0, 0, 0), where)
-    )
+    roll, pitch, yaw = square_angles(numbers(origin.get("rpy"), 3, (0, 0, 0), where))
     R = rot_z(yaw) @ rot_y(pitch) @ rot_x(roll)
-    return LinkFrame(R, parse_numbers_attribute(origin.get("xyz"), 3, (0, 0, 0), where))
+    return LinkFrame(R, numbers(origin.get("xyz"), 3, (0, 0, 0), where))
 
 
-def _link(
-    name: str, parent: str, frame: LinkFrame, link: Element, joint: Element | None
-) -> RobotLink:
-    """Return a link with its mass properties, shapes and joint."""
-    if joint is None:
-        rounds = _rounds(link, frame)
-        boxes = _boxes(link, frame)
-        return RobotLink(name, "", frame, _mass(link, frame), rounds=rounds, boxes=boxes)
+def _jointed(link: RobotLink, joint: Element | None) -> list[RobotLink]:
+    """Return a link with its joint; a planar joint needs two massless links before it."""
+    if joint is None or joint.get("type") == "floating":
+        if joint is not None:
+            warn_once(
+                f"joint {joint.get('name')!r}: its type is floating; its link moves with its parent."
+            )
+        return [link]
     where = f"joint {joint.get('name')!r}"
     kind = joint.get("type", "")
+    along = numbers(_attribute(joint, "axis", "xyz"), 3, (1, 0, 0), where)
+    axis = link.frame.R @ along
+    if kind == "planar":
+        return _planar_links(link, joint.get("name", ""), axis)
     if kind not in URDF_JOINTS:
-        raise ModelError(
-            f"{where}: type {kind!r} is not supported. {did_you_mean(kind, URDF_JOINTS)}"
-        )
-    if joint.find("mimic") is not None:
-        raise ModelError(
-            f"{where} mimics another joint; model the machine in Python with a Coupling."
-        )
-    axis = joint.find("axis")
-    along = parse_numbers_attribute(None if axis is None else axis.get("xyz"), 3, (1, 0, 0), where)
+        known = (*URDF_JOINTS, "planar", "floating")
+        raise ModelError(f"{where}: type {kind!r} is not supported. {did_you_mean(kind, known)}")
     dynamics = joint.find("dynamics")
     limit = joint.find("limit")
     dynamics_attributes: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
-    return RobotLink(
-        name,
-        parent,
-        frame,
-        _mass(link, frame),
-        URDF_JOINTS[kind],
-        joint.get("name", ""),
-        frame.R @ along,
-        frame.p,
-        damper=parse_number_attribute(dynamics_attributes, "damping", 0.0, where),
-        friction=note_friction(
-            where,
-            parse_number_attribute(dynamics_attributes, "friction", 0.0, where),
-            URDF_JOINTS[kind],
+    limit_attributes: Mapping[str, str] = {} if limit is None else limit.attrib
+    properties: dict[str, Any] = {
+        "kind": URDF_JOINTS[kind],
+        "joint": joint.get("name", ""),
+        "axis": axis,
+        "through": link.frame.p,
+        "damper": number(dynamics_attributes, "damping", 0.0, where),
+        "friction": note_friction(
+            where, number(dynamics_attributes, "friction", 0.0, where), URDF_JOINTS[kind]
         ),
-        rounds=_rounds(link, frame),
-        boxes=_boxes(link, frame),
-        limited=kind in ("revolute", "prismatic"),
-        effort=0.0 if limit is None else parse_number_attribute(limit.attrib, "effort", 0.0, where),
-    )
+        **_limits(kind, limit_attributes, where),
+        "effort": number(limit_attributes, "effort", 0.0, where),
+        "velocity": number(limit_attributes, "velocity", 0.0, where),
+    }
+    return [replace(link, **properties)]
+
+
+def _limits(kind: str, attributes: Mapping[str, str], where: str) -> dict[str, Any]:
+    """Return whether a joint is limited, and its limits (rad or m) if the file states a range."""
+    if kind not in ("revolute", "prismatic"):
+        return {}
+    lower = number(attributes, "lower", 0.0, where)
+    upper = number(attributes, "upper", 0.0, where)
+    # Exporters of CAD programs write zero for both limits of wheels that turn freely.
+    is_empty = bool(attributes) and not lower < upper
+    return {"limited": not is_empty, "limits": (lower, upper) if lower < upper else None}
+
+
+def _planar_links(link: RobotLink, name: str, normal: Floats) -> list[RobotLink]:
+    """Return a link on a planar joint: two slides in the plane and a hinge about its normal."""
+    frames = np.linalg.svd(normal[None])[2]
+    parts = [("slide", "x", frames[1]), ("slide", "y", frames[2]), ("hinge", "turn", normal)]
+    links = []
+    parent = link.parent
+    for kind, suffix, axis in parts:
+        joint = f"{name}_{suffix}"
+        last = kind == "hinge"
+        part = link if last else RobotLink(f"{link.name}_{suffix}", parent, link.frame, Mass())
+        links.append(
+            replace(part, parent=parent, kind=kind, joint=joint, axis=axis, through=link.frame.p)
+        )
+        parent = part.name
+    return links
 
 
 def _rounds(link: Element, frame: LinkFrame) -> tuple[RoundShape, ...]:
@@ -232,21 +354,33 @@ def _rounds(link: Element, frame: LinkFrame) -> tuple[RoundShape, ...]:
         pose = frame @ _frame(element)
         for shape in element.findall("geometry/*"):
             if shape.tag in ("sphere", "cylinder"):
-                radius = parse_number_attribute(shape.attrib, "radius", 0.0, where)
+                radius = number(shape.attrib, "radius", 0.0, where)
                 axis = pose.R[:, 2] if shape.tag == "cylinder" else None
-                shapes.append(RoundShape(radius, pose.p, axis))
+                shapes.append(RoundShape(radius, pose.p, axis, element.tag == "collision"))
     return tuple(shapes)
 
 
+def _meshes(link: Element, frame: LinkFrame, finder: _MeshFinder) -> tuple[MeshShape, ...]:
+    """Return the meshes of a link, collision meshes first."""
+    meshes = []
+    where = f"link {link.get('name')!r}, mesh"
+    for element in (*link.findall("collision"), *link.findall("visual")):
+        for mesh in element.findall("geometry/mesh"):
+            name = mesh.get("filename", "")
+            scale = numbers(mesh.get("scale"), 3, (1, 1, 1), where)
+            meshes.append(MeshShape(name, finder.find(name), frame @ _frame(element), scale))
+    return tuple(meshes)
+
+
 def _boxes(link: Element, frame: LinkFrame) -> tuple[BodyBox, ...]:
-    """Return the boxes of a link in the drawing: visual boxes, or collision boxes if there are none."""
+    """Return the boxes of a link in the drawing: visual ones, else collision boxes."""
     where = f"link {link.get('name')!r}, box"
     for kind in ("visual", "collision"):
         boxes = []
         for element in link.findall(kind):
             pose = frame @ _frame(element)
             for box in element.findall("geometry/box"):
-                sides = parse_numbers_attribute(box.get("size"), 3, (), where)
+                sides = numbers(box.get("size"), 3, (), where)
                 boxes.append(BodyBox(pose.p, pose.R * sides / 2.0))
         if boxes:
             return tuple(boxes)
@@ -254,7 +388,7 @@ def _boxes(link: Element, frame: LinkFrame) -> tuple[BodyBox, ...]:
 
 
 def _mass(link: Element, frame: LinkFrame) -> Mass:
-    """Return the mass properties of a link in the drawing; zero if the file does not specify them."""
+    """Return the mass of a link in the drawing; zero if the file states none."""
     inertial = link.find("inertial")
     if inertial is None:
         return Mass()
@@ -263,10 +397,6 @@ def _mass(link: Element, frame: LinkFrame) -> Mass:
     inertia_element = inertial.find("inertia")
     where = f"link {link.get('name')!r}"
     entries = {} if inertia_element is None else inertia_element.attrib
-    tensor = inertia(
-        *(parse_number_attribute(entries, f"i{k}", 0.0, where) for k in TENSOR_ENTRIES)
-    )
-    value = parse_number_attribute(
-        {} if mass is None else mass.attrib, "value", 0.0, f"{where}, mass"
-    )
+    tensor = inertia(*(number(entries, f"i{k}", 0.0, where) for k in TENSOR_ENTRIES))
+    value = number({} if mass is None else mass.attrib, "value", 0.0, f"{where}, mass")
     return Mass(value, principal.p, principal.R @ tensor @ principal.R.T)

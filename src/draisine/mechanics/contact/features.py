@@ -1,8 +1,8 @@
 """Contact geometry and constraint rows of a wheel on a feature, in world axes, eq. [contact-rows].
 
-A feature is a face, an edge or a vertex of the terrain, or a plane of another body. `Surface.meet` computes
-the contact point and the normal. The rows are the components of the velocity of the wheel's material point
-at the contact: normal, along the heading, across it.
+A feature is a face, an edge, a vertex or a smooth patch of the terrain, or a plane of another body.
+`Surface.contact_with` computes the contact point and the normal. The rows are the components of the
+velocity of the wheel's material point at the contact: normal, along the heading, across it.
 """
 
 from dataclasses import dataclass, replace
@@ -25,12 +25,14 @@ from draisine.model.surface import FeatureContact, Surface
 
 SIDE = 6  # index of the side on which a torus touches an edge: 0, or 1 and -1 if it touches twice
 LOAD = 7  # index of the load (N) about which force elements are linearised
-# Number of values of a feature: face (N, d, 0, 0, 0, load), edge (Q, e, side, load), vertex (Q, 0, 0, load).
+# Number of values of a feature: face (N, d, 0, 0, 0, load), edge (Q, e, side, load), vertex (Q, 0, 0,
+# load), patch (N, d, distance from this plane, deviation of normals, 0, load). The polynomial of a patch is
+# a further input.
 FEATURE = 8
 
 
 def move_feature(kind: str, f: Array, R: Array, p: Array) -> Array:
-    """Return the values of a feature after a rotation R and a translation p of its frame."""
+    """Return the values of a face, edge or vertex after a rotation R and a translation p of its frame."""
     if kind == "face":
         N = R @ f[:3]
         return array([*N, f[3] + N @ p, 0.0, 0.0, 0.0])
@@ -51,7 +53,14 @@ class ContactRows:
 
 
 def contact_rows(
-    tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel | Blade, kind: str, f: Array
+    tree: Tree,
+    geo: Geometry,
+    R: Array,
+    p: Array,
+    wheel: Wheel | Blade,
+    kind: str,
+    f: Array,
+    frame: tuple[Array, Array] | None = None,
 ) -> ContactRows:
     """Return the contact of a wheel or blade with a feature, eq. [contact-rows].
 
@@ -64,13 +73,19 @@ def contact_rows(
     wheel
         The wheel or blade. A blade has no constraint along its heading: that row is zero.
     kind, f
-        Kind and values of the feature.
+        Kind and values of the feature; a patch has its polynomial behind them.
+    frame
+        Rotation and position of the frame of the values. Default: the world's.
     """
     link = tree.place[wheel.body][0]
     link_axes = R @ geo.R0[link]
     hub = p + R @ geo.o0[link] + link_axes @ tree.local(wheel.body, wheel.centre)
     surface = wheel.surface.turned(tree.axes(wheel.body)).turned(link_axes)
-    meeting = surface.contact_with(kind, hub, f)
+    if frame is None:
+        meeting = surface.contact_with(kind, hub, f)
+    else:
+        turned = surface.turned(frame[0].T)
+        meeting = turned.contact_with(kind, frame[0].T @ (hub - frame[1]), f).moved(*frame)
     arm = link_axes.T @ (meeting.point - hub)
     material_point = surface_point(tree, geo, wheel, arm)
     P = R @ point_matrix(tree, geo, material_point, np.zeros(3))

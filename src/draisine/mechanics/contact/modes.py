@@ -57,8 +57,8 @@ there, linearised at the load; None without elements.
 def mode_names(model: Model) -> dict[str, Signature]:
     """Return the signatures of all modes with a closed form, by the names of their programs.
 
-    These are wheels on fixed features, one contact each. Models with couplings have none, because the rows of
-    couplings may be redundant with those of wheels.
+    These are wheels on fixed features other than patches, one contact each. Models with couplings have
+    none, because the rows of couplings may be redundant with those of wheels.
     """
     wheels = [k for k, contact in enumerate(model.contacts) if isinstance(contact, Wheel)]
     if model.couplings or len(wheels) > MAX_CLOSED_FORM_WHEELS:
@@ -66,7 +66,7 @@ def mode_names(model: Model) -> dict[str, Signature]:
     choices: list[list[tuple[int, str, int] | None]] = [
         [
             None,
-            *((k, *case) for case in product(model.contacts[k].surface.kinds, _counts(model, k))),
+            *((k, *case) for case in product(_kinds(model, k), _counts(model, k))),
         ]
         for k in wheels
     ]
@@ -74,6 +74,13 @@ def mode_names(model: Model) -> dict[str, Signature]:
         tuple(case for case in combination if case is not None) for combination in product(*choices)
     ]
     return {mode_name(model, signature): signature for signature in signatures}
+
+
+def _kinds(model: Model, k: int) -> list[str]:
+    """Return the kinds of features on which a wheel has closed forms: all but patches, whose iteration would
+    be part of the program of every mode.
+    """
+    return [kind for kind in model.contacts[k].surface.kinds if kind != "patch"]
 
 
 def _counts(model: Model, k: int) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from draisine.scenario.overrides import nest_dotted_keys
 from draisine.scenario.schema import VehicleTable
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.system.system import System, compile
-from draisine.vehicles import annotations, meanings, parameter_sets, suggest_parameter
+from draisine.vehicles import annotations, inclined, meanings, parameter_sets, suggest_parameter
 from draisine.vehicles import parameter_set as published
 
 
@@ -70,6 +70,7 @@ def read_vehicle(
         vehicle = _find_vehicle(table.name)
     if vehicle is None:
         return None
+    vehicle = inclined(vehicle, table.parameters)
     arguments: dict[str, Any] = {}
     if table.parameter_set is not None:
         with mistakes.at("vehicle.parameter_set", table.parameter_set):

@@ -227,9 +227,12 @@ def run_compliant(task: Task) -> Trajectory:
                 "the tyre out, or use rigid ground and a tyre with a vertical spring (magic_formula "
                 "with `vertical`)."
             )
-    if task.contact.stops:
-        raise ParameterError("Compliant ground does not support stops of joints; leave them out.")
     query, y0 = place_on_terrain(task)
+    if query.stops:
+        names = ", ".join(query.stops)
+        raise ParameterError(
+            f"Compliant ground does not support the stops of joints ({names}); leave them out."
+        )
     numerics = task.numerics
     count = int(np.floor((task.until - numerics.start) / numerics.dt + 1e-9)) + 1
     times = numerics.start + numerics.dt * np.arange(count)

@@ -1,7 +1,7 @@
 """Arcs on a terrain as trajectories store them, and the observation of their samples."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -81,7 +81,7 @@ class TerrainArc(_FreeArc):
         """Return all variables of arcs of one run, time last. Inputs that jump at the end of an arc have not
         jumped in its last sample.
         """
-        query = arcs[0]._query()
+        query = arcs[0].query()
         intervals = [ModeInterval(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
         return observe_states(query, intervals)
 
@@ -90,7 +90,7 @@ class TerrainArc(_FreeArc):
         """Return the dense output of arcs of one run with forces and closed gaps; an arc of one instant
         is a step without length.
         """
-        query = arcs[0]._query()
+        query = arcs[0].query()
         outputs = [arc._dense_or_instant() for arc in arcs]
         intervals = [
             ModeInterval(*dense.flat, arc.closed, arc.inputs)
@@ -108,11 +108,15 @@ class TerrainArc(_FreeArc):
             t, y, observed, arc_of_step, _redundant_rows(arcs, samples.jacobians)
         )
 
+    def last_sample(self) -> "TerrainArc":
+        """Return the last sample as an arc, observed as the whole arc's last sample is."""
+        return replace(self, t=self.t_before[-1:], y=self.y[-1:].copy(), grazes=(), dense=None)
+
     def redundant_rows(self) -> list[str]:
         """Return the redundant constraint rows of the closed contacts at the start of the arc."""
         return self.observe_dense_together([self]).redundant_rows
 
-    def _query(self) -> ContactQuery:
+    def query(self) -> ContactQuery:
         """Return the machine on its terrain."""
         return shared_query(self.machine, self.terrain, self.inputs, self.stops)
 
@@ -294,6 +298,12 @@ class SteppedArc(_FreeArc):
             | self._tyres(query)
         )
 
+    def last_sample(self) -> "SteppedArc":
+        """Return the last sample as an arc."""
+        sampled = ("t", "y", "rates", "forces", "world", "torques", "stops", "tyres")
+        columns = {name: getattr(self, name) for name in sampled}
+        return replace(self, **{k: x[-1:].copy() for k, x in columns.items() if x is not None})
+
     def _tyres(self, query: ContactQuery) -> dict[str, Floats]:
         """Return power and stored energy of the tyres, time last; compliant ground has none."""
         tyres = self.tyres
@@ -305,3 +315,19 @@ class SteppedArc(_FreeArc):
     def redundant_rows(self) -> list[str]:
         """Return no rows: in time steps contacts are not constraints."""
         return []
+
+
+def observe_last_samples(arcs: Sequence[TerrainArc | SteppedArc]) -> dict[str, Floats]:
+    """Return pose, joints and all variables of arcs of one sample (`last_sample`) and one type, of runs of
+    one machine on one ground, one column each. Event-driven arcs are observed together, which costs less.
+    """
+    layout = arcs[0].machine.layout
+    y = np.concatenate([arc.y for arc in arcs]).T
+    event_driven = [arc for arc in arcs if isinstance(arc, TerrainArc)]
+    if event_driven:
+        intervals = [ModeInterval(arc.t, arc.y, arc.closed, arc.inputs) for arc in event_driven]
+        variables = observe_states(event_driven[0].query(), intervals)
+    else:
+        observed = [arc.observations for arc in arcs]
+        variables = {name: np.hstack([values[name] for values in observed]) for name in observed[0]}
+    return variables | {"q": y[layout.q], "p": y[layout.p], "r": y[layout.r]}

@@ -25,7 +25,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     Selection,
     Trial,
     Trials,
-    empty_choice,
+    make_choice,
     read_trials,
     select_independent_rows,
     trial_layout,
@@ -40,9 +40,13 @@ from draisine.simulation.contact.event_driven.arc_integration import (
     RunStatus,
 )
 from draisine.simulation.contact.event_driven.events import CANDIDATES, TOUCHING, EventState
-from draisine.simulation.contact.event_driven.guards import BASIS, GUARD_NODES, guard_tolerances
+from draisine.simulation.contact.event_driven.guards import (
+    GUARD_NODES,
+    INTERPOLATION_BASIS,
+    guard_tolerances,
+)
 from draisine.simulation.contact.event_driven.impact import IMPULSE_ENTRIES, ImpactSolver
-from draisine.simulation.contact.event_driven.radau import make_turning
+from draisine.simulation.contact.event_driven.radau import make_implicit_slip_step
 from draisine.simulation.contact.event_driven.run_loop import (
     EventCause,
     EventLog,
@@ -51,6 +55,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     RunLoop,
     RunProgress,
 )
+from draisine.simulation.contact.event_driven.short_step import SHORT_METHOD
 from draisine.simulation.contact.kernels import CLOSED, make_mode
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
@@ -271,7 +276,7 @@ class ArcDriver:
             ArcState,
             mode=self._packed_mode,
             stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, atol),
-            turning=make_turning(n, query.n, query.row.size, capacity.touching),
+            turning=make_implicit_slip_step(n, query.n, query.row.size, capacity.touching),
             inside=inside,
             wheels=query.level,
             box=6 * wheels,
@@ -288,7 +293,8 @@ class ArcDriver:
             fall=float(np.sin(min(rule.lean, np.pi / 2))),
             start=numerics.start,
             dt=numerics.dt,
-            basis=BASIS,
+            basis=INTERPOLATION_BASIS,
+            short_method=SHORT_METHOD,
             clock=ArcClock(),
             times=SAMPLE_CAPACITY,
             samples=SAMPLE_CAPACITY * n,
@@ -313,7 +319,7 @@ class ArcDriver:
         )
         names = ("touching", "candidates", "later_excess", "status", "choice_index", "chosen")
         per_touching = dict.fromkeys((*names, "slip_plan"), touching + 1)
-        choice = empty_choice(query.n, self.mode.holds, touching, self.mode.system)
+        choice = make_choice(query.n, self.mode.holds, touching, self.mode.system)
         event: EventState = make_record(
             EventState,
             mode=self._packed_mode,
@@ -382,6 +388,14 @@ class ArcDriver:
         shapes["trial_limit"] = 4 * trial_size
         log: EventLog = make_record(EventLog, **shapes)
         return log
+
+    def reserve(self, near: Surroundings, capacity: Capacity) -> Packed:
+        """Make records in which routines search features themselves; `near` has a slot for every contact
+        that they may find. Return the packed `RunLoop`.
+        """
+        self.near = near
+        self._make_records(capacity)
+        return self._packed_loop
 
     # --- calls of the run loop
 
@@ -466,6 +480,38 @@ class ArcDriver:
         most_events = min(events, EVENTS_PER_CALL)
         status: RunStatus = self.query.code.run_arcs(self._packed_loop, steps, most_events)
         return status
+
+    def continue_mode(
+        self, run: RunState, stop: float, until: float, end: float
+    ) -> RunState | None:
+        """Take a short step in the same mode under the present inputs.
+
+        Parameters
+        ----------
+        run
+            Time, state and closed contacts at the start.
+        stop, until
+            Times (s) of the next known jump of inputs and of the end of the run.
+        end
+            Time (s) at the end of the step.
+
+        Returns
+        -------
+        RunState or None
+            The state at the end of the step; None if an event may lie on it.
+        """
+        is_loaded = run.y is not self._latest or run.t != self.arc.clock.time
+        if is_loaded:
+            self.load(run, stop, until)
+        else:
+            self.query.fill(run.t, run.y)
+        self._latest = None
+        if not self.query.code.continue_mode(self._packed_loop, end, is_loaded):
+            return None
+        self._latest = y = self.y.copy()
+        return RunState(
+            end, y, run.step, False, run.closed, run.left, latest_sample=run.latest_sample
+        )
 
     def grow(self) -> None:
         """Double the number of touching contacts that the records can store."""
@@ -653,7 +699,7 @@ class ArcDriver:
         contact = int(log.guard_contact[k])
         return EventRecord(
             t=float(log.time[k]),
-            kind=run_loop.KINDS[log.cause[k]],
+            kind=run_loop.EVENT_KIND_NAMES[log.cause[k]],
             energies=(float(log.energy[k]), float(log.energy_after[k])),
             before=log.y[k],
             after=log.y_after[k],

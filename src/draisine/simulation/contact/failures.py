@@ -20,7 +20,7 @@ from draisine.errors import (
     TerrainError,
     ZenoError,
 )
-from draisine.simulation.contact.complementarity.active_set import no_contact_set
+from draisine.simulation.contact.complementarity.active_set import make_contact_set_error
 from draisine.simulation.contact.driver import ArcDriver, RunState
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.query import ContactQuery
@@ -100,7 +100,7 @@ def _find_missing_mode(
 ) -> Failure:
     """Return the error of an event after which no mode is admissible."""
     keys, trials = driver.trials()
-    error = no_contact_set(keys, trials)
+    error = make_contact_set_error(keys, trials)
     if status is RunStatus.NO_FRICTION_FORCES:
         error = ContactSetError(
             f"no forces at the contacts {', '.join(map(':'.join, keys))} satisfy Coulomb's law: a "

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Integers, call, routine
 from draisine.codegen.targets.native import Packed, make_record
@@ -22,19 +23,19 @@ from draisine.mechanics.loads import LOAD_TOLERANCE, MAX_LOAD_RATIO, weight
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     dot,
-    norm,
+    plane_norm,
 )
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddlePoint,
     SaddleStatus,
     find_null_space,
-    saddle_point,
+    make_saddle_point,
     set_row,
     solve_minimum_norm,
     solve_saddle_point,
     write_motion,
 )
-from draisine.simulation.contact.complementarity.sharing import has_margin, share
+from draisine.simulation.contact.complementarity.sharing import has_margin, share_redundant_forces
 from draisine.simulation.contact.status import STATUSES, Status, count_rows
 from draisine.simulation.contact.tolerances import Tolerances, scale_tolerances, units_of
 from draisine.system.generic import Generic
@@ -69,19 +70,22 @@ class ContactColumns(NamedTuple):
     x_f: int  # offset of the numbers of a feature in x
     borders: Floats  # (borders, 7) A, B, o of A.C + B.N <= o, of one feature after the other
     first: Integers  # (size + 1) index of the first border of each
-    faces: Integers  # 1 if only a wheel whose centre is above may touch: a face
+    faces: Integers  # 1 if only a wheel whose centre is above may touch: a face or a patch
     reach: Floats  # m, deepest penetration that counts as one
     radius: Floats  # m, largest distance of the contact point from the wheel's centre
-    bend: Floats  # m, radius that bends the gap to an edge or a vertex, 0 for faces
+    bend: Floats  # m, radius that bends the gap to an edge or a vertex, 0 for faces and patches
     crown: Floats  # m, radius of the ball that thickens the wheel's ring; nan for other shapes
     wheels: Integers  # number of the wheel
     low: Floats  # (size, 3) m, corner of the box around the feature
     high: Floats  # (size, 3) m, its other corner
     pair: Integers  # number of the triple (wheel, kind of feature, motion), for closed forms
-    planes: Integers  # 1 for a face
+    planes: Integers  # 1 for a face or a patch, whose numbers are a plane next to it
     moved: Integers  # number of the motion that carries the feature, 0 for none
-    folds: Integers  # 1 if a torus may touch the edge twice
+    folds: Integers  # 1 if a torus may touch the edge twice, or the nearest point of a patch may vanish
     carried: Integers  # 1 if the machine carries the feature: a flat of a body, a joint's stop
+    patches: Integers  # 1 for a smooth patch
+    cells: Floats  # (size, PATCH) polynomials of patches, if there are any
+    x_cell: int  # offset of the polynomial of a patch in x
 
 
 class Dynamics(NamedTuple):
@@ -177,6 +181,11 @@ SIGNATURE_SIZE = 4 + MAX_CLOSED_FORM_WHEELS
 three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
 """
 
+ANY_MODE = -1
+"""Number of closed contacts in a signature that every mode matches, without a closed form: a program that
+cannot compile more of them ends its list with it.
+"""
+
 
 @routine
 def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactColumns, seen: Floats) -> None:
@@ -186,9 +195,17 @@ def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactColumns, seen: F
 
 
 @routine
+def put_feature(x: Floats, contacts: ContactColumns, k: int) -> None:
+    """Put the numbers of the feature of a contact into the input of programs."""
+    x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
+    if contacts.patches[k] == 1:
+        x[contacts.x_cell :][:PATCH] = contacts.cells[k * PATCH :][:PATCH]
+
+
+@routine
 def evaluate_gap(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
     """Write gap, point and frame of a contact of the state in x: the first part of its row."""
-    x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
+    put_feature(x, contacts, k)
     call(Address(contacts.gap_programs[k]), x, contacts.tables[contacts.gap_tables[k] :], row, 1)
 
 
@@ -210,7 +227,7 @@ def evaluate_closed_rows(s: ContactMode, seen: Floats) -> None:
 @routine
 def evaluate_row(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
     """Write the row of a contact of the state in x."""
-    x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
+    put_feature(x, contacts, k)
     call(Address(contacts.row_programs[k]), x, contacts.tables[contacts.row_tables[k] :], row, 1)
 
 
@@ -246,8 +263,12 @@ def excess_of_border(m: Dynamics, contacts: ContactColumns, i: int, row: Floats)
 def fold_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> float:
     """Return the excess of a contact of a torus with an edge over the fold between one and two contacts, in
     machine lengths, eq. [edge-fold]. The lone contact has SIDE 0.
+
+    A contact with a patch is a minimum of the distance while the first term is positive, eq. [patch-fold].
     """
     f0 = row[m.fold]
+    if contacts.patches[k] == 1:
+        return -f0
     f1 = row[m.fold + 1]
     f2 = row[m.fold + 2]
     if f0 == 0.0 and f1 == 0.0 and f2 == 0.0:
@@ -289,7 +310,7 @@ def slip_speed(x: Floats, row: Floats, motion: Dynamics) -> float:
 @routine
 def slip_direction(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
     """Return the component of a contact's slip direction along axis 1 or 2; 0 without slip."""
-    speed = norm(relative_velocity(x, row, motion, 1), relative_velocity(x, row, motion, 2))
+    speed = plane_norm(relative_velocity(x, row, motion, 1), relative_velocity(x, row, motion, 2))
     return relative_velocity(x, row, motion, axis) / speed if speed > 0.0 else 0.0
 
 
@@ -448,6 +469,8 @@ def find_closed_form(s: ContactMode) -> int:
     for i in range(s.modes[0]):
         signature = s.modes[1 + i * SIGNATURE_SIZE :]
         matches = signature[0] == count
+        if signature[0] == ANY_MODE:
+            return 0
         for k in range(count):
             if signature[1 + k] != STATUSES * s.contacts.pair[s.which[k]] + s.status[k]:
                 matches = False
@@ -491,7 +514,9 @@ def share_redundant(s: ContactMode) -> None:
     if has_margin(p.multiplier, p.rows, normals, s.status, s.mu, count):
         return
     nullity = find_null_space(p)
-    share(p.multiplier, p.rows, p.null, nullity, normals, s.status, s.mu, count, 1, p.work)
+    share_redundant_forces(
+        p.multiplier, p.rows, p.null, nullity, normals, s.status, s.mu, count, 1, p.work
+    )
     if not p.symmetric:
         # The motion depends on the loads of sliding contacts and tyres.
         write_motion(p)
@@ -670,7 +695,7 @@ def make_mode(
         out=outputs.size,
         lam=3 * size,
         seen=size * motion.record.row,
-        system=saddle_point(n, 3 * most + holds),
+        system=make_saddle_point(n, 3 * most + holds),
         work=n,
         modes=forms.signatures,
         tables=forms.tables,

@@ -26,7 +26,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     Candidate,
     select_independent_rows,
 )
-from draisine.simulation.contact.complementarity.linear import REPEATS
+from draisine.simulation.contact.complementarity.linear import REDUNDANT_ROW_DISTANCE
 from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE, terrain_code
 from draisine.simulation.contact.samples import Intervals, ObservedSamples
 from draisine.simulation.contact.status import TYRE_STATUSES, Status
@@ -42,7 +42,7 @@ from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import starts
+from draisine.terrain.feature import Features, starts
 
 ALL_NEAREST = 32  # features; on a smaller ground all of them are candidates for the nearest one
 
@@ -83,6 +83,19 @@ class ModeInterval(NamedTuple):
     inputs: Floats  # of the machine, constant on the interval
 
 
+def _all_stops(machine: Generic, stops: Stops | None) -> dict[str, tuple[float, float]]:
+    """Return the stops of the model's joints (rad or m), by name, with those that replace them.
+
+    Joints with a prescribed motion have no stops: the motion decides.
+    """
+    of_model = {
+        joint.name: joint.stops
+        for joint in machine.system.model.joints
+        if joint.stops is not None and joint.motion is None
+    }
+    return of_model | dict(stops or {})
+
+
 class ContactQuery:
     """A free machine on a terrain, queried at single states.
 
@@ -95,7 +108,7 @@ class ContactQuery:
     inputs
         Inputs of the machine.
     stops
-        Lower and upper end of joints (rad or m), by name.
+        Lower and upper end of joints (rad or m), by name; they replace the stops of the model's joints.
     """
 
     def __init__(
@@ -104,7 +117,7 @@ class ContactQuery:
         self.machine = machine
         self.terrain = terrain
         self.inputs = inputs
-        self.stops = dict(stops or {})
+        self.stops = _all_stops(machine, stops)
         self.table = FeatureTable(machine, terrain, self._joint_ends() | self._flats())
         self.n = machine.speeds
         self.y = machine.layout
@@ -130,11 +143,12 @@ class ContactQuery:
         # s, when the wheel of each tyre state lifted off
         self.lifted = np.full(machine.memory + 1, -np.inf)
         self._refuse_thin_torus()
+        self._refuse_patches()
 
     def matches(self, machine: Generic, terrain: Terrain, stops: Stops | None) -> bool:
         """Return whether this is a query of a machine on a terrain, with stops."""
         is_same = self.machine is machine and self.terrain is terrain
-        return is_same and self.stops == dict(stops or {})
+        return is_same and self.stops == _all_stops(machine, stops)
 
     def _find_max_deflections(self) -> Floats:
         """Return the largest deflection (m) of each wheel, then of each joint: half of the wheel for a tyre
@@ -207,6 +221,17 @@ class ContactQuery:
                 raise TerrainError(
                     f"wheel {wheel.name!r}: a torus of crown 0 meets no edges; leave the crown out "
                     "for a disc, or give it a thickness."
+                )
+
+    def _refuse_patches(self) -> None:
+        """Raise if the surface of a wheel cannot touch smooth ground."""
+        if "patch" not in self.terrain.kinds:
+            return
+        for wheel in self.machine.wheels:
+            if "patch" not in wheel.surface.kinds:
+                raise TerrainError(
+                    f"wheel {wheel.name!r}: its surface {type(wheel.surface).__name__} does not touch smooth "
+                    'ground. Add "patch" to its `kinds`.'
                 )
 
     def refuse_edge_in_plane(self, t: float, contact: WheelOnFeature, row: Floats) -> None:
@@ -396,7 +421,7 @@ class ContactQuery:
         generalised force (n, ...); further axes (time) last.
         """
         J = np.moveaxis(outputs["held"].reshape(-1, self.n, *force.shape[1:]), [0, 1], [-2, -1])
-        return np.einsum("...nh,n...->h...", np.linalg.pinv(J, rcond=REPEATS), force)
+        return np.einsum("...nh,n...->h...", np.linalg.pinv(J, rcond=REDUNDANT_ROW_DISTANCE), force)
 
     def accelerate(
         self, t: float, y: Floats, closed: Sequence[Closed]
@@ -484,6 +509,18 @@ class ContactQuery:
                 features = self._features_near(t, wide)
         self._surroundings = self.table.surroundings(wide, features)
         return self._surroundings
+
+    def find_surroundings_ahead(self, t: float, y: Floats, margin: float) -> Surroundings:
+        """Return the surroundings of a state, widened by a margin (m) mainly in the direction of motion."""
+        if self.watches_all and self._surroundings is not None:
+            return self._surroundings
+        boxes, begin = self.predict_boxes(t, y)
+        return self.find_surroundings(t, boxes, margin, begin)
+
+    @cached_property
+    def all_features(self) -> Features:
+        """All features of the ground."""
+        return self.table.pick(range(len(self.terrain)))
 
     @property
     def state_units(self) -> Floats:

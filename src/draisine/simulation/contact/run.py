@@ -226,6 +226,21 @@ class TerrainRun:
         except EVENT_ERRORS as error:
             self._switch_method(error)
 
+    def continue_mode(self, y: Floats, inputs: Floats, end: float) -> bool:
+        """Continue from a state to a time (s) with other inputs by a short step, if these change no contact
+        and no event follows until then; return whether it was taken. Otherwise only the state and the inputs
+        of the run change: `restart` resolves the jump.
+        """
+        assert self.steps is None
+        driver = self._find_driver()
+        self.query.inputs = inputs
+        self.now.y = y
+        now = driver.continue_mode(self.now, self.next_jump, self.until, end)
+        if now is None:
+            return False
+        self.now = now
+        return True
+
     def advance(self, steps: int = 1, events: int = 1) -> None:
         """Take at most `steps` steps, through at most `events` events."""
         if self.steps is not None:

@@ -11,16 +11,21 @@ Method:
    ground.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from functools import cache
+from math import sqrt
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
+
+from draisine.algebra.patch import PATCH_HIGH, PATCH_LOW, evaluate_patch
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers
+from draisine.codegen.routine import Integers, routine
+from draisine.codegen.targets.native import routine_code
 from draisine.errors import ConfigurationError
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.terrain.feature import Features
-from draisine.terrain.pieces import cross
 
 RIM_POINTS = 48
 """Points of a wheel's ring that are examined. Less of the wheel than an arc between two of them, a depth of
@@ -65,8 +70,7 @@ def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None
     ConfigurationError
         If a wheel starts inside the ground; the message names it.
     """
-    boxes, begin = query.predict_boxes(t, y)
-    near = query.find_surroundings(t, boxes, margin, begin)
+    near = query.find_surroundings_ahead(t, y, margin)
     shallow: list[Closed] = []
     for contact, row in query.find_penetrating(t, y, near):
         gap = query.gap(row)
@@ -92,15 +96,22 @@ def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
     length = query.motion.record.length
     points = _points_inside(query, armed, rows[armed]).reshape(-1, 3)
     points[:, :2] += ASIDE * length
-    low = points.min(axis=0)
-    high = points.max(axis=0)
-    column = 0.5 * (high - low) + [0.0, 0.0, COLUMN_HEIGHT * length]
-    near = query.table.pick(query.terrain.near(0.5 * (low + high), 0.0, t, column))
-    counts = winding_numbers(near, points, t)
+    counts = winding_numbers(_features_above(query, t, points), points, t)
     buried = (counts.reshape(len(armed), -1) > 0).any(axis=1)
     if buried.any():
         name = query.machine.wheels[int(armed[buried.argmax()])].name
         raise ConfigurationError(f"{name!r} starts inside the ground; {WAY_OUT}")
+
+
+def _features_above(query: ContactQuery, t: float, points: Floats) -> Features:
+    """Return the features above and below points (n, 3) at a time; on a small ground all of them."""
+    if query.watches_all:
+        return query.all_features
+    low = points.min(axis=0)
+    high = points.max(axis=0)
+    height = COLUMN_HEIGHT * query.motion.record.length
+    column = 0.5 * (high - low) + [0.0, 0.0, height]
+    return query.table.pick(query.terrain.near(0.5 * (low + high), 0.0, t, column))
 
 
 def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Floats:
@@ -108,22 +119,75 @@ def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Float
     points of their rings.
     """
     surfaces = [query.machine.wheels[w].surface for w in wheels.tolist()]
-    ring = np.array([float(getattr(surface, "ring", 0.0)) for surface in surfaces])
+    rings = np.array([float(getattr(surface, "ring", 0.0)) for surface in surfaces])
     # The centre of a wheel is far from the ground. That of a blade is its contact point.
     depth = query.tol.gap_start * np.where(np.array(query.longest)[wheels] > 0.0, -1.0, 1.0)
-    centres = rows[:, query.row.centre]
-    points = centres + depth[:, None] * [0.0, 0.0, 1.0]
-    axles = rows[:, query.row.axle]
-    across = cross(axles, np.eye(3)[np.abs(axles).argmin(axis=1)])
-    across /= np.sqrt((across * across).sum(axis=1))[:, None]
-    # A wheel without a ring, a ball or a blade, has its point alone.
-    origins = np.where(ring[:, None] > 0.0, centres, points)
-    radii = (RIM_SHARE * ring)[:, None, None]
-    rims = origins[:, None] + radii * (RIM @ np.stack([across, cross(axles, across)], axis=1))
-    return np.concatenate([points[:, None], rims], axis=1)
+    points = np.empty((len(wheels), 1 + RIM_POINTS, 3))
+    offsets = (query.row.centre.start, query.row.axle.start)
+    _code().put_points(rows, query.row.size, *offsets, rings, depth, RIM, len(wheels), points)
+    return points
 
 
-def winding_numbers(near: Features, points: Floats, t: float) -> NDArray[np.int64]:
+@routine
+def put_points(
+    rows: Floats,
+    row_size: int,
+    at_centre: int,
+    at_axle: int,
+    rings: Floats,
+    depths: Floats,
+    rim: Floats,
+    wheels: int,
+    points: Floats,
+) -> None:
+    """Write the points of wheels (wheels, 1 + RIM_POINTS, 3) that are examined, in m.
+
+    `rows` (wheels, row_size) contains centre and axle of each wheel at the offsets `at_centre` and `at_axle`.
+    `rings` are the radii of the wheels' rings (m; 0 for a ball or a blade), `depths` the heights of the first
+    points above the centres (m), and `rim` (RIM_POINTS, 2) the cosines and sines of the other ones.
+    """
+    for w in range(wheels):
+        centre = rows[w * row_size + at_centre :]
+        axle = rows[w * row_size + at_axle :]
+        first = points[w * (1 + RIM_POINTS) * 3 :]
+        first[0] = centre[0]
+        first[1] = centre[1]
+        first[2] = centre[2] + depths[w]
+        # A wheel without a ring, a ball or a blade, has its point alone.
+        height = centre[2] if rings[w] > 0.0 else first[2]
+        # Two directions in the plane of the wheel: across the axle and the axis that it is furthest from.
+        x = abs(axle[0])
+        y = abs(axle[1])
+        z = abs(axle[2])
+        ax = 0.0
+        ay = axle[2]
+        az = -axle[1]
+        if y < x and y <= z:
+            ax = -axle[2]
+            ay = 0.0
+            az = axle[0]
+        elif z < x and z < y:
+            ax = axle[1]
+            ay = -axle[0]
+            az = 0.0
+        length = sqrt(ax * ax + ay * ay + az * az)
+        ax /= length
+        ay /= length
+        az /= length
+        bx = axle[1] * az - axle[2] * ay
+        by = axle[2] * ax - axle[0] * az
+        bz = axle[0] * ay - axle[1] * ax
+        radius = RIM_SHARE * rings[w]
+        for i in range(RIM_POINTS):
+            point = first[3 * (1 + i) :]
+            c = radius * rim[2 * i]
+            s = radius * rim[2 * i + 1]
+            point[0] = centre[0] + c * ax + s * bx
+            point[1] = centre[1] + c * ay + s * by
+            point[2] = height + c * az + s * bz
+
+
+def winding_numbers(near: Features, points: Floats, t: float) -> Integers:
     """Return how often the ground encloses points (n, 3) at a time: 1 inside, 0 outside; `near` contains all
     faces above the points.
 
@@ -132,27 +196,80 @@ def winding_numbers(near: Features, points: Floats, t: float) -> NDArray[np.int6
     """
     counts = np.zeros(len(points), np.int64)
     for index, (kind, motion) in enumerate(near.kinds):
-        numbers = np.flatnonzero(near.kind == index)
-        if kind != "face" or not len(numbers):
+        which = np.flatnonzero(near.kind == index)
+        if kind not in ("face", "patch") or not len(which):
             continue
-        faces = near.take(numbers)
         origins = points
         up = np.array([0.0, 0.0, 1.0])
         if motion is not None:
             R, p = (np.asarray(array, float) for array in motion(t))
-            origins = (points - p) @ R
+            origins = np.ascontiguousarray((points - p) @ R)
             up = up @ R
-        N = faces.numbers[:, :3]
-        slope = N @ up
-        # A face along the ray is neither entered nor left.
-        heights = (faces.numbers[:, 3] - origins @ N.T) / np.where(slope == 0.0, np.inf, slope)
-        hit = heights > 0.0
-        if hit.any():
-            owner = np.repeat(np.arange(len(faces)), np.diff(faces.first))
-            A = faces.borders[:, :3]
-            B = faces.borders[:, 3:6]
-            o = faces.borders[:, 6]
-            ends = origins @ A.T + heights[:, owner] * (A @ up) + (B * N[owner]).sum(axis=1)
-            hit &= ~((ends > o) @ (owner[:, None] == np.arange(len(faces))))
-            counts += hit @ np.sign(slope).astype(np.int64)
+        if kind == "patch":
+            counts += _count_patches_above(near.cells[which], origins)
+            continue
+        faces = (near.numbers, near.borders, near.first, which, len(which))
+        _code().count_faces(*faces, origins, len(points), up, counts)
     return counts
+
+
+@routine
+def count_faces(
+    numbers: Floats,
+    borders: Floats,
+    first: Integers,
+    which: Integers,
+    faces: int,
+    origins: Floats,
+    points: int,
+    up: Floats,
+    counts: Integers,
+) -> None:
+    """Count the faces that rays from points cross: +1 if a ray leaves the ground, -1 if it enters.
+
+    `which` are the indices of faces among features. `numbers` (features, 6) begins with normal and offset (m)
+    of the plane of each, `borders` (borders, 7) contains (A, B, o) of each border: a point x with normal N is
+    outside if A x + B N > o, and `first` (features + 1) is the first border of each feature. Rays begin at
+    `origins` (points, 3) and have the direction `up`; `counts` has one entry per point.
+    """
+    for j in range(faces):
+        k = which[j]
+        N = numbers[6 * k :]
+        slope = N[0] * up[0] + N[1] * up[1] + N[2] * up[2]
+        # A face along the ray is neither entered nor left.
+        if slope == 0.0:
+            continue
+        for i in range(points):
+            origin = origins[3 * i :]
+            height = N[3] - (N[0] * origin[0] + N[1] * origin[1] + N[2] * origin[2])
+            height /= slope
+            is_hit = height > 0.0
+            x = origin[0] + height * up[0]
+            y = origin[1] + height * up[1]
+            z = origin[2] + height * up[2]
+            for b in range(first[k], first[k + 1] if is_hit else first[k]):
+                A = borders[7 * b :]
+                value = A[0] * x + A[1] * y + A[2] * z + A[3] * N[0] + A[4] * N[1] + A[5] * N[2]
+                if value > A[6]:
+                    is_hit = False
+                    break
+            if is_hit:
+                counts[i] += 1 if slope > 0.0 else -1
+
+
+@cache
+def _code() -> Any:
+    """Return the machine code of the routines of this file."""
+    put, count = routine_code(put_points, count_faces, passes="few")
+    return SimpleNamespace(put_points=put, count_faces=count)
+
+
+def _count_patches_above(cells: Floats, points: Floats) -> Integers:
+    """Return the number of patches (cells, PATCH) above points (n, 3), in the frame of the ground."""
+    x, y, z = points.T[:, :, None]
+    low_x, low_y = cells[:, PATCH_LOW].T
+    high_x, high_y = cells[:, PATCH_HIGH].T
+    inside = (x >= low_x) & (x < high_x) & (y >= low_y) & (y < high_y)
+    heights = evaluate_patch(cells.T, x, y).h
+    above: Integers = (inside & (heights > z)).sum(axis=1)
+    return above

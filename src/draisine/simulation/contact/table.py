@@ -50,12 +50,12 @@ class WheelOnFeature(NamedTuple):
 
 INTEGER_COLUMNS = (
     "row_programs", "gap_programs", "row_tables", "gap_tables", "faces", "wheels", "pair", "planes",
-    "moved", "folds", "carried",
+    "moved", "folds", "carried", "patches",
 )  # fmt: skip
 FLOAT_COLUMNS = ("reach", "radius", "bend", "crown")
 """Fields of `ContactColumns` that depend on the pair of wheel and kind of feature alone."""
 
-GROUND_KINDS = ("face", "edge", "vertex")
+GROUND_KINDS = ("face", "edge", "vertex", "patch")
 """Kinds of features of the ground. The others, flats of bodies and stops of joints, move with the machine."""
 
 LEVEL_PLANE = Feature(
@@ -139,7 +139,7 @@ class PairTable:
             surface = self.machine.wheels[wheel].surface
             ring = float(surface.ring)
             thickness = float(surface.thickness)
-            bend = 0.0 if kind == "face" else thickness or ring
+            bend = thickness or ring if kind in ("edge", "vertex") else 0.0
             if ring + thickness == float(surface.reach):
                 crown = thickness + self.free[wheel]
         rows = self.machine.contacts[wheel, kind, motion]
@@ -150,13 +150,14 @@ class PairTable:
             "gap_programs": gaps.address,
             "row_tables": len(self.tables),
             "gap_tables": len(self.tables) + len(rows.table),
-            "faces": int(kind == "face" and radius > 0),
+            "faces": int(kind in ("face", "patch") and radius > 0),
             "wheels": wheel,
             "pair": pair,
-            "planes": int(kind == "face"),
+            "planes": int(kind in ("face", "patch")),
             "moved": 0 if motion is None else 1 + self.machine.motions.index(motion),
-            "folds": int(self.count_sides(wheel, kind) > 1),
+            "folds": int(kind == "patch" or self.count_sides(wheel, kind) > 1),
             "carried": int(kind not in GROUND_KINDS),
+            "patches": int(kind == "patch"),
         }
         floats = (self.reach(wheel), radius or MAX_BLADE_DEPTH, bend, crown)
         self.tables = np.concatenate([self.tables, rows.table, gaps.table])
@@ -328,6 +329,8 @@ class FeatureTable:
                 first=near.first,
                 low=near.low.ravel(),
                 high=near.high.ravel(),
+                cells=near.cells.ravel() if near.cells.size else np.zeros(1),
+                x_cell=self.machine.inputs.cell.start,
                 **by_pair,
             )
         )

@@ -18,7 +18,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection
-from draisine.simulation.contact.complementarity.saddle_point import contact_response
+from draisine.simulation.contact.complementarity.saddle_point import make_contact_response
 from draisine.simulation.impacts.moreau import check_restitution, outcome
 
 MAX_IMPACTS = 5000
@@ -47,7 +47,7 @@ class SequentialImpact:
         """Return the speeds after the impact."""
         check_restitution(normal)
         contacts = given.contacts
-        W, change = contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
+        W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
         before = np.concatenate([k.relative(given.v) for k in contacts])
         mu = np.array([k.mu for k in contacts])
         largest = float(np.abs(before).max())

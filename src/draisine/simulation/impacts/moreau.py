@@ -16,15 +16,15 @@ from draisine.simulation.contact.complementarity.active_set import (
     Trial,
 )
 from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
-from draisine.simulation.contact.complementarity.saddle_point import contact_response
+from draisine.simulation.contact.complementarity.saddle_point import make_contact_response
 from draisine.simulation.contact.event_driven.impact import (
     FRICTION_TOLERANCE,
     ImpactSolver,
-    compiled_by,
+    resolved_by_routine,
 )
 
 
-@compiled_by(ImpactSolver.FRICTION)
+@resolved_by_routine(ImpactSolver.FRICTION)
 def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after an impact, eq. [moreau]: 0 <= LamN, xiN >= 0, LamN xiN = 0 with
     xiN = vN+ + e vN-, and friction impulses of at most mu LamN, opposed to the slip if they are at the limit.
@@ -32,7 +32,7 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     check_restitution(normal)
     contacts = given.contacts
     v = given.v
-    W, change = contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
+    W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
     b = np.concatenate([k.relative(v) for k in contacts])
     for i, contact in enumerate(contacts):
         if given.rebounds(contact):

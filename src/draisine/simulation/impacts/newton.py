@@ -10,10 +10,10 @@ from draisine.simulation.contact.complementarity.active_set import (
     Selection,
     solve_impact,
 )
-from draisine.simulation.contact.event_driven.impact import ImpactSolver, compiled_by
+from draisine.simulation.contact.event_driven.impact import ImpactSolver, resolved_by_routine
 
 
-@compiled_by(ImpactSolver.SETS)
+@resolved_by_routine(ImpactSolver.SETS)
 def impact(given: ImpactProblem, *, normal: float = 1.0, tangential: float = 1.0) -> Selection:
     """Return the speeds after an impact with `C v+ = -E C v-`, E = diag(normal, tangential,
     tangential) per contact.

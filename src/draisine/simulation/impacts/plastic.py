@@ -8,10 +8,10 @@ from draisine.simulation.contact.complementarity.active_set import (
     Selection,
     solve_impact,
 )
-from draisine.simulation.contact.event_driven.impact import ImpactSolver, compiled_by
+from draisine.simulation.contact.event_driven.impact import ImpactSolver, resolved_by_routine
 
 
-@compiled_by(ImpactSolver.SETS)
+@resolved_by_routine(ImpactSolver.SETS)
 def impact(given: ImpactProblem) -> Selection:
     """Return the speeds after an impact with `C v+ = 0` for the contacts that stay closed."""
     if any(not np.isinf(k.mu) and k.mu > 0 for k in given.contacts):

@@ -16,7 +16,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     ImpactProblem,
     Selection,
 )
-from draisine.simulation.contact.complementarity.saddle_point import contact_response
+from draisine.simulation.contact.complementarity.saddle_point import make_contact_response
 from draisine.simulation.contact.event_driven.impact import FRICTION_TOLERANCE
 from draisine.simulation.impacts.moreau import (
     check_restitution,
@@ -30,7 +30,7 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     check_restitution(normal)
     contacts = given.contacts
     v = given.v
-    W, change = contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
+    W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
     u = np.concatenate([k.relative(v) for k in contacts])
     mu = [k.mu for k in contacts]
     squeezed = contact_impulses(W, u, mu, FRICTION_TOLERANCE, contacts)

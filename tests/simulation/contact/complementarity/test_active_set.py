@@ -15,9 +15,9 @@ from draisine.simulation.contact.complementarity.active_set import (
     TRIALS,
     choose_by_pivoting,
     choose_set,
-    empty_choice,
     exchange_contacts,
     is_admissible,
+    make_choice,
     mark_closed,
     multiplier_offset,
     read_trials,
@@ -32,7 +32,7 @@ TOLERANCE = 1e-9
 def choice_of(M, force, normals, level):
     """Return contacts without friction: their normal rows, and above which acceleration they separate."""
     count, n = normals.shape
-    g = empty_choice(n, 0, count)
+    g = make_choice(n, 0, count)
     g.sizes[CONTACTS], g.rows[:], g.wheels[:] = count, 1, np.arange(count)
     g.M[:], g.right[:] = M.ravel(), force
     g.C.reshape(count, 3, n)[:, 0] = normals
@@ -171,7 +171,7 @@ def test_exchanges_begin_with_the_last_contact():
 
 def test_room_for_trials_does_not_grow_with_the_sets():
     """64 contacts have 2^64 sets."""
-    g = empty_choice(6, 0, 64)
+    g = make_choice(6, 0, 64)
     assert len(g.trials) == MAX_TRIALS * trial_layout(6, 64).size
     assert 2**MAX_ENUMERATED == MAX_TRIALS
 

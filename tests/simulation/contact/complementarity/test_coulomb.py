@@ -13,7 +13,7 @@ from draisine.simulation.contact.complementarity.coulomb import (
     solve_friction_law,
 )
 from draisine.simulation.contact.complementarity.saddle_point import solve_constrained
-from draisine.simulation.contact.complementarity.sharing import share
+from draisine.simulation.contact.complementarity.sharing import share_redundant_forces
 from draisine.simulation.contact.complementarity.single_contact import (
     solve_single_contact,
     solve_single_friction,
@@ -199,7 +199,7 @@ def test_forces_that_are_not_unique_are_shared_so_that_all_push():
     null = np.array([[1.0], [-0.5], [-0.5]]) / np.sqrt(1.5)
     lam = np.array([-0.34, 4.7, 4.7])
     shared = lam.copy()
-    share(
+    share_redundant_forces(
         shared, 3, null.ravel(), 1, np.arange(3), np.ones(3, int), np.zeros(3), 3, 0, np.empty(36)
     )
     assert shared.min() >= 0
@@ -213,7 +213,7 @@ def test_forces_that_can_only_be_none_are_none():
     null = np.array([0.0, 0.0, 0.0, 1.0, -1.0, 0.0]) / np.sqrt(2.0)
     lam = np.array([500.0, 0.0, 0.0, -127.0, 127.0, 0.0])
     status, mu = np.full(2, Status.ROLLING), np.full(2, 0.8)
-    share(lam, 6, null, 1, np.array([0, 3]), status, mu, 2, 1, np.empty(126))
+    share_redundant_forces(lam, 6, null, 1, np.array([0, 3]), status, mu, 2, 1, np.empty(126))
     assert lam == pytest.approx([500.0, 0.0, 0.0, 0.0, 0.0, 0.0], abs=1e-10 * 500.0)
 
 

@@ -10,10 +10,10 @@ from draisine.codegen.targets.native import shared_code
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddleStatus,
     apply_multipliers,
-    contact_response,
     factor_mass,
     find_null_space,
-    saddle_point,
+    make_contact_response,
+    make_saddle_point,
     set_row,
     solve_constrained,
     solve_minimum_norm,
@@ -31,7 +31,7 @@ def masses(rng, n):
 
 def fill(M, force, C, target, G=None):
     """Return a system with its rows."""
-    p = saddle_point(len(M), len(C))
+    p = make_saddle_point(len(M), len(C))
     p.M[:], p.force[:], p.rows = M, force, len(C)
     for i, row in enumerate(C):
         set_row(p, i, row, row if G is None else G[i], target[i])
@@ -220,13 +220,13 @@ def test_speeds_change_by_impulses_under_rows_that_hold():
     rng = np.random.default_rng(11)
     M, J, C = masses(rng, 6), rng.normal(size=(2, 6)), rng.normal(size=(3, 6))
     Lam = rng.normal(size=3)
-    W, change = contact_response(M, C, J)
+    W, change = make_contact_response(M, C, J)
     assert_allclose(J @ change(Lam), 0.0, atol=1e-12)
     assert_allclose(C @ change(Lam), W @ Lam, atol=1e-11)
-    W, change = contact_response(M, C, J[:0])
+    W, change = make_contact_response(M, C, J[:0])
     assert_allclose(W, C @ np.linalg.solve(M, C.T), atol=1e-11)
     assert_allclose(change(Lam), np.linalg.solve(M, C.T @ Lam), atol=1e-11)
-    assert np.isnan(contact_response(np.zeros((6, 6)), C, J)[0]).all()
+    assert np.isnan(make_contact_response(np.zeros((6, 6)), C, J)[0]).all()
 
 
 @pytest.mark.parametrize(("n", "m", "rank"), SIZES)

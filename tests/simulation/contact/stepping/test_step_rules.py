@@ -300,7 +300,7 @@ def test_the_list_of_contacts_in_reach_is_made_again_beyond_its_boxes(monkeypatc
     s = stepping(3, box=np.zeros(6), around=np.zeros(6), slack=0.5, reach_count=-1)
     s.reach = np.zeros(3, int)
     calls = []
-    monkeypatch.setattr(step, "in_reach", lambda tol, c, box, k: calls.append(k) or k != 1)
+    monkeypatch.setattr(step, "is_in_reach", lambda tol, c, box, k: calls.append(k) or k != 1)
     step.list_reach(s)
     assert s.reach[: s.reach_count].tolist() == [0, 2]
     assert s.around.tolist() == [-0.5] * 3 + [0.5] * 3

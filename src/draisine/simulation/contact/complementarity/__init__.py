@@ -1,6 +1,13 @@
-"""Contact forces and impulses: which contacts are closed, which stick or slide, and by which forces.
+"""Solvers of the contact problem: find the closed contacts, which of them stick or slide, and their forces
+(at acceleration level) or impulses (at impulse level).
 
-`linear`: small dense systems. `saddle_point`: motion and multipliers under constraint rows. `sharing`:
-statically indeterminate forces. `single_contact`: Coulomb's law at one contact. `impulses`: at many contacts,
-by iteration. `coulomb`: at several contacts, exactly. `active_set`: sets of closed contacts.
+All solvers use the equations of motion with constraint rows, M x = f + G' lam and C x = c, and Coulomb's law.
+
+- `linear`: products, bases and systems of small dense matrices.
+- `saddle_point`: motion and multipliers of a given set of constraint rows, which may be redundant.
+- `sharing`: the reported forces of statically indeterminate machines.
+- `single_contact`: Coulomb's law at one contact in closed form.
+- `impulses`: Coulomb's law at many contacts, by Gauss-Seidel sweeps and Newton's method.
+- `coulomb`: Coulomb's law at a few contacts, exactly, by their statuses.
+- `active_set`: the set of closed contacts without friction limits, by enumeration or pivoting.
 """

@@ -19,7 +19,7 @@ Contacts with friction obey Coulomb's law instead (`solve_coulomb_forces`): its 
 contacts, related to their motion by the Delassus matrix.
 
 Two resolutions lead to the speeds after an impact: complete, with impulses as unknowns, and reduced, by
-projection on the speeds that the contacts leave free (`saddle_point`).
+projection on the speeds that the contacts leave free (`make_saddle_point`).
 """
 
 from collections.abc import Callable, Sequence
@@ -39,19 +39,19 @@ from draisine.simulation.contact.complementarity.coulomb import (
     solve_friction_law,
 )
 from draisine.simulation.contact.complementarity.linear import (
-    REPEATS,
+    REDUNDANT_ROW_DISTANCE,
     add_dot,
     dot,
     max_difference,
     max_norm,
-    span,
+    span_columns,
 )
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddlePoint,
     SaddleStatus,
     apply_multipliers,
     find_null_space,
-    saddle_point,
+    make_saddle_point,
     set_row,
     solve_reduced,
     solve_saddle_point,
@@ -64,39 +64,44 @@ from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
 from draisine.system.layout import Layout
 
-MAX_TRIALS = 2**MAX_ENUMERATED  # sets that are tried; block pivoting takes about ten
+MAX_TRIALS = 2**MAX_ENUMERATED
+"""Largest number of contact sets that are tried; block principal pivoting needs about ten."""
 
-BLOCK_EXCHANGES = 3  # exchanges of all contacts without progress before one at a time is exchanged
+BLOCK_EXCHANGES = 3
+"""Number of block exchanges without progress, after which block principal pivoting exchanges one contact at a
+time (Murty's rule).
+"""
 
-# Of the fastest approach before an impact: a slower approach after it counts as zero. Of the momentum before
-# it: a smaller pull counts as zero.
 IMPACT_RESOLUTION = 1e-9
+"""Relative bound of an impact: an approach slower than this part of the fastest approach before the impact
+counts as zero, and so does a pull smaller than this part of the momentum before it.
+"""
 
-EQUAL_NORM = 1e-9  # relative difference of two kinetic norms that counts as equal
+EQUAL_NORM = 1e-9
+"""Relative difference below which two kinetic norms x' M x count as equal."""
 
-# Relative difference of two changes of speeds that counts as none: at least the square root of EQUAL_NORM,
-# because a norm is stationary at its extremum.
-SAME_CHANGE = 1e-6
+EQUAL_SPEED_CHANGE = 1e-6
+"""Relative difference below which two changes of speeds count as equal. It is at least the square root of
+`EQUAL_NORM`, because a norm is stationary at its extremum.
+"""
 
-# Of the largest acceleration; redundant contacts that come to rest differ by less.
 INCONSISTENT_SLIP = 1e-6
+"""Part of the largest acceleration by which redundant contacts that come to rest may differ; a larger
+difference is not removed.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A touching contact.
-
-    `status` is its status when closed. Elements at the contact act with the generalised force `lift` per
-    newton of its load.
-    """
+    """A touching contact that may be closed or open after an event."""
 
     key: Key
     C: Floats  # (3, n) rows: normal, along, across
     c: Floats  # (3) targets at acceleration level
     b: Floats  # (3) velocity of the ground, m/s
-    mu: float = np.inf
-    status: Status = Status.ROLLING
-    lift: Floats | float = 0.0
+    mu: float = np.inf  # friction coefficient; infinite for an ideal contact
+    status: Status = Status.ROLLING  # status of the contact if it is closed
+    lift: Floats | float = 0.0  # (n) generalised force of tyre elements per newton of normal load
 
     def relative(self, v: Floats) -> Floats:
         """Return the velocity of the contact point relative to the ground, C v - b."""
@@ -104,17 +109,19 @@ class Candidate:
 
     @property
     def rows(self) -> int:
-        """The number of rows that it holds when closed."""
+        """The number of constraint rows of the contact if it is closed (0 to 3)."""
         return count_rows(self.status)
 
     @property
     def held(self) -> Floats:
-        """The rows that it holds when closed."""
+        """The constraint rows of the contact if it is closed, shape (rows, n)."""
         return self.C[: self.rows]
 
     def column(self, v: Floats) -> Floats:
-        """Return the generalised forces of unit multipliers of its held rows, as columns; a sliding
-        contact drags against its slip.
+        """Return the generalised forces of unit multipliers of the contact's constraint rows, as columns (n,
+        rows).
+
+        The column of a sliding contact contains the friction force against its slip at the speeds v.
         """
         out = self.held.T.copy()
         out[:, 0] += self.lift
@@ -126,9 +133,10 @@ class Candidate:
         return out
 
 
-# Of the largest contact velocity; contacts that approach more slowly rest. The projection leaves closed
-# contacts some 1e-15 of approach, and Poisson's expansion must not depend on its sign.
 RESTING_APPROACH = 1e-9
+"""Part of the largest contact velocity: contacts that approach more slowly count as resting. The projection
+leaves closed contacts an approach of about 1e-15, and Poisson's expansion must not depend on its sign.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,17 +163,21 @@ class ImpactProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """A set of closed contacts that was tried."""
+    """A trial of the active-set search: one set of closed contacts with the resulting motion and forces."""
 
     closed: tuple[Key, ...]
-    pushes: dict[Key, Floats]  # forces or impulses of the closed contacts: normal, along, across
-    separations: dict[Key, float]  # of the open contacts
+    # normal, along and across force (N) or impulse (N s) of each closed contact
+    pushes: dict[Key, Floats]
+    # normal velocity (m/s) or acceleration (m/s^2) of each open contact
+    separations: dict[Key, float]
     result: Floats  # speeds or accelerations
-    admissible: bool
+    admissible: bool  # whether no closed contact pulls and no open contact approaches
 
     @property
     def refusal(self) -> str:
-        """Why a set is not admissible: which contact would pull, which would sink."""
+        """The reason why a trial is not admissible: the contact that would pull, or the contact that would
+        penetrate.
+        """
         held = " and ".join(":".join(key) for key in self.closed) or "none"
         pull = min(self.pushes, key=lambda key: float(self.pushes[key][0]), default=None)
         sink = min(self.separations, key=lambda key: self.separations[key], default=None)
@@ -178,8 +190,9 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """The trial that was chosen, and all that were made; the first is the prediction that every
-    contact stays closed.
+    """Result of the active-set search: the chosen trial and all trials.
+
+    The first trial is the prediction that every contact stays closed.
     """
 
     chosen: Trial
@@ -187,42 +200,42 @@ class Selection:
 
 
 class Choice(NamedTuple):
-    """The contact problem without friction laws: k contacts at most, of which some are closed.
+    """The contact problem without friction limits, for up to k contacts, with the arrays of its solver.
 
     The motion x satisfies M x = right + (forces of the closed contacts and of the equality rows).
     """
 
-    n: int  # speeds
-    holds: int  # equality rows: prescribed joints, couplings
+    n: int  # number of speeds
+    holds: int  # number of equality rows: prescribed joints, couplings
     sizes: Integers  # number of contacts and of trials, see CONTACTS and TRIALS
     M: Floats  # (n n) mass matrix
     right: Floats  # (n) generalised force without contacts
     held: Floats  # (holds n) equality rows
-    targets: Floats  # (holds) their targets
+    targets: Floats  # (holds) right-hand sides of the equality rows
     C: Floats  # (3 k n) rows of the contacts: normal, along, across
     G: Floats  # (3 k n) generalised force per unit multiplier, with friction drag and tyre lift
     c: Floats  # (3 k) targets of the closed contacts
     level: Floats  # (k) normal acceleration or velocity above which an open contact separates
     push: Floats  # (k n) generalised force of the elements of a closed contact
-    rows: Integers  # (k) rows that a contact holds when closed
-    wheels: Integers  # (k) its wheel
-    avoid: Integers  # (k) 1 if it has just lost its load, and is closed only if need be
+    rows: Integers  # (k) number of constraint rows of each contact if it is closed
+    wheels: Integers  # (k) index of the wheel of each contact
+    avoid: Integers  # (k) 1 if a contact has just lost its load and should stay open if possible
     closed: Integers  # (k) 1 for the closed contacts of the present trial
-    normals: Integers  # (k) row of the normal multiplier of each closed contact in turn
+    normals: Integers  # (k) index of the normal multiplier of each closed contact
     trials: Floats  # all trials, one after the other, in the layout of `trial_layout`
-    x: Floats  # (n) motion; that of `system`
+    x: Floats  # (n) motion; shares its memory with `system.x`
     system: SaddlePoint  # rows of the closed contacts, then the equality rows
 
 
 CONTACTS, TRIALS = range(2)
-"""Entries of the sizes of a choice."""
+"""Indices into `Choice.sizes`: the number of contacts and the number of trials."""
 
 
-def empty_choice(n: int, holds: int, most: int, system: SaddlePoint | None = None) -> Choice:
-    """Return room for a choice among up to `most` contacts; it may share its system with a mode, which does
-    not keep anything in it.
+def make_choice(n: int, holds: int, most: int, system: SaddlePoint | None = None) -> Choice:
+    """Return an empty contact problem for n speeds, `holds` equality rows and up to `most` contacts. It may
+    share its saddle-point system with a mode, which keeps no values in it between calls.
     """
-    system = saddle_point(n, holds + 3 * most) if system is None else system
+    system = make_saddle_point(n, holds + 3 * most) if system is None else system
     contacts = ("level", "rows", "wheels", "avoid", "closed", "normals")
     found: Choice = make_record(
         Choice,
@@ -248,8 +261,10 @@ def empty_choice(n: int, holds: int, most: int, system: SaddlePoint | None = Non
 
 
 @routine
-def set_held_rows(g: Choice, first: int, share: float) -> None:
-    """Write the equality rows into the system, from row `first` on, with a share of their targets."""
+def write_equality_rows(g: Choice, first: int, share: float) -> None:
+    """Write the equality rows into the saddle-point system from row `first` on; their targets are multiplied
+    by `share`.
+    """
     for i in range(g.holds):
         row = g.held[i * g.n :]
         set_row(g.system, first + i, row, row, share * g.targets[i])
@@ -257,8 +272,8 @@ def set_held_rows(g: Choice, first: int, share: float) -> None:
 
 @routine
 def share_pulls(g: Choice, count: int) -> None:
-    """Change redundant multipliers, with the same effect and by as little as possible, until none of the
-    first `count` normal ones pulls, if such multipliers exist.
+    """Change redundant multipliers along null vectors by the smallest amount after which none of the first
+    `count` normal multipliers pulls, if such multipliers exist.
     """
     p = g.system
     spare = find_null_space(p)
@@ -270,7 +285,7 @@ def share_pulls(g: Choice, count: int) -> None:
 
 @routine
 def solve_set(g: Choice, reduced: int) -> SaddleStatus:
-    """Write motion and multipliers of the contacts that are marked as closed."""
+    """Solve the saddle-point system for motion and multipliers of the contacts that are marked as closed."""
     p = g.system
     n = g.n
     row = 0
@@ -284,7 +299,7 @@ def solve_set(g: Choice, reduced: int) -> SaddleStatus:
             for i in range(3 * k, 3 * k + g.rows[k]):
                 set_row(p, row, g.C[i * n :], g.G[i * n :], g.c[i])
                 row += 1
-    set_held_rows(g, row, 1.0)
+    write_equality_rows(g, row, 1.0)
     p.rows = row + g.holds
     status = solve_reduced(p) if reduced == 1 else solve_saddle_point(p)
     if status is SaddleStatus.UNSOLVABLE:
@@ -297,8 +312,8 @@ def solve_set(g: Choice, reduced: int) -> SaddleStatus:
 
 @routine
 def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int) -> SaddleStatus:
-    """Write the trial of the contacts that are marked as closed: the set, whether it is admissible,
-    motion, multipliers (three per contact) and separations.
+    """Solve for the contacts that are marked as closed and write the trial: the set, whether it is
+    admissible, motion, multipliers (three per contact) and separations.
     """
     count = g.sizes[CONTACTS]
     n = g.n
@@ -322,8 +337,10 @@ def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int)
 
 @routine
 def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, most: int) -> int:
-    """Return the number of closed contacts of a trial that pull and of open contacts that approach. Exchange
-    up to `most` of these between the open and the closed contacts, the last contacts first.
+    """Return the number of inadmissible contacts of a trial: closed ones that pull and open ones that
+    approach.
+
+    Up to `most` of them are exchanged between the open and the closed contacts, those of largest index first.
     """
     count = g.sizes[CONTACTS]
     push = trial[1 + count + g.n :]
@@ -348,25 +365,27 @@ def trial_layout(n: int, count: int) -> Layout:
 
 @routine
 def trial_offset(g: Choice, k: int) -> int:
-    """Return the offset of a trial."""
+    """Return the offset of trial k in the array `Choice.trials`."""
     return k * (1 + g.n + 5 * g.sizes[CONTACTS])
 
 
 @routine
 def multiplier_offset(g: Choice, k: int) -> int:
-    """Return the offset of the multipliers of a trial; those of its motion are right before them."""
+    """Return the offset of the multipliers of trial k in `Choice.trials`; its motion is stored right before
+    them.
+    """
     return trial_offset(g, k) + 1 + g.sizes[CONTACTS] + g.n
 
 
 @routine
 def is_admissible(g: Choice, k: int) -> bool:
-    """Return whether no contact of a trial pulls or approaches."""
+    """Return whether no closed contact of trial k pulls and no open contact approaches."""
     return g.trials[trial_offset(g, k) + g.sizes[CONTACTS]] == 1.0
 
 
 @routine
 def mark_closed(g: Choice, which: int) -> None:
-    """Mark the closed contacts of a trial."""
+    """Mark the contacts that trial `which` has closed."""
     trial = g.trials[trial_offset(g, which) :]
     for k in range(g.sizes[CONTACTS]):
         g.closed[k] = int(trial[k])
@@ -377,7 +396,7 @@ def mark_closed(g: Choice, which: int) -> None:
 
 @routine
 def mark_set(g: Choice, mask: int) -> None:
-    """Mark a set of contacts as closed: one bit each, the last contact's the lowest."""
+    """Mark a set of contacts as closed, given as a bit mask; the lowest bit belongs to the last contact."""
     rest = mask
     for k in range(g.sizes[CONTACTS] - 1, -1, -1):
         g.closed[k] = rest % 2
@@ -386,7 +405,7 @@ def mark_set(g: Choice, mask: int) -> None:
 
 @routine
 def closes_wheel_twice(g: Choice) -> bool:
-    """Return whether two closed contacts belong to one wheel."""
+    """Return whether two of the closed contacts belong to the same wheel."""
     for k in range(g.sizes[CONTACTS]):
         for other in range(k):
             if g.closed[k] * g.closed[other] == 1 and g.wheels[k] == g.wheels[other]:
@@ -396,7 +415,7 @@ def closes_wheel_twice(g: Choice) -> bool:
 
 @routine
 def kinetic_norm(g: Choice, which: int) -> float:
-    """Return x' M x of a trial."""
+    """Return the kinetic norm x' M x of the motion of a trial."""
     x = g.trials[multiplier_offset(g, which) - g.n :]
     total = 0.0
     for i in range(g.n):
@@ -406,22 +425,22 @@ def kinetic_norm(g: Choice, which: int) -> float:
 
 @routine
 def is_same_motion(g: Choice, one: int, other: int) -> bool:
-    """Return whether two trials have the same motion."""
+    """Return whether two trials have the same motion up to `EQUAL_SPEED_CHANGE`."""
     x = g.trials[multiplier_offset(g, one) - g.n :]
     y = g.trials[multiplier_offset(g, other) - g.n :]
-    return max_difference(x, y, g.n) <= SAME_CHANGE * max_norm(x, g.n)
+    return max_difference(x, y, g.n) <= EQUAL_SPEED_CHANGE * max_norm(x, g.n)
 
 
 @routine
 def choose_set(g: Choice, pull: float, sinking: float, every: int, reduced: int) -> int:
-    """Return the trial whose set of closed contacts is admissible, -1 if none is found.
+    """Return the index of the admissible trial by enumeration of contact sets, or -1 if no set is admissible.
 
-    If several sets are admissible, one in which no wheel has redundant contacts comes first, then one without
-    the contacts to avoid, then the largest. Unless `every` set is to be tried, the search stops at a set that
-    none can precede. If every set is tried, the order of the contacts decides nothing: of sets of the
-    same size the one with the largest change of speeds in the kinetic norm is chosen (with one
-    coefficient of restitution it dissipates most), and -1 is returned if several different changes are
-    equally large (mirror images).
+    If several sets are admissible, a set in which no wheel has redundant contacts is preferred, then a set
+    without the contacts to avoid, then the largest set. Unless `every` set is to be tried, the search stops
+    at the first set that no later set can precede. If every set is tried, the result does not depend on the
+    order of the contacts: of sets of the same size the one with the largest change of speeds in the kinetic
+    norm is chosen (with one coefficient of restitution it dissipates most), and -1 is returned if several
+    different changes are equally large (mirror images).
     """
     if g.sizes[CONTACTS] > MAX_ENUMERATED:
         return choose_by_pivoting(g, pull, sinking, reduced)
@@ -468,8 +487,8 @@ def choose_set(g: Choice, pull: float, sinking: float, every: int, reduced: int)
 
 @routine
 def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> int:
-    """Return the trial whose set of closed contacts is admissible, by block principal pivoting from the set
-    of all contacts but those to avoid; -1 if none of `MAX_TRIALS` sets is admissible.
+    """Return the index of the admissible trial by block principal pivoting, or -1 if none of `MAX_TRIALS`
+    sets is admissible. The first set contains all contacts except those to avoid.
     """
     count = g.sizes[CONTACTS]
     for k in range(count):
@@ -500,13 +519,13 @@ def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> 
 
 @routine
 def write_friction_problem(g: Choice, law: FrictionProblem) -> bool:
-    """Write the Delassus matrix W and the free motion b of all contacts of a choice to the law of friction,
-    u = W lam + b; return False if no inertia resists a motion.
+    """Write the Delassus matrix W and the free motion b of all contacts to the friction problem u = W lam +
+    b. Return False if no inertia resists a motion.
     """
     p = g.system
     n = g.n
     size = 0
-    set_held_rows(g, 0, 1.0)
+    write_equality_rows(g, 0, 1.0)
     p.force[:n] = g.right[:n]
     for k in range(g.sizes[CONTACTS]):
         law.first_row[k] = size
@@ -522,8 +541,8 @@ def write_friction_problem(g: Choice, law: FrictionProblem) -> bool:
 
 @routine
 def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
-    """Project the free motion b onto the motions that redundant contacts have in common. Contacts that
-    come to rest still slip a little, each a little differently, and no force can stop that.
+    """Project the free motion b onto the motions that redundant contacts have in common. Contacts that come
+    to rest slip at slightly different speeds, and no force can remove the difference.
     """
     p = g.system
     n = g.n
@@ -533,7 +552,7 @@ def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
     rest = p.work[size * (n + size) :]
     for i in range(size):
         rows[i * n :][:n] = p.C[g.holds + i, :n]
-    rank = span(rows, size, n, U, rest)
+    rank = span_columns(rows, size, n, U, rest)
     if rank == size:
         return
     rest[:size] = 0.0
@@ -545,9 +564,11 @@ def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
 
 @routine
 def solve_coulomb_forces(g: Choice, law: FrictionProblem) -> int:
-    """Write the contact forces with Coulomb friction to the law's `new`, and vdot to x, eq. [coulomb]:
-    contacts that do not slip stay open, roll or begin to slip; those that slip are dragged. Return 1 if no
-    forces satisfy the law.
+    """Solve Coulomb's law, eq. [coulomb], for the contact forces (`law.new`) and the accelerations (`g.x`).
+    Return 1 if no forces satisfy the law.
+
+    Contacts without slip open, roll or begin to slip; contacts that slip already have friction against their
+    slip.
     """
     if not write_friction_problem(g, law):
         return 1
@@ -560,7 +581,7 @@ def solve_coulomb_forces(g: Choice, law: FrictionProblem) -> int:
 
 @routine
 def apply_friction_forces(g: Choice, law: FrictionProblem) -> None:
-    """Write the motion x under the law's forces, after `write_friction_problem`."""
+    """Write the motion x under the forces of the friction problem; call `write_friction_problem` first."""
     apply_multipliers(g.system, g.holds, law.new)
 
 
@@ -568,12 +589,14 @@ def apply_friction_forces(g: Choice, law: FrictionProblem) -> None:
 
 
 def solve_impact(given: ImpactProblem, restitution: Callable[[Candidate], Floats]) -> Selection:
-    """Return the set of contacts after an impact in which all impulses and separations are
-    non-negative, with `C v+ - b = -E (C v- - b)` for the closed ones.
+    """Return the active set after an impact, in which all impulses and separations are non-negative.
+
+    Closed contacts satisfy Newton's law of restitution, `C v+ - b = -E (C v- - b)`, with the coefficients of
+    restitution E of each contact.
     """
     contacts = given.contacts
     v = given.v
-    packed = workspace(empty_choice, len(v), len(given.held), len(contacts))
+    packed = workspace(make_choice, len(v), len(given.held), len(contacts))
     g: Choice = packed.record
     g.sizes[CONTACTS] = len(contacts)
     g.M[:] = given.M.ravel()
@@ -594,21 +617,21 @@ def solve_impact(given: ImpactProblem, restitution: Callable[[Candidate], Floats
     which = shared_code(choose_set)(packed, pull, sinking, 1, RESOLUTIONS.index(given.resolution))
     trials = read_trials(g, [k.key for k in contacts], v)
     if which < 0:
-        raise no_contact_set([k.key for k in contacts], trials)
+        raise make_contact_set_error([k.key for k in contacts], trials)
     return Selection(trials[which], trials)
 
 
 def read_trials(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> "Trials":
-    """Return the trials of a choice among contacts, whose results are changes of a start."""
+    """Return the trials of the active-set search; `start` (n) is added to the motion of each trial."""
     count = int(g.sizes[TRIALS])
     size = trial_layout(g.n, int(g.sizes[CONTACTS])).size
     return Trials(g.trials[: count * size].reshape(count, size), keys, start)
 
 
 class Trials(Sequence[Trial]):
-    """Trials among contacts, one row of numbers each, whose results are changes of a start.
+    """Sequence of the trials of an active-set search, one row of numbers per trial.
 
-    A `Trial` is made when it is read: most are not.
+    A `Trial` is constructed only when it is read, because most trials never are.
     """
 
     def __init__(self, rows: Floats, keys: Sequence[Key], start: Floats | float = 0.0) -> None:
@@ -638,8 +661,8 @@ class Trials(Sequence[Trial]):
         return Trial(tuple(pushes), pushes, separations, result, is_admissible)
 
 
-def no_contact_set(keys: Sequence[Key], trials: Sequence[Trial]) -> ContactSetError:
-    """Return the error of contacts of which no set is admissible, or several equally are."""
+def make_contact_set_error(keys: Sequence[Key], trials: Sequence[Trial]) -> ContactSetError:
+    """Return the error for contacts of which no set is admissible, or several sets are equally admissible."""
     admissible = [trial for trial in trials if trial.admissible]
     if admissible:
         sets = " or ".join(" and ".join(map(":".join, trial.closed)) for trial in admissible)
@@ -658,9 +681,9 @@ def no_contact_set(keys: Sequence[Key], trials: Sequence[Trial]) -> ContactSetEr
 
 
 def select_independent_rows(C: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return independent rows that demand the same as `C x = c`."""
+    """Return linearly independent rows (r, n) and targets (r) with the same solutions as `C x = c`."""
     if not len(C):
         return C, c
     U, s, _ = np.linalg.svd(C, full_matrices=False)
-    rank = int((s > REPEATS * s.max(initial=0.0)).sum())
+    rank = int((s > REDUNDANT_ROW_DISTANCE * s.max(initial=0.0)).sum())
     return (C, c) if rank == len(C) else (U[:, :rank].T @ C, U[:, :rank].T @ c)

@@ -5,20 +5,22 @@ Problem. For k contacts find lam (normal, along, across of each) with u = W lam 
 
     0 <= lam_n _|_ u_n >= 0,   |lam_t| <= mu lam_n,   lam_t opposed to u_t if it is at the limit
 
-eq. [coulomb]. A contact that slides already has one row, with its friction drag in W; W is then not
-symmetric, and there may be no solution (Painleve paradox) or several.
+eq. [coulomb]. W is the Delassus matrix and b the motion without contact forces. A contact that slides already
+has one row, and W contains its friction; W is then not symmetric, and there may be no solution (Painleve
+paradox) or several.
 
 Method.
 
-1. `try_sticking`: if all contacts are pressed and forces exist with which none slips, take these.
-2. Jacobi sweeps with the exact solution of one contact, which preserve symmetry. Every few sweeps
-   `propose_statuses` derives from the iterate which contacts are open, stick or slide, and
-   `solve_for_statuses` solves exactly for these, by Newton's method in the slip directions.
-3. `follow_impulses`: if the sweeps do not settle, or if there are more than `MAX_ENUMERATED` contacts, the
-   iteration of `impulses` takes their place.
-4. `try_all`: with few contacts all combinations of open, sticking and sliding are tried at last.
+1. `try_sticking`: if all contacts are pressed and forces exist with which none slips, use these forces.
+2. `sweep_jacobi`: Jacobi sweeps with the exact solution of one contact, which preserve symmetry. Every few
+   sweeps `propose_statuses` derives from the iterate which contacts are open, stick or slide, and
+   `solve_for_statuses` solves exactly for these statuses, by Newton's method in the slip directions.
+3. `solve_by_impulse_iteration`: if the sweeps do not converge, or if there are more than `MAX_ENUMERATED`
+   contacts, use the iteration of `impulses`.
+4. `try_all_statuses`: as the last resort, try all combinations of open, sticking and sliding contacts.
 
-Forces that are not unique are shared (`sharing.share`): minimum norm, no pull, and a friction margin.
+Forces that are not unique are chosen by `sharing.share_redundant_forces`: minimum norm, no pull, and a
+friction margin.
 """
 
 from collections.abc import Sequence
@@ -31,92 +33,107 @@ from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.simulation.contact.complementarity.impulses import (
     ImpulseProblem,
-    impulse_problem,
+    make_impulse_problem,
     solve_impulses,
 )
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     add_product,
-    complement,
+    complete_basis,
     dot,
     max_norm,
-    norm,
     null_vectors,
-    solve,
-    span,
+    plane_norm,
+    solve_by_complete_pivoting,
+    span_columns,
 )
-from draisine.simulation.contact.complementarity.sharing import share
+from draisine.simulation.contact.complementarity.sharing import share_redundant_forces
 from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 from draisine.simulation.contact.status import Status
 
-MAX_ENUMERATED = 6  # contacts of which all sets, or all combinations of statuses, are tried
+MAX_ENUMERATED = 6
+"""Largest number of contacts for which all contact sets, or all combinations of statuses, are tried."""
 
 MAX_SWEEPS = 128
+"""Largest number of Jacobi sweeps before the next method is tried."""
 
 SWEEPS_PER_GUESS = 8
+"""Number of Jacobi sweeps between two guesses of the contact statuses."""
 
-MAX_COMBINATIONS = 200_000  # of open, sticking and sliding in a direction
+MAX_COMBINATIONS = 200_000
+"""Largest number of status combinations (open, sticking, sliding in a direction) that are tried."""
 
-MAX_DIRECTIONS = 32  # in which a contact slides first, if all combinations are tried
+MAX_DIRECTIONS = 32
+"""Largest number of initial slip directions of a contact if all status combinations are tried."""
 
-STICKING_SLIP = 1e-9  # of the largest free motion; slower contacts stick if such forces exist
+STICKING_SLIP = 1e-9
+"""Part of the largest free motion: contacts that slip more slowly stick, if sticking forces exist."""
 
 MAX_NEWTON_STEPS = 16
+"""Largest number of Newton steps in the slip directions."""
 
-ACCEPTED_RESIDUAL = 1e-6  # of the largest free motion; of impulses whose exact form is not found
+ACCEPTED_RESIDUAL = 1e-6
+"""Residual of Coulomb's law, relative to the largest free motion, up to which the result of the impulse
+iteration is accepted although no exact solution for its statuses exists.
+"""
 
-MAX_SLIP_RATIO = 1e6  # of W; a ratio of slip to friction that is as good as infinite
+MAX_SLIP_RATIO = 1e6
+"""Ratio of slip to friction, relative to the entries of W, that counts as infinite."""
 
-MIN_SLIP_RATIO = 1e-4  # of W; one that is as good as zero: others hold the contact across its slip
+MIN_SLIP_RATIO = 1e-4
+"""Ratio of slip to friction, relative to the entries of W, that counts as zero: other contacts prevent motion
+across the slip direction.
+"""
 
-COS = cos(2.0 * pi / MAX_DIRECTIONS)
-SIN = sin(2.0 * pi / MAX_DIRECTIONS)
+COS_DIRECTION_STEP = cos(2.0 * pi / MAX_DIRECTIONS)
+"""Cosine of the angle between two neighbouring initial slip directions."""
+SIN_DIRECTION_STEP = sin(2.0 * pi / MAX_DIRECTIONS)
+"""Sine of the angle between two neighbouring initial slip directions."""
 
 
 @dataclass(frozen=True, eq=False)
 class FrictionContact:
-    """A contact in the law."""
+    """One contact of a friction problem."""
 
-    first_row: int  # in W
-    rows: int  # 3, or 1 if it slides already and its drag is in W
+    first_row: int  # index of the contact's normal row in W
+    rows: int  # number of rows: 3, or 1 if the contact slides already and W contains its friction
     mu: float  # friction coefficient
 
 
 class FrictionProblem(NamedTuple):
     """Contacts under Coulomb's law, k at most, m = 3 k rows at most, with scratch arrays of the solver."""
 
-    sizes: Integers  # number of contacts, of rows, of redundant load distributions
+    # (3) number of contacts, number of rows, number of redundant load distributions
+    sizes: Integers
     first_row: Integers  # (k) first row of each contact
-    rows: Integers  # (k) number of its rows
+    rows: Integers  # (k) number of rows of each contact: 3, or 1 if it slides already
     mu: Floats  # (k) friction coefficients
     W: Floats  # (m m) Delassus matrix
     b: Floats  # (m) motion without contact forces
     lam: Floats  # (m) forces of the last iterate
     new: Floats  # (m) forces of the present iterate; the result
-    u: Floats  # (m) W new + b
+    u: Floats  # (m) relative motion W new + b
     slope: Floats  # (m m) matrix of the linear equations of `solve_for_statuses`
     null: Floats  # (m m) forces that `slope` does not determine, as columns
-    spare: Floats  # (k k) redundant load distributions, which move nothing, as orthonormal columns
-    room: Floats  # (3 m (m + 1)) scratch of `share`
+    spare: Floats  # (k k) load distributions without effect on the motion, as orthonormal columns
+    room: Floats  # (3 m (m + 1)) scratch of `share_redundant_forces`
     value: Floats  # (m) right-hand side of the linear equations
-    sliding: Floats  # (m) of each contact: ratio of slip to friction, and direction of slip (2)
-    order: Integers  # (m)
-    status: (
-        Integers  # (k) Status of each contact: OPEN, SLIDING or ROLLING, which means that it sticks
-    )
+    sliding: Floats  # (m) per contact: ratio of slip to friction, and direction of slip (2)
+    order: Integers  # (m) pivot order of the linear equations
+    status: Integers  # (k) Status of each contact: OPEN, SLIDING or ROLLING (the contact sticks)
     local: Floats  # (20) scratch of one contact
     impulses: ImpulseProblem  # the same contacts, three rows each
 
 
 @routine
 def has_friction(g: FrictionProblem, k: int) -> bool:
-    """Return whether a contact has tangential rows and friction."""
+    """Return whether contact k has tangential rows and a positive friction coefficient."""
     return g.rows[k] == 3 and g.mu[k] > 0.0
 
 
 @routine
 def is_sliding(g: FrictionProblem, k: int) -> bool:
-    """Return whether a contact with tangential rows slides."""
+    """Return whether contact k has tangential rows and the status SLIDING."""
     return g.status[k] == Status.SLIDING and g.rows[k] == 3
 
 
@@ -124,10 +141,12 @@ def is_sliding(g: FrictionProblem, k: int) -> bool:
 
 
 @routine
-def solve_alone(g: FrictionProblem, k: int, new: Floats) -> bool:
-    """Write the lam of a contact while the others stay as they are and its own motion responds k times as
-    much, k being the number of contacts: simultaneous changes do not overshoot then. Return whether it
-    exists.
+def solve_isolated_contact(g: FrictionProblem, k: int, new: Floats) -> bool:
+    """Solve Coulomb's law at contact k while the forces of the other contacts stay fixed. Return whether a
+    solution exists.
+
+    The contact's own block of W is multiplied by the number of contacts, so that simultaneous changes of all
+    contacts do not overshoot.
     """
     n = g.sizes[1]
     first = g.first_row[k]
@@ -152,28 +171,30 @@ def solve_alone(g: FrictionProblem, k: int, new: Floats) -> bool:
 
 @routine
 def sweep_jacobi(g: FrictionProblem) -> float:
-    """Solve all contacts at once, which preserves symmetry; return the largest change of u, or -1 if a
-    contact has no lam of its own.
+    """Solve each contact with the previous forces of the others, which preserves symmetry. Return the largest
+    change of u, or -1 if a contact has no solution.
     """
     n = g.sizes[1]
     exists = True
     for k in range(g.sizes[0]):
         new = g.new[g.first_row[k] :]
-        if not solve_alone(g, k, new):
+        if not solve_isolated_contact(g, k, new):
             exists = False
             new[: g.rows[k]] = 0.0
     g.value[:n] = g.new[:n] - g.lam[:n]
     change = 0.0
     for i in range(n):
         change = max(change, abs(dot(g.W[i * n :], g.value, n)))
-    level_loads(g)
+    minimise_load_norm(g)
     g.lam[:n] = g.new[:n]
     return change if exists else -1.0
 
 
 @routine
-def find_spare_loads(g: FrictionProblem) -> None:
-    """Write the redundant load distributions, as orthonormal columns, and their number."""
+def find_redundant_loads(g: FrictionProblem) -> None:
+    """Compute the normal load distributions that have no effect on the motion, as orthonormal columns of
+    `spare`.
+    """
     n = g.sizes[1]
     count = g.sizes[0]
     loads = g.room[0:]
@@ -181,14 +202,16 @@ def find_spare_loads(g: FrictionProblem) -> None:
     work = g.room[count * (n + count) :]
     for k in range(count):
         loads[k * n :][:n] = g.W[g.first_row[k] :: n][:n]
-    rank = span(loads, count, n, U, work)
+    rank = span_columns(loads, count, n, U, work)
     g.sizes[2] = count - rank
-    complement(U, rank, count, g.spare, work)
+    complete_basis(U, rank, count, g.spare, work)
 
 
 @routine
-def level_loads(g: FrictionProblem) -> None:
-    """Give the loads minimum norm, if all contacts still push then: statically indeterminate loads."""
+def minimise_load_norm(g: FrictionProblem) -> None:
+    """Replace statically indeterminate normal loads by those of minimum norm, if all contacts still push
+    then.
+    """
     count = g.sizes[0]
     spare = g.sizes[2]
     redundant = g.room[0:]
@@ -210,13 +233,14 @@ def level_loads(g: FrictionProblem) -> None:
 
 @routine
 def solve_friction_law(g: FrictionProblem, tolerance: float) -> int:
-    """Write the lam of all contacts to `new` and their statuses to `kinds`; return 1 if no lam is found.
+    """Solve Coulomb's law for the forces `new` and the statuses of all contacts; return 1 if no solution is
+    found.
 
-    Sweeps end if u changes by less than a tolerance, as a part of the largest free motion.
+    Jacobi sweeps end when u changes by less than `tolerance` times the largest free motion.
     """
     scale = max(max_norm(g.b, g.sizes[1]), 1e-300)
     g.lam[: g.sizes[1]] = 0.0
-    find_spare_loads(g)
+    find_redundant_loads(g)
     if g.sizes[0] > 1 and try_sticking(g, scale):
         return 0
     if g.sizes[0] == 1:
@@ -231,17 +255,17 @@ def solve_friction_law(g: FrictionProblem, tolerance: float) -> int:
         sticking = max(10.0 * change, STICKING_SLIP * scale)
         if propose_statuses(g, sticking, scale) or settled:
             return 0
-    if follow_impulses(g, scale):
+    if solve_by_impulse_iteration(g, scale):
         return 0
     if g.sizes[0] > MAX_ENUMERATED:
         return 1
-    return 0 if try_all(g, scale) else 1
+    return 0 if try_all_statuses(g, scale) else 1
 
 
 @routine
 def try_sticking(g: FrictionProblem, scale: float) -> bool:
-    """Return whether all contacts are pressed and forces exist with which none begins to slip, then
-    written to `new`.
+    """Solve for forces with which no contact slips. Return whether they exist and all contacts push; the
+    forces are in `new`.
     """
     for k in range(g.sizes[0]):
         stick = has_friction(g, k)
@@ -253,8 +277,8 @@ def try_sticking(g: FrictionProblem, scale: float) -> bool:
 
 @routine
 def propose_statuses(g: FrictionProblem, sticking: float, scale: float) -> bool:
-    """Let contacts that push stick if they slip no faster than `sticking`, and slide otherwise. Return
-    whether a solution exists, then written to `new`; else that is as it was.
+    """Guess the statuses from the present forces and solve for them: pressed contacts that slip no faster
+    than `sticking` stick, faster ones slide. Return whether a solution exists; otherwise `new` is restored.
     """
     measure_motion(g)
     for k in range(g.sizes[0]):
@@ -263,7 +287,7 @@ def propose_statuses(g: FrictionProblem, sticking: float, scale: float) -> bool:
         sliding = g.sliding[g.first_row[k] :]
         g.status[k] = int(Status.SLIDING if push[0] > 0.0 else Status.OPEN)
         if push[0] > 0.0 and has_friction(g, k):
-            force = norm(push[1], push[2])
+            force = plane_norm(push[1], push[2])
             if max(abs(slip[1]), abs(slip[2])) <= sticking or force == 0.0:
                 g.status[k] = Status.ROLLING
             else:
@@ -280,7 +304,9 @@ def propose_statuses(g: FrictionProblem, sticking: float, scale: float) -> bool:
 
 @routine
 def stick_slow_contacts(g: FrictionProblem, sticking: float) -> bool:
-    """Let contacts stick that slide no faster than a slip; return whether there are any."""
+    """Set the status of contacts that slide no faster than `sticking` to sticking; return whether there are
+    any.
+    """
     changed = False
     for k in range(g.sizes[0]):
         slip = g.u[g.first_row[k] :]
@@ -292,10 +318,12 @@ def stick_slow_contacts(g: FrictionProblem, sticking: float) -> bool:
 
 
 @routine
-def follow_impulses(g: FrictionProblem, scale: float) -> bool:
+def solve_by_impulse_iteration(g: FrictionProblem, scale: float) -> bool:
     """Solve by the iteration of `impulses`, then exactly for the statuses that it finds. Return whether a
-    solution is found, then written to `new`. The block of a contact with friction is symmetric even if W
-    is not: only contacts that slide already have drag, and these have no tangential rows.
+    solution is found; it is in `new`.
+
+    The iteration needs a symmetric block of W per contact. This is true even if W is not symmetric: only
+    contacts that slide already have friction in W, and they have no tangential rows.
     """
     p = g.impulses
     n = g.sizes[1]
@@ -328,9 +356,10 @@ def follow_impulses(g: FrictionProblem, scale: float) -> bool:
 
 
 @routine
-def try_all(g: FrictionProblem, scale: float) -> bool:
-    """Return whether lam is found by trying all combinations of open, sticking and sliding contacts: first
-    without sliding and with as many as can stick, then with ever more directions of sliding.
+def try_all_statuses(g: FrictionProblem, scale: float) -> bool:
+    """Try all combinations of open, sticking and sliding contacts: first without sliding and with the largest
+    number of sticking contacts, then with an increasing number of initial slip directions. Return whether a
+    solution is found.
     """
     directions = 0
     while directions <= MAX_DIRECTIONS and count_combinations(g, directions) <= MAX_COMBINATIONS:
@@ -338,8 +367,8 @@ def try_all(g: FrictionProblem, scale: float) -> bool:
         for number in range(total):
             rest = number if directions > 0 else total - 1 - number
             for k in range(g.sizes[0]):
-                choices = count_choices(g, k, directions)
-                choose_motion(g, k, rest % choices, directions)
+                choices = count_trial_statuses(g, k, directions)
+                set_trial_status(g, k, rest % choices, directions)
                 rest = rest // choices
             if solve_for_statuses(g, scale, False):
                 return True
@@ -348,8 +377,10 @@ def try_all(g: FrictionProblem, scale: float) -> bool:
 
 
 @routine
-def choose_motion(g: FrictionProblem, k: int, choice: int, directions: int) -> None:
-    """Let a contact be open (choice 0), stick or, without friction, slide (1), or slide in a direction."""
+def set_trial_status(g: FrictionProblem, k: int, choice: int, directions: int) -> None:
+    """Set the status of contact k in a trial: open (choice 0), sticking or, without friction, sliding (1), or
+    sliding in one of the `directions` (2 and above).
+    """
     sliding = g.sliding[g.first_row[k] :]
     g.status[k] = int(Status.OPEN if choice == 0 else Status.SLIDING)
     if choice == 1 and has_friction(g, k):
@@ -358,23 +389,28 @@ def choose_motion(g: FrictionProblem, k: int, choice: int, directions: int) -> N
         c = 1.0
         s = 0.0
         for _ in range((choice - 2) * (MAX_DIRECTIONS // directions)):
-            c, s = c * COS - s * SIN, s * COS + c * SIN
+            c, s = (
+                c * COS_DIRECTION_STEP - s * SIN_DIRECTION_STEP,
+                s * COS_DIRECTION_STEP + c * SIN_DIRECTION_STEP,
+            )
         sliding[1] = c
         sliding[2] = s
 
 
 @routine
-def count_choices(g: FrictionProblem, k: int, directions: int) -> int:
-    """Return between how many motions a contact may choose."""
+def count_trial_statuses(g: FrictionProblem, k: int, directions: int) -> int:
+    """Return the number of statuses that are tried for contact k: open, sticking, and sliding in each
+    direction.
+    """
     return 2 + directions if has_friction(g, k) and isfinite(g.mu[k]) else 2
 
 
 @routine
 def count_combinations(g: FrictionProblem, directions: int) -> int:
-    """Return between how many combinations all contacts may choose_set, or one more than the limit."""
+    """Return the number of status combinations of all contacts, limited to `MAX_COMBINATIONS` + 1."""
     total = 1
     for k in range(g.sizes[0]):
-        total = min(total * count_choices(g, k, directions), MAX_COMBINATIONS + 1)
+        total = min(total * count_trial_statuses(g, k, directions), MAX_COMBINATIONS + 1)
     return total
 
 
@@ -383,9 +419,11 @@ def count_combinations(g: FrictionProblem, directions: int) -> int:
 
 @routine
 def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
-    """Solve for contacts that are open, stick or slide according to their statuses, by Newton's method from
-    the present slip directions. Statically indeterminate loads are shared evenly, or as friction needs them.
-    Return whether the law is obeyed.
+    """Solve for the forces of contacts with fixed statuses, by Newton's method from the present slip
+    directions. Return whether the solution obeys Coulomb's law.
+
+    Statically indeterminate loads are shared evenly, or so that sticking contacts stay within their friction
+    cones.
     """
     n = g.sizes[1]
     stiff = max_norm(g.W, n * n)
@@ -394,8 +432,8 @@ def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
     for k in range(g.sizes[0]):
         g.sliding[g.first_row[k]] = MAX_SLIP_RATIO * stiff  # as if slip were without limit
     for step in range(MAX_NEWTON_STEPS):
-        write_equations(g, stiff)
-        spare = solve(g.slope, g.value, g.new, g.order, n)
+        write_status_equations(g, stiff)
+        spare = solve_by_complete_pivoting(g.slope, g.value, g.new, g.order, n)
         if spare < 0:
             return False
         measure_motion(g)
@@ -404,7 +442,9 @@ def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
         for k in range(g.sizes[0]):
             if is_sliding(g, k):
                 weight = min(1.0, g.mu[k] * abs(g.new[g.first_row[k]]) / largest)
-                turned = max(turned, weight * abs(turn_slip(g, k, MAX_SLIP_RATIO * stiff)))
+                turned = max(
+                    turned, weight * abs(update_slip_direction(g, k, MAX_SLIP_RATIO * stiff))
+                )
         if turned <= 1e-13 and step > 0:
             break
     if not turned <= 1e-12:
@@ -422,12 +462,14 @@ def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
 
 @routine
 def share_forces(g: FrictionProblem, spare: int, evenly: bool) -> None:
-    """Change forces that are not unique, along the null vectors that their solution has left, so that
-    all contacts push, and those that stick are within their cones, if such forces exist.
+    """Change statically indeterminate forces along the null vectors of the linear equations, so that all
+    contacts push and sticking contacts lie within their friction cones, if such forces exist.
     """
     n = g.sizes[1]
     null_vectors(g.slope, g.order, n, spare, g.null)
-    share(g.new, n, g.null, spare, g.first_row, g.status, g.mu, g.sizes[0], int(evenly), g.room)
+    share_redundant_forces(
+        g.new, n, g.null, spare, g.first_row, g.status, g.mu, g.sizes[0], int(evenly), g.room
+    )
     for k in range(g.sizes[0]):
         if g.status[k] == Status.OPEN:
             g.new[g.first_row[k] :][: g.rows[k]] = 0.0
@@ -435,9 +477,10 @@ def share_forces(g: FrictionProblem, spare: int, evenly: bool) -> None:
 
 
 @routine
-def write_equations(g: FrictionProblem, stiff: float) -> None:
-    """Write the linear equations of lam: none at open contacts, no slip at sticking ones. At a sliding one
-    friction is at its limit along the slip, and across it slip is -ratio lam_t, eq. [slip-ratio].
+def write_status_equations(g: FrictionProblem, stiff: float) -> None:
+    """Write the linear equations for lam. An open contact has zero force, a sticking contact zero slip. For a
+    sliding contact friction is at its limit along the slip, and across it the slip is -ratio lam_t, eq.
+    [slip-ratio].
     """
     n = g.sizes[1]
     W = g.W
@@ -472,9 +515,9 @@ def write_equations(g: FrictionProblem, stiff: float) -> None:
 
 
 @routine
-def turn_slip(g: FrictionProblem, k: int, max_ratio: float) -> float:
-    """Turn the slip direction of a sliding contact against its friction; return by how much. The next
-    ratio is that of its slip to its friction.
+def update_slip_direction(g: FrictionProblem, k: int, max_ratio: float) -> float:
+    """Turn the slip direction of sliding contact k opposite to its friction force, and update its ratio of
+    slip to friction (at most `max_ratio`). Return the change of the direction.
     """
     push = g.new[g.first_row[k] :]
     slip = g.u[g.first_row[k] :]
@@ -490,7 +533,7 @@ def turn_slip(g: FrictionProblem, k: int, max_ratio: float) -> float:
         (sliding[2] + turn * sliding[1]) / size,
     )
     sliding[0] = max(
-        min(norm(slip[1], slip[2]) / abs(limit), max_ratio),
+        min(plane_norm(slip[1], slip[2]) / abs(limit), max_ratio),
         MIN_SLIP_RATIO / MAX_SLIP_RATIO * max_ratio,
     )
     push[1] = -limit * sliding[1]
@@ -500,7 +543,7 @@ def turn_slip(g: FrictionProblem, k: int, max_ratio: float) -> float:
 
 @routine
 def measure_motion(g: FrictionProblem) -> None:
-    """Write u = W lam + b."""
+    """Write the relative motion u = W lam + b of all contacts."""
     n = g.sizes[1]
     g.u[:n] = g.b[:n]
     add_product(g.W, g.new, g.u, n, n)
@@ -511,14 +554,14 @@ def measure_motion(g: FrictionProblem) -> None:
 
 @routine
 def is_at_limit(g: FrictionProblem, k: int) -> bool:
-    """Return whether the friction of a contact is at its limit."""
+    """Return whether the friction force of contact k is at its limit mu lam_n."""
     push = g.new[g.first_row[k] :]
-    return not norm(push[1], push[2]) < g.mu[k] * push[0] * (1.0 - 1e-9)
+    return not plane_norm(push[1], push[2]) < g.mu[k] * push[0] * (1.0 - 1e-9)
 
 
 @routine
 def obeys_law(g: FrictionProblem, small: float) -> bool:
-    """Return whether u and lam obey the law at all contacts, up to a small motion."""
+    """Return whether u and lam obey Coulomb's law at all contacts, up to the motion `small`."""
     for k in range(g.sizes[0]):
         if not contact_obeys_law(g, k, small):
             return False
@@ -527,7 +570,7 @@ def obeys_law(g: FrictionProblem, small: float) -> bool:
 
 @routine
 def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
-    """Return whether u and lam obey the law at a contact, up to a small motion."""
+    """Return whether u and lam obey Coulomb's law at contact k, up to the motion `small`."""
     push = g.new[g.first_row[k] :]
     slip = g.u[g.first_row[k] :]
     mu = g.mu[k]
@@ -539,7 +582,7 @@ def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
     if sticks and not max(abs(slip[1]), abs(slip[2])) <= small:
         return False
     if g.rows[k] == 3 and isfinite(mu):
-        size = norm(push[1], push[2])
+        size = plane_norm(push[1], push[2])
         if not size <= mu * push[0] + 1e-11 * max_norm(g.new, g.sizes[1]):
             return False
         if not sticks and slip[1] * push[1] + slip[2] * push[2] > small * size:
@@ -551,7 +594,7 @@ def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
 
 
 def make_friction_problem(most: int) -> FrictionProblem:
-    """Return the problem of up to `most` contacts."""
+    """Return an empty friction problem for up to `most` contacts."""
     n = 3 * most
     problem: FrictionProblem = make_record(
         FrictionProblem,
@@ -562,7 +605,7 @@ def make_friction_problem(most: int) -> FrictionProblem:
         spare=most * most,
         room=3 * n * (n + 1),
         local=20,
-        impulses=impulse_problem(most),
+        impulses=make_impulse_problem(most),
     )
     return problem
 
@@ -570,8 +613,8 @@ def make_friction_problem(most: int) -> FrictionProblem:
 def solve_friction(
     W: Floats, b: Floats, contacts: Sequence[FrictionContact], tolerance: float
 ) -> Floats | None:
-    """Return the lam (m) of all contacts with Delassus matrix W (m, m) and free motion b (m), or None if none
-    is found.
+    """Return the forces lam (m) of all contacts with Delassus matrix W (m, m) and free motion b (m), or None
+    if no forces satisfy Coulomb's law.
     """
     n = len(b)
     packed = workspace(make_friction_problem, len(contacts))

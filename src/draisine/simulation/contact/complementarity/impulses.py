@@ -34,27 +34,47 @@ from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.simulation.contact.complementarity.linear import add_dot, max_norm
 from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 
-# Of the least W_nn (normal) and tr(W_ii) / 3 (tangential); velocities move by 7e-8 of the largest one.
 COMPLIANCE = 1e-8
-FIRST_COMPLIANCE = 1e-3  # first level of the continuation; all recorded problems are easy here
-COMPLIANCE_FACTOR = 1e-2  # from one level to the next
-LARGEST_COMPLIANCE = 1.0  # a first level above this is not tried
-SMALLEST_PROGRESS = 0.7  # ratio of two levels at which the continuation gives up
-SOLVED = 1e-10  # residual (of the largest free velocity) at which a problem counts as solved
-ROUNDING = 1e-14  # residual (of the largest sum of |W_ij lam_j|) that rounding errors leave
+"""Compliance eps of the contact rows, relative to the least W_nn (normal rows) and to tr(W_ii) / 3
+(tangential rows). It changes velocities by 7e-8 of the largest velocity.
+"""
+FIRST_COMPLIANCE = 1e-3
+"""Compliance at the first level of the continuation; all recorded problems converge there."""
+COMPLIANCE_FACTOR = 1e-2
+"""Factor by which the compliance decreases from one level of the continuation to the next."""
+LARGEST_COMPLIANCE = 1.0
+"""Largest compliance that is tried as the first level of the continuation."""
+SMALLEST_PROGRESS = 0.7
+"""Ratio of the compliances of two successive levels above which the continuation stops."""
+SOLVED_RESIDUAL = 1e-10
+"""Residual, relative to the largest free velocity, at which a problem counts as solved."""
+ROUNDING_RESIDUAL = 1e-14
+"""Residual due to rounding errors, relative to the largest sum of |W_ij lam_j|."""
 
-FIRST_SWEEPS = 5  # enough for two thirds of all problems; more sweeps bring no gain
-NEWTON_STEPS = 8  # full steps converge within five or not at all
-LINE_SEARCH_STEPS = 15  # damped steps are tried on the levels of the continuation only
-SWEEPS_BETWEEN = 2  # Gauss-Seidel sweeps after every third Newton step, from inside the cones
-RELEASE_PASSES = 4  # rounds in which ideal contacts that carry no load are released
-MORE_FRICTION = (
-    1.2  # of mu; if continuation fails, start values have other friction, first infinite
-)
-FRICTION_RATIO = 0.8  # then from MORE_FRICTION on, by this ratio
-LEAST_FRICTION = 0.4  # of mu; no less is tried
-RESTARTS = 3  # of 200 sweeps and Newton's method each, if these fail, too
-MANY_SWEEPS = 5000  # last resort
+FIRST_SWEEPS = 5
+"""Number of Gauss-Seidel sweeps before Newton's method; they solve two thirds of the problems, and more
+sweeps do not help the others.
+"""
+NEWTON_STEPS = 8
+"""Largest number of full Newton steps; they converge within five or not at all."""
+LINE_SEARCH_STEPS = 15
+"""Largest number of damped Newton steps, which are used on the levels of the continuation only."""
+SWEEPS_BETWEEN = 2
+"""Number of Gauss-Seidel sweeps after every third Newton step; they start from impulses inside the friction
+cones.
+"""
+RELEASE_PASSES = 4
+"""Largest number of passes in which ideal contacts without load are released."""
+FIRST_FRICTION_FACTOR = 1.2
+"""First factor of mu in the continuation by friction; the start value before it has infinite friction."""
+FRICTION_RATIO = 0.8
+"""Ratio of two successive factors of mu in the continuation by friction."""
+LEAST_FRICTION_FACTOR = 0.4
+"""Smallest factor of mu in the continuation by friction."""
+MAX_RESTARTS = 3
+"""Largest number of restarts with 200 sweeps and Newton's method each, after the continuations failed."""
+MAX_FINAL_SWEEPS = 5000
+"""Largest number of Gauss-Seidel sweeps of the last attempt."""
 
 
 class ImpulseProblem(Record):
@@ -63,38 +83,38 @@ class ImpulseProblem(Record):
     Arrays of k contacts have three entries each (normal, along, across) unless noted.
     """
 
-    count: int = 0  # k
+    count: int = 0  # number k of contacts
     mu: Floats  # (k) friction coefficients; infinite for ideal contacts
     W: Matrix  # (3 k, 3 k) Delassus matrix, symmetric, 1/kg
-    b: Floats  # velocities without contact impulses, m/s
-    impulse: Floats  # N s; start value and result
-    velocity: Floats  # W impulse + b, m/s
-    released: Flags  # (k) ideal contacts that are open: all three rows are dropped
-    scale: Floats  # (k) tr(W_ii) / 3
-    softness: Floats  # D: least W_nn for normal rows, tr(W_ii) / 3 for tangential rows
-    start: Floats  # impulses at the beginning
+    b: Floats  # (3 k) velocities without contact impulses, m/s
+    impulse: Floats  # (3 k) contact impulses, N s; start value and result
+    velocity: Floats  # (3 k) relative velocities W impulse + b, m/s
+    released: Flags  # (k) whether an ideal contact is open, so that its three rows are dropped
+    scale: Floats  # (k) mean inverse mass tr(W_ii) / 3 of each contact, 1/kg
+    softness: Floats  # (3 k) compliance D of each row per unit of eps, 1/kg
+    start: Floats  # impulses at the start of the solution
     best: Floats  # impulses of the best iterate
-    level: Floats  # impulses of the last solved level of the continuation
-    entry: Floats  # impulses before Newton's method at a level of the continuation
-    point: Floats  # impulses before a damped step
+    level: Floats  # impulses of the last converged level of the continuation
+    entry: Floats  # impulses before Newton's method on a level of the continuation
+    point: Floats  # impulses before a damped Newton step
     unreleased: Floats  # impulses before ideal contacts are released
-    first: Floats  # impulses of the first Newton iteration, if the continuation has to follow
-    origin: Floats  # impulses at the beginning, if other friction is tried
-    kept: Floats  # impulses with the smallest residual before restarts
-    friction: Floats  # (k) friction coefficients, while others are tried
-    jacobian: Matrix  # (3 k, 3 k) of Newton's method
-    step: Floats  # Newton step
-    block: Floats  # (12) one contact's part of W row by row, and its b
-    single: Floats  # (11) impulse of one contact, and scratch of `solve_single_contact`
+    first: Floats  # impulses of the first Newton iteration, before the continuation
+    origin: Floats  # impulses before the continuation by friction
+    kept: Floats  # impulses of the smallest residual before the restarts
+    friction: Floats  # (k) original friction coefficients during the continuation by friction
+    jacobian: Matrix  # (3 k, 3 k) Jacobian of Newton's method
+    step: Floats  # (3 k) Newton step
+    block: Floats  # (12) block of W of one contact row by row (9), and its free velocity (3)
+    single: Floats  # (11) impulse of one contact (3), and scratch of `solve_single_contact` (8)
 
 
 @routine
 def measure_scales(p: ImpulseProblem) -> None:
-    """Write the mean inverse mass of each contact, and the compliance of its rows.
+    """Compute the mean inverse mass of each contact and the compliance of its rows, both in 1/kg.
 
-    All normal rows have the same compliance, the least inverse mass: then redundant loads have minimum norm,
-    as in event-driven arcs. In proportion to the trace, which the spin of light wheels dominates, wheels
-    would carry next to nothing beside casters.
+    All normal rows have the same compliance, the least inverse mass, so that redundant loads have minimum
+    norm as on event-driven arcs. With a compliance in proportion to the trace, which the spin of light wheels
+    dominates, wheels beside casters would carry almost no load.
     """
     largest = 1e-300
     for k in range(p.count):
@@ -115,7 +135,7 @@ def measure_scales(p: ImpulseProblem) -> None:
 
 @routine
 def measure_velocities(p: ImpulseProblem, compliance: float) -> None:
-    """Write u = (W + eps D) lam + b."""
+    """Compute the relative velocities u = (W + eps D) lam + b (m/s) with compliance eps."""
     size = 3 * p.count
     for i in range(size):
         free = p.b[i] + compliance * p.softness[i] * p.impulse[i]
@@ -124,7 +144,7 @@ def measure_velocities(p: ImpulseProblem, compliance: float) -> None:
 
 @routine
 def largest_response(p: ImpulseProblem) -> float:
-    """Return the largest sum of |W_ij lam_j|, of which rounding errors are a part."""
+    """Return the largest sum of |W_ij lam_j| (m/s), the scale of rounding errors."""
     size = 3 * p.count
     largest = 0.0
     for i in range(size):
@@ -137,8 +157,8 @@ def largest_response(p: ImpulseProblem) -> float:
 
 @routine
 def contact_residual(p: ImpulseProblem, k: int) -> float:
-    """Return by how much (m/s) a contact violates Coulomb's law: the natural map
-    D |lam - P(lam - u / D)| with the projection P onto the cone of the projected normal impulse.
+    """Return the violation of Coulomb's law at contact k in m/s: the natural map D |lam - P(lam - u / D)|,
+    where P is the projection onto the friction cone of the projected normal impulse.
     """
     lam = p.impulse[3 * k :]
     u = p.velocity[3 * k :]
@@ -160,8 +180,8 @@ def contact_residual(p: ImpulseProblem, k: int) -> float:
 
 
 @routine
-def residual(p: ImpulseProblem, compliance: float) -> float:
-    """Return the largest violation of Coulomb's law in parts of the largest free velocity."""
+def friction_law_residual(p: ImpulseProblem, compliance: float) -> float:
+    """Return the largest violation of Coulomb's law, relative to the largest free velocity."""
     measure_velocities(p, compliance)
     worst = 0.0
     for k in range(p.count):
@@ -170,15 +190,17 @@ def residual(p: ImpulseProblem, compliance: float) -> float:
 
 
 @routine
-def tolerance(p: ImpulseProblem) -> float:
-    """Return the residual at which a problem is solved, rounding errors considered."""
-    rounding = ROUNDING * largest_response(p)
-    return SOLVED + rounding / max(max_norm(p.b, 3 * p.count), 1e-300)
+def solved_tolerance(p: ImpulseProblem) -> float:
+    """Return the residual at which the problem counts as solved, including rounding errors."""
+    rounding = ROUNDING_RESIDUAL * largest_response(p)
+    return SOLVED_RESIDUAL + rounding / max(max_norm(p.b, 3 * p.count), 1e-300)
 
 
 @routine
-def hold_single(W: Floats, b: Floats, lam: Floats) -> None:
-    """Write the impulse of one ideal contact: tangential rows held, normal row unilateral."""
+def solve_ideal_contact(W: Floats, b: Floats, lam: Floats) -> None:
+    """Solve for the impulse (3) of one ideal contact: its tangential velocity is zero, its normal row
+    unilateral.
+    """
     # Eliminate the tangential rows; W has a compliance, so the block is positive definite.
     det = W[4] * W[8] - W[5] * W[7]
     g1 = (W[8] * W[1] - W[5] * W[2]) / det
@@ -194,7 +216,7 @@ def hold_single(W: Floats, b: Floats, lam: Floats) -> None:
 
 @routine
 def sweep_contacts(p: ImpulseProblem, compliance: float) -> None:
-    """Solve the contacts one after the other, each exactly with the others' impulses fixed."""
+    """Perform one Gauss-Seidel sweep: solve each contact exactly with the impulses of the others fixed."""
     size = 3 * p.count
     W = p.block[0:]
     rest = p.block[9:]
@@ -214,13 +236,13 @@ def sweep_contacts(p: ImpulseProblem, compliance: float) -> None:
         if isfinite(p.mu[k]):
             solve_single_contact(W, 3, rest, p.mu[k], lam, p.single[3:])
         else:
-            hold_single(W, rest, lam)
+            solve_ideal_contact(W, rest, lam)
         p.impulse[first:][:3] = lam[:3]
 
 
 @routine
 def clip_to_cones(p: ImpulseProblem) -> None:
-    """Move impulses outside their friction cones onto them."""
+    """Project impulses outside their friction cones onto the cones."""
     for k in range(p.count):
         lam = p.impulse[3 * k :]
         lam[0] = max(lam[0], 0.0)
@@ -233,7 +255,7 @@ def clip_to_cones(p: ImpulseProblem) -> None:
 
 @routine
 def write_newton_row(p: ImpulseProblem, compliance: float, i: int) -> None:
-    """Write the row of Newton's method that makes u_i zero: W_i dlam = -u_i."""
+    """Write row i of Newton's system for the condition u_i = 0: W_i dlam = -u_i."""
     size = 3 * p.count
     p.jacobian[i, :size] = p.W[i, :size]
     p.jacobian[i, i] += compliance * p.softness[i]
@@ -242,7 +264,7 @@ def write_newton_row(p: ImpulseProblem, compliance: float, i: int) -> None:
 
 @routine
 def write_zero_row(p: ImpulseProblem, i: int) -> None:
-    """Write the row of Newton's method that makes lam_i zero, in the scale of velocities."""
+    """Write row i of Newton's system for the condition lam_i = 0, scaled to velocities."""
     size = 3 * p.count
     p.jacobian[i, :size] = 0.0
     p.jacobian[i, i] = p.scale[i // 3]
@@ -251,10 +273,10 @@ def write_zero_row(p: ImpulseProblem, i: int) -> None:
 
 @routine
 def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
-    """Write Jacobian and right-hand side of the map of Alart and Curnier first the present impulses.
+    """Write Jacobian and right-hand side of the map of Alart and Curnier at the present impulses.
 
-    Each contact is open, sticks or slips by where lam - u / D lies. A slipping contact has
-    lam_t = mu x_n x_t / |x_t| with x = lam - u / D, differentiated.
+    The position of x = lam - u / D relative to the friction cone decides whether a contact is open, sticks or
+    slips. A slipping contact satisfies lam_t = mu x_n x_t / |x_t|, which is differentiated.
     """
     size = 3 * p.count
     measure_velocities(p, compliance)
@@ -334,15 +356,18 @@ def solve_dense(A: Matrix, b: Floats, n: int) -> bool:
 
 @routine
 def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
-    """Take Newton steps of full length, with sweeps from inside the cones after every third one: these end
-    cycles, but also undo slip that has just begun. Return the smallest residual; its impulses are the result.
+    """Perform full Newton steps, with `sweeps` Gauss-Seidel sweeps after every third step; return the
+    smallest residual.
+
+    The sweeps end cycles, but they also undo slip that has just begun. The impulses of the best iterate are
+    the result.
     """
     size = 3 * p.count
-    smallest = residual(p, compliance)
+    smallest = friction_law_residual(p, compliance)
     p.best[:size] = p.impulse[:size]
     for number in range(NEWTON_STEPS):
         # One step is taken in any case: it makes the loads of a resting machine constant to rounding.
-        if number > 0 and smallest <= tolerance(p):
+        if number > 0 and smallest <= solved_tolerance(p):
             break
         write_newton_system(p, compliance)
         if not solve_dense(p.jacobian, p.step, size):
@@ -352,7 +377,7 @@ def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
             clip_to_cones(p)
             for _ in range(sweeps):
                 sweep_contacts(p, compliance)
-        now = residual(p, compliance)
+        now = friction_law_residual(p, compliance)
         if not isfinite(now):
             break
         if now < smallest:
@@ -364,11 +389,11 @@ def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
 
 @routine
 def iterate_damped(p: ImpulseProblem, compliance: float) -> float:
-    """Take Newton steps with Armijo's line search on the residual; return the residual."""
+    """Perform Newton steps with Armijo's line search on the residual; return the residual."""
     size = 3 * p.count
-    now = residual(p, compliance)
+    now = friction_law_residual(p, compliance)
     for _ in range(LINE_SEARCH_STEPS):
-        if now <= tolerance(p):
+        if now <= solved_tolerance(p):
             break
         write_newton_system(p, compliance)
         if not solve_dense(p.jacobian, p.step, size):
@@ -378,7 +403,7 @@ def iterate_damped(p: ImpulseProblem, compliance: float) -> float:
         accepted = False
         while not accepted and length > 1e-3:
             p.impulse[:size] = p.point[:size] + length * p.step[:size]
-            trial = residual(p, compliance)
+            trial = friction_law_residual(p, compliance)
             if isfinite(trial) and trial < (1.0 - 1e-4 * length) * now:
                 now = trial
                 accepted = True
@@ -393,8 +418,8 @@ def iterate_damped(p: ImpulseProblem, compliance: float) -> float:
 def solve_level(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
     """Solve at one level of compliance from the present impulses; return the residual.
 
-    Sweeps come first, if any; then full Newton steps, without and with sweeps in between, then damped
-    ones, each from the same point.
+    The steps are: sweeps, full Newton steps without and with sweeps in between, damped Newton steps. Each
+    Newton iteration starts from the same impulses.
     """
     size = 3 * p.count
     for _ in range(sweeps):
@@ -402,7 +427,7 @@ def solve_level(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
     p.entry[:size] = p.impulse[:size]
     for sweeps_between in range(0, 3, 2):
         reached = iterate_newton(p, compliance, sweeps_between)
-        if reached <= tolerance(p):
+        if reached <= solved_tolerance(p):
             return reached
         p.impulse[:size] = p.entry[:size]
     return iterate_damped(p, compliance)
@@ -410,14 +435,14 @@ def solve_level(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
 
 @routine
 def enter_continuation(p: ImpulseProblem) -> float:
-    """Solve at the first level of the continuation; return its compliance, or 0 if none is solved."""
+    """Solve at the first level of the continuation; return its compliance, or 0 if no level converges."""
     size = 3 * p.count
     compliance = FIRST_COMPLIANCE
     while compliance <= LARGEST_COMPLIANCE:
         sweeps = 5
         while sweeps <= 80:
             p.impulse[:size] = p.start[:size]
-            if solve_level(p, compliance, sweeps) <= tolerance(p):
+            if solve_level(p, compliance, sweeps) <= solved_tolerance(p):
                 return compliance
             sweeps *= 4
         compliance *= 10.0
@@ -426,9 +451,9 @@ def enter_continuation(p: ImpulseProblem) -> float:
 
 @routine
 def continue_compliance(p: ImpulseProblem) -> float:
-    """Follow the solution from a large compliance down to COMPLIANCE; return the residual there.
+    """Decrease the compliance level by level down to `COMPLIANCE`; return the residual there.
 
-    After a failed level the next one lies halfway (geometrically) to the last solved one.
+    After a failed level the next compliance is the geometric mean of the failed and the last converged one.
     """
     size = 3 * p.count
     solved = enter_continuation(p)
@@ -439,7 +464,7 @@ def continue_compliance(p: ImpulseProblem) -> float:
     while solved > COMPLIANCE:
         p.impulse[:size] = p.level[:size]
         reached = solve_level(p, trial, 0)
-        if reached <= tolerance(p):
+        if reached <= solved_tolerance(p):
             p.level[:size] = p.impulse[:size]
             solved = trial
             trial = max(solved * COMPLIANCE_FACTOR, COMPLIANCE)
@@ -448,32 +473,32 @@ def continue_compliance(p: ImpulseProblem) -> float:
             if trial > SMALLEST_PROGRESS * solved:
                 break
     p.impulse[:size] = p.level[:size]
-    return residual(p, COMPLIANCE)
+    return friction_law_residual(p, COMPLIANCE)
 
 
 @routine
 def restart_sweeps(p: ImpulseProblem, smallest: float) -> float:
-    """Try long Gauss-Seidel runs from the start value and from zero; return the smallest residual of
-    these and of the impulses in `level`, whose residual is given.
+    """Repeat long Gauss-Seidel iterations from the start value and from zero. Return the smallest residual of
+    the results and of the impulses in `level`, whose residual is `smallest`.
     """
     size = 3 * p.count
     least = smallest
-    for number in range(2 * RESTARTS + 1):
+    for number in range(2 * MAX_RESTARTS + 1):
         if number == 0:
             p.impulse[:size] = p.start[:size]
-        elif number == RESTARTS:
+        elif number == MAX_RESTARTS:
             p.impulse[:size] = 0.0
         sweeps = 200
-        if number == 2 * RESTARTS:
+        if number == 2 * MAX_RESTARTS:
             p.impulse[:size] = p.level[:size]
-            sweeps = MANY_SWEEPS
+            sweeps = MAX_FINAL_SWEEPS
         for _ in range(sweeps):
             sweep_contacts(p, COMPLIANCE)
         reached = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
         if reached < least:
             least = reached
             p.level[:size] = p.impulse[:size]
-        if least <= tolerance(p):
+        if least <= solved_tolerance(p):
             break
     p.impulse[:size] = p.level[:size]
     return least
@@ -481,8 +506,8 @@ def restart_sweeps(p: ImpulseProblem, smallest: float) -> float:
 
 @routine
 def solve_from_start(p: ImpulseProblem) -> float:
-    """Solve from the present impulses by Newton's method, sweeps and continuation; return the residual. The
-    result is the best iterate.
+    """Solve from the present impulses by Newton's method, sweeps and continuation in the compliance. Return
+    the residual of the best iterate, which is the result.
     """
     size = 3 * p.count
     p.start[:size] = p.impulse[:size]
@@ -492,15 +517,15 @@ def solve_from_start(p: ImpulseProblem) -> float:
     # From the impulses of the step before, Newton's method mostly needs one or two steps. Ideal contacts
     # begin with sweeps: which of them are released depends on which of them carry a load.
     reached = 1.0 if ideal else iterate_newton(p, COMPLIANCE, 0)
-    if reached <= tolerance(p):
+    if reached <= solved_tolerance(p):
         return reached
     p.impulse[:size] = p.start[:size]
     for _ in range(FIRST_SWEEPS):
         sweep_contacts(p, COMPLIANCE)
-        if residual(p, COMPLIANCE) <= SOLVED:
-            return residual(p, COMPLIANCE)
+        if friction_law_residual(p, COMPLIANCE) <= SOLVED_RESIDUAL:
+            return friction_law_residual(p, COMPLIANCE)
     reached = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
-    if reached <= tolerance(p):
+    if reached <= solved_tolerance(p):
         return reached
     p.first[:size] = p.impulse[:size]
     followed = continue_compliance(p)
@@ -514,25 +539,25 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
     """Solve for the impulses of all contacts that are not released; return the residual."""
     size = 3 * p.count
     least = solve_from_start(p)
-    if least <= tolerance(p):
+    if least <= solved_tolerance(p):
         return least
     p.origin[:size] = p.start[:size]
     p.kept[:size] = p.impulse[:size]
     p.friction[: p.count] = p.mu[: p.count]
     factor = inf
-    while factor > LEAST_FRICTION:
+    while factor > LEAST_FRICTION_FACTOR:
         for k in range(p.count):
             p.mu[k] = factor * p.friction[k] if p.friction[k] > 0.0 else 0.0
         p.impulse[:size] = 0.0
         solve_from_start(p)
         p.mu[: p.count] = p.friction[: p.count]
         reached = solve_from_start(p)
-        if reached <= tolerance(p):
+        if reached <= solved_tolerance(p):
             return reached
         if reached < least:
             least = reached
             p.kept[:size] = p.impulse[:size]
-        factor = FRICTION_RATIO * factor if isfinite(factor) else MORE_FRICTION
+        factor = FRICTION_RATIO * factor if isfinite(factor) else FIRST_FRICTION_FACTOR
     p.start[:size] = p.origin[:size]
     p.level[:size] = p.kept[:size]
     return restart_sweeps(p, least)
@@ -540,12 +565,12 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
 
 @routine
 def release_unloaded(p: ImpulseProblem) -> int:
-    """Release ideal contacts that carry no load and separate; return how many."""
+    """Release ideal contacts without load that separate; return their number."""
     number = 0
     for k in range(p.count):
         ideal = not isfinite(p.mu[k])
         unloaded = p.impulse[3 * k] <= 0.0
-        separates = p.velocity[3 * k] > SOLVED * max_norm(p.b, 3 * p.count)
+        separates = p.velocity[3 * k] > SOLVED_RESIDUAL * max_norm(p.b, 3 * p.count)
         if ideal and unloaded and separates and not p.released[k]:
             p.released[k] = True
             number += 1
@@ -554,11 +579,11 @@ def release_unloaded(p: ImpulseProblem) -> int:
 
 @routine
 def solve_impulses(p: ImpulseProblem) -> float:
-    """Solve for the impulses of k contacts, from the impulses in the problem; return the residual in
-    parts of the largest free velocity. `velocity` is W lam + b without compliance afterwards.
+    """Solve Coulomb's law for the impulses of k contacts from the start value in the problem. Return the
+    residual, relative to the largest free velocity; `velocity` becomes W lam + b without compliance.
 
-    Ideal contacts hold their tangents even without load at first. Those that carry none and
-    separate are released, if none of them approaches then.
+    Ideal contacts have zero tangential velocity at first, even without load. Those without load that separate
+    are then released, unless one of them approaches afterwards.
     """
     size = 3 * p.count
     for k in range(p.count):
@@ -585,8 +610,8 @@ def solve_impulses(p: ImpulseProblem) -> float:
     return reached
 
 
-def impulse_problem(most: int) -> ImpulseProblem:
-    """Return a problem for up to `most` contacts."""
+def make_impulse_problem(most: int) -> ImpulseProblem:
+    """Return an empty impulse problem for up to `most` contacts."""
     rows = 3 * most
     vectors = ("b", "impulse", "velocity", "start", "best", "level", "step", "entry", "point")
     made: ImpulseProblem = make_record(
@@ -631,7 +656,7 @@ def solve_contact_impulses(
     >>> impulse.round(6).tolist(), abs(velocity).round(6).tolist(), residual < 1e-10
     ([1.0, -0.5, 0.0], [0.0, 2.5, 0.0], True)
     """
-    p: ImpulseProblem = workspace(impulse_problem, max(len(mu), 1))
+    p: ImpulseProblem = workspace(make_impulse_problem, max(len(mu), 1))
     p.count = len(mu)
     size = 3 * p.count
     p.W[:size, :size] = 0.5 * (W + W.T)

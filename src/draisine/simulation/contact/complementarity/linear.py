@@ -1,7 +1,7 @@
-"""Small dense vectors, matrices and systems: products, orthonormal bases, elimination with complete pivoting,
-solutions of minimum norm.
+"""Routines for small dense vectors, matrices and linear systems, stored row by row.
 
-Matrices are stored row by row.
+They compute scalar products, orthonormal bases (Gram-Schmidt with pivoting), null vectors, and solutions of
+minimum norm of square systems that may be singular (Gaussian elimination with complete pivoting).
 """
 
 from math import sqrt
@@ -9,18 +9,21 @@ from math import sqrt
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 
-REPEATS = 1e-9  # of the largest row; a row that is independent of others by less is redundant
+REDUNDANT_ROW_DISTANCE = 1e-9
+"""A row whose distance from the span of other rows is below this part of the largest row is redundant."""
 
-ZERO_PIVOT = 1e-11  # of the largest entry; a smaller pivot is zero
+ZERO_PIVOT = 1e-11
+"""A pivot below this part of the largest matrix entry counts as zero."""
 
-CONTRADICTION = (
-    1e-6  # of one plus the largest entry; residual of redundant equations that contradict others
-)
+CONTRADICTION = 1e-6
+"""Residual of a redundant equation, relative to one plus the largest entry, above which equations are
+inconsistent.
+"""
 
 
 @routine
 def dot(a: Floats, b: Floats, n: int) -> float:
-    """Return a' b."""
+    """Return the scalar product a' b of two vectors (n)."""
     total = 0.0
     for i in range(n):
         total += a[i] * b[i]
@@ -29,7 +32,7 @@ def dot(a: Floats, b: Floats, n: int) -> float:
 
 @routine
 def add_dot(c: float, a: Floats, b: Floats, n: int) -> float:
-    """Return c + a' b, added up in this order."""
+    """Return c + a' b for vectors (n), added up in this order."""
     total = c
     for i in range(n):
         total += a[i] * b[i]
@@ -37,8 +40,8 @@ def add_dot(c: float, a: Floats, b: Floats, n: int) -> float:
 
 
 @routine
-def dot_apart(a: Floats, p: int, b: Floats, q: int, n: int) -> float:
-    """Return a' b, of entries with strides p and q."""
+def strided_dot(a: Floats, p: int, b: Floats, q: int, n: int) -> float:
+    """Return the scalar product a' b of n entries with strides p (of a) and q (of b)."""
     total = 0.0
     for i in range(n):
         total += a[i * p] * b[i * q]
@@ -47,7 +50,7 @@ def dot_apart(a: Floats, p: int, b: Floats, q: int, n: int) -> float:
 
 @routine
 def max_norm(a: Floats, n: int) -> float:
-    """Return the largest absolute entry."""
+    """Return the largest absolute entry of a vector (n)."""
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(a[i]))
@@ -56,7 +59,7 @@ def max_norm(a: Floats, n: int) -> float:
 
 @routine
 def max_difference(a: Floats, b: Floats, n: int) -> float:
-    """Return the largest absolute entry of a - b."""
+    """Return the largest absolute entry of the difference a - b of two vectors (n)."""
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(a[i] - b[i]))
@@ -64,36 +67,38 @@ def max_difference(a: Floats, b: Floats, n: int) -> float:
 
 
 @routine
-def norm(x: float, y: float) -> float:
-    """Return the length of (x, y)."""
+def plane_norm(x: float, y: float) -> float:
+    """Return the length of the plane vector (x, y)."""
     return sqrt(x * x + y * y)
 
 
 @routine
 def add_product(A: Floats, x: Floats, out: Floats, m: int, n: int) -> None:
-    """Add A x, of m rows over n entries."""
+    """Add the product A x of a matrix (m, n) and a vector (n) to the vector `out` (m)."""
     for i in range(m):
         out[i] = add_dot(out[i], A[i * n :], x, n)
 
 
 @routine
-def add_rows(A: Floats, x: Floats, out: Floats, m: int, n: int) -> None:
-    """Add A' x, of m rows over n entries."""
+def add_transposed_product(A: Floats, x: Floats, out: Floats, m: int, n: int) -> None:
+    """Add the product A' x of a transposed matrix (m, n) and a vector (m) to the vector `out` (n)."""
     for i in range(m):
         out[:n] += x[i] * A[i * n :][:n]
 
 
 @routine
-def solve(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
-    """Write the x of minimum norm with K x = b, by elimination with complete pivoting in place; return the
-    number of redundant equations, or -1 if equations contradict each other.
+def solve_by_complete_pivoting(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
+    """Solve K x = b (n equations) by elimination with complete pivoting; K and b are overwritten. Return the
+    number of redundant equations, or -1 if equations are inconsistent.
+
+    If equations are redundant, x has minimum norm.
     """
     largest = max_norm(K, n * n)
     rank = n
     for i in range(n):
         order[i] = i
     for k in range(n):
-        if not bring_pivot(K, b, order, n, k) > ZERO_PIVOT * largest:
+        if not move_largest_pivot(K, b, order, n, k) > ZERO_PIVOT * largest:
             rank = k
             break
         pivot = K[k * n :]
@@ -122,17 +127,21 @@ def solve(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
 
 @routine
 def null_vectors(K: Floats, order: Integers, n: int, count: int, null: Floats) -> None:
-    """Write the `count` null vectors of unit length that `solve` has left in K, as columns."""
+    """Write the `count` null vectors (n) of K, normalised, as columns of `null`; K was eliminated by
+    `solve_by_complete_pivoting`.
+    """
     for c in range(count):
         column = K[n - count + c :]
-        length = sqrt(max(dot_apart(column, n, column, n, n), 1e-300))
+        length = sqrt(max(strided_dot(column, n, column, n, n), 1e-300))
         for i in range(n):
             null[order[i] * count + c] = column[i * n] / length
 
 
 @routine
-def bring_pivot(K: Floats, b: Floats, order: Integers, n: int, k: int) -> float:
-    """Bring the largest entry of the remaining rows to place (k, k); return its size."""
+def move_largest_pivot(K: Floats, b: Floats, order: Integers, n: int, k: int) -> float:
+    """Move the largest entry of the remaining rows of K to position (k, k) by exchanges; return its absolute
+    value.
+    """
     best = 0.0
     row = k
     column = k
@@ -153,8 +162,8 @@ def bring_pivot(K: Floats, b: Floats, order: Integers, n: int, k: int) -> float:
 
 @routine
 def remove_null_part(K: Floats, b: Floats, n: int, rank: int) -> None:
-    """Remove from b its components along the null vectors (-K[:rank, c], 1 at c), which are made
-    orthogonal one after the other.
+    """Subtract from b its components along the null vectors (-K[:rank, c], 1 at c) of an eliminated matrix K,
+    which are orthogonalised one after the other.
     """
     for c in range(rank, n):
         vector = K[c:]
@@ -162,15 +171,19 @@ def remove_null_part(K: Floats, b: Floats, n: int, rank: int) -> None:
         vector[c * n] = -1.0
         for earlier in range(rank, c):
             other = K[earlier:]
-            part = dot_apart(vector, n, other, n, n) / dot_apart(other, n, other, n, n)
+            part = strided_dot(vector, n, other, n, n) / strided_dot(other, n, other, n, n)
             vector[::n][:n] -= part * other[::n][:n]
-        part = dot_apart(vector, n, b, 1, n) / dot_apart(vector, n, vector, n, n)
+        part = strided_dot(vector, n, b, 1, n) / strided_dot(vector, n, vector, n, n)
         b[:n] -= part * vector[::n][:n]
 
 
 @routine
-def least(J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers) -> None:
-    """Write the x of minimum norm with J x = g, m rows over n entries; `work` has room for m (m + 2)."""
+def solve_least_norm(
+    J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers
+) -> None:
+    """Solve J x = g, m equations for n unknowns, for the x of minimum norm; `work` has at least m (m + 2)
+    entries.
+    """
     G = work[0:]
     right = work[m * m :]
     weights = work[m * (m + 1) :]
@@ -178,15 +191,17 @@ def least(J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: 
     for i in range(m):
         for k in range(m):
             G[i * m + k] = dot(J[i * n :], J[k * n :], n)
-    solve(G, right, weights, order, m)
+    solve_by_complete_pivoting(G, right, weights, order, m)
     x[:n] = 0.0
-    add_rows(J, weights, x, m, n)
+    add_transposed_product(J, weights, x, m, n)
 
 
 @routine
-def span(C: Floats, m: int, n: int, U: Floats, rest: Floats) -> int:
-    """Write orthonormal vectors of m entries, one after the other, that span the columns of C, m rows over n
-    entries (Gram-Schmidt with pivoting); return their number. `rest` has room for C.
+def span_columns(C: Floats, m: int, n: int, U: Floats, rest: Floats) -> int:
+    """Compute an orthonormal basis of the column space of C (m, n) by Gram-Schmidt with pivoting; return its
+    size.
+
+    Row i of U is the i-th basis vector (m). `rest` is scratch of the size of C.
     """
     largest = 0.0
     rank = 0
@@ -202,7 +217,7 @@ def span(C: Floats, m: int, n: int, U: Floats, rest: Floats) -> int:
                 best = size
                 column = j
         largest = max(largest, best)
-        if not best > REPEATS * REPEATS * largest:
+        if not best > REDUNDANT_ROW_DISTANCE * REDUNDANT_ROW_DISTANCE * largest:
             break
         vector[:m] = rest[column * m :][:m] / sqrt(best)
         for j in range(n):
@@ -212,9 +227,9 @@ def span(C: Floats, m: int, n: int, U: Floats, rest: Floats) -> int:
 
 
 @routine
-def complement(U: Floats, rank: int, m: int, null: Floats, scratch: Floats) -> None:
-    """Write orthonormal vectors of m entries, as columns, that complete `rank` orthonormal ones, one after
-    the other in U, to a basis; `scratch` has space for 3 m m.
+def complete_basis(U: Floats, rank: int, m: int, null: Floats, scratch: Floats) -> None:
+    """Compute orthonormal vectors (m) that complete the first `rank` rows of U to a basis, as columns of
+    `null`; `scratch` has at least 3 m m entries.
     """
     rest = scratch[0:]
     vectors = scratch[m * m :]
@@ -223,16 +238,18 @@ def complement(U: Floats, rank: int, m: int, null: Floats, scratch: Floats) -> N
     for i in range(m):
         for r in range(rank):
             rest[i * m :][:m] -= U[r * m + i] * U[r * m :][:m]
-    span(rest, m, m, vectors, scratch[2 * m * m :])
+    span_columns(rest, m, m, vectors, scratch[2 * m * m :])
     for c in range(m - rank):
         null[c :: m - rank][:m] = vectors[c * m :][:m]
 
 
 @routine
-def combine(
+def project_on_basis(
     U: Floats, rank: int, m: int, A: Floats, row: int, column: int, n: int, out: Floats
 ) -> None:
-    """Write U A, of `rank` rows over n entries; `row` and `column` are the strides of A (m, n)."""
+    """Write U A (rank, n), the coordinates of the columns of A (m, n) in the basis U; `row` and `column` are
+    the strides of A.
+    """
     for r in range(rank):
         for j in range(n):
-            out[r * n + j] = dot_apart(U[r * m :], 1, A[j * column :], row, m)
+            out[r * n + j] = strided_dot(U[r * m :], 1, A[j * column :], row, m)

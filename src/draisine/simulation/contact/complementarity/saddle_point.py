@@ -40,49 +40,55 @@ from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     add_product,
-    combine,
-    complement,
+    complete_basis,
     dot,
-    dot_apart,
-    least,
     max_norm,
-    solve,
-    span,
+    project_on_basis,
+    solve_by_complete_pivoting,
+    solve_least_norm,
+    span_columns,
+    strided_dot,
 )
 from draisine.simulation.options import RESOLUTIONS
 
-# Of a diagonal entry of M: smaller pivots are rounding errors of massless bodies.
 SINGULAR_MASS = 1e-12
+"""Pivot of the mass matrix, relative to its diagonal entry, below which it is a rounding error of a massless
+body.
+"""
 
-# Squared distance of a scaled row from the span of the others. A row that is independent by less turns
-# rounding errors of its target (1e-16) into accelerations of 1e-11 and more, and its force has no meaning.
 REDUNDANT_PIVOT = 1e-9
+"""Squared distance of a scaled constraint row from the span of the others, below which the row is redundant.
+A smaller distance would turn rounding errors of the row's target (1e-16) into accelerations of 1e-11 and
+more, and the force of the row would be arbitrary.
+"""
 
-# Of the largest scaled force: larger residuals of the rows are refined, and smaller residuals of redundant
-# rows are rounding errors.
 REFINED_RESIDUAL = 1e-15
-CONSISTENT = 1e-13
+"""Residual of a constraint row, relative to the largest scaled force, above which the solution is refined."""
+CONSISTENT_RESIDUAL = 1e-13
+"""Residual of a redundant row, relative to the largest scaled force, up to which it is a rounding error."""
 
 
 class SaddleStatus(IntEnum):
-    """How a saddle-point system was solved."""
+    """Result of the solution of a saddle-point system."""
 
-    UNIQUE = 0
+    UNIQUE = 0  # all rows are independent: motion and multipliers are unique
     REDUNDANT = 1  # some rows are redundant; the multipliers have minimum norm
     UNSOLVABLE = 2  # no inertia resists a motion that the rows allow
 
 
 class SaddlePoint(Record):
-    """A saddle-point system of n speeds and up to m rows, with room to solve it."""
+    """A saddle-point system M x = f + G' lam, C x = c with n speeds and up to m rows, and the arrays of its
+    solver.
+    """
 
-    n: int  # speeds
-    rows: int = 0  # rows in use
-    symmetric: bool = True  # whether G is C: no friction drag, no tyre force by load
-    motion_only: bool = False  # whether the multipliers of redundant rows do not matter
-    rank: int = 0  # independent rows
-    inconsistency: float = (
-        0.0  # largest contradiction between redundant rows, in the unit of targets
-    )
+    n: int  # number of speeds
+    rows: int = 0  # number of constraint rows in use
+    # whether G equals C: no friction force and no tyre force depends on a load
+    symmetric: bool = True
+    # whether only the motion is needed, not the multipliers of redundant rows
+    motion_only: bool = False
+    rank: int = 0  # number of independent rows
+    inconsistency: float = 0.0  # largest residual of a redundant row, in the unit of the targets
     M: Matrix  # (n, n) mass matrix
     force: Floats  # (n) generalised force f
     C: Matrix  # (m, n) constraint rows
@@ -103,12 +109,12 @@ class SaddlePoint(Record):
     effect: Matrix  # (m, m) column j of the upper factor of S, per unit multiplier, as row j
     gram: Matrix  # (m, m) normal equations of the multipliers of minimum norm
     null: Floats  # (m m) multipliers without effect, as orthonormal columns
-    work: Floats  # (10 (n + m)^2)
-    order: Integers  # (n + m)
+    work: Floats  # (10 (n + m)^2) scratch
+    order: Integers  # (n + m) pivot order
 
 
-def saddle_point(n: int, most: int) -> SaddlePoint:
-    """Return a saddle-point system of n speeds with room for up to `most` rows."""
+def make_saddle_point(n: int, most: int) -> SaddlePoint:
+    """Return an empty saddle-point system of n speeds and up to `most` constraint rows."""
     m = most + 1  # an array without entries has no address
     found: SaddlePoint = make_record(
         SaddlePoint,
@@ -129,7 +135,7 @@ def saddle_point(n: int, most: int) -> SaddlePoint:
 
 @routine
 def set_row(p: SaddlePoint, i: int, C: Floats, G: Floats, target: float) -> None:
-    """Write a constraint row, the generalised force of its multiplier, and its target."""
+    """Write constraint row i (n), the generalised force of its unit multiplier (n), and its target."""
     p.C[i, : p.n] = C[: p.n]
     p.G[i, : p.n] = G[: p.n]
     p.target[i] = target
@@ -140,8 +146,8 @@ def set_row(p: SaddlePoint, i: int, C: Floats, G: Floats, target: float) -> None
 
 @routine
 def factor_leaves_first(L: Matrix, diagonal: Floats, n: int) -> bool:
-    """Replace the lower triangle of a matrix by L with M = L' L; return False if a pivot is lost, which is
-    compared with the diagonal before: each speed has its own unit and scale.
+    """Replace the lower triangle of a matrix M (n, n) by the factor L with M = L' L. Return False if a pivot
+    is zero relative to the `diagonal` of M; each speed has its own unit and scale.
     """
     for k in range(n - 1, -1, -1):
         row = L[k]
@@ -157,8 +163,10 @@ def factor_leaves_first(L: Matrix, diagonal: Floats, n: int) -> bool:
 
 @routine
 def factor_mass(p: SaddlePoint) -> bool:
-    """Write L with M = L' L, and f to `load`; if M is singular, those of M + rho C' C and f + rho C' c.
-    Return False if no inertia resists a motion that the rows allow.
+    """Write the factor L of the mass matrix, M = L' L, and the force f to `load`. Return False if no inertia
+    resists a motion that the rows allow.
+
+    If M is singular, M + rho C' C and f + rho C' c replace M and f.
     """
     n = p.n
     p.load[:n] = p.force[:n]
@@ -195,7 +203,7 @@ def divide_transposed(p: SaddlePoint, A: Matrix, columns: int) -> None:
 
 @routine
 def is_symmetric(p: SaddlePoint) -> bool:
-    """Return whether the multipliers act along the constraint rows alone."""
+    """Return whether G equals C: every multiplier acts along its constraint row."""
     for i in range(p.rows):
         for j in range(p.n):
             if p.G[i, j] != p.C[i, j]:
@@ -205,7 +213,7 @@ def is_symmetric(p: SaddlePoint) -> bool:
 
 @routine
 def scale_columns(p: SaddlePoint) -> None:
-    """Write the scale of each row, and scale the columns of Y and Z."""
+    """Compute the scale of each constraint row, and scale the columns of Y and Z by it."""
     m = p.rows
     p.scale[:m] = 0.0
     for j in range(p.n):
@@ -223,7 +231,9 @@ def scale_columns(p: SaddlePoint) -> None:
 
 @routine
 def add_outer_products(S: Matrix, Y: Matrix, Z: Matrix, m: int, n: int) -> None:
-    """Write S = Y' Z, of n rows each. Zeros are skipped: a wheel's spin appears in its own rows alone."""
+    """Write the product S = Y' Z of two matrices (n, m). Zeros are skipped: the spin of a wheel has entries
+    in the rows of that wheel only.
+    """
     S[:m, :m] = 0.0
     for j in range(n):
         left = Y[j]
@@ -235,7 +245,7 @@ def add_outer_products(S: Matrix, Y: Matrix, Z: Matrix, m: int, n: int) -> None:
 
 @routine
 def scale_rows(p: SaddlePoint) -> None:
-    """Write Y and Z, scaled, and L'^-1 f to `load`."""
+    """Compute the scaled matrices Y = L'^-1 C' and Z = L'^-1 G', and write L'^-1 f to `load`."""
     n = p.n
     m = p.rows
     p.symmetric = is_symmetric(p)
@@ -252,7 +262,7 @@ def scale_rows(p: SaddlePoint) -> None:
 
 @routine
 def divide_load(p: SaddlePoint, load: Floats) -> None:
-    """Replace a generalised force by L'^-1 times it."""
+    """Replace a generalised force (n) by L'^-1 times the force."""
     for k in range(p.n - 1, -1, -1):
         load[k] /= p.L[k, k]
         load[:k] -= load[k] * p.L[k, :k]
@@ -272,7 +282,7 @@ def write_right_side(p: SaddlePoint) -> None:
 
 @routine
 def eliminate_right_side(p: SaddlePoint) -> None:
-    """Apply the elimination of S to a right-hand side."""
+    """Apply the elimination steps of S to the right-hand side `rest`."""
     m = p.rows
     for k in range(p.rank):
         if p.symmetric:
@@ -283,11 +293,11 @@ def eliminate_right_side(p: SaddlePoint) -> None:
 
 @routine
 def factor_symmetric(p: SaddlePoint) -> None:
-    """Write the upper factor of S = Y' Y with pivoting, and reduce the right-hand side; `rank` rows are
-    independent.
+    """Compute the upper factor of S = Y' Y with pivoting, and reduce the right-hand side; `rank` is the
+    number of independent rows.
 
-    Only the diagonal of what is left of S is kept: row k of the factor is row k of S minus its components
-    along the rows before. Redundant rows of S are never computed.
+    Only the diagonal of the remaining part of S is updated: row k of the factor is row k of S minus its
+    components along the previous rows. Redundant rows of S are never computed.
     """
     m = p.rows
     left = p.scaled  # squared distance of each scaled row from the span of the pivots
@@ -326,8 +336,10 @@ def factor_symmetric(p: SaddlePoint) -> None:
 
 
 @routine
-def bring_pivot(p: SaddlePoint, k: int, among: int) -> float:
-    """Bring the largest entry of the rows from k to `among` to place (k, k); return its size."""
+def move_schur_pivot(p: SaddlePoint, k: int, among: int) -> float:
+    """Move the largest entry of the rows k to `among` of S to position (k, k) by exchanges; return its
+    absolute value.
+    """
     m = p.rows
     S = p.S
     best = 0.0
@@ -357,7 +369,7 @@ def bring_pivot(p: SaddlePoint, k: int, among: int) -> float:
 @routine
 def eliminate_rows(p: SaddlePoint, among: int) -> None:
     """Eliminate the first `among` rows of S = Y' Z with complete pivoting, and reduce the right-hand side;
-    `rank` of these rows are independent.
+    `rank` is the number of independent rows among them.
     """
     m = p.rows
     largest = 1.0
@@ -368,7 +380,7 @@ def eliminate_rows(p: SaddlePoint, among: int) -> None:
     write_right_side(p)
     p.rank = among
     for k in range(among):
-        pivot = bring_pivot(p, k, among)
+        pivot = move_schur_pivot(p, k, among)
         largest = max(largest, pivot)
         if not pivot > REDUNDANT_PIVOT * largest:
             p.rank = k
@@ -384,7 +396,9 @@ def eliminate_rows(p: SaddlePoint, among: int) -> None:
 
 @routine
 def measure_inconsistency(p: SaddlePoint) -> float:
-    """Return the largest residual of a redundant row if the others are satisfied, in the unit of targets."""
+    """Return the largest residual of a redundant row when the independent rows are satisfied, in the unit of
+    the targets.
+    """
     largest = 0.0
     for i in range(p.rank, p.rows):
         largest = max(largest, abs(p.rest[i]) / p.scale[p.row_order[i]])
@@ -393,17 +407,17 @@ def measure_inconsistency(p: SaddlePoint) -> float:
 
 @routine
 def is_consistent(p: SaddlePoint) -> bool:
-    """Return whether redundant rows agree with the others up to rounding errors."""
+    """Return whether redundant rows agree with the independent rows up to rounding errors."""
     size = max_norm(p.load, p.n)
     for i in range(p.rows):
         size = max(size, abs(p.scale[i] * p.target[i]))
-    return max_norm(p.rest[p.rank :], p.rows - p.rank) <= CONSISTENT * size
+    return max_norm(p.rest[p.rank :], p.rows - p.rank) <= CONSISTENT_RESIDUAL * size
 
 
 @routine
 def project_targets(p: SaddlePoint) -> None:
-    """Replace the targets of redundant rows by the nearest consistent ones, which no order of the rows
-    influences: what is symmetric stays so. The right-hand side follows.
+    """Replace the targets of redundant rows by the nearest consistent ones, and update the right-hand side.
+    The result does not depend on the order of the rows, so that symmetric machines keep their symmetry.
     """
     n = p.n
     m = p.rows
@@ -412,7 +426,7 @@ def project_targets(p: SaddlePoint) -> None:
     rest = p.work[m * (n + m) :]
     for i in range(m):
         rows[i * n :][:n] = p.C[i, :n]
-    rank = span(rows, m, n, U, rest)
+    rank = span_columns(rows, m, n, U, rest)
     rest[:m] = p.target[:m]
     p.target[:m] = 0.0
     for r in range(rank):
@@ -423,7 +437,9 @@ def project_targets(p: SaddlePoint) -> None:
 
 @routine
 def substitute_back(p: SaddlePoint) -> None:
-    """Write the scaled multipliers of the independent rows, those of the others being given."""
+    """Compute the scaled multipliers of the independent rows by back substitution; those of the redundant
+    rows are given.
+    """
     m = p.rows
     for k in range(p.rank - 1, -1, -1):
         total = p.rest[k]
@@ -434,8 +450,8 @@ def substitute_back(p: SaddlePoint) -> None:
 
 @routine
 def factor_gram(p: SaddlePoint) -> None:
-    """Write the Cholesky factor of B B', where B (rank, m) leads from multipliers to the right-hand side;
-    its columns are the rows of `effect`.
+    """Compute the Cholesky factor of B B', where B (rank, m) maps multipliers to the right-hand side; the
+    rows of `effect` are the columns of B.
     """
     m = p.rows
     r = p.rank
@@ -458,7 +474,7 @@ def factor_gram(p: SaddlePoint) -> None:
 
 @routine
 def add_minimum_norm(p: SaddlePoint) -> None:
-    """Add the multipliers of minimum norm with the effect `rest`, B' (B B')^-1 rest."""
+    """Add the multipliers of minimum norm whose effect is `rest`: B' (B B')^-1 rest."""
     r = p.rank
     z = p.work[0:]
     for i in range(r):
@@ -472,7 +488,7 @@ def add_minimum_norm(p: SaddlePoint) -> None:
 
 @routine
 def add_independent_multipliers(p: SaddlePoint) -> None:
-    """Add the multipliers of the independent rows with the effect `rest`."""
+    """Add multipliers of the independent rows whose effect is `rest`; redundant rows get none."""
     m = p.rows
     p.scaled[:m] = 0.0
     substitute_back(p)
@@ -481,8 +497,9 @@ def add_independent_multipliers(p: SaddlePoint) -> None:
 
 @routine
 def add_multipliers(p: SaddlePoint) -> None:
-    """Add the multipliers with the effect `rest`; those of minimum norm if rows are redundant. If G is C, the
-    motion does not depend on how these share the force.
+    """Add the multipliers whose effect is `rest`, of minimum norm if rows are redundant. If G equals C and
+    only the motion is needed, redundant rows get none: the motion does not depend on the distribution of the
+    force.
     """
     if p.rank < p.rows and not (p.motion_only and p.symmetric):
         add_minimum_norm(p)
@@ -492,7 +509,7 @@ def add_multipliers(p: SaddlePoint) -> None:
 
 @routine
 def write_residual(p: SaddlePoint) -> float:
-    """Write the scaled residual c - C x to `rest`, eliminated as S is; return its largest entry."""
+    """Write the scaled residual c - C x, eliminated like S, to `rest`; return its largest absolute entry."""
     m = p.rows
     largest = 0.0
     for i in range(m):
@@ -505,13 +522,15 @@ def write_residual(p: SaddlePoint) -> float:
 
 @routine
 def write_motion(p: SaddlePoint) -> None:
-    """Write x = M^-1 (f + G' lam) for the multipliers."""
+    """Compute the motion x = M^-1 (f + G' lam) of the present multipliers."""
     write_response(p, 1.0)
 
 
 @routine
 def write_response(p: SaddlePoint, share: float) -> None:
-    """Write x = M^-1 (share f + G' lam) for the multipliers."""
+    """Compute the motion x = M^-1 (share f + G' lam) of the present multipliers and a multiple of the
+    force.
+    """
     n = p.n
     m = p.rows
     p.x[:n] = 0.0
@@ -524,9 +543,10 @@ def write_response(p: SaddlePoint, share: float) -> None:
 
 
 @routine
-def refine(p: SaddlePoint) -> None:
-    """Add the motion and the multipliers that remove the residual of the rows. Nearly redundant rows have
-    large multipliers that cancel, and x loses as many digits; its correction does not.
+def refine_solution(p: SaddlePoint) -> None:
+    """Correct motion and multipliers so that the residual of the rows vanishes (one step of iterative
+    refinement). Nearly redundant rows have large multipliers that cancel, and x loses as many digits; the
+    correction is small and does not.
     """
     n = p.n
     m = p.rows
@@ -546,7 +566,7 @@ def refine(p: SaddlePoint) -> None:
 
 @routine
 def count_zero_rows(p: SaddlePoint) -> int:
-    """Return the number of rows without an entry, which demand nothing."""
+    """Return the number of constraint rows whose entries are all zero."""
     number = 0
     for i in range(p.rows):
         number += 0 if max_norm(p.C[i], p.n) > 0.0 else 1
@@ -555,8 +575,8 @@ def count_zero_rows(p: SaddlePoint) -> int:
 
 @routine
 def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
-    """Write the motion and the multipliers of all rows. With `motion_only` redundant rows may have no part in
-    the force, and are not reported.
+    """Solve for the motion and the multipliers of all rows. With `motion_only`, redundant rows may have zero
+    multipliers and are not reported.
     """
     if not factor_mass(p):
         return SaddleStatus.UNSOLVABLE
@@ -575,7 +595,7 @@ def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
     add_multipliers(p)
     write_motion(p)
     if write_residual(p) > REFINED_RESIDUAL * max_norm(p.load, p.n):
-        refine(p)
+        refine_solution(p)
     if shares and p.rank < p.rows - count_zero_rows(p):
         return SaddleStatus.REDUNDANT
     return SaddleStatus.UNIQUE
@@ -583,7 +603,7 @@ def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
 
 @routine
 def solve_minimum_norm(p: SaddlePoint) -> None:
-    """Write the x of minimum norm with C x = c, C' lam: the saddle-point system of unit masses without force.
+    """Solve C x = c for the x = C' lam of minimum norm: the saddle-point system of unit masses without force.
     Targets of redundant rows are made consistent.
     """
     n = p.n
@@ -605,7 +625,7 @@ def solve_minimum_norm(p: SaddlePoint) -> None:
 
 @routine
 def add_minimum_norm_motion(p: SaddlePoint) -> None:
-    """Add to x the C' lam with the effect `rest`."""
+    """Add the motion C' lam whose effect is `rest` to x."""
     p.multiplier[: p.rows] = 0.0
     add_independent_multipliers(p)
     for i in range(p.rows):
@@ -614,7 +634,7 @@ def add_minimum_norm_motion(p: SaddlePoint) -> None:
 
 @routine
 def find_null_space(p: SaddlePoint) -> int:
-    """Write multipliers that have no effect, as orthonormal columns of `null`; return their number."""
+    """Compute the multipliers without effect as orthonormal columns of `null`; return their number."""
     m = p.rows
     wide = p.n if p.symmetric else p.rank
     effects = p.work[0:]
@@ -625,15 +645,16 @@ def find_null_space(p: SaddlePoint) -> int:
             effects[j * wide :][:wide] = p.C[j, :wide]
         else:
             effects[p.column_order[j] * wide :][:wide] = p.effect[j, :wide]
-    rank = span(effects, m, wide, U, rest)
-    complement(U, rank, m, p.null, rest)
+    rank = span_columns(effects, m, wide, U, rest)
+    complete_basis(U, rank, m, p.null, rest)
     return m - rank
 
 
 @routine
 def write_delassus(p: SaddlePoint, held: int, W: Floats, b: Floats) -> bool:
-    """Write W and b of u = W lam + b, the relative motion C x - c of all rows but the first `held` ones,
-    which hold. Return False if no inertia resists a motion.
+    """Compute the Delassus matrix W and the free motion b of u = W lam + b, where u = C x - c is the relative
+    motion of all rows after the first `held` rows, which are satisfied exactly. Return False if no inertia
+    resists a motion.
     """
     if not factor_mass(p):
         return False
@@ -650,7 +671,9 @@ def write_delassus(p: SaddlePoint, held: int, W: Floats, b: Floats) -> bool:
 
 @routine
 def apply_multipliers(p: SaddlePoint, held: int, lam: Floats) -> None:
-    """Write the motion under multipliers of all rows but the first `held` ones, after `write_delassus`."""
+    """Compute the motion under given multipliers of all rows after the first `held` rows; call
+    `write_delassus` first.
+    """
     size = p.rows - held
     p.scaled[:held] = 0.0
     p.scaled[held:][:size] = lam[:size] / p.scale[held:][:size]
@@ -664,8 +687,8 @@ def apply_multipliers(p: SaddlePoint, held: int, lam: Floats) -> None:
 
 @routine
 def solve_reduced(p: SaddlePoint) -> SaddleStatus:
-    """Write the same solution if G is C, by projection on the null space H of C, (3.25)-(3.30):
-    x = w + H u with any w that has C w = c, and H' M H u = H' (f - M w).
+    """Solve the saddle-point system with G = C by projection on the null space H of C, (3.25)-(3.30): x = w +
+    H u, where C w = c and H' M H u = H' (f - M w).
     """
     n = p.n
     m = p.rows
@@ -679,16 +702,16 @@ def solve_reduced(p: SaddlePoint) -> SaddleStatus:
         rows[i * n :][:n] = p.C[i, :n]
     for j in range(n):
         work[j * m :][:m] = p.C[:m, j]
-    rank = span(work, n, m, U, work[n * m :])
-    complement(U, rank, n, H, work)
+    rank = span_columns(work, n, m, U, work[n * m :])
+    complete_basis(U, rank, n, H, work)
     solve_minimum_norm_refined(rows, p.target, p.x, m, n, work, p.order)
     measure_imbalance(p, rest)
-    if step_along(p, n - rank, H, rest, work) != 0:
+    if add_null_space_motion(p, n - rank, H, rest, work) != 0:
         return SaddleStatus.UNSOLVABLE
     measure_imbalance(p, rest)
     work[:rank] = 0.0
     add_product(U, rest, work, rank, n)
-    combine(U, rank, n, rows, 1, n, m, work[rank:])
+    project_on_basis(U, rank, n, rows, 1, n, m, work[rank:])
     solve_minimum_norm_refined(
         work[rank:], work, p.multiplier, rank, m, work[rank * (m + 1) :], p.order
     )
@@ -702,8 +725,8 @@ def solve_reduced(p: SaddlePoint) -> SaddleStatus:
 def solve_minimum_norm_refined(
     J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers
 ) -> None:
-    """Write the x of minimum norm with J x = g, m rows over n entries, with one step of iterative
-    refinement; `work` has room for m (m + 3) + n.
+    """Solve J x = g, m equations for n unknowns, for the x of minimum norm, with one step of iterative
+    refinement; `work` has at least m (m + 3) + n entries.
     """
     rest = work[0:]
     step = work[m:]
@@ -711,20 +734,20 @@ def solve_minimum_norm_refined(
     for _ in range(2):
         for i in range(m):
             rest[i] = -add_dot(-g[i], J[i * n :], x, n)
-        least(J, rest, step, m, n, work[m + n :], order)
+        solve_least_norm(J, rest, step, m, n, work[m + n :], order)
         x[:n] += step[:n]
 
 
 @routine
 def measure_imbalance(p: SaddlePoint, rest: Floats) -> None:
-    """Write M x - f."""
+    """Compute the residual M x - f (n) of the equations of motion without multipliers."""
     for i in range(p.n):
         rest[i] = add_dot(-p.force[i], p.M[i], p.x, p.n)
 
 
 @routine
-def step_along(p: SaddlePoint, free: int, H: Floats, rest: Floats, work: Floats) -> int:
-    """Add to x the H u with H' (M H u + rest) = 0, for the `free` columns of H; return the number of
+def add_null_space_motion(p: SaddlePoint, free: int, H: Floats, rest: Floats, work: Floats) -> int:
+    """Add to x the motion H u with H' (M H u + rest) = 0, where H has `free` columns; return the number of
     redundant equations.
     """
     n = p.n
@@ -732,13 +755,13 @@ def step_along(p: SaddlePoint, free: int, H: Floats, rest: Floats, work: Floats)
     b = work[free * free :]
     u = work[free * (free + 1) :]
     for r in range(free):
-        b[r] = -dot_apart(H[r:], free, rest, 1, n)
+        b[r] = -strided_dot(H[r:], free, rest, 1, n)
         for q in range(free):
             K[r * free + q] = 0.0
             for i in range(n):
                 for j in range(n):
                     K[r * free + q] += H[i * free + r] * p.M[i, j] * H[j * free + q]
-    redundant = solve(K, b, u, p.order, free)
+    redundant = solve_by_complete_pivoting(K, b, u, p.order, free)
     add_product(H, u, p.x, n, free)
     return redundant
 
@@ -776,7 +799,7 @@ def solve_constrained(
     """
     n = len(force)
     m = len(target)
-    p: SaddlePoint = workspace(saddle_point, n, max(m, 1))
+    p: SaddlePoint = workspace(make_saddle_point, n, max(m, 1))
     p.rows = m
     p.M[:] = M
     p.force[:] = force
@@ -789,7 +812,7 @@ def solve_constrained(
     return p.x.copy(), p.multiplier[:m].copy(), m - p.rank
 
 
-def contact_response(
+def make_contact_response(
     M: Floats, C: Floats, held: Floats
 ) -> tuple[Floats, Callable[[Floats], Floats]]:
     """Compute how contacts respond to impulses.
@@ -811,7 +834,7 @@ def contact_response(
     n = len(M)
     m = len(C)
     h = len(held)
-    p = saddle_point(n, h + m)
+    p = make_saddle_point(n, h + m)
     p.rows = h + m
     p.M[:] = M
     p.C[: h + m] = np.vstack([held, C])

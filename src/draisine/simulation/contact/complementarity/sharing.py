@@ -17,33 +17,46 @@ from math import isfinite, sqrt
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.simulation.contact.complementarity.linear import dot, max_norm, norm, span
+from draisine.simulation.contact.complementarity.linear import (
+    dot,
+    max_norm,
+    plane_norm,
+    span_columns,
+)
 from draisine.simulation.contact.status import Status, count_rows
 
-LEAST_LOAD = 1e-9  # of the largest force; contacts with redundant forces push by at least this
+LEAST_LOAD = 1e-9
+"""Smallest normal force of contacts with redundant forces, relative to the largest force."""
 
-FRICTION_MARGIN = (
-    0.01  # of the largest force; distance to the friction cone that contacts are given
-)
+FRICTION_MARGIN = 0.01
+"""Required distance of a sticking force to its friction cone, relative to the largest force."""
 
-NO_EFFECT = (
-    1e-16  # squared length of a row of the null vectors; a contact below it is not changed by them
-)
+NO_EFFECT = 1e-16
+"""Squared length of a row of the null vectors, below which they do not change the force of a contact."""
 
-MAX_PROJECTIONS = 2000  # rounds of Hildreth's method; it converges linearly
+MAX_PROJECTIONS = 2000
+"""Largest number of rounds of Hildreth's method, which converges linearly."""
 
-SAME_FORCE = 1e-13  # of the largest force; the rounds end if no contact changes by more
+SAME_FORCE = 1e-13
+"""Hildreth's method ends when no force changes by more than this part of the largest force."""
 
-FAR = 1e6  # weight of the distance against the margin: a margin of 1e-6 is worth one largest force
+DISTANCE_WEIGHT = 1e6
+"""Weight of the distance in the objective of the interior-point method: a margin of 1e-6 is worth a change by
+the largest force.
+"""
 
-MAX_BARRIER_STEPS = 500  # of the interior-point method
+MAX_BARRIER_STEPS = 500
+"""Largest number of Newton steps of the interior-point method."""
 
-SMALLEST_WEIGHT = 1e-10  # of the largest force; precision of the margin
+SMALLEST_BARRIER_WEIGHT = 1e-10
+"""Smallest weight of the logarithmic barrier, relative to the largest force; it is the precision of the
+margin.
+"""
 
 
 @routine
 def has_cone(status: int, mu: float) -> bool:
-    """Return whether a contact sticks by friction with a limit."""
+    """Return whether a contact sticks and has a finite friction coefficient."""
     return status == Status.ROLLING and mu > 0.0 and isfinite(mu)
 
 
@@ -51,8 +64,8 @@ def has_cone(status: int, mu: float) -> bool:
 def has_margin(
     lam: Floats, size: int, normals: Integers, status: Integers, mu: Floats, contacts: int
 ) -> bool:
-    """Return whether every contact pushes and every sticking one has its friction margin: `share` would
-    change nothing.
+    """Return whether every contact pushes and every sticking contact has its friction margin, so that
+    `share_redundant_forces` would not change the forces.
     """
     largest = max_norm(lam, size)
     margin = FRICTION_MARGIN * largest
@@ -60,13 +73,13 @@ def has_margin(
         push = lam[max(normals[k], 0) :]
         if normals[k] >= 0 and push[0] < LEAST_LOAD * largest:
             return False
-        if has_cone(status[k], mu[k]) and mu[k] * push[0] < norm(push[1], push[2]) + margin:
+        if has_cone(status[k], mu[k]) and mu[k] * push[0] < plane_norm(push[1], push[2]) + margin:
             return False
     return True
 
 
 @routine
-def share(
+def share_redundant_forces(
     lam: Floats,
     size: int,
     null: Floats,
@@ -78,12 +91,12 @@ def share(
     evenly: int,
     scratch: Floats,
 ) -> None:
-    """Change multipliers (size) along null vectors, orthonormal columns, until contacts push and sticking
-    ones have a friction margin.
+    """Change multipliers (size) along null vectors, given as orthonormal columns, until contacts push and
+    sticking contacts have a friction margin.
 
-    `normals` is the row of the normal multiplier of each contact, -1 if it has none; `status` its
-    Status. If loads are shared `evenly`, friction margins change no loads alone. `scratch` has space for
-    3 size (size + 1) numbers.
+    `normals` is the row of the normal multiplier of each contact, or -1; `status` its Status. If loads are
+    shared `evenly`, no combination of null vectors that changes only normal loads is used for friction
+    margins. `scratch` has at least 3 size (size + 1) entries.
     """
     push_least(lam, size, null, count, normals, contacts, scratch)
     # Margins change only along those combinations of null vectors that change friction.
@@ -95,7 +108,7 @@ def share(
         if has_cone(status[k], mu[k]):
             for i in range(normals[k] + evenly, normals[k] + 3):
                 friction[i::size][:count] = null[i * count :][:count]
-    free = span(friction, count, size, ways, rest)
+    free = span_columns(friction, count, size, ways, rest)
     if free > 0:
         for i in range(size):
             for c in range(free):
@@ -133,7 +146,7 @@ def give_friction_margin(
     for k in range(contacts):
         if has_cone(status[k], mu[k]):
             push = lam[normals[k] :]
-            margin = mu[k] * push[0] - norm(push[1], push[2])
+            margin = mu[k] * push[0] - plane_norm(push[1], push[2])
             missing = max(missing, FRICTION_MARGIN * largest - margin)
     if missing == 0.0:
         return
@@ -141,7 +154,7 @@ def give_friction_margin(
     r = missing + largest
     weight = largest
     for _ in range(MAX_BARRIER_STEPS):
-        bend = 2.0 / (FAR * largest * weight)
+        bend = 2.0 / (DISTANCE_WEIGHT * largest * weight)
         slack = r + FRICTION_MARGIN * largest
         H[: n * n] = 0.0
         H[:: n + 1][:n] = bend
@@ -155,9 +168,9 @@ def give_friction_margin(
         part = 1.0 if decrement < 0.25 else 1.0 / (1.0 + decrement)
         r -= part * g[count]
         z[:count] -= part * g[:count]
-        add_along(lam, size, null, count, g, -part)
+        add_null_vectors(lam, size, null, count, g, -part)
         if decrement < 1e-4:
-            if weight < SMALLEST_WEIGHT * largest:
+            if weight < SMALLEST_BARRIER_WEIGHT * largest:
                 return
             weight *= 0.1
 
@@ -174,8 +187,9 @@ def add_barrier(
     H: Floats,
     g: Floats,
 ) -> None:
-    """Add the contribution of a contact to gradient g and Hessian H of the barrier, -log((mu lam_n + r)^2 -
-    |lam_t|^2), or -log(lam_n + r) without friction; a contact that null vectors do not change has none.
+    """Add the contribution of one contact to gradient g and Hessian H of the logarithmic barrier, -log((mu
+    lam_n + r)^2 - |lam_t|^2), or -log(lam_n + r) without friction. A contact that the null vectors do not
+    change contributes nothing.
     """
     if count_rows(status) == 0:
         return
@@ -211,8 +225,8 @@ def add_barrier(
 
 @routine
 def solve_newton_step(H: Floats, g: Floats, n: int) -> float:
-    """Write the Newton step H^-1 g in place of g, by Cholesky's method in place; return the Newton decrement
-    sqrt(g' H^-1 g).
+    """Replace the gradient g (n) by the Newton step H^-1 g, by a Cholesky factorisation in place; return the
+    Newton decrement sqrt(g' H^-1 g).
     """
     decrement = 0.0
     for j in range(n):
@@ -238,11 +252,11 @@ def push_least(
     contacts: int,
     scratch: Floats,
 ) -> None:
-    """Add to multipliers the shortest combination of null vectors with which no contact pulls. If there is
-    none, the multipliers stay as they are. `scratch` has space for contacts (contacts + 2) + count numbers.
+    """Add to the multipliers the shortest combination of null vectors after which no contact pulls. If none
+    exists, the multipliers are unchanged. `scratch` has at least contacts (contacts + 2) + count entries.
 
-    The rounds change loads and duals alone. Loads depend on duals by the Gram matrix of the rows of the null
-    vectors at the normals, which is much smaller than these.
+    The rounds of Hildreth's method update loads and dual variables only. Loads depend on the dual variables
+    by the Gram matrix of the null vectors' normal rows, which is much smaller than the null vectors.
     """
     duals = scratch[0:]
     loads = scratch[contacts:]
@@ -282,11 +296,13 @@ def push_least(
     for k in range(contacts):
         if normals[k] >= 0:
             weights[:count] += duals[k] * null[normals[k] * count :][:count]
-    add_along(lam, size, null, count, weights, 1.0)
+    add_null_vectors(lam, size, null, count, weights, 1.0)
 
 
 @routine
-def add_along(lam: Floats, size: int, null: Floats, count: int, row: Floats, part: float) -> None:
-    """Add the combination of null vectors with the weights part * row."""
+def add_null_vectors(
+    lam: Floats, size: int, null: Floats, count: int, row: Floats, part: float
+) -> None:
+    """Add to the multipliers (size) the combination of null vectors with the weights part * row."""
     for c in range(count):
         lam[:size] += part * row[c] * null[c::count][:size]

@@ -18,33 +18,45 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import routine
 from draisine.codegen.targets.native import shared_code
-from draisine.simulation.contact.complementarity.linear import norm
+from draisine.simulation.contact.complementarity.linear import plane_norm
 
-SMALLEST_RATIO_POWER = 10.0  # ratios are searched from the largest possible one down to 1e-10 of it
+SMALLEST_RATIO_POWER = 10.0
+"""Decimal power of the search range: ratios of slip to friction are searched from the largest one down to
+1e-10 of it.
+"""
 
-RATIO_STEPS = 60  # steps of that search: two neighbours differ by the factor 1.47
+RATIO_STEPS = 60
+"""Number of steps of the search for the ratio of slip to friction; neighbouring ratios differ by the factor
+1.47.
+"""
 
-MAX_BISECTIONS = 1100  # more than there are floating-point numbers between two ratios
+MAX_BISECTIONS = 1100
+"""Largest number of bisections of the ratio; there are fewer floating-point numbers between two ratios."""
 
-SMALLEST_STIFFNESS = 1e-14  # of the normal one; a tangential stiffness below it is rounding
+SMALLEST_STIFFNESS = 1e-14
+"""Tangential stiffness, relative to the normal stiffness, below which it is a rounding error."""
 
 
 @routine
 def slide_at_ratio(f: Floats, ratio: float, mu: float, lam: Floats) -> float:
-    """Write the lam whose slip is -ratio lam_t, tangential parts along the principal axes, eq.
-    [slip-ratio]; return its distance outside the cone. f holds both tangential stiffnesses, the free slip,
-    its coupling to the normal motion, normal stiffness and normal velocity.
+    """Compute the force lam whose slip is -ratio lam_t, with tangential components along the principal axes,
+    eq. [slip-ratio]. Return its distance outside the friction cone.
+
+    f contains two tangential stiffnesses, the free slip (2), its coupling to the normal motion (2), the
+    normal stiffness and the normal velocity.
     """
     lam[1] = -f[2] / (f[0] + ratio)
     lam[2] = -f[3] / (f[1] + ratio)
     lam[0] = -(f[7] + f[4] * lam[1] + f[5] * lam[2]) / f[6]
-    return norm(lam[1], lam[2]) - mu * lam[0]
+    return plane_norm(lam[1], lam[2]) - mu * lam[0]
 
 
 @routine
 def find_sliding(f: Floats, mu: float, lam: Floats) -> None:
-    """Write the lam on the cone with the largest ratio of slip to friction, if there is one."""
-    largest = 2.0 * norm(f[2], f[3]) * (f[6] + mu * norm(f[4], f[5])) / (mu * -f[7])
+    """Compute the force lam on the friction cone with the largest ratio of slip to friction, if one
+    exists.
+    """
+    largest = 2.0 * plane_norm(f[2], f[3]) * (f[6] + mu * plane_norm(f[4], f[5])) / (mu * -f[7])
     low = 0.0
     high = 0.0
     step = 0
@@ -72,8 +84,10 @@ def find_sliding(f: Floats, mu: float, lam: Floats) -> None:
 
 @routine
 def solve_single_contact(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f: Floats) -> int:
-    """Write the lam of one contact, open, sticking or sliding; return 1 if it does not exist, which happens
-    with infinite friction alone. Rows of W begin n entries apart; f has room for 8 numbers.
+    """Solve Coulomb's law for the force lam (3) of one contact, which is open, sticks or slides. Return 1 if
+    no solution exists, which happens with infinite friction only.
+
+    Rows of W are n entries apart; f is scratch of 8 entries.
     """
     lam[:3] = 0.0
     if b[0] >= 0.0:
@@ -116,7 +130,9 @@ def solve_single_contact(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f
 
 
 def solve_single_friction(W: Floats, b: Floats, mu: float) -> Floats | None:
-    """Return the lam (3) of one contact with W (3, 3) and free velocity b (3); None if it does not exist."""
+    """Return the force lam (3) of one contact with W (3, 3) and free velocity b (3), or None if no solution
+    exists.
+    """
     lam = np.empty(3)
     free = np.array(b, dtype=float)
     block = np.array(W, dtype=float, order="C")

@@ -1,13 +1,13 @@
-"""An arc in one call, as routines: steps with dense output, guards on it, the first event.
+"""Integration of one arc with dense output, and location of its first event, as routines.
 
-Problem: integrate the motion of a mode until the first guard (`trajectory.GuardKind`) becomes negative,
-and miss none. Method, one step of `integrate_arc`:
+Problem: integrate the equations of motion of a mode until the first guard (`trajectory.GuardKind`) becomes
+negative, without missing one. Method, one step of `integrate_arc`:
 
-1. `take_accepted_step`: an explicit step of order 8 (Dormand and Prince), or an implicit one (`radau`) where
-   friction turns slips fast, as long as the tolerances of integration allow.
-2. `bound_wheel_motion`: contacts whose features stay out of reach on the step are left out.
-3. `sample_guards`, `first_event`: values of all guards at the nodes, the polynomials through them, and the
-   first crossing (`guards`). What a polynomial does not fit is examined on halves.
+1. `take_accepted_step`: an explicit step of order 8 (Dormand and Prince), or an implicit one (`radau`) if
+   friction turns slip directions fast. The integration tolerances determine its length.
+2. `bound_wheel_motion`: exclude contacts whose features stay out of reach during the step.
+3. `sample_guards`, `find_first_event`: evaluate all guards at the nodes, interpolate them by polynomials, and
+   find the first zero (`guards`). If a polynomial is not accurate enough, the interval is halved.
 4. `find_penetration`: a gap below `Tolerances.gap_penetration` without an event shortens the step.
 5. `record_grazing`: gaps that fall and rise again, closer than `Tolerances.gap_grazing`.
 6. `locate_event`: the state at the event is reached by a step of its own, projected onto the constraints.
@@ -26,21 +26,21 @@ from typing import NamedTuple
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, Record, routine
 from draisine.mechanics.contact.features import FEATURE
-from draisine.simulation.contact.complementarity.linear import add_dot, dot, norm
+from draisine.simulation.contact.complementarity.linear import add_dot, dot, plane_norm
 from draisine.simulation.contact.event_driven.guards import (
     GUARD_NODES,
-    NEVER,
+    NO_CROSSING,
     NODE_POSITIONS,
     evaluate_polynomial,
     find_minimum,
-    fit,
-    next_zero,
+    find_next_zero,
+    fit_bernstein,
 )
 from draisine.simulation.contact.event_driven.radau import (
-    SEVEN,
-    Turning,
-    collocate,
-    turning_rate,
+    RADAU_STAGES,
+    ImplicitSlipStep,
+    slip_turning_rate,
+    solve_collocation,
     write_dense_output,
 )
 from draisine.simulation.contact.kernels import (
@@ -87,10 +87,11 @@ class RunStatus(IntEnum):
     EVENT = 3  # a guard fired
     ARC_END = 4  # inputs jump, or the run ends
     OUTSIDE_SEARCH = 5  # a wheel left the boxes in which features were searched
-    PENETRATION = 6  # a wheel is in the ground, though no guard fired
-    PULL = 7  # a contact force jumps to a pull
-    RESOLVED = 8  # the part of an event is done
-    IMPACT = 9  # of `resolve_event`: an impact comes first; of `run_arcs`: Python has to resolve it
+    PENETRATION = 6  # a wheel penetrates the ground although no guard fired
+    PULL = 7  # a normal force jumps to a negative value (a pull)
+    RESOLVED = 8  # this stage of the event is finished
+    # from `resolve_event`: an impact comes first; from `run_arcs`: Python has to resolve it
+    IMPACT = 9
     TOO_MANY_CONTACTS = 10  # more contacts touch than the records can store
     CONTRADICTION = 11  # the closed contacts contradict each other
     NO_CONTACT_SET = 12  # no set of closed contacts is admissible
@@ -99,7 +100,7 @@ class RunStatus(IntEnum):
     SHARP_FEATURE = 15  # a disc may have come onto a feature that it cannot touch
     NO_PROGRESS = 16  # too many events at one instant
     FALL = 17  # the machine has fallen
-    LOG_FULL = 18  # the number of events is reached, or the log is full
+    LOG_FULL = 18  # the limit of events is reached, or the event log is full
 
 
 class ArcClock(Record):
@@ -107,7 +108,7 @@ class ArcClock(Record):
 
     time: float = 0.0  # s, at the start of the step
     step: float = 0.0  # s, length of the step
-    last_time: float = 0.0  # s, the last time before inputs jump
+    last_time: float = 0.0  # s, last instant of the arc before inputs jump
     next_step: float = 0.0  # s, proposed length of the next step
     input_jump: float = 0.0  # s, when inputs jump next
     end_time: float = 0.0  # s, when the run ends
@@ -116,70 +117,75 @@ class ArcClock(Record):
     nodes: int = 0  # number of nodes of dense output kept in this call
     grazes: int = 0  # number of grazing contacts recorded in this call
     steps: int = 0  # number of steps tried in this call
-    part: float = 0.0  # fraction of the step at which the first guard fires, NEVER if none does
+    # fraction of the step at which the first guard fires, NO_CROSSING if none does
+    part: float = 0.0
     event_delay: float = 0.0  # s, from the start of the step to the event
-    subject: int = 0  # the guard that fired, or the contact that penetrates or pulls
-    horizon: float = 0.0  # s, until when the searched features are enough on moving ground
-    longest_step: float = 0.0  # s, for the same reason, and for the storage of samples
+    subject: int = 0  # index of the guard that fired, or of the contact that penetrates or pulls
+    horizon: float = 0.0  # s, time until which the searched features suffice on moving ground
+    # s, limit of the step by the searched features and the sample storage
+    longest_step: float = 0.0
     latest_sample: float = 0.0  # s, time of the latest sample
     is_implicit: bool = False  # whether the step is implicit
 
 
 EXPLICIT_LIMIT = 4.0
-"""Product of the length of a step and the rate at which friction turns slips above which a step is implicit:
-the length of an explicit step would be limited by stability.
+"""Product of step length (s) and turning rate of slip directions (1/s), above which a step is implicit. The
+length of an explicit step would be limited by stability.
 """
 
 SHORTEST_INTERVAL = 1.0 / 64.0
-"""Fraction of a step down to which it is divided if no polynomial approximates a guard."""
+"""Smallest fraction of a step into which it is divided if no polynomial approximates a guard."""
 
 
 class Proximity(IntEnum):
     """Proximity of an open contact during a step."""
 
-    AWAY = 0  # it cannot touch
-    NEAR = 1  # it may touch
-    BELOW = 2  # it cannot touch, because its gap stays negative
+    AWAY = 0  # the contact cannot close
+    NEAR = 1  # the contact may close
+    BELOW = 2  # the contact cannot close, because its gap stays negative
 
 
 SAMPLE_CAPACITY = 4096
-"""Number of samples, and of nodes of the dense output, that one call can store."""
+"""Number of samples, and of dense-output nodes, that one call of the run loop can store."""
 
 GRAZE_CAPACITY = 64
-"""Number of grazing contacts that one call can store; later ones are not reported."""
+"""Number of grazing contacts that one call of the run loop can store; later ones are not reported."""
 
 
 class ArcState(NamedTuple):
-    """The present arc: its mode, step and guards, and the samples of this call."""
+    """State of the integration of one arc: mode, step, guards, and the samples of the present call."""
 
     mode: ContactMode
-    stages: Stages  # the explicit step
-    turning: Turning  # the implicit step, for slips that friction turns fast
-    inside: (
-        Floats  # per contact, how far beyond its borders it may touch; negative after a hand-over
-    )
-    wheels: ContactColumns  # the wheels over level ground, for their centres
-    box: Floats  # (wheels, 2, 3) m, boxes of the centres on the step
+    stages: Stages  # stages of the explicit step
+    # stages of the implicit step, for slip directions that friction turns fast
+    turning: ImplicitSlipStep
+    # (contacts) border excess up to which a contact may touch; negative after a hand-over
+    inside: Floats
+    wheels: ContactColumns  # wheels over a level plane, for the positions of their centres
+    box: Floats  # (wheels, 2, 3) m, bounding boxes of the wheels' centres on the step
     swept: Floats  # (wheels, 2, 3) m, boxes in which features were searched
-    near: Integers  # Proximity of each contact on the step
-    moved: Floats  # (wheels, 2) m and 1, how far centres and axles move from the middle of the step
-    guards: Integers  # number of guards, and of those that may fire on the step
-    live: Integers  # numbers of the latter
-    falls: Integers  # 1 for each way to fall that ends the run: lean, over
-    kinds: Integers  # GuardKind of each guard
-    contacts: Integers  # its contact: in the table for GAP, else among the closed ones
-    borders: Integers  # its border, for BORDER
-    slack: Floats  # tolerance of each GuardKind
-    fall: float  # sine of the largest lean
+    near: Integers  # (contacts) Proximity of each contact on the step
+    # (wheels, 2) displacement of the centre (m) and rotation of the axle (1) from a state of the step
+    moved: Floats
+    guards: Integers  # (2) number of guards, and number of guards that may fire on the step
+    live: Integers  # indices of the guards that may fire on the step
+    falls: Integers  # (2) whether a run ends by a large lean, and whether by turning over
+    kinds: Integers  # (guards) GuardKind of each guard
+    # (guards) contact of each guard: index in the table for GAP, else among the closed ones
+    contacts: Integers
+    borders: Integers  # (guards) index of the border of each BORDER guard
+    slack: Floats  # tolerance of each GuardKind, in its unit
+    fall: float  # sine of the largest lean angle
     start: float  # s, time of the first sample
     dt: float  # s, spacing of samples
-    basis: Floats  # coefficients of the guards' polynomials
+    basis: Floats  # interpolation matrix from guard values to Bernstein coefficients
+    short_method: Floats  # coefficients of short steps
     clock: ArcClock
-    times: Floats  # s, of the samples
-    samples: Floats  # their states
-    places: Floats  # nodes of the dense output in a step
-    node_times: Floats  # s
-    nodes: Floats  # states there
+    times: Floats  # (samples) s, times of the samples
+    samples: Floats  # (samples, n) states of the samples
+    places: Floats  # positions of the dense-output nodes in a step, 0 to 1
+    node_times: Floats  # (nodes) s, times of the dense-output nodes
+    nodes: Floats  # (nodes, n) states at the dense-output nodes
     grazes: Floats  # (time, contact) of grazing contacts
     values: Floats  # (guards, GUARD_NODES) values of the guards at the nodes
     local: Floats  # scratch: Bernstein coefficients
@@ -188,18 +194,20 @@ class ArcState(NamedTuple):
 
 
 @routine
-def take_step(c: ArcState, h: float, into: Floats) -> bool:
-    """Write the state after one step of length h, without a check of its error; return whether it exists. k
-    contains the rate at the start.
+def take_trial_step(c: ArcState, h: float, into: Floats) -> bool:
+    """Compute the state after one step of length h (s) into `into`, without an error estimate; return whether
+    it exists.
+
+    The first stage k contains the rate at the start of the step.
     """
     s = c.mode
     g = c.stages
     t = c.clock.time
     last = c.clock.last_time
     if c.clock.is_implicit:
-        if collocate(s, g, c.turning, t, h, last) != 0:
+        if solve_collocation(s, g, c.turning, t, h, last) != 0:
             return False
-        into[: g.n] = c.turning.states[(SEVEN - 1) * g.n :][: g.n]
+        into[: g.n] = c.turning.states[(RADAU_STAGES - 1) * g.n :][: g.n]
         return True
     for stage in range(1, FIRST_DENSE_STAGE):
         weigh(g, stage, h, s.x[1:])
@@ -212,26 +220,25 @@ def take_step(c: ArcState, h: float, into: Floats) -> bool:
 
 @routine
 def take_accepted_step(c: ArcState) -> RunStatus:
-    """Take one step that satisfies the tolerances; write the new state and the polynomial of the dense
-    output.
+    """Take one step that satisfies the integration tolerances; compute the new state and the dense output.
 
-    The step is implicit if friction turns slips so fast that an explicit one would be unstable. Return
-    RESOLVED, or the reason why no step exists.
+    The step is implicit if friction turns slip directions so fast that an explicit step would be unstable.
+    Return RESOLVED, or the reason why no step exists.
     """
     s = c.mode
     g = c.stages
     put_state(s.x, c.clock.time, g.y, g.n)
     # Stages need accelerations alone; only tyres depend on the loads that wheels share.
     s.system.motion_only = s.motion.acted == 0
-    status = try_steps(c)
+    status = shorten_step_until_accepted(c)
     s.system.motion_only = False
     return status
 
 
 @routine
-def try_steps(c: ArcState) -> RunStatus:
-    """Take steps from the state in x, shorter and shorter, until one satisfies the tolerances; return as
-    `take_accepted_step` does.
+def shorten_step_until_accepted(c: ArcState) -> RunStatus:
+    """Repeat the step from the state in x with decreasing length until its error is within the tolerances.
+    Return RESOLVED, or the reason why no step exists.
     """
     s = c.mode
     g = c.stages
@@ -241,7 +248,7 @@ def try_steps(c: ArcState) -> RunStatus:
     if flow(s, g.k, s.lam) != 0:
         return RunStatus.SINGULAR
     h = min(clock.step, clock.longest_step)
-    turning = turning_rate(s, g, c.turning)
+    turning = slip_turning_rate(s, g, c.turning)
     error = 2.0
     # Shorten the step until its error is within the tolerances.
     while not error < 1.0:
@@ -251,7 +258,7 @@ def try_steps(c: ArcState) -> RunStatus:
         if t + 1.01 * h >= end:
             h = end - t
         clock.is_implicit = h * turning > EXPLICIT_LIMIT
-        if not take_step(c, h, g.new):
+        if not take_trial_step(c, h, g.new):
             h *= 0.1
         else:
             if clock.is_implicit:
@@ -273,7 +280,7 @@ def try_steps(c: ArcState) -> RunStatus:
 
 @routine
 def evaluate_dense(c: ArcState, part: float) -> None:
-    """Write the state at a fraction of the step into x."""
+    """Write the state at the fraction `part` (0 to 1) of the step into x, from the dense output."""
     s = c.mode
     g = c.stages
     s.x[0] = min(c.clock.time + part * c.clock.step, c.clock.last_time)
@@ -282,7 +289,9 @@ def evaluate_dense(c: ArcState, part: float) -> None:
 
 @routine
 def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
-    """Return the value of guard j at the state in x, in a form that is nearly a polynomial, eq. [guards]."""
+    """Return the value of guard j at the state in x, in a form that is nearly polynomial in time, eq.
+    [guards].
+    """
     s = c.mode
     m = c.mode.motion
     kind = c.kinds[j]
@@ -302,7 +311,7 @@ def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
     if kind == GuardKind.DEFLECTION:
         return -row[m.gap]
     if kind == GuardKind.FRICTION_CONE:
-        return s.mu[k] * lam[0] - norm(lam[1], lam[2])
+        return s.mu[k] * lam[0] - plane_norm(lam[1], lam[2])
     if kind == GuardKind.SLIP:
         s1 = relative_velocity(s.x, row, m, 1)
         s2 = relative_velocity(s.x, row, m, 2)
@@ -314,7 +323,7 @@ def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
 
 @routine
 def evaluate_guard(c: ArcState, j: int) -> float:
-    """Return guard j of the state in x."""
+    """Evaluate the contact rows or forces that guard j needs at the state in x, and return its value."""
     s = c.mode
     kind = c.kinds[j]
     k = c.contacts[j]
@@ -331,58 +340,78 @@ def evaluate_guard(c: ArcState, j: int) -> float:
 
 @routine
 def evaluate_guard_at(c: ArcState, j: int, part: float) -> float:
-    """Return guard j at a fraction of the step; the state there is written to x."""
+    """Return the value of guard j at the fraction `part` of the step; the state there is written to x."""
     evaluate_dense(c, part)
     return evaluate_guard(c, j)
 
 
 @routine
 def bound_wheel_motion(c: ArcState) -> bool:
-    """Write the box of each wheel's centre during the step, its largest displacement and rotation from the
-    middle of the step, and the proximity of all contacts; return whether all centres stay in the searched
-    boxes.
+    """Bound the motion of all wheels during the step and classify the proximity of all contacts. Return
+    whether all wheel centres stay in the boxes in which features were searched.
+
+    The bounds of a wheel are the box of its centre, and its largest displacement (m) and rotation from
+    mid-step.
     """
-    s = c.mode
-    m = c.mode.motion
-    stays = True
     middle = c.rows[c.wheels.size * c.mode.motion.row :]
+    stays = True
     # Begin with the node in the middle of the step.
     for i in range(GUARD_NODES):
         evaluate_dense(c, c.basis[NODE_POSITIONS + (i + GUARD_NODES // 2) % GUARD_NODES])
-        evaluate_gaps(m, s.x, c.wheels, middle if i == 0 else c.rows)
-        for w in range(c.wheels.size):
-            row = c.rows[w * m.row :]
-            middle_row = middle[w * m.row :]
-            row = middle_row if i == 0 else row
-            moved = 0.0
-            turned = 0.0
-            for j in range(3):
-                position = row[m.centre + j]
-                box = c.box[6 * w + j :]
-                swept = c.swept[6 * w + j :]
-                box[0] = position if i == 0 else min(box[0], position)
-                box[3] = position if i == 0 else max(box[3], position)
-                stays = stays and not (position < swept[0] or position > swept[3])
-                shift = position - middle_row[m.centre + j]
-                turn = row[m.axle + j] - middle_row[m.axle + j]
-                moved += shift * shift
-                turned += turn * turn
-            motion = c.moved[2 * w :]
-            motion[0] = max(0.0 if i == 0 else motion[0], 1.1 * sqrt(moved) + m.tol.gap_search)
-            motion[1] = max(0.0 if i == 0 else motion[1], 1.1 * sqrt(turned))
-    for k in range(s.contacts.size):
-        reaches = in_reach(m.tol, s.contacts, c.box, k)
-        c.near[k] = classify_proximity(c, k, middle) if reaches else Proximity.AWAY
+        stays = extend_wheel_motion(c, middle, i == 0) and stays
+    for k in range(c.mode.contacts.size):
+        c.near[k] = find_proximity_of(c, k, middle)
     return stays
 
 
 @routine
-def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
-    """Return the proximity of a contact during a step, from the distance of the feature and the wheel in
-    the middle of the step.
+def extend_wheel_motion(c: ArcState, reference: Floats, is_reference: bool) -> bool:
+    """Extend the box of each wheel's centre, and its largest displacement and rotation from the reference
+    state, by the state in x; return whether all centres are in the searched boxes.
 
-    The rim of the wheel moves by no more than its centre does and its axle turns it. Feet that are armed at
-    times may be below the ground.
+    The first state of a step is the reference.
+    """
+    m = c.mode.motion
+    stays = True
+    evaluate_gaps(m, c.mode.x, c.wheels, reference if is_reference else c.rows)
+    for w in range(c.wheels.size):
+        row = c.rows[w * m.row :]
+        reference_row = reference[w * m.row :]
+        row = reference_row if is_reference else row
+        moved = 0.0
+        turned = 0.0
+        for j in range(3):
+            position = row[m.centre + j]
+            box = c.box[6 * w + j :]
+            swept = c.swept[6 * w + j :]
+            box[0] = position if is_reference else min(box[0], position)
+            box[3] = position if is_reference else max(box[3], position)
+            stays = stays and not (position < swept[0] or position > swept[3])
+            shift = position - reference_row[m.centre + j]
+            turn = row[m.axle + j] - reference_row[m.axle + j]
+            moved += shift * shift
+            turned += turn * turn
+        motion = c.moved[2 * w :]
+        motion[0] = max(0.0 if is_reference else motion[0], 1.1 * sqrt(moved) + m.tol.gap_search)
+        motion[1] = max(0.0 if is_reference else motion[1], 1.1 * sqrt(turned))
+    return stays
+
+
+@routine
+def find_proximity_of(c: ArcState, k: int, reference: Floats) -> Proximity:
+    """Return the proximity of a contact during a step, from the motion of its wheel."""
+    if not is_in_reach(c.mode.motion.tol, c.mode.contacts, c.box, k):
+        return Proximity.AWAY
+    return classify_proximity(c, k, reference)
+
+
+@routine
+def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
+    """Return the proximity of contact k during a step, from the distance between feature and wheel at
+    mid-step.
+
+    A point of the rim moves at most by the displacement of the centre plus the displacement due to the
+    rotation of the axle. Feet that are armed only part of the time may be below the ground.
     """
     m = c.mode.motion
     b = c.mode.contacts
@@ -396,22 +425,25 @@ def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
     ring = b.radius[k] - crown
     largest_motion = c.moved[2 * w] + 1.6 * c.moved[2 * w + 1] * b.radius[k]
     if b.planes[k] == 0:
-        return trace_line(m.tol, b, k, centre, axle, ring, crown + largest_motion)
+        return trace_edge_distance(m.tol, b, k, centre, axle, ring, crown + largest_motion)
+    # A patch stays within f[4] of its plane. This number is zero for a face.
     tilt = dot(f, axle, 3)
     flat = sqrt(max(1.0 - tilt * tilt, 0.0))
     gap = add_dot(-f[3] - crown, f, centre, 3) - ring * flat
-    if gap > largest_motion or is_beside(c, k, middle, tilt, flat):
+    if gap > largest_motion + f[4] or stays_beside_face(c, k, middle, tilt, flat):
         return Proximity.AWAY
-    return Proximity.BELOW if gap < -largest_motion else Proximity.NEAR
+    return Proximity.BELOW if gap < -largest_motion - f[4] else Proximity.NEAR
 
 
 @routine
-def is_beside(c: ArcState, k: int, middle: Floats, tilt: float, flat: float) -> bool:
+def stays_beside_face(c: ArcState, k: int, middle: Floats, tilt: float, flat: float) -> bool:
     """Return whether the lowest point of a wheel over the plane of a face stays beyond a border of the face
     during the whole step.
 
-    The point moves by no more than the centre does plus four times the rotation of the axle times the arm of
-    the point in the plane of the wheel.
+    The lowest point moves at most by the displacement of the centre plus four times the axle rotation times
+    the distance of the point from the centre. Normals of a patch differ from that of its
+    plane by up to N[5], which is zero for a face, and the lowest point by that times the largest radius of
+    curvature of the wheel.
     """
     m = c.mode.motion
     b = c.mode.contacts
@@ -420,10 +452,13 @@ def is_beside(c: ArcState, k: int, middle: Floats, tilt: float, flat: float) -> 
     axle = middle[w * m.row + m.axle :]
     N = b.features[k * FEATURE :]
     ring = b.radius[k] - b.crown[k]
-    if not flat > 1e-9 and ring > 0.0:  # the wheel lies on the plane: its lowest point is undefined
+    turn = N[5]
+    # The wheel lies on the plane: its lowest point is undefined.
+    if not flat > 1e-9 + turn and ring > 0.0:
         return False
     arm = ring / flat if ring > 0.0 else 0.0
     motion = c.moved[2 * w] + 4.0 * c.moved[2 * w + 1] * arm
+    motion += turn * (b.crown[k] + (ring / (flat - turn) if ring > 0.0 else 0.0))
     for i in range(b.first[k], b.first[k + 1]):
         A = b.borders[7 * i :]
         beyond = -b.borders[7 * i + 6]
@@ -436,7 +471,7 @@ def is_beside(c: ArcState, k: int, middle: Floats, tilt: float, flat: float) -> 
 
 
 @routine
-def trace_line(
+def trace_edge_distance(
     tol: Tolerances,
     b: ContactColumns,
     k: int,
@@ -445,11 +480,11 @@ def trace_line(
     ring: float,
     limit: float,
 ) -> Proximity:
-    """Return whether an edge or a vertex stays out of touch during a step.
+    """Return whether a wheel can touch an edge or a vertex during a step.
 
-    The distance of the line from the ring of the wheel is followed along the line, by steps as long as the
-    distance allows. A gap alone does not decide: it may be negative without touch if the line passes inside
-    the ring.
+    The distance between the wheel's ring and the line is evaluated at points along the line; each step along
+    the line is as long as the distance allows (sphere tracing). The gap alone does not decide: it may be
+    negative without contact if the line passes inside the ring.
     """
     Q = b.features[k * FEATURE :]
     e = b.features[k * FEATURE + 3 :]
@@ -478,7 +513,7 @@ def trace_line(
             distance += offset * offset
             z += offset * axle[j]
         radial = sqrt(max(distance - z * z, 0.0)) - ring
-        distance = norm(z, radial) - limit
+        distance = plane_norm(z, radial) - limit
         if distance < tol.edge_trace:
             return Proximity.NEAR
         is_inside = is_inside or radial < 0.0
@@ -490,11 +525,11 @@ def trace_line(
 
 
 @routine
-def in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
-    """Return whether a wheel, whose centre is in its box, may touch the box of a feature and the line of an
-    edge.
+def is_in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
+    """Return whether a wheel whose centre is in its box may touch the bounding box of a feature and the line
+    of an edge.
 
-    The line is tested as well because the box of an oblique edge is much larger than the edge.
+    The line is tested as well, because the bounding box of an oblique edge is much larger than the edge.
     """
     apart = 0.0
     side = 0.0
@@ -508,6 +543,8 @@ def in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
     )  # between the nodes a centre may be a little outside
     for j in range(3):
         distance = max(max(b.low[3 * k + j] - box[3 + j], box[j] - b.high[3 * k + j]), 0.0)
+        if distance > reach:
+            return False  # most features are far away along one axis
         apart += distance * distance
     if apart > reach * reach or b.planes[k] == 1 or b.moved[k] != 0 or b.carried[k] == 1:
         return apart <= reach * reach
@@ -527,7 +564,7 @@ def in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
 
 @routine
 def sample_guards(c: ArcState) -> None:
-    """List the guards that may become negative in the step, and write their values at its nodes."""
+    """List the guards that may become negative in the step, and evaluate them at the nodes of the step."""
     s = c.mode
     m = c.mode.motion
     count = 0
@@ -557,7 +594,7 @@ def sample_guards(c: ArcState) -> None:
 
 @routine
 def evaluate_closed_gaps(s: ContactMode) -> None:
-    """Write the geometry of closed contacts, and the rows of those that slide."""
+    """Evaluate the gaps and frames of all closed contacts, and the constraint rows of the sliding ones."""
     for i in range(s.plan[CLOSED]):
         row = s.seen[i * s.motion.row :]
         if s.status[i] == Status.SLIDING and s.mu[i] > 0.0:
@@ -568,7 +605,9 @@ def evaluate_closed_gaps(s: ContactMode) -> None:
 
 @routine
 def is_on_feature(c: ArcState, k: int, part: float) -> bool:
-    """Return whether an open contact is within the borders of its feature at a fraction of the step."""
+    """Return whether open contact k is within the borders of its feature at the fraction `part` of the
+    step.
+    """
     s = c.mode
     row = c.rows
     evaluate_dense(c, part)
@@ -582,10 +621,10 @@ def is_on_feature(c: ArcState, k: int, part: float) -> bool:
 def find_crossing(
     c: ArcState, j: int, values: Floats, begin: float, width: float, end: float
 ) -> float:
-    """Return the fraction of an interval at which guard j becomes negative, before a given fraction, from
-    its values at the nodes; NEVER if it does not.
+    """Return the fraction of an interval at which guard j becomes negative, from its values at the nodes of
+    the interval; NO_CROSSING if it does not become negative before `end`.
 
-    A guard that is negative at the start must have been positive before, unless it continues to fall.
+    A guard that is negative at the start must have been positive before, unless it continues to decrease.
     """
     b = c.local[GUARD_NODES:]
     part = c.local[2 * GUARD_NODES :]
@@ -599,26 +638,26 @@ def find_crossing(
             has_just_opened = c.clock.is_first and abs(values[0]) <= c.mode.motion.tol.gap_opened
             if kind != GuardKind.GAP or (has_just_opened and is_on_feature(c, c.contacts[j], 0.0)):
                 return 0.0
-        crossing = next_zero(b, -1.0, 0.0, end, part)
-    while crossing != NEVER:
-        crossing = next_zero(b, 1.0, crossing, end, part)
-        if crossing != NEVER:
+        crossing = find_next_zero(b, -1.0, 0.0, end, part)
+    while crossing != NO_CROSSING:
+        crossing = find_next_zero(b, 1.0, crossing, end, part)
+        if crossing != NO_CROSSING:
             if kind != GuardKind.GAP or is_on_feature(c, c.contacts[j], begin + crossing * width):
                 return begin + crossing * width
-            crossing = next_zero(b, -1.0, min(crossing + 1e-12, 1.0), end, part)
-    return NEVER
+            crossing = find_next_zero(b, -1.0, min(crossing + 1e-12, 1.0), end, part)
+    return NO_CROSSING
 
 
 @routine
 def bisect_crossing(c: ArcState, j: int, begin: float, width: float) -> float:
-    """Return the fraction of an interval at which a guard changes its sign, by bisection; NEVER if it does
-    not. It serves guards that no polynomial approximates.
+    """Return the fraction of an interval at which guard j changes its sign, by bisection; NO_CROSSING if it
+    does not. Used for guards that no polynomial approximates.
     """
     low = begin
     high = begin + width
     threshold = -c.slack[c.kinds[j]]
     if not evaluate_guard_at(c, j, high) < threshold or evaluate_guard_at(c, j, low) < threshold:
-        return NEVER
+        return NO_CROSSING
     while high - low > 1e-14:
         middle = 0.5 * (low + high)
         if evaluate_guard_at(c, j, middle) < threshold:
@@ -626,16 +665,16 @@ def bisect_crossing(c: ArcState, j: int, begin: float, width: float) -> float:
         else:
             low = middle
     if c.kinds[j] == GuardKind.GAP and not is_on_feature(c, c.contacts[j], high):
-        return NEVER
+        return NO_CROSSING
     return high
 
 
 @routine
-def first_crossing(c: ArcState, j: int, before: float) -> float:
-    """Return the first fraction of the step at which guard j becomes negative; NEVER if not before a
-    given one.
+def find_first_crossing(c: ArcState, j: int, before: float) -> float:
+    """Return the first fraction of the step at which guard j becomes negative; NO_CROSSING if none lies
+    before `before`.
 
-    If the polynomial through its values does not decide, the step is halved.
+    If the polynomial through the values of the guard is not accurate enough, the interval is halved.
     """
     b = c.local[GUARD_NODES:]
     values = c.values[j * GUARD_NODES :]
@@ -643,7 +682,7 @@ def first_crossing(c: ArcState, j: int, before: float) -> float:
     begin = 0.0
     width = 1.0
     while begin < min(before, 1.0):
-        tail = fit(c.basis, values, b)
+        tail = fit_bernstein(c.basis, values, b)
         finite_count = 0
         for i in range(GUARD_NODES):
             finite_count += 1 if isfinite(values[i]) else 0
@@ -666,24 +705,26 @@ def first_crossing(c: ArcState, j: int, before: float) -> float:
                     crossing = find_crossing(c, j, values, begin, width, (before - begin) / width)
                 else:
                     crossing = bisect_crossing(c, j, begin, width)
-                if crossing != NEVER:
+                if crossing != NO_CROSSING:
                     return crossing if crossing > 1e-13 else 0.0
             begin += width
         values = c.local[0:]
         if begin < min(before, 1.0):
             for i in range(GUARD_NODES):
                 values[i] = evaluate_guard_at(c, j, begin + width * c.basis[NODE_POSITIONS + i])
-    return NEVER
+    return NO_CROSSING
 
 
 @routine
-def first_event(c: ArcState) -> int:
-    """Return the guard that becomes negative first in the step, or -1; write its position to the clock."""
-    c.clock.part = NEVER
+def find_first_event(c: ArcState) -> int:
+    """Return the index of the guard that becomes negative first in the step, or -1; write the fraction of the
+    step to the clock.
+    """
+    c.clock.part = NO_CROSSING
     which = -1
     for i_live in range(c.guards[1]):
         j = c.live[i_live]
-        part = first_crossing(c, j, c.clock.part)
+        part = find_first_crossing(c, j, c.clock.part)
         if part < c.clock.part:
             c.clock.part = part
             which = j
@@ -692,7 +733,7 @@ def first_event(c: ArcState) -> int:
 
 @routine
 def record_grazing(c: ArcState, until: float) -> None:
-    """Record grazing contacts before a fraction of the step: gaps that fall, rise again, and have a minimum
+    """Record grazing contacts before the fraction `until` of the step: open contacts whose gap has a minimum
     below `gap_grazing`.
     """
     b = c.local[GUARD_NODES:]
@@ -712,7 +753,7 @@ def record_grazing(c: ArcState, until: float) -> None:
         # The gap of a contact that has just opened begins at zero; rounding there is no dip.
         if values[0] - values[i] < c.mode.motion.tol.gap_guard:
             continue
-        fit(c.basis, values, b)
+        fit_bernstein(c.basis, values, b)
         # Bernstein coefficients bound the gap from below: most gaps stay far from grazing.
         lower_bound = b[0]
         for node in range(GUARD_NODES):
@@ -732,8 +773,9 @@ def record_grazing(c: ArcState, until: float) -> None:
 
 @routine
 def find_penetration(c: ArcState, part: float) -> int:
-    """Return a contact, open or closed, that penetrates by more than `gap_penetration` inside its borders
-    at a fraction of the step, or -1. It shows that an event was missed, or that the wheel cannot touch there.
+    """Return the index of a contact that penetrates by more than `gap_penetration` inside its borders at the
+    fraction `part` of the step, or -1. Such a contact means that an event was missed, or that the wheel
+    cannot touch the feature there.
     """
     s = c.mode
     m = c.mode.motion
@@ -756,29 +798,31 @@ def find_penetration(c: ArcState, part: float) -> int:
 
 @routine
 def project_step_end(c: ArcState, h: float) -> None:
-    """Write the state after a step of length h, projected onto the closed contacts, into x."""
+    """Write the state after a step of length h (s), projected onto the closed contacts, into x."""
     s = c.mode
     g = c.stages
     t = c.clock.time
     if h == c.clock.step:
         c.state[: g.n] = g.new[: g.n]
     else:
-        take_step(c, h, c.state)
+        take_trial_step(c, h, c.state)
     put_state(s.x, t + h, c.state, g.n)
     project_state(s)
     c.state[: g.n] = s.x[1 : 1 + g.n]
 
 
 @routine
-def find_pull(c: ArcState, h: float) -> int:
-    """Return the closed contact that pulls most after a step of length h, or -1 if none does."""
+def find_pull_after_step(c: ArcState, h: float) -> int:
+    """Return the index of the closed contact with the most negative normal force after a step of length h
+    (s), or -1.
+    """
     project_step_end(c, h)
-    return find_pull_here(c)
+    return find_pulling_contact(c)
 
 
 @routine
-def find_pull_here(c: ArcState) -> int:
-    """Return the closed contact that pulls most in the state in x, or -1 if none does."""
+def find_pulling_contact(c: ArcState) -> int:
+    """Return the index of the closed contact with the most negative normal force at the state in x, or -1."""
     s = c.mode
     worst = -1
     least = -c.mode.motion.tol.pull
@@ -794,7 +838,7 @@ def find_pull_here(c: ArcState) -> int:
 @routine
 def locate_event(c: ArcState, j: int) -> float:
     """Return the time (s) from the start of the step to the event of guard j. The state of the event is
-    written, also to x unless it is the start of the step.
+    stored, and written to x unless the event is at the start of the step.
     """
     part = c.clock.part
     step = c.clock.step
@@ -826,7 +870,7 @@ def find_last_push(c: ArcState, h: float) -> float:
     high = h
     for _ in range(60):
         middle = 0.5 * (low + high)
-        if find_pull(c, middle) < 0:
+        if find_pull_after_step(c, middle) < 0:
             low = middle
         else:
             high = middle
@@ -834,9 +878,9 @@ def find_last_push(c: ArcState, h: float) -> float:
 
 
 @routine
-def find_sticking(c: ArcState) -> int:
-    """Return the guard of a contact that creeps in the state in x, or -1. If forces grow without bound, that
-    contact sticks.
+def find_creeping_contact(c: ArcState) -> int:
+    """Return the index of the slip guard of a contact that creeps at the state in x, or -1. If its friction
+    force grows without bound, the contact sticks.
     """
     s = c.mode
     row = c.turning.seen
@@ -850,22 +894,22 @@ def find_sticking(c: ArcState) -> int:
 
 @routine
 def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
-    """Advance to the event of guard j; return EVENT, or PULL if a force jumps to a pull.
+    """Advance to the event of guard j; return EVENT, or PULL if a normal force jumps to a pull.
 
-    In the latter case the state is the last one in which all contacts push, and the next one is in `rows`.
+    After PULL the state is the last one in which all contacts push, and `rows` contains the state after it.
     """
     delay = locate_event(c, j)
     status = RunStatus.EVENT
     s = c.mode
     c.clock.subject = j
     if s.plan[CLOSED] > 0 and delay > 0.0:
-        k = find_pull_here(c)
+        k = find_pulling_contact(c)
         if k >= 0:
             c.rows[: c.stages.n] = c.state[: c.stages.n]
             delay = find_last_push(c, delay)
-            find_pull(c, delay)
+            find_pull_after_step(c, delay)
             if s.lam[3 * k] > s.motion.tol.force_jump:
-                sticking = find_sticking(c)
+                sticking = find_creeping_contact(c)
                 status = RunStatus.PULL if sticking < 0 else RunStatus.EVENT
                 c.clock.subject = k if sticking < 0 else sticking
     c.clock.event_delay = delay
@@ -875,19 +919,21 @@ def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
 
 @routine
 def stick_if_creeping(c: ArcState) -> bool:
-    """Return whether a contact creeps at the present state; its guard becomes the subject of the event."""
+    """Return whether a contact creeps at the present state; the guard of its slip then becomes the cause of
+    the event.
+    """
     g = c.stages
     clock = c.clock
     put_state(c.mode.x, clock.time, g.y, g.n)
     c.state[: g.n] = g.y[: g.n]
-    clock.subject = find_sticking(c)
+    clock.subject = find_creeping_contact(c)
     clock.event_delay = 0.0
     return clock.subject >= 0
 
 
 @routine
 def record_nodes(c: ArcState, until: float) -> None:
-    """Store the dense output of a step until a time (s) after its start."""
+    """Store the dense output of a step up to the time `until` (s) after its start."""
     g = c.stages
     clock = c.clock
     first = c.clock.nodes
@@ -901,7 +947,7 @@ def record_nodes(c: ArcState, until: float) -> None:
 
 @routine
 def record_samples(c: ArcState, until: float) -> None:
-    """Store the samples of a step until a time (s) after its start, and its dense output."""
+    """Store the samples and the dense output of a step up to the time `until` (s) after its start."""
     g = c.stages
     clock = c.clock
     record_nodes(c, until)
@@ -918,8 +964,8 @@ def record_samples(c: ArcState, until: float) -> None:
 
 @routine
 def integrate_arc(c: ArcState, limit: int) -> RunStatus:
-    """Take up to `limit` steps, to the first event or to the end of the arc; return the reason for the
-    stop.
+    """Integrate an arc for up to `limit` steps, to its first event or its end; return the reason why it
+    stopped.
     """
     g = c.stages
     clock = c.clock
@@ -935,7 +981,7 @@ def integrate_arc(c: ArcState, limit: int) -> RunStatus:
             return RunStatus.OUTSIDE_SEARCH
         # Locate the first event of the step.
         sample_guards(c)
-        j = first_event(c)
+        j = find_first_event(c)
         k = find_penetration(c, min(clock.part, 1.0))
         # A penetration without an event: repeat with a shorter step.
         if k >= 0:

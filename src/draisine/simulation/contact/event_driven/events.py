@@ -1,12 +1,14 @@
-"""Resolution of an event, as routines: touching contacts, the need for an impact, and the closed contacts
-afterwards with their statuses.
+"""Resolution of an event, as routines: find the touching contacts, decide whether there is an impact, and
+select the closed contacts and their statuses after the event.
 
 Problem: at the instant of an event several contacts may touch. Some approach (impact), some separate, some
 have come to the border of their feature. The next arc needs the set of closed contacts and their status.
 Method, `resolve_event`:
 
-1. `locate_wheels`, `mark_ending`: a contact at the border of its feature ends, with those that end with it.
-2. `find_touching`: closed contacts, those whose guard fired, and all others without a gap (`touches`).
+1. `store_wheel_centres`, `mark_ending`: a contact at the border of its feature ends, together with the other
+   contacts of its wheel at this border.
+2. `find_touching`: touching contacts are the closed contacts, those whose guard fired, and all others
+   without a gap (`open_contact_touches`).
 3. `merge_coincident`: of contacts of one wheel at one point with one normal (a face and its edge, coplanar
    faces) the one onto which the wheel moves is kept: the hand-over between features.
 4. `needs_impact`: if a contact approaches, the impact is resolved first (`impact.apply_impact`, or a model
@@ -32,17 +34,17 @@ from draisine.simulation.contact.complementarity.active_set import (
     choose_set,
     mark_closed,
     multiplier_offset,
-    set_held_rows,
     solve_coulomb_forces,
+    write_equality_rows,
 )
 from draisine.simulation.contact.complementarity.coulomb import FrictionProblem
-from draisine.simulation.contact.complementarity.linear import add_dot, max_difference, norm
+from draisine.simulation.contact.complementarity.linear import add_dot, max_difference, plane_norm
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddleStatus,
     set_row,
     solve_saddle_point,
 )
-from draisine.simulation.contact.event_driven.arc_integration import RunStatus, in_reach
+from draisine.simulation.contact.event_driven.arc_integration import RunStatus, is_in_reach
 from draisine.simulation.contact.kernels import (
     CLOSED,
     CONVERGED_LOAD,
@@ -60,99 +62,112 @@ from draisine.simulation.contact.kernels import (
 )
 from draisine.simulation.contact.status import Status, count_rows
 
-CONE_REDUCTION = (
-    1e-6  # of mu, at a FRICTION_CONE event: a contact exactly on the cone is then found sliding
-)
+CONE_REDUCTION = 1e-6
+"""Relative reduction of mu at a FRICTION_CONE event, so that a contact exactly on its cone is found to
+slide.
+"""
 
-# Ratio of the sum of terms |C_ij dv_j| to the slip at its onset. Larger terms cancel, because rows are nearly
-# redundant.
 MAX_CANCELLATION = 100.0
+"""Largest ratio of the sum of terms |C_ij dv_j| to the initial slip. Larger terms cancel, because constraint
+rows are nearly redundant.
+"""
 
-SMALLEST_ONSET = 0.2  # of the fastest first slip; a slower contact would stick again at once
+SMALLEST_ONSET = 0.2
+"""Smallest initial slip, relative to the fastest one; a slower contact would stick again at once."""
 
-REACHED_ONSET = 0.1  # of the slip at its onset; a contact that reaches less is held by the others
+REACHED_ONSET = 0.1
+"""Part of its initial slip that a contact must reach; otherwise the other contacts prevent its slip."""
 
-NOT_INCLUDED = -1  # `EventState.choice_index` of a candidate outside the contact problem
+NOT_INCLUDED = -1
+"""Value of `EventState.choice_index` for a candidate that is not part of the contact problem."""
 
-FORCE_ONLY = -2  # of a tyre on a vertical spring, which holds no rows and enters as a force
+FORCE_ONLY = -2
+"""Value of `EventState.choice_index` for a tyre on a vertical spring, which has no constraint rows and enters
+the contact problem as a force.
+"""
 
 TOUCHING, CANDIDATES = range(2)
-"""Entries of `EventState.sizes`: number of touching contacts, and of candidates, the touching contacts that
-`merge_coincident` keeps.
+"""Indices into `EventState.sizes`: the number of touching contacts, and the number of candidates, which are
+the touching contacts that `merge_coincident` keeps.
 """
 
 
 class SlipPlan(IntEnum):
-    """Demand of the first slip on a candidate."""
+    """Condition on the velocity of a candidate when initial slips are applied."""
 
-    NOTHING = 0
-    BEGIN = 1  # it begins to slide: a first slip
-    WATCH = 2  # it is open: it must not be made to approach
-    KEEP_APART = 3  # it would approach otherwise: no normal velocity
+    NOTHING = 0  # no condition
+    BEGIN = 1  # the contact begins to slide: its initial slip is prescribed
+    WATCH = 2  # the contact is open: it must not approach
+    KEEP_APART = 3  # the open contact would approach otherwise: its normal velocity is zero
 
 
 class EventState(NamedTuple):
-    """An event: the mode that ends, the touching contacts and the choice among them.
+    """Data of one event: the mode before it, the touching contacts and the contact problem.
 
     Arrays have one entry per contact of the table, per touching contact, or per candidate: of several
     touching contacts at one point only one is a candidate.
     """
 
     mode: ContactMode  # the mode before the event, then after it
-    wheels: ContactColumns  # the wheels over level ground, for their centres
+    wheels: ContactColumns  # wheels over a level plane, for the positions of their centres
     choice: Choice  # the contact problem by sets of closed contacts
     law: FrictionProblem  # the contact problem with Coulomb friction
-    most: int  # number of touching contacts that fit
-    sizes: Integers  # TOUCHING, CANDIDATES
-    box: Floats  # (wheels, 2, 3) m, the wheels' centres
+    most: int  # largest number of touching contacts
+    sizes: Integers  # (2) number of touching contacts and of candidates
+    box: Floats  # (wheels, 2, 3) m, positions of the wheels' centres as boxes
     max_deflections: Floats  # m per wheel, largest deflection of a tyre on a vertical spring
 
     # Per contact of the table
     inside: Floats  # border excess (`kernels.border_excess`) up to which a contact may touch
-    closed_status: Integers  # Status if it is closed and does not slip: in an impact
+    closed_status: Integers  # Status of the contact in an impact: closed, without slip
     mu: Floats  # friction coefficient, infinite for ideal contacts
-    was_closed: Flags  # closed before the event
-    fired: Flags  # its guard fired, or it has no load
-    ended: Flags  # its feature ends here
-    avoid: Flags  # it separates if another set is admissible
+    was_closed: Flags  # whether the contact was closed before the event
+    fired: Flags  # whether the guard of the contact fired, or its load is zero
+    ended: Flags  # whether the feature of the contact ends here
+    avoid: Flags  # whether the contact opens if another contact set is admissible
 
     # Per touching contact
-    touching: Integers  # number in the table
-    gaps: Floats  # row, of which gap and frame are evaluated
+    touching: Integers  # index of the contact in the table
+    gaps: Floats  # contact row, of which gap and frame are evaluated
 
     # Per candidate
-    candidates: Integers  # number in the table
-    rows: Floats  # row
-    later_excess: Floats  # border excess a moment later
-    status: Integers  # Status, if it is closed
-    choice_index: Integers  # number in the contact problem, NOT_INCLUDED or FORCE_ONLY
+    candidates: Integers  # index of the contact in the table
+    rows: Floats  # contact row, completely evaluated
+    later_excess: Floats  # border excess after the time `Tolerances.lookahead`
+    status: Integers  # Status of the contact if it is closed
+    choice_index: Integers  # index in the contact problem, NOT_INCLUDED or FORCE_ONLY
     chosen: Integers  # 1 if closed after the event
-    slip_plan: Integers  # SlipPlan
-    slip_directions: Floats  # (2) direction in which its slip begins
+    slip_plan: Integers  # SlipPlan of the contact
+    slip_directions: Floats  # (2) initial slip direction of the contact
 
-    y: Floats  # the state, and its time after it
+    y: Floats  # state at the event, followed by its time
     rates: Floats  # scratch
 
 
 @routine
 def resolve_event(e: EventState, ending: int, unloads: bool, slipping: bool) -> RunStatus:
-    """Find the touching contacts and the closed contacts after the event with the state in x.
+    """Find the touching contacts, and the closed contacts after the event at the state in x.
 
     Parameters
     ----------
     e
-        Mode before the event, contacts whose guard fired.
+        Mode before the event, and the contacts whose guard fired.
     ending
-        Contact whose feature ends, -1 if none does.
+        Index of the contact whose feature ends, or -1.
     unloads
-        Whether a normal force vanishes: then all contacts below `no_load` open, unless no other set is
-        admissible.
+        Whether a normal force vanishes. If so, all contacts with a load below `no_load` open, unless no
+        other set is admissible.
     slipping
-        Whether a friction force reaches its cone: then the contacts that fired may begin to slip.
+        Whether a friction force reaches its cone. If so, the contacts whose guard fired may begin to slip.
+
+    Returns
+    -------
+    RunStatus
+        RESOLVED, IMPACT if an impact has to be resolved first, or the reason why no mode exists.
     """
     s = e.mode
     m = s.motion
-    locate_wheels(e)
+    store_wheel_centres(e)
     if unloads:
         if rate(s, e.rates, s.lam, s.seen) != 0:
             return RunStatus.CONTRADICTION
@@ -187,15 +202,15 @@ def select_next_mode(e: EventState, slipping: bool) -> RunStatus:
 
 @routine
 def store_state(e: EventState) -> None:
-    """Store the state in x, and its time after it."""
+    """Store the state in x, followed by its time, as the state of the event."""
     n = e.mode.motion.y_z + e.mode.motion.states
     e.y[n] = e.mode.x[0]
     e.y[:n] = e.mode.x[1 : 1 + n]
 
 
 @routine
-def move_state(e: EventState, delay: float) -> None:
-    """Write the stored state into x, moved by its rates over a delay (s)."""
+def extrapolate_state(e: EventState, delay: float) -> None:
+    """Write the stored state into x, extrapolated linearly by its rates over `delay` (s)."""
     m = e.mode.motion
     x = e.mode.x
     x[0] = e.y[m.y_z + m.states] + delay
@@ -206,8 +221,8 @@ def move_state(e: EventState, delay: float) -> None:
 
 
 @routine
-def locate_wheels(e: EventState) -> None:
-    """Mark the closed contacts, store the state in x, and write the wheels' centres."""
+def store_wheel_centres(e: EventState) -> None:
+    """Mark the closed contacts, store the state in x, and write the positions of the wheels' centres."""
     s = e.mode
     m = s.motion
     e.was_closed[: s.contacts.size] = False
@@ -222,29 +237,29 @@ def locate_wheels(e: EventState) -> None:
 
 @routine
 def mark_ending(e: EventState, ending: int) -> None:
-    """Mark a contact whose feature ends, with all that end under the same wheel at once: a face and its edge,
-    if the wheel rolls along the seam.
+    """Mark contact `ending`, whose feature ends, and all contacts of the same wheel that end at the same
+    instant: a face and its edge, if the wheel rolls along the seam.
     """
     s = e.mode
     m = s.motion
     b = s.contacts
     e.ended[ending] = True
     for k in range(b.size):
-        if k == ending or b.wheels[k] != b.wheels[ending] or not in_reach(m.tol, b, e.box, k):
+        if k == ending or b.wheels[k] != b.wheels[ending] or not is_in_reach(m.tol, b, e.box, k):
             continue
         evaluate_gap(s.x, b, k, e.gaps)
         if abs(e.gaps[m.gap]) <= m.tol.gap_event:
             present = border_excess(m, b, k, e.gaps)
-            move_state(e, m.tol.lookahead)
+            extrapolate_state(e, m.tol.lookahead)
             evaluate_gap(s.x, b, k, e.gaps)
-            move_state(e, 0.0)
+            extrapolate_state(e, 0.0)
             e.ended[k] = border_excess(m, b, k, e.gaps) > max(present, 0.0)
 
 
 @routine
 def find_touching(e: EventState) -> bool:
-    """Write the touching contacts: the closed contacts that have not ended, those whose guard fired, and all
-    others without a gap; return whether there is room for all.
+    """List the touching contacts: closed contacts that have not ended, contacts whose guard fired, and all
+    other contacts without a gap. Return whether the arrays are large enough.
     """
     s = e.mode
     m = s.motion
@@ -252,11 +267,11 @@ def find_touching(e: EventState) -> bool:
     count = 0
     for k in range(b.size):
         is_certain = e.was_closed[k] or e.fired[k]
-        if e.ended[k] or (not is_certain and not in_reach(m.tol, b, e.box, k)):
+        if e.ended[k] or (not is_certain and not is_in_reach(m.tol, b, e.box, k)):
             continue
         row = e.gaps[count * m.row :]
         evaluate_gap(s.x, b, k, row)
-        if is_certain or touches(e, k, row):
+        if is_certain or open_contact_touches(e, k, row):
             if count == e.most:
                 return False
             e.touching[count] = k
@@ -266,8 +281,10 @@ def find_touching(e: EventState) -> bool:
 
 
 @routine
-def touches(e: EventState, k: int, row: Floats) -> bool:
-    """Return whether an open contact touches its feature; `row` contains its gap, and then the whole row."""
+def open_contact_touches(e: EventState, k: int, row: Floats) -> bool:
+    """Return whether open contact k touches its feature; `row` contains its gap, and is then completely
+    evaluated.
+    """
     m = e.mode.motion
     gap = row[m.gap]
     # A compliant tyre may be deflected when it comes onto another feature.
@@ -293,14 +310,14 @@ def touches(e: EventState, k: int, row: Floats) -> bool:
 
 @routine
 def merge_coincident(e: EventState) -> None:
-    """Write the candidates: of touching contacts of one wheel at one point with the same normal (coplanar
-    faces, a face and its edge, edges at a vertex) only the one onto which the wheel moves.
+    """List the candidates: of touching contacts of one wheel at one point with the same normal (coplanar
+    faces, a face and its edge, edges at a vertex) only the contact onto which the wheel moves.
     """
     s = e.mode
     m = s.motion
     b = s.contacts
     count = 0
-    move_state(e, m.tol.lookahead)
+    extrapolate_state(e, m.tol.lookahead)
     for i in range(e.sizes[TOUCHING]):
         evaluate_gap(s.x, b, e.touching[i], e.rows)
         excess = border_excess(m, b, e.touching[i], e.rows)
@@ -313,13 +330,13 @@ def merge_coincident(e: EventState) -> None:
             e.later_excess[place] = excess
             e.candidates[place] = e.touching[i]
             count = max(count, place + 1)
-    move_state(e, 0.0)
+    extrapolate_state(e, 0.0)
     e.sizes[CANDIDATES] = count
 
 
 @routine
 def is_coincident(e: EventState, i: int, j: int) -> bool:
-    """Return whether two touching contacts belong to one wheel, at one point with the same normal."""
+    """Return whether two touching contacts belong to the same wheel and have the same point and normal."""
     m = e.mode.motion
     wheels = e.mode.contacts.wheels
     first = e.gaps[i * m.row :]
@@ -336,7 +353,7 @@ def is_coincident(e: EventState, i: int, j: int) -> bool:
 
 @routine
 def evaluate_candidates(e: EventState) -> None:
-    """Write the rows of the candidates at the state in x, and their statuses in an impact."""
+    """Evaluate the contact rows of the candidates at the state in x, and their statuses in an impact."""
     for j in range(e.sizes[CANDIDATES]):
         k = e.candidates[j]
         e.mode.contacts.features[k * FEATURE + LOAD] = e.mode.motion.share
@@ -348,8 +365,8 @@ def evaluate_candidates(e: EventState) -> None:
 
 @routine
 def needs_impact(e: EventState) -> RunStatus:
-    """Return IMPACT if a contact approaches, or if an ideal wheel that will stay on the ground still slips;
-    else RESOLVED, or NO_CONTACT_SET.
+    """Return IMPACT if a contact approaches, or if an ideal wheel that stays on the ground still slips;
+    otherwise RESOLVED or NO_CONTACT_SET.
     """
     m = e.mode.motion
     g = e.choice
@@ -382,15 +399,15 @@ def needs_impact(e: EventState) -> RunStatus:
 
 @routine
 def is_slipping(e: EventState, j: int) -> bool:
-    """Return whether a candidate slips."""
+    """Return whether the slip of candidate j exceeds `Tolerances.slip_detected`."""
     m = e.mode.motion
     return slip_speed(e.mode.x, e.rows[j * m.row :], m) > m.tol.slip_detected
 
 
 @routine
 def choose_contact_set(e: EventState) -> int:
-    """Return the admissible trial at acceleration level, or -1. Tyre forces that are not linear in the load
-    are linearised about loads that are iterated.
+    """Return the index of the admissible trial at acceleration level, or -1. Tyre forces that are nonlinear
+    in the load are linearised about loads that are iterated.
     """
     m = e.mode.motion
     g = e.choice
@@ -416,7 +433,7 @@ def choose_contact_set(e: EventState) -> int:
 @routine
 def assemble_choice(e: EventState) -> None:
     """Write the included candidates into the contact problem at acceleration level, eq. [contact-set]; tyres
-    on vertical springs are forces.
+    on vertical springs enter as forces.
     """
     m = e.mode.motion
     g = e.choice
@@ -450,8 +467,10 @@ def assemble_machine(e: EventState) -> None:
 
 
 @routine
-def assemble_rows(e: EventState, index: int, k: int, row: Floats, rows: int) -> None:
-    """Write the Jacobian of contact k, of which it holds the first `rows`, into the contact problem."""
+def write_candidate_jacobian(e: EventState, index: int, k: int, row: Floats, rows: int) -> None:
+    """Write the Jacobian (3, n) of contact k into the contact problem; its first `rows` rows are
+    constraints.
+    """
     g = e.choice
     size = 3 * g.n
     C = row[e.mode.motion.C :]
@@ -463,7 +482,7 @@ def assemble_rows(e: EventState, index: int, k: int, row: Floats, rows: int) -> 
 
 @routine
 def assemble_contact(e: EventState, j: int, row: Floats) -> None:
-    """Write a candidate into the contact problem; friction of a sliding one acts against its slip."""
+    """Write candidate j into the contact problem; if it slides, its friction acts against the slip."""
     m = e.mode.motion
     g = e.choice
     n = g.n
@@ -471,7 +490,7 @@ def assemble_contact(e: EventState, j: int, row: Floats) -> None:
     k = e.candidates[j]
     C = row[m.C :]
     G = g.G[3 * index * n :]
-    assemble_rows(e, index, k, row, count_rows(e.status[j]))
+    write_candidate_jacobian(e, index, k, row, count_rows(e.status[j]))
     g.c[3 * index :][:3] = row[m.c :][:3]
     g.level[index] = row[m.c]
     g.avoid[index] = int(e.avoid[k])
@@ -482,14 +501,16 @@ def assemble_contact(e: EventState, j: int, row: Floats) -> None:
     if e.status[j] == Status.SLIDING and isfinite(e.mu[k]) and e.mu[k] > 0.0:
         along = relative_velocity(e.mode.x, row, m, 1)
         across = relative_velocity(e.mode.x, row, m, 2)
-        speed = norm(along, across)
+        speed = plane_norm(along, across)
         if speed > 0.0:
             G[:n] -= e.mu[k] * (along * C[n:][:n] + across * C[2 * n :][:n]) / speed
 
 
 @routine
 def select_closed(e: EventState, slipping: bool) -> RunStatus:
-    """Write which candidates stay closed and their statuses; those that begin to slide get a first slip."""
+    """Select the candidates that stay closed and their statuses; contacts that begin to slide get an initial
+    slip.
+    """
     m = e.mode.motion
     g = e.choice
     has_friction = False
@@ -521,7 +542,7 @@ def select_closed(e: EventState, slipping: bool) -> RunStatus:
 
 @routine
 def close_contacts(e: EventState) -> None:
-    """Write the chosen candidates as the closed contacts of the mode."""
+    """Make the chosen candidates the closed contacts of the mode."""
     s = e.mode
     count = 0
     for j in range(e.sizes[CANDIDATES]):
@@ -536,7 +557,7 @@ def close_contacts(e: EventState) -> None:
 
 @routine
 def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
-    """Select closed contacts and slip by Coulomb's law at acceleration level."""
+    """Select the closed contacts and their slip by Coulomb's law at acceleration level."""
     m = e.mode.motion
     g = e.choice
     law = e.law
@@ -571,8 +592,8 @@ def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
 
 @routine
 def force_slip(e: EventState) -> None:
-    """Force the contacts whose cone guard fired to slide, if the solver changed no status: their load is
-    below the force resolution.
+    """Set the contacts whose friction-cone guard fired to sliding if the solver changed no status: their load
+    is below the force resolution.
     """
     s = e.mode
     statuses = e.law.status
@@ -591,20 +612,20 @@ def force_slip(e: EventState) -> None:
 
 @routine
 def begin_slip(e: EventState, j: int, force: Floats) -> None:
-    """Let a candidate slide, and write the direction in which its slip grows: that of its tangential
-    acceleration or, if this is zero, opposite to its friction. A contact without load needs no friction.
+    """Set candidate j to sliding, and write its slip direction: that of its tangential acceleration or, if
+    this is zero, opposite to its friction force. A contact without load needs no friction.
     """
     m = e.mode.motion
     n = e.choice.n
     vdot = e.choice.x
     row = e.rows[j * m.row :]
     direction = e.slip_directions[2 * j :]
-    friction = norm(force[1], force[2])
+    friction = plane_norm(force[1], force[2])
     if force[0] < m.tol.no_load or friction == 0.0:
         return
     direction[0] = add_dot(-row[m.c + 1], row[m.C + n :], vdot, n)
     direction[1] = add_dot(-row[m.c + 2], row[m.C + 2 * n :], vdot, n)
-    if not norm(direction[0], direction[1]) > m.tol.no_acceleration:
+    if not plane_norm(direction[0], direction[1]) > m.tol.no_acceleration:
         direction[0] = -force[1] / friction
         direction[1] = -force[2] / friction
     e.slip_plan[j] = SlipPlan.BEGIN
@@ -613,8 +634,8 @@ def begin_slip(e: EventState, j: int, force: Floats) -> None:
 
 @routine
 def apply_slip_onset(e: EventState) -> None:
-    """Change the speeds in x, by impulses, so that rolling contacts do not slip and those that begin to slide
-    have a first slip; no other candidate approaches because of it.
+    """Change the speeds in x by impulses such that rolling contacts do not slip, contacts that begin to slide
+    have their initial slip, and no other candidate approaches.
     """
     m = e.mode.motion
     x = e.mode.x
@@ -649,8 +670,8 @@ def apply_slip_onset(e: EventState) -> None:
 
 @routine
 def can_begin_slip(e: EventState, j: int) -> bool:
-    """Return whether a candidate slips after the change of the speeds, and this is small: if rows are nearly
-    redundant, a small slip needs large speeds that cancel.
+    """Return whether candidate j slips after the change of the speeds, and the change is small. If rows are
+    nearly redundant, a small slip needs large speeds that cancel.
     """
     m = e.mode.motion
     g = e.choice
@@ -670,22 +691,26 @@ def can_begin_slip(e: EventState, j: int) -> bool:
 
 @routine
 def scale_slips(e: EventState) -> None:
-    """Scale the slip directions of contacts that begin to slide: the fastest has length one, because wheels
-    of one axle slip across together, and none is so slow that it sticks at once.
+    """Scale the initial slips of contacts that begin to slide: the fastest has length one, because wheels of
+    one axle slip across together, and the slowest is fast enough not to stick at once.
     """
     fastest = 0.0
     for j in range(e.sizes[CANDIDATES]):
         if e.slip_plan[j] == SlipPlan.BEGIN:
-            fastest = max(fastest, norm(e.slip_directions[2 * j], e.slip_directions[2 * j + 1]))
+            fastest = max(
+                fastest, plane_norm(e.slip_directions[2 * j], e.slip_directions[2 * j + 1])
+            )
     for j in range(e.sizes[CANDIDATES]):
         if e.slip_plan[j] == SlipPlan.BEGIN:
-            size = norm(e.slip_directions[2 * j], e.slip_directions[2 * j + 1])
+            size = plane_norm(e.slip_directions[2 * j], e.slip_directions[2 * j + 1])
             e.slip_directions[2 * j :][:2] *= max(size / fastest, SMALLEST_ONSET) / size
 
 
 @routine
 def solve_speed_change(e: EventState) -> None:
-    """Write the smallest change of the speeds, in the kinetic norm, that satisfies all demanded rows."""
+    """Compute the smallest change of the speeds, in the kinetic norm, that satisfies all prescribed contact
+    velocities.
+    """
     m = e.mode.motion
     g = e.choice
     n = g.n
@@ -698,7 +723,7 @@ def solve_speed_change(e: EventState) -> None:
                 target += m.tol.slip_onset * e.slip_directions[2 * j + i - 1]
             set_row(g.system, count, row[m.C + i * n :], row[m.C + i * n :], target)
             count += 1
-    set_held_rows(g, count, 0.0)
+    write_equality_rows(g, count, 0.0)
     g.system.force[:n] = 0.0
     g.system.rows = count + g.holds
     if solve_saddle_point(g.system) is SaddleStatus.UNSOLVABLE:
@@ -707,7 +732,7 @@ def solve_speed_change(e: EventState) -> None:
 
 @routine
 def count_demanded_rows(e: EventState, j: int) -> int:
-    """Return the number of rows of a candidate whose velocity is prescribed."""
+    """Return the number of rows of candidate j whose velocity is prescribed."""
     if e.chosen[j] == 1:
         return 3 if e.slip_plan[j] == SlipPlan.BEGIN else count_rows(e.status[j])
     return 1 if e.slip_plan[j] == SlipPlan.KEEP_APART else 0

@@ -24,7 +24,7 @@ from draisine.simulation.trajectory import GuardKind
 
 
 def guard_tolerances(tol: Tolerances) -> Floats:
-    """Return the magnitude by which a guard of each kind may be negative: rounding, or grazing."""
+    """Return the amount by which a guard of each kind may be negative: rounding errors, or grazing."""
     tolerances = np.empty(len(GuardKind))
     tolerances[[GuardKind.LEAN, GuardKind.OVERTURN]] = tol.fall_guard
     tolerances[[GuardKind.GAP, GuardKind.DEFLECTION]] = tol.gap_guard
@@ -35,46 +35,49 @@ def guard_tolerances(tol: Tolerances) -> Floats:
 
 
 GUARD_NODES = 9
-"""Number of nodes of a step at which each guard is evaluated. The dense output is of degree 7, and forces are
-nearly polynomials of it."""
+"""Number of Chebyshev nodes of a step at which each guard is evaluated. The dense output has degree 7, and
+guards are nearly polynomials of time.
+"""
 
-DEGREE = GUARD_NODES - 1
-"""Degree of the interpolating polynomial."""
+GUARD_DEGREE = GUARD_NODES - 1
+"""Degree of the polynomial that interpolates a guard on a step."""
 
 ZERO_RESOLUTION = 1e-14
-"""Resolution of zeros, as a fraction of the step: rounding of positions in [0, 1]."""
+"""Resolution of the zeros of guards, as a fraction of the step: rounding of positions in [0, 1]."""
 
-NEVER = 2.0
-"""Position in the step that is returned if a guard has no zero; beyond its end, 1."""
+NO_CROSSING = 2.0
+"""Position in the step that is returned if a guard has no zero; it lies beyond the end of the step at 1."""
 
 TAIL_OFFSET = GUARD_NODES * GUARD_NODES
 NODE_POSITIONS = GUARD_NODES * (GUARD_NODES + 2)
-"""Indices in `BASIS` of the rows of the last two Chebyshev coefficients, and of the nodes."""
+"""Offsets in `INTERPOLATION_BASIS` of the rows of the last two Chebyshev coefficients, and of the nodes."""
 
 
-def _basis() -> Floats:
-    """Return the matrix from values at the nodes to Bernstein coefficients, the rows of the last two
-    Chebyshev coefficients, and the nodes, as one array.
+def _interpolation_basis() -> Floats:
+    """Return three parts as one array: the matrix from values at the nodes to Bernstein coefficients, the
+    rows of the last two Chebyshev coefficients, and the nodes.
     """
-    angles = math.pi * np.arange(GUARD_NODES) / DEGREE
+    angles = math.pi * np.arange(GUARD_NODES) / GUARD_DEGREE
     x = 0.5 * (1.0 - np.cos(angles))
     j = np.arange(GUARD_NODES)
-    binomials = np.array([math.comb(DEGREE, k) for k in j])
-    powers = binomials * x[:, None] ** j * (1.0 - x[:, None]) ** (DEGREE - j)
-    ends = np.where((j == 0) | (j == DEGREE), 0.5, 1.0)
-    tail = [2.0 / DEGREE * ends * np.cos(k * angles) for k in (DEGREE - 1, DEGREE)]
+    binomials = np.array([math.comb(GUARD_DEGREE, k) for k in j])
+    powers = binomials * x[:, None] ** j * (1.0 - x[:, None]) ** (GUARD_DEGREE - j)
+    ends = np.where((j == 0) | (j == GUARD_DEGREE), 0.5, 1.0)
+    tail = [
+        2.0 / GUARD_DEGREE * ends * np.cos(k * angles) for k in (GUARD_DEGREE - 1, GUARD_DEGREE)
+    ]
     tail[1] = 0.5 * tail[1]
     return np.concatenate([np.linalg.inv(powers).ravel(), *tail, x])
 
 
-BASIS = _basis()
-"""Interpolation at the nodes, see `_basis`."""
+INTERPOLATION_BASIS = _interpolation_basis()
+"""Matrices of the interpolation of a guard at the nodes of a step, see `_interpolation_basis`."""
 
 
 @routine
-def fit(basis: Floats, values: Floats, b: Floats) -> float:
-    """Write the Bernstein coefficients b of the polynomial through values at the nodes; return the magnitude
-    of the last two terms of its Chebyshev series, an estimate of the interpolation error.
+def fit_bernstein(basis: Floats, values: Floats, b: Floats) -> float:
+    """Compute the Bernstein coefficients b of the polynomial through `values` at the nodes. Return the
+    magnitude of the last two terms of its Chebyshev series, an estimate of the interpolation error.
     """
     for j in range(GUARD_NODES):
         b[j] = dot(basis[j * GUARD_NODES :], values, GUARD_NODES)
@@ -83,28 +86,28 @@ def fit(basis: Floats, values: Floats, b: Floats) -> float:
 
 
 @routine
-def restrict(b: Floats, low: float, high: float, part: Floats) -> None:
-    """Write the Bernstein coefficients over [low, high] of a polynomial with the coefficients b over [0, 1],
-    by two passes of de Casteljau's algorithm.
+def restrict_to_interval(b: Floats, low: float, high: float, part: Floats) -> None:
+    """Compute the Bernstein coefficients `part` over [low, high] of the polynomial with coefficients b over
+    [0, 1], by two passes of de Casteljau's algorithm.
     """
     part[:GUARD_NODES] = b[:GUARD_NODES]
     for r in range(1, GUARD_NODES if low > 0.0 else 1):
         part[: GUARD_NODES - r] += low * (part[1 : 1 + GUARD_NODES - r] - part[: GUARD_NODES - r])
     share = (high - low) / (1.0 - low)
     for r in range(1, GUARD_NODES):
-        for i in range(DEGREE, r - 1, -1):
+        for i in range(GUARD_DEGREE, r - 1, -1):
             part[i] = part[i - 1] + share * (part[i] - part[i - 1])
 
 
 @routine
-def next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) -> float:
-    """Return the first zero of a polynomial with Bernstein coefficients b on [0, 1] after a place and
-    before an end; NEVER if there is none. The polynomial has the given sign at the place.
+def find_next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) -> float:
+    """Return the first zero between `at` and `end` of a polynomial with Bernstein coefficients b over [0, 1];
+    NO_CROSSING if there is none. The polynomial has the given sign at `at`.
     """
     low = at
     width = 1.0 - at
     while low < min(end, 1.0 - ZERO_RESOLUTION):
-        restrict(b, low, low + width, part)
+        restrict_to_interval(b, low, low + width, part)
         # The number of sign changes bounds the number of zeros in the interval.
         changes = 0
         latest_sign = sign
@@ -116,23 +119,23 @@ def next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) -> fl
             low += width
             width = min(2.0 * width, 1.0 - low)
         elif changes == 1 and sign * part[0] > 0.0:
-            return low + width * only_zero(part, part[GUARD_NODES:])
+            return low + width * find_only_zero(part, part[GUARD_NODES:])
         elif width < ZERO_RESOLUTION:
             return low
         else:
             width *= 0.5
-    return NEVER
+    return NO_CROSSING
 
 
 @routine
-def only_zero(b: Floats, part: Floats) -> float:
-    """Return the only zero in [0, 1] of a polynomial with the coefficients b, whose first and last ones have
-    different signs: by the Illinois variant of the secant method.
+def find_only_zero(b: Floats, part: Floats) -> float:
+    """Return the only zero in [0, 1] of a polynomial whose first and last Bernstein coefficients have
+    different signs, by the Illinois variant of the secant method.
     """
     low = 0.0
     high = 1.0
     low_value = b[0]
-    high_value = b[DEGREE]
+    high_value = b[GUARD_DEGREE]
     last_side = 0
     position = 0.0
     for _ in range(100):
@@ -156,7 +159,7 @@ def only_zero(b: Floats, part: Floats) -> float:
 
 @routine
 def evaluate_polynomial(b: Floats, at: float, part: Floats) -> float:
-    """Return the value at a position of a polynomial with the Bernstein coefficients b over [0, 1], by de
+    """Return the value at position `at` of a polynomial with Bernstein coefficients b over [0, 1], by de
     Casteljau's algorithm.
     """
     part[:GUARD_NODES] = b[:GUARD_NODES]
@@ -167,8 +170,8 @@ def evaluate_polynomial(b: Floats, at: float, part: Floats) -> float:
 
 @routine
 def find_minimum(b: Floats, low: float, high: float, part: Floats) -> float:
-    """Return the place of the minimum of the polynomial with the coefficients b between two places, on
-    which it falls and rises again.
+    """Return the position of the minimum, between `low` and `high`, of a polynomial with Bernstein
+    coefficients b that first decreases and then increases there.
     """
     # Each round of the ternary search keeps two thirds of the interval: 60 rounds reach 1e-11 of it.
     begin = low
@@ -188,8 +191,8 @@ def find_minimum(b: Floats, low: float, high: float, part: Floats) -> float:
 def set_guards(
     s: ContactMode, falls: Integers, kinds: Integers, contacts: Integers, borders: Integers
 ) -> int:
-    """Write the kinds of all guards of a mode, their contacts and borders (falls, gaps, guards of closed
-    contacts); return their number.
+    """List all guards of a mode: falls, gaps of open contacts, and the guards of closed contacts, each with
+    its kind, contact and border. Return their number.
     """
     b = s.contacts
     count = 0
@@ -226,9 +229,9 @@ def set_guards(
 
 @routine
 def is_watched(s: ContactMode, k: int) -> bool:
-    """Return whether the gap of a contact is a guard: it is open, and its feature neither lies in nor
-    contains the one under its wheel. The wheel reaches such a feature at a border only, where the hand-over
-    decides.
+    """Return whether the gap of contact k is a guard: the contact is open, and its feature neither lies in
+    nor contains the feature under its wheel. The wheel reaches such a feature at a border only, where the
+    hand-over decides.
     """
     b = s.contacts
     for i in range(s.plan[CLOSED]):
@@ -237,18 +240,21 @@ def is_watched(s: ContactMode, k: int) -> bool:
             return False
         has_same_wheel = b.wheels[k] == b.wheels[closed]
         has_same_ground = b.moved[k] == b.moved[closed]
-        if has_same_wheel and has_same_ground and adjoins(s.motion.tol, b, closed, k):
+        if has_same_wheel and has_same_ground and is_part_of_feature(s.motion.tol, b, closed, k):
             return False
     return True
 
 
 @routine
-def adjoins(tol: Tolerances, b: ContactColumns, closed: int, other: int) -> bool:
-    """Return whether a feature of the ground lies in another one or contains it: coplanar faces, edges and
-    vertices in a face's plane, vertices on an edge's line.
+def is_part_of_feature(tol: Tolerances, b: ContactColumns, closed: int, other: int) -> bool:
+    """Return whether one of two features of the ground lies in the other: coplanar faces, edges and vertices
+    in the plane of a face, vertices on the line of an edge.
     """
     # Flats of other bodies and stops of joints have no position in the world.
     if b.carried[closed] == 1 or b.carried[other] == 1:
+        return False
+    # On ground that is more curved than the wheel, a second contact may close on any other patch.
+    if b.patches[closed] == 1 or b.patches[other] == 1:
         return False
     if b.planes[closed] == 0 and b.planes[other] == 1:
         return lies_in_plane(tol, b, other, closed)
@@ -274,7 +280,7 @@ def adjoins(tol: Tolerances, b: ContactColumns, closed: int, other: int) -> bool
 
 @routine
 def lies_in_plane(tol: Tolerances, b: ContactColumns, plane: int, other: int) -> bool:
-    """Return whether an edge or a vertex lies in a plane."""
+    """Return whether an edge or a vertex lies in the plane of a face."""
     N = b.features[plane * FEATURE :]
     Q = b.features[other * FEATURE :]
     is_near = abs(dot(N, Q, 3) - N[3]) < tol.same_feature

@@ -1,7 +1,8 @@
-"""The impact at an event, as routines.
+"""Impact at an event: the change of speeds at fixed positions, as routines.
 
-Two solvers: sets of closed contacts with restitution (Newton's model; the plastic one without), and Coulomb's
-law between impulses and velocities (Moreau's model). Other models are Python functions.
+Two solvers are compiled: enumeration of contact sets with Newton's restitution (impact models "newton" and
+"plastic"), and Coulomb's law between impulses and velocities (impact model "moreau"). All other impact models
+are Python functions, which the run loop calls.
 """
 
 from collections.abc import Callable
@@ -24,16 +25,16 @@ from draisine.simulation.contact.event_driven.events import (
     NOT_INCLUDED,
     EventState,
     assemble_machine,
-    assemble_rows,
+    write_candidate_jacobian,
 )
 from draisine.simulation.contact.kernels import relative_velocity
 from draisine.simulation.contact.status import count_rows
 
 
 class ImpactSolver(IntEnum):
-    """How the impacts of a model are resolved in a run."""
+    """Solver of the impacts of an impact model in event-driven runs."""
 
-    PYTHON = 0  # by the model itself, a Python function
+    PYTHON = 0  # the impact model itself, a Python function
     SETS = 1  # enumeration of contact sets with restitution
     FRICTION = 2  # Coulomb's law at impulse level
 
@@ -41,8 +42,8 @@ class ImpactSolver(IntEnum):
 ImpactModel = TypeVar("ImpactModel", bound=Callable[..., Any])
 
 
-def compiled_by(solver: ImpactSolver) -> Callable[[ImpactModel], ImpactModel]:
-    """Return a decorator of an impact model whose impacts a routine resolves in runs."""
+def resolved_by_routine(solver: ImpactSolver) -> Callable[[ImpactModel], ImpactModel]:
+    """Return a decorator that marks an impact model whose impacts are resolved by a compiled routine."""
 
     def mark(model: ImpactModel) -> ImpactModel:
         model.solver = solver  # type: ignore[attr-defined]
@@ -51,11 +52,13 @@ def compiled_by(solver: ImpactSolver) -> Callable[[ImpactModel], ImpactModel]:
     return mark
 
 
-IMPULSE_ENTRIES = (
-    4  # values logged per contact of an impact: three impulses, normal velocity after it
-)
+IMPULSE_ENTRIES = 4
+"""Number of logged values per contact of an impact: three impulses (N s) and the normal velocity after it
+(m/s).
+"""
 
-FRICTION_TOLERANCE = 1e-13  # relative change of the contact velocities at which the sweeps end
+FRICTION_TOLERANCE = 1e-13
+"""Relative change of the contact velocities at which the sweeps of the friction solver end."""
 
 
 @routine
@@ -107,8 +110,8 @@ def apply_impact(
 
 @routine
 def assemble_impact(e: EventState, normal: float, along: float, rest: float) -> None:
-    """Write the touching contacts with constraint rows into the contact problem at impulse level: the change
-    of speeds reverses their velocities times the restitution.
+    """Write the touching contacts with constraint rows into the contact problem at impulse level. The target
+    of each row is the change of its velocity by restitution.
     """
     m = e.mode.motion
     x = e.mode.x
@@ -129,7 +132,7 @@ def assemble_impact(e: EventState, normal: float, along: float, rest: float) -> 
                 restitution = normal if i == 0 else along
                 factor = 1.0 + restitution if approach > rest else 1.0
                 g.c[3 * count + i] = -factor * relative_velocity(x, row, m, i)
-            assemble_rows(e, count, k, row, rows)
+            write_candidate_jacobian(e, count, k, row, rows)
             g.push[count * n :][:n] = 0.0
             g.level[count] = approach
             g.avoid[count] = 0
@@ -139,8 +142,9 @@ def assemble_impact(e: EventState, normal: float, along: float, rest: float) -> 
 
 @routine
 def solve_impact_by_sets(e: EventState, reduced: int, impulses: Floats) -> int:
-    """Write the change of speeds in which all impulses and separations are non-negative; return its trial, or
-    -1. Finite friction needs the other solver.
+    """Compute the change of speeds for which all impulses and separations are non-negative, by enumeration of
+    contact sets. Return the index of the trial, or -1. Contacts with finite friction need
+    `solve_impact_with_friction`.
     """
     g = e.choice
     for j in range(e.sizes[CANDIDATES]):
@@ -159,7 +163,7 @@ def solve_impact_by_sets(e: EventState, reduced: int, impulses: Floats) -> int:
 
 @routine
 def solve_impact_with_friction(e: EventState, impulses: Floats) -> int:
-    """Write the change of speeds by impulses that obey Coulomb's law; return -1 if none are found."""
+    """Compute the change of speeds by impulses (N s) that obey Coulomb's law; return -1 if none are found."""
     g = e.choice
     law = e.law
     for j in range(e.sizes[CANDIDATES]):

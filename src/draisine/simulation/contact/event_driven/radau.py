@@ -1,9 +1,9 @@
-"""Implicit steps for stiff friction, as routines: Radau IIA with seven stages, eqs. [turning-friction] and
-[turning-newton].
+"""Implicit integration steps for stiff friction at small slip: Radau IIA with seven stages, eqs.
+[turning-friction] and [turning-newton].
 
-At small slip the direction of Coulomb friction relaxes at a rate of about 1 / |slip|, which would limit
-explicit steps although nothing changes any more. The simplified Newton iteration has the angle of the slip
-of each contact and stage as its only unknowns.
+At small slip the direction of Coulomb friction relaxes at a rate of about 1 / |slip|, which would limit the
+length of explicit steps even after the relaxation. The simplified Newton iteration has the slip angle of each
+contact and stage as its only unknowns.
 """
 
 from math import sqrt
@@ -15,7 +15,12 @@ from numpy.polynomial import Polynomial
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import make_record
-from draisine.simulation.contact.complementarity.linear import dot, least, norm, solve
+from draisine.simulation.contact.complementarity.linear import (
+    dot,
+    plane_norm,
+    solve_by_complete_pivoting,
+    solve_least_norm,
+)
 from draisine.simulation.contact.kernels import (
     CLOSED,
     ContactMode,
@@ -27,87 +32,89 @@ from draisine.simulation.contact.kernels import (
 from draisine.simulation.contact.status import Status
 from draisine.simulation.integrators.dop853 import Stages
 
-SEVEN = 7
-"""Number of stages: the dense output of the explicit method also has degree seven."""
+RADAU_STAGES = 7
+"""Number of stages of the Radau IIA method; the dense output of the explicit method also has degree seven."""
 
-DENSE_WEIGHTS = SEVEN * SEVEN
-RADAU_NODES = 2 * SEVEN * SEVEN
-"""Indices in `RADAU` of the matrix from stages to the dense output, and of the nodes; the weights of the
-stages are before them.
+DENSE_WEIGHTS = RADAU_STAGES * RADAU_STAGES
+RADAU_NODES = 2 * RADAU_STAGES * RADAU_STAGES
+"""Offsets in `RADAU_COEFFICIENTS` of the matrix from stages to the dense output, and of the nodes; the
+weights of the stages come first.
 """
 
 SLIP_ANGLE_STEP = 1e-3
-"""Step (rad) of the central difference by the direction of a slip: its error is 1e-6, enough for an
-iteration.
+"""Step (rad) of the central difference of accelerations with respect to a slip angle; its relative error of
+1e-6 is small enough for a Newton iteration.
 """
 
 MAX_ITERATIONS = 12
-"""Largest number of Newton steps; a longer step would not converge."""
+"""Largest number of Newton iterations of an implicit step; a longer step would not converge."""
 
 ITERATION_TOLERANCE = 1e-2
-"""Change of the stages, relative to the tolerances of the step, at which the iteration ends."""
+"""Change of the stages, relative to the integration tolerances, at which the Newton iteration ends."""
 
-HIGHEST_TERM = 2.0**-13
+HIGHEST_TERM_DEVIATION = 2.0**-13
 """Largest deviation of z^7 on [0, 1] from its best approximation by lower powers."""
 
 
-def _coefficients() -> Floats:
-    """Return the weights of the collocation at Radau's nodes, the matrix from states at the nodes to the
-    coefficients of the dense output, and the nodes, as one array.
+def _radau_coefficients() -> Floats:
+    """Return three parts as one array: the collocation weights at Radau's nodes, the matrix from states at
+    the nodes to the coefficients of the dense output, and the nodes.
     """
-    last = np.polynomial.legendre.Legendre.basis(SEVEN) - np.polynomial.legendre.Legendre.basis(
-        SEVEN - 1
-    )
+    last = np.polynomial.legendre.Legendre.basis(
+        RADAU_STAGES
+    ) - np.polynomial.legendre.Legendre.basis(RADAU_STAGES - 1)
     c = 0.5 * (1.0 + np.sort(last.roots().real))
     for _ in range(2):  # Newton steps to full precision
         c = c - last(2.0 * c - 1.0) / (2.0 * last.deriv()(2.0 * c - 1.0))
-    weights = np.empty((SEVEN, SEVEN))
-    for j in range(SEVEN):
+    weights = np.empty((RADAU_STAGES, RADAU_STAGES))
+    for j in range(RADAU_STAGES):
         others = np.delete(c, j)
         integral = (Polynomial.fromroots(others) / np.prod(c[j] - others)).integ()
         weights[:, j] = integral(c) - integral(0.0)
-    powers = np.cumprod([c if m % 2 == 0 else 1.0 - c for m in range(SEVEN)], axis=0)
+    powers = np.cumprod([c if m % 2 == 0 else 1.0 - c for m in range(RADAU_STAGES)], axis=0)
     return np.concatenate([weights.ravel(), np.linalg.inv(powers.T).ravel(), c])
 
 
-RADAU = _coefficients()
-"""Coefficients of the method, see `_coefficients`."""
+RADAU_COEFFICIENTS = _radau_coefficients()
+"""Coefficients of the Radau IIA method, see `_radau_coefficients`."""
 
 
-class Turning(NamedTuple):
-    """Slips whose direction friction turns, and an implicit step."""
+class ImplicitSlipStep(NamedTuple):
+    """Arrays of an implicit step, whose unknowns are the slip angles of the slipping contacts."""
 
-    method: Floats  # coefficients
-    sizes: Integers  # number of slipping contacts
-    who: Integers  # their indices among the closed contacts
-    rows: Floats  # (contacts, 2, n) rows of their slips
-    turns: Floats  # (contacts, n) derivatives of the accelerations by the angle of the slip
+    method: Floats  # coefficients of the Radau IIA method
+    sizes: Integers  # (1) number of slipping contacts
+    who: Integers  # indices of the slipping contacts among the closed contacts
+    rows: Floats  # (contacts, 2, n) tangential constraint rows of the slipping contacts
+    turns: Floats  # (contacts, n) derivatives of the accelerations with respect to the slip angle
     across: Floats  # (stages, contacts, n) rows perpendicular to the slips
     speeds: Floats  # (stages, contacts) m/s, magnitudes of the slips
     states: Floats  # (stages, n) states of the stages
-    rates: Floats  # (stages, n)
+    rates: Floats  # (stages, n) time derivatives of the stage states
     changes: Floats  # (stages, n) residuals, then changes of the states
-    seen: Floats  # row of a contact
+    seen: Floats  # constraint row of one contact
     work: Floats  # scratch
     order: Integers  # scratch: order of pivots
 
 
-def make_turning(n: int, speeds: int, row: int, most: int) -> Turning:
-    """Return the record for up to `most` slipping contacts, states of n entries and rows of contacts of
-    length `row`.
+def make_implicit_slip_step(n: int, speeds: int, row: int, most: int) -> ImplicitSlipStep:
+    """Return the arrays of an implicit step for up to `most` slipping contacts, states of n entries and
+    contact rows of length `row`.
     """
-    unknowns = SEVEN * most
-    states = dict.fromkeys(("states", "rates", "changes"), SEVEN * n)
+    unknowns = RADAU_STAGES * most
+    states = dict.fromkeys(("states", "rates", "changes"), RADAU_STAGES * n)
     slips = {"who": most, "rows": 2 * most * speeds, "turns": most * speeds, "seen": row}
     work = {"work": (unknowns + 2) * (unknowns + 2) + 2 * n, "order": unknowns + 1, "sizes": 1}
     sizes = states | slips | work | {"across": unknowns * speeds, "speeds": unknowns}
-    turning: Turning = make_record(Turning, method=RADAU, **sizes)
+    turning: ImplicitSlipStep = make_record(ImplicitSlipStep, method=RADAU_COEFFICIENTS, **sizes)
     return turning
 
 
 @routine
-def turning_rate(s: ContactMode, g: Stages, w: Turning) -> float:
-    """Return the largest rate (1/s) at which friction turns a slip of the state in x; 0 without slip."""
+def slip_turning_rate(s: ContactMode, g: Stages, w: ImplicitSlipStep) -> float:
+    """Return the largest rate (1/s) at which friction turns a slip direction at the state in x; 0 without
+    slip.
+    """
     m = s.motion
     n = m.speeds
     count = 0
@@ -135,9 +142,9 @@ def turning_rate(s: ContactMode, g: Stages, w: Turning) -> float:
 
 
 @routine
-def differentiate_slip(s: ContactMode, g: Stages, w: Turning, k: int) -> int:
-    """Write the derivatives of the accelerations by the angle of slip k, with the other slips unchanged, by a
-    central difference. Return the status of `flow`, 0 without an error.
+def differentiate_slip(s: ContactMode, g: Stages, w: ImplicitSlipStep, k: int) -> int:
+    """Compute the derivatives of the accelerations with respect to the angle of slip k, with the other slips
+    fixed, by a central difference. Return the status of `flow`: 0 without an error.
     """
     m = s.motion
     n = m.speeds
@@ -150,7 +157,7 @@ def differentiate_slip(s: ContactMode, g: Stages, w: Turning, k: int) -> int:
     slips[: 2 * count] = 0.0
     slips[2 * k] = -SLIP_ANGLE_STEP * w.speeds[2 * k + 1]
     slips[2 * k + 1] = SLIP_ANGLE_STEP * w.speeds[2 * k]
-    least(w.rows, slips, change, 2 * count, n, w.work[2 * count + n :], w.order)
+    solve_least_norm(w.rows, slips, change, 2 * count, n, w.work[2 * count + n :], w.order)
     status = 0
     for side in range(2):
         x[:n] = g.y[m.y_v :][:n] + (1.0 - 2.0 * side) * change[:n]
@@ -162,15 +169,19 @@ def differentiate_slip(s: ContactMode, g: Stages, w: Turning, k: int) -> int:
 
 
 @routine
-def collocate(s: ContactMode, g: Stages, w: Turning, t: float, h: float, last: float) -> int:
-    """Write the states of all stages of a step of length h; return 1 if the iteration does not converge. k
-    contains the rate at the start.
+def solve_collocation(
+    s: ContactMode, g: Stages, w: ImplicitSlipStep, t: float, h: float, last: float
+) -> int:
+    """Solve the collocation equations for the states of all stages of a step of length h (s). Return 1 if the
+    Newton iteration does not converge.
+
+    The first stage k contains the rate at the start of the step.
     """
-    for i in range(SEVEN):
+    for i in range(RADAU_STAGES):
         w.states[i * g.n :][: g.n] = g.y[: g.n] + w.method[RADAU_NODES + i] * h * g.k[: g.n]
     change_before = 1e300
     for iteration in range(MAX_ITERATIONS):
-        for i in range(SEVEN):
+        for i in range(RADAU_STAGES):
             time = min(t + w.method[RADAU_NODES + i] * h, last)
             put_state(s.x, time, w.states[i * g.n :], g.n)
             if flow(s, w.rates[i * g.n :], s.lam) != 0:
@@ -189,8 +200,10 @@ def collocate(s: ContactMode, g: Stages, w: Turning, t: float, h: float, last: f
 
 
 @routine
-def evaluate_slips(s: ContactMode, w: Turning, i: int) -> None:
-    """Write the rows perpendicular to the slips of a stage, whose state is in x, and their magnitudes."""
+def evaluate_slips(s: ContactMode, w: ImplicitSlipStep, i: int) -> None:
+    """Compute the rows perpendicular to the slips of stage i, whose state is in x, and the slip speeds
+    (m/s).
+    """
     m = s.motion
     n = m.speeds
     for k in range(w.sizes[0]):
@@ -200,28 +213,28 @@ def evaluate_slips(s: ContactMode, w: Turning, i: int) -> None:
         slip = i * w.sizes[0] + k
         along = w.seen[m.C + n :]
         across = w.seen[m.C + 2 * n :]
-        w.speeds[slip] = max(norm(s1, s2), 1e-300)
+        w.speeds[slip] = max(plane_norm(s1, s2), 1e-300)
         w.across[slip * n :][:n] = (s1 * across[:n] - s2 * along[:n]) / w.speeds[slip]
 
 
 @routine
-def correct_stages(s: ContactMode, g: Stages, w: Turning, h: float) -> float:
-    """Change the states of all stages by a Newton step, eq. [turning-newton]; return the root mean square of
-    the changes, relative to the tolerances.
+def correct_stages(s: ContactMode, g: Stages, w: ImplicitSlipStep, h: float) -> float:
+    """Change the states of all stages by one Newton step, eq. [turning-newton]. Return the root mean square
+    of the changes, relative to the integration tolerances.
     """
     n = s.motion.speeds
     y_v = s.motion.y_v
     count = w.sizes[0]
-    size = SEVEN * count
+    size = RADAU_STAGES * count
     K = w.work[0:]
     b = w.work[size * size :]
     angles = w.work[size * (size + 1) :]
     # Residuals of the collocation.
-    for i in range(SEVEN):
+    for i in range(RADAU_STAGES):
         residual = w.changes[i * g.n :]
         residual[: g.n] = g.y[: g.n] - w.states[i * g.n :][: g.n]
-        for k in range(SEVEN):
-            residual[: g.n] += h * w.method[i * SEVEN + k] * w.rates[k * g.n :][: g.n]
+        for k in range(RADAU_STAGES):
+            residual[: g.n] += h * w.method[i * RADAU_STAGES + k] * w.rates[k * g.n :][: g.n]
     # Equations of the angles of all slips in all stages.
     for slip in range(size):
         across = w.across[slip * n :]
@@ -229,38 +242,38 @@ def correct_stages(s: ContactMode, g: Stages, w: Turning, h: float) -> float:
         b[slip] = dot(across, w.changes[stage * g.n + y_v :], n)
         for k in range(count):
             turned = dot(across, w.turns[k * n :], n)
-            for j in range(SEVEN):
-                K[slip * size + j * count + k] = -h * w.method[stage * SEVEN + j] * turned
+            for j in range(RADAU_STAGES):
+                K[slip * size + j * count + k] = -h * w.method[stage * RADAU_STAGES + j] * turned
         K[slip * size + slip] += w.speeds[slip]
-    solve(K, b, angles, w.order, size)
+    solve_by_complete_pivoting(K, b, angles, w.order, size)
     total = 0.0
-    for i in range(SEVEN):
+    for i in range(RADAU_STAGES):
         for slip in range(size):
-            turned = h * w.method[i * SEVEN + slip // count] * angles[slip]
+            turned = h * w.method[i * RADAU_STAGES + slip // count] * angles[slip]
             w.changes[i * g.n + y_v :][:n] += turned * w.turns[slip % count * n :][:n]
         for j in range(i * g.n, (i + 1) * g.n):
             w.states[j] += w.changes[j]
             scaled = w.changes[j] / (g.atol[j - i * g.n] + g.rtol * abs(w.states[j]))
             total += scaled * scaled
-    return sqrt(total / (SEVEN * g.n))
+    return sqrt(total / (RADAU_STAGES * g.n))
 
 
 @routine
-def write_dense_output(g: Stages, w: Turning) -> float:
-    """Write the end of a step and the polynomial of its dense output from the states of its stages; return
-    the magnitude of its highest term relative to the tolerances.
+def write_dense_output(g: Stages, w: ImplicitSlipStep) -> float:
+    """Compute the state at the end of an implicit step and the dense output from the states of its stages.
+    Return the magnitude of its highest term, relative to the integration tolerances.
     """
     n = g.n
     F = g.polynomial
     total = 0.0
-    for m in range(SEVEN):
+    for m in range(RADAU_STAGES):
         F[m * n :][:n] = 0.0
-        for i in range(SEVEN):
-            weight = w.method[DENSE_WEIGHTS + m * SEVEN + i]
+        for i in range(RADAU_STAGES):
+            weight = w.method[DENSE_WEIGHTS + m * RADAU_STAGES + i]
             F[m * n :][:n] += weight * (w.states[i * n :][:n] - g.y[:n])
-    g.new[:n] = w.states[(SEVEN - 1) * n :][:n]
+    g.new[:n] = w.states[(RADAU_STAGES - 1) * n :][:n]
     for j in range(n):
         scale = g.atol[j] + g.rtol * max(abs(g.y[j]), abs(g.new[j]))
-        scaled = HIGHEST_TERM * F[(SEVEN - 1) * n + j] / scale
+        scaled = HIGHEST_TERM_DEVIATION * F[(RADAU_STAGES - 1) * n + j] / scale
         total += scaled * scaled
     return sqrt(total / n)

@@ -1,12 +1,13 @@
-"""The run loop, as routines: arcs and the events between them, until Python has to do something.
+"""The loop over arcs and events of an event-driven run, as routines that run without Python.
 
 `run_arcs` is a state machine over `EventStage`: integrate an arc, find the contacts that touch at its end,
-resolve the impact, select the closed contacts, begin the next arc. It returns (`RunStatus`) for a closed form
-that is not compiled yet, ground that was not searched, an impact model in Python, or an error.
+resolve the impact, select the closed contacts, begin the next arc. It returns to Python with a `RunStatus` if
+a closed form is not compiled yet, if features have to be searched in new boxes, if an impact model is a
+Python function, or on an error.
 
 A contact that leaves its feature fires a BORDER guard: `begin_event` makes it a hand-over,
-`events.resolve_event` finds the next feature, and `set_border_hysteresis` keeps the wheel from returning at
-once.
+`events.resolve_event` finds the next feature, and `set_border_hysteresis` prevents the wheel from returning
+to the old feature at once.
 """
 
 from enum import IntEnum
@@ -45,6 +46,7 @@ from draisine.simulation.contact.event_driven.events import (
 )
 from draisine.simulation.contact.event_driven.guards import set_guards
 from draisine.simulation.contact.event_driven.impact import ImpactSolver, apply_impact
+from draisine.simulation.contact.event_driven.short_step import take_short_step
 from draisine.simulation.contact.kernels import (
     CLOSED,
     border_excess,
@@ -69,14 +71,14 @@ from draisine.simulation.trajectory import GuardKind
 
 
 class EventStage(IntEnum):
-    """The next stage of an event."""
+    """The stage of the run loop that is executed next."""
 
     ARC = 0  # integrate an arc
     CONTACTS = 1  # find the contacts that touch at an event
-    RESOLUTION = 2  # continue with what was found
+    RESOLUTION = 2  # continue according to the result of `resolve_event`
     IMPACT = 3  # resolve the impact
-    ACTIVE_SET = 4  # find the closed contacts after it
-    END = 5  # take over the state after the event
+    ACTIVE_SET = 4  # find the closed contacts after the impact
+    END = 5  # make the state after the event the present state
 
 
 class EventCause(IntEnum):
@@ -91,20 +93,20 @@ class EventCause(IntEnum):
     START = 6
 
 
-KINDS = ("collision", "lift-off", "hand-over", "slip", "stick", "input", "start")
-"""The names of causes in results."""
+EVENT_KIND_NAMES = ("collision", "lift-off", "hand-over", "slip", "stick", "input", "start")
+"""Names of the causes of events in results, in the order of `EventCause`."""
 
 
 class RunProgress(Record):
     """State of the run loop between calls."""
 
-    stage: EventStage = EventStage.ARC
-    cause: EventCause = EventCause.COLLISION  # of the present event
-    actor: int = -1  # the contact that fired, -1 for none
-    ending: int = -1  # the contact whose feature has ended, -1 for none
+    stage: EventStage = EventStage.ARC  # stage of the run loop that is executed next
+    cause: EventCause = EventCause.COLLISION  # cause of the present event
+    actor: int = -1  # index of the contact that caused the event, -1 for none
+    ending: int = -1  # index of the contact whose feature has ended, -1 for none
     guard: int = -1  # kind of the guard that fired, -1 for none; its contact is `actor` or `ending`
-    border: int = -1  # index of its border among those of the contact's feature, -1 for none
-    resolution: RunStatus = RunStatus.RESOLVED  # what `resolve_event` returned
+    border: int = -1  # index of the border of the fired guard in the contact's feature, -1 for none
+    resolution: RunStatus = RunStatus.RESOLVED  # status that `resolve_event` returned
     stalled: int = 0  # number of events without progress of time
     latest: float = 0.0  # s, time of the latest sample before the event
     events: int = 0  # number of events in the log
@@ -120,82 +122,86 @@ class ImpactOrigin(IntEnum):
 
 
 class EventLog(NamedTuple):
-    """The events of a call. The first index of all arrays but `trials` is the event.
+    """Log of the events of one call of the run loop. The first index of all arrays except `trials` is the
+    event.
 
-    Contacts are numbers in the table of contacts. Lists of contacts begin at index 0 of their row; the field
-    `..._count` holds their length.
+    Contacts are indices into the table of contacts. A list of contacts begins at index 0 of its row; the
+    field `..._count` contains its length.
     """
 
-    time: Floats  # s
-    cause: Integers  # EventCause
+    time: Floats  # s, time of the event
+    cause: Integers  # EventCause of the event
     guard: Integers  # GuardKind of the guard that fired, -1 for none
-    guard_contact: Integers  # its contact, -1 for none
-    guard_border: Integers  # its border among those of the contact's feature, -1 for none
-    samples: Integers  # number of samples before the event, in this call
-    grazes: Integers  # number of grazing contacts before the event, in this call
-    energy: Floats  # J, before the event
-    energy_after: Floats  # J, after it, before the state is projected onto the constraints
+    guard_contact: Integers  # contact of the guard that fired, -1 for none
+    guard_border: Integers  # border of the fired guard in the contact's feature, -1 for none
+    samples: Integers  # number of samples before the event in this call
+    grazes: Integers  # number of grazing contacts before the event in this call
+    energy: Floats  # J, mechanical energy before the event
+    # J, mechanical energy after the event, before projection onto the constraints
+    energy_after: Floats
     y: Matrix  # state before the event
     y_impact: Matrix  # state after the impact, if there was one
     y_after: Matrix  # state after the event
-    closed_count: Integers
+    closed_count: Integers  # number of contacts closed before the event
     closed: IntegerMatrix  # contacts closed before the event
-    status: IntegerMatrix  # Status of each of them
-    closed_after_count: Integers
+    status: IntegerMatrix  # Status of each contact closed before the event
+    closed_after_count: Integers  # number of contacts closed after the event
     closed_after: IntegerMatrix  # contacts closed after the event
-    status_after: IntegerMatrix  # Status of each of them
-    fired_count: Integers
+    status_after: IntegerMatrix  # Status of each contact closed after the event
+    fired_count: Integers  # number of contacts whose guards fired
     fired: IntegerMatrix  # contacts whose guards fired
-    impact: Integers  # ImpactOrigin
-    impact_count: Integers
+    impact: Integers  # ImpactOrigin of the event
+    impact_count: Integers  # number of contacts with constraint rows in the impact
     impact_contacts: IntegerMatrix  # contacts with constraint rows in the impact
-    impulses: Matrix  # three impulses (N s) and the normal velocity after it (m/s) of each of them
-    trial_offset: Integers  # where the contact sets tried for the impact begin in `trials`
-    trial_count: Integers  # number of these sets
-    chosen_trial: Integers  # the admissible one among them
-    trials: Floats  # contact sets of all events, one behind the other
-    trial_limit: (
-        int  # number of entries of `trials` beyond which the sets of another event may not fit
-    )
+    # per contact of the impact: three impulses (N s), normal velocity after it (m/s)
+    impulses: Matrix
+    trial_offset: Integers  # offset in `trials` of the contact sets tried for the impact
+    trial_count: Integers  # number of contact sets tried for the impact
+    chosen_trial: Integers  # index of the admissible contact set among those tried
+    trials: Floats  # trials of all events, one after the other
+    # number of entries of `trials` beyond which the sets of another event may not fit
+    trial_limit: int
 
 
 EDGE_IN_PLANE = 0.02
-"""Sine of the angle below which an edge lies in the plane of a disc, which cannot touch it then."""
+"""Sine of the angle between an edge and the plane of a disc, below which the disc cannot touch the edge."""
 
 MAX_EVENTS_AT_INSTANT = 8
-"""Largest number of successive events without progress of time. Simultaneous contacts need a few; more are a
-cycle of modes that would not end.
+"""Largest number of successive events without progress of time. Simultaneous contacts need a few events; more
+mean an endless cycle of modes.
 """
 
 
 class RunLoop(NamedTuple):
-    """A run under way: arcs, events, how impacts are resolved, and the log of events."""
+    """State of an event-driven run: the present arc and event, the impact model, and the log of events."""
 
     arc: ArcState
     event: EventState
-    progress: RunProgress  # what the loop does next
+    progress: RunProgress  # stage and cause of the present event
     log: EventLog
-    is_sharp: Flags  # per contact, whether it is an edge or a vertex under a disc
-    left: Flags  # per contact, whether its wheel has just left the feature
-    leaving: Flags  # per contact, whether it separates at this instant
-    model: int  # impact model: ImpactSolver.PYTHON, ImpactSolver.SETS or FRICTION
+    is_sharp: Flags  # (contacts) whether the feature is an edge or a vertex under a disc
+    left: Flags  # (contacts) whether the wheel has just left the feature
+    leaving: Flags  # (contacts) whether the contact separates at this instant
+    model: int  # ImpactSolver of the impact model
     reduced: int  # 1 for the reduced resolution of impacts
-    normal: float  # coefficient of restitution, normal
-    along: float  # the same, tangential
-    rest: float  # m/s, approach below which nothing rebounds
-    owners: Integers  # the wheel of each tyre state
-    lifted: Floats  # s, when the wheel of each tyre state lifted off
-    flight: float  # s, longest flight that keeps the deflection of a tyre
-    observe: Address  # address of the program of energies
-    table: Floats  # its constants
-    observed: Floats  # its output
-    kinetic: int  # index of the kinetic energy in its output
-    potential: int  # index of the potential energy
+    normal: float  # normal coefficient of restitution
+    along: float  # tangential coefficient of restitution
+    rest: float  # m/s, approach velocity below which a contact does not rebound
+    owners: Integers  # index of the wheel of each tyre state
+    lifted: Floats  # s, instant at which the wheel of each tyre state lifted off
+    flight: float  # s, longest flight after which a tyre keeps its deflection
+    observe: Address  # address of the compiled program that computes energies
+    table: Floats  # constants of the energy program
+    observed: Floats  # output of the energy program
+    kinetic: int  # index of the kinetic energy in `observed`
+    potential: int  # index of the potential energy in `observed`
 
 
 @routine
 def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
-    """Run through arcs and events up to given numbers of steps and events; return the reason for the stop."""
+    """Integrate arcs and resolve events, up to the given numbers of steps and events; return the reason why
+    the loop stopped.
+    """
     progress = r.progress
     clock = r.arc.clock
     clock.steps = 0
@@ -226,8 +232,26 @@ def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
 
 
 @routine
+def continue_mode(r: RunLoop, end: float, is_loaded: bool) -> bool:
+    """Continue in the same mode to a time (s) by a short step, after a jump of the inputs; return whether
+    nothing else can have happened. Otherwise the state does not change.
+
+    `is_loaded` states that the closed contacts were written anew.
+    """
+    if is_loaded and not open_arc(r):
+        return False
+    if not take_short_step(r.arc, end):
+        return False
+    r.leaving[: r.arc.mode.contacts.size] = False
+    r.progress.stalled = 0
+    return True
+
+
+@routine
 def open_arc(r: RunLoop) -> bool:
-    """Prepare an arc with the closed contacts; return whether their mode is compiled."""
+    """Prepare an arc with the present closed contacts; return whether the closed form of their mode is
+    compiled.
+    """
     arc = r.arc
     set_border_hysteresis(r, -1)
     if find_closed_form(arc.mode) == 1:
@@ -241,7 +265,7 @@ def set_border_hysteresis(r: RunLoop, ending: int) -> None:
     """Set the border excess (dimensionless, `kernels.border_excess`) up to which each contact may touch.
 
     A wheel touches a feature that it has just left only well inside its borders: otherwise the same border
-    event repeats. At a hand-over of contact `ending` (-1: none) its wheel is exempt, because it must find
+    event repeats. At a hand-over of contact `ending` (-1 for none) its wheel is exempt, because it must find
     the next feature.
     """
     wheels = r.arc.mode.contacts.wheels
@@ -253,7 +277,7 @@ def set_border_hysteresis(r: RunLoop, ending: int) -> None:
 
 @routine
 def add_sample(r: RunLoop) -> None:
-    """Store the present state as a sample, unless it is stored."""
+    """Store the present state as a sample, unless it is stored already."""
     if r.arc.clock.time > r.arc.clock.latest_sample:
         begin_samples(r)
 
@@ -272,8 +296,8 @@ def begin_samples(r: RunLoop) -> None:
 
 @routine
 def drop_sample(r: RunLoop) -> None:
-    """Drop the sample of an event that is not recorded, unless one is due at its time: rounding decides
-    how many such events there are.
+    """Remove the sample of an event that is not recorded, unless a sample is due at its time: rounding
+    decides how many such events there are.
     """
     arc = r.arc
     clock = r.arc.clock
@@ -289,7 +313,7 @@ def drop_sample(r: RunLoop) -> None:
 
 @routine
 def begin_event(r: RunLoop) -> RunStatus:
-    """Begin the event that ends an arc; return RESOLVED, or why the run ends with it."""
+    """Begin the event that ends an arc; return RESOLVED, or the reason why the run ends."""
     arc = r.arc
     clock = r.arc.clock
     mode = r.arc.mode
@@ -394,7 +418,7 @@ def is_on_sharp_feature(r: RunLoop) -> bool:
 
 @routine
 def choose_resolution(r: RunLoop) -> RunStatus:
-    """Choose the next stage of an event by what `resolve_event` returned."""
+    """Choose the next stage of an event from the status that `resolve_event` returned."""
     progress = r.progress
     if progress.resolution is RunStatus.IMPACT:
         progress.stage = EventStage.IMPACT
@@ -407,7 +431,7 @@ def choose_resolution(r: RunLoop) -> RunStatus:
 
 @routine
 def resolve_impact(r: RunLoop) -> RunStatus:
-    """Resolve the impact; return IMPACT if Python has to do it."""
+    """Resolve the impact of an event; return IMPACT if the impact model is a Python function."""
     choice = r.event.choice
     log = r.log
     progress = r.progress
@@ -443,25 +467,29 @@ def select_mode_after_impact(r: RunLoop) -> RunStatus:
 
 @routine
 def finish_event(r: RunLoop) -> RunStatus:
-    """Take over the state after the event, keep its log if it changed something, and begin the next arc."""
+    """Make the state after the event the present state, log the event unless it changed nothing, and begin
+    the next arc.
+    """
     clock = r.arc.clock
     progress = r.progress
     n = r.arc.stages.n
     has_impact = r.log.impact[progress.events] != ImpactOrigin.NONE
     r.arc.stages.y[:n] = r.arc.mode.x[1 : 1 + n]
     log_event_end(r)
-    relax_tyres(r)
-    has_new_mode = has_impact or is_changed(r)
+    reset_tyre_deflections(r)
+    has_new_mode = has_impact or changes_contact_status(r)
     if progress.cause is EventCause.START and not has_impact:
         clock.samples = 0
         begin_samples(r)
-    elif has_new_mode or not is_idle(r):
+    elif has_new_mode or not leaves_mode_unchanged(r):
         progress.events += 1
         begin_samples(r)
     else:
         drop_sample(r)
-    # If only the inputs jump, the motion is as smooth as before, and the step length remains adequate.
-    if has_new_mode or progress.cause is not EventCause.INPUT:
+    # If only the inputs jump, or a wheel rolls from patch to patch, the motion is as smooth as before, and
+    # the step length remains adequate.
+    only_inputs = progress.cause is EventCause.INPUT and not has_new_mode
+    if not only_inputs and (has_impact or not stays_smooth(r)):
         clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
     clock.is_first = True
     progress.stage = EventStage.ARC
@@ -469,8 +497,31 @@ def finish_event(r: RunLoop) -> RunStatus:
 
 
 @routine
-def is_changed(r: RunLoop) -> bool:
-    """Return whether other contacts are closed after an event, or have another status."""
+def stays_smooth(r: RunLoop) -> bool:
+    """Return whether at an event a contact is handed over from patch to patch and no status changes."""
+    log = r.log
+    contacts = r.arc.mode.contacts
+    k = r.progress.events - 1
+    if r.progress.cause is not EventCause.HAND_OVER or k < 0:
+        return False
+    count = log.closed_count[k]
+    if count != log.closed_after_count[k]:
+        return False
+    for i in range(count):
+        old = log.closed[k, i]
+        new = log.closed_after[k, i]
+        if old == new and log.status[k, i] == log.status_after[k, i]:
+            continue
+        is_same_wheel = contacts.wheels[old] == contacts.wheels[new]
+        is_smooth = contacts.patches[old] == 1 and contacts.patches[new] == 1
+        if not (is_same_wheel and is_smooth) or log.status[k, i] != log.status_after[k, i]:
+            return False
+    return True
+
+
+@routine
+def changes_contact_status(r: RunLoop) -> bool:
+    """Return whether an event changed the closed contacts or their statuses."""
     log = r.log
     k = r.progress.events
     if log.closed_count[k] != log.closed_after_count[k]:
@@ -482,9 +533,9 @@ def is_changed(r: RunLoop) -> bool:
 
 
 @routine
-def is_idle(r: RunLoop) -> bool:
-    """Return whether an event that changes nothing is not recorded: a contact cannot be released (the next
-    steps show whether it is pulled), or is exactly on a border: it counts as left.
+def leaves_mode_unchanged(r: RunLoop) -> bool:
+    """Return whether an event is not recorded because it changed nothing: a contact cannot be released (the
+    next steps show whether it is pulled), or it is exactly on a border and counts as outside.
     """
     if r.progress.cause is EventCause.COLLISION and r.progress.stalled > 2:
         for k in range(r.arc.mode.contacts.size):
@@ -494,11 +545,12 @@ def is_idle(r: RunLoop) -> bool:
 
 
 @routine
-def relax_tyres(r: RunLoop) -> None:
-    """Reset the deflection of the tyres whose wheels have touched down; at the start they keep theirs.
+def reset_tyre_deflections(r: RunLoop) -> None:
+    """Set the deflections of tyres whose wheels have touched down to zero; at the start they keep their
+    initial values.
 
-    A flight shorter than `flight` leaves the tyre no time to relax: otherwise the bounces of a rocking
-    machine, which accumulate within milliseconds, would erase the deflection again and again.
+    After a flight shorter than `RunLoop.flight` the tyre has had no time to relax: otherwise the bounces of a
+    rocking machine, which accumulate within milliseconds, would erase the deflection again and again.
     """
     if r.progress.cause is EventCause.START:
         return
@@ -550,7 +602,7 @@ def log_event_begin(r: RunLoop) -> None:
     log.closed[k, :count] = mode.which[:count]
     log.status[k, :count] = mode.status[:count]
     log.y[k, :n] = r.arc.stages.y[:n]
-    log.energy[k] = energy(r)
+    log.energy[k] = mechanical_energy(r)
 
 
 @routine
@@ -591,13 +643,13 @@ def log_event_end(r: RunLoop) -> None:
     # The energy balance of the event excludes the projection onto the constraints.
     log.y_after[k, :n] = mode.x[1 : 1 + n]
     mode.x[1 : 1 + n] = event.y[:n]
-    log.energy_after[k] = energy(r)
+    log.energy_after[k] = mechanical_energy(r)
 
 
 @routine
-def energy(r: RunLoop) -> float:
-    """Return the mechanical energy (J) of the state in x. The program also reads accelerations, which x does
-    not hold; the energy does not depend on them.
+def mechanical_energy(r: RunLoop) -> float:
+    """Return the mechanical energy (J) of the state in x. The energy program also reads accelerations, which
+    x does not contain; the energy does not depend on them.
     """
     call(r.observe, r.arc.mode.x, r.table, r.observed, 1)
     return r.observed[r.kinetic] + r.observed[r.potential]
@@ -605,9 +657,10 @@ def energy(r: RunLoop) -> float:
 
 @cache
 def terrain_code() -> Any:
-    """Return the routines that Python calls, as machine code."""
+    """Return the machine code of all routines that Python calls in event-driven runs."""
     entries = (
         run_arcs,
+        continue_mode,
         find_closed_form,
         evaluate_gaps,
         evaluate_gaps_each,

@@ -16,7 +16,7 @@ from draisine.codegen.targets.native import make_record, routine_code
 from draisine.errors import ContactSetError, SimulationError
 from draisine.model import Wheel
 from draisine.simulation.contact.arc import SteppedArc
-from draisine.simulation.contact.complementarity.impulses import impulse_problem
+from draisine.simulation.contact.complementarity.impulses import make_impulse_problem
 from draisine.simulation.contact.complementarity.linear import dot
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
@@ -297,7 +297,7 @@ class TimeStepper:
         room: dict[str, Any] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
         room |= {"response": np.zeros((3 * most, n)), "reaction": np.zeros((3 * most, rows + 1))}
         room["seen"] = np.zeros((most + 2, self.query.row.size))
-        return room | {"most": most, "problem": impulse_problem(most)}
+        return room | {"most": most, "problem": make_impulse_problem(most)}
 
     def _surround(
         self, previous: Mapping[WheelOnFeature, tuple[Floats, float]] | None = None

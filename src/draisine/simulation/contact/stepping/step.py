@@ -52,8 +52,8 @@ from draisine.simulation.contact.complementarity.impulses import (
     ImpulseProblem,
     solve_impulses,
 )
-from draisine.simulation.contact.complementarity.linear import add_dot, dot, max_norm, norm
-from draisine.simulation.contact.event_driven.arc_integration import in_reach
+from draisine.simulation.contact.complementarity.linear import add_dot, dot, max_norm, plane_norm
+from draisine.simulation.contact.event_driven.arc_integration import is_in_reach
 from draisine.simulation.contact.kernels import (
     ContactColumns,
     Dynamics,
@@ -405,7 +405,7 @@ def list_reach(s: TimeStepping) -> None:
         s.around[i] = s.box[i] - s.slack if i % 6 < 3 else s.box[i] + s.slack
     s.reach_count = 0
     for k in range(s.contacts.size):
-        if in_reach(s.motion.tol, s.contacts, s.around, k):
+        if is_in_reach(s.motion.tol, s.contacts, s.around, k):
             s.reach[s.reach_count] = k
             s.reach_count += 1
 
@@ -417,7 +417,7 @@ def find_contacts(s: TimeStepping, h: float) -> bool:
     s.contact_count = 0
     for i in range(s.reach_count):
         k = s.reach[i]
-        if not in_reach(s.motion.tol, s.contacts, s.box, k):
+        if not is_in_reach(s.motion.tol, s.contacts, s.box, k):
             continue
         if not can_close(s, k, h, s.seen[s.contact_count]):
             continue
@@ -810,11 +810,11 @@ def judge_contact(s: TimeStepping, c: int, h: float) -> Status:
         return Status.SLIDING
     if not isfinite(s.mu[k]):
         return Status.ROLLING
-    if norm(impulse[1], impulse[2]) < MAX_FRICTION_USE * s.mu[k] * impulse[0]:
+    if plane_norm(impulse[1], impulse[2]) < MAX_FRICTION_USE * s.mu[k] * impulse[0]:
         return Status.ROLLING
     along = contact_velocity(s, row, 1, s.after)
     across = contact_velocity(s, row, 2, s.after)
-    if norm(along, across) > s.rest_speed:
+    if plane_norm(along, across) > s.rest_speed:
         return Status.SLIDING
     return Status.OPEN
 

@@ -84,9 +84,11 @@ def rank_of(query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) 
         return Rank.INDEPENDENT
     contact_rows = query.evaluate_rows(t, y, rolling)
     rows = query.jacobian(contact_rows).reshape(-1, query.n)
+    M = query.dynamics(t, y)["M"].reshape(query.n, query.n)
+    if _are_far_from_redundant(M, rows):
+        return Rank.INDEPENDENT
     normals = contact_rows[:, query.row.normal]
     parallel = np.square(normals - normals[0]).sum(axis=1).max() < PARALLEL**2
-    M = query.dynamics(t, y)["M"].reshape(query.n, query.n)
     try:
         scaled = np.linalg.solve(np.linalg.cholesky(M), rows.T).T
     except np.linalg.LinAlgError:
@@ -98,6 +100,25 @@ def rank_of(query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) 
         return Rank.OVER_CONSTRAINED
     full = len(values) == len(units) and (values > REDUNDANT).all()
     return Rank.INDEPENDENT if full else Rank.REDUNDANT
+
+
+def _are_far_from_redundant(M: Floats, rows: Floats) -> bool:
+    """Return whether all singular values of rows (m, n), of unit length in the metric of the mass matrix, are
+    above `NEARLY_REDUNDANT`. That costs less than the singular values, and holds for most machines.
+    """
+    try:
+        gram = rows @ np.linalg.solve(M, rows.T)
+        squares = gram.diagonal()
+        if not (squares > 0.0).all():
+            return False
+        # The eigenvalues of the scaled Gram matrix are the squares of the singular values.
+        lengths = np.sqrt(squares)
+        gram /= lengths * lengths[:, None]
+        gram.flat[:: len(gram) + 1] -= NEARLY_REDUNDANT**2
+        np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def project_state(stepper: TimeStepper) -> Floats | None:

@@ -1,0 +1,84 @@
+"""Smooth patches of the ground: polynomials z = h(x, y) over a rectangle, their layout and evaluation.
+
+A patch is stored as `PATCH` numbers: origin (x, y), inverse lengths (1/m) that make u and v dimensionless,
+the rectangle in which a search for its contact point begins, and the coefficients c_ij of
+
+    h(x, y) = sum c_ij u^i v^j,    u = (x - x0) su,    v = (y - y0) sv.
+"""
+
+from typing import NamedTuple
+
+from draisine.algebra.scalar import Array, Scalar
+
+PATCH_DEGREE = 3
+"""Degree in x and in y. Cubic splines have continuous curvature, so that contact forces are continuous from
+patch to patch. Each patch is a feature of its own, and an arc ends at its border: the integrator never steps
+over a jump of a third derivative.
+"""
+
+PATCH_ORIGIN = slice(0, 2)
+PATCH_SCALE = slice(2, 4)
+PATCH_LOW = slice(4, 6)
+PATCH_HIGH = slice(6, 8)
+PATCH_COEFFICIENTS = slice(8, 8 + (PATCH_DEGREE + 1) ** 2)
+"""Places of the numbers of a patch: origin (m), inverse lengths (1/m), corners of the rectangle (m), and
+coefficients (m), those of u^0 first.
+"""
+
+PATCH = PATCH_COEFFICIENTS.stop
+"""Number of values of a patch."""
+
+
+class Heights(NamedTuple):
+    """Height of a patch at a point, and its derivatives."""
+
+    h: Scalar  # m
+    x: Scalar  # slope along x
+    y: Scalar  # slope along y
+    xx: Scalar  # 1/m
+    xy: Scalar  # 1/m
+    yy: Scalar  # 1/m
+
+
+def evaluate_patch(cell: Array, x: Scalar, y: Scalar) -> Heights:
+    """Return height and derivatives of a patch at (x, y), over any scalar, by Horner's rule.
+
+    Parameters
+    ----------
+    cell
+        Numbers of the patch, (PATCH,); further axes last.
+    x, y
+        Coordinates (m).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cell = np.zeros(PATCH)
+    >>> cell[PATCH_SCALE] = 2.0
+    >>> cell[8 + 4] = 0.3  # h = 0.3 u = 0.6 x
+    >>> evaluate_patch(cell, 0.5, 7.0)[:3]
+    (np.float64(0.3), np.float64(0.6), np.float64(0.0))
+    """
+    x0, y0 = cell[PATCH_ORIGIN]
+    su, sv = cell[PATCH_SCALE]
+    u = (x - x0) * su
+    v = (y - y0) * sv
+    order = PATCH_DEGREE + 1
+    first = PATCH_COEFFICIENTS.start
+    rows = [_horner([cell[first + order * i + j] for j in range(order)], v) for i in range(order)]
+    h, hu, huu = _horner([row[0] for row in rows], u)
+    hv, huv, _ = _horner([row[1] for row in rows], u)
+    hvv, _, _ = _horner([row[2] for row in rows], u)
+    return Heights(h, su * hu, sv * hv, su * su * huu, su * sv * huv, sv * sv * hvv)
+
+
+def _horner(coefficients: list[Scalar], u: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Return a polynomial with ascending coefficients and its first two derivatives."""
+    value = coefficients[-1]
+    slope: Scalar = 0.0
+    half_bend: Scalar = 0.0
+    for coefficient in coefficients[-2::-1]:
+        half_bend = half_bend * u + slope
+        slope = slope * u + value
+        value = value * u + coefficient
+    return value, slope, 2.0 * half_bend

@@ -1,0 +1,341 @@
+"""Records and their arrays as data in C and JavaScript: the memory of a routine at its start.
+
+`Memory` walks through a record and everything that it refers to. Numbers become entries of an object of the
+target language, arrays become parts of one array per type of elements, the address of a program becomes its
+index in the array `programs`. Arrays that share memory do so in the target as well.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from draisine.codegen.routine import (
+    ADDRESS,
+    BOOL,
+    FLOAT,
+    INT,
+    ArrayKind,
+    Kind,
+    fields,
+    is_enum,
+    is_fixed,
+    is_matrix,
+    is_record,
+    name_of,
+)
+from draisine.codegen.routine.record import Packed
+from draisine.codegen.targets import c, javascript
+
+ELEMENTS = {FLOAT: "doubles", INT: "integers", BOOL: "flags"}
+"""Names of the arrays that hold all elements of a type."""
+
+C_ELEMENTS = {FLOAT: "double", INT: "int64_t", BOOL: "_Bool"}
+JS_ELEMENTS = {FLOAT: "Float64Array", INT: "Int32Array", BOOL: "Uint8Array"}
+"""Types of these arrays."""
+
+MAX_JS_INTEGER = 2**31
+"""Integers of JavaScript's Int32Array are smaller."""
+
+NUMBERS_PER_LINE = 8
+
+
+@dataclass(eq=False)
+class _Block:
+    """Arrays that share memory: a range of addresses, and its contents."""
+
+    element: str
+    low: int  # address of the first byte
+    high: int  # address after the last byte
+    values: Any  # copy of the elements
+    is_shared: bool  # whether all machines use the same constant copy
+    number: int  # of its first array: blocks are written in this order, not in that of addresses
+    offset: int = 0  # of its first element among those of its type, or number of the shared array
+
+
+@dataclass
+class Memory:
+    """Everything that a record refers to, in the order in which it can be built.
+
+    Parameters
+    ----------
+    programs
+        Index of each program by its address.
+    program_fields
+        Fields with integers that are addresses of programs.
+    shared
+        Classes of records whose arrays never change: all machines share them.
+    """
+
+    programs: Mapping[int, int]
+    program_fields: frozenset[str]
+    shared: tuple[type, ...] = ()
+    records: list[tuple[type, dict[str, Any]]] = field(default_factory=list)
+    _numbers: dict[int, int] = field(default_factory=dict)  # of records, by identity
+    _kept: list[Any] = field(default_factory=list)  # keeps the identities unique
+    _arrays: list[tuple[Any, str, bool, bool]] = field(default_factory=list)
+    _blocks: list[_Block] = field(default_factory=list)
+
+    def add(self, value: Any) -> int:
+        """Add a record and all that it refers to; return its number."""
+        record = value.record if isinstance(value, Packed) else value
+        if id(record) not in self._numbers:
+            self._kept.append(record)
+            kind: type = type(record)
+            entries = {
+                name: self._entry(kind, name, field_kind, getattr(record, name))
+                for name, field_kind in fields(kind).items()
+            }
+            self._numbers[id(record)] = len(self.records)
+            self.records.append((kind, entries))
+        return self._numbers[id(record)]
+
+    def _entry(self, owner: type, name: str, kind: Kind, value: Any) -> Any:
+        """Return what a field holds: a record or an array by number, a program, or a number."""
+        if is_record(kind):
+            return _Reference(self.add(value))
+        if isinstance(kind, ArrayKind):
+            if kind.element not in ELEMENTS:
+                raise TypeError(f"{owner.__name__}.{name}: {name_of(kind)} cannot be exported.")
+            array = np.asarray(value)
+            if not array.flags.c_contiguous:
+                raise TypeError(f"{owner.__name__}.{name}: the array is not contiguous.")
+            is_program = name in self.program_fields
+            self._arrays.append((array, kind.element, is_program, owner in self.shared))
+            stride = array.shape[1] if is_matrix(kind) else None
+            return _View(len(self._arrays) - 1, array.size, stride)
+        if kind == ADDRESS:
+            return _ProgramIndex(self.programs[int(value)])
+        if is_fixed(kind):
+            return tuple(map(float, value))
+        if is_enum(kind) or kind == INT:
+            return int(value)
+        return bool(value) if kind == BOOL else float(value)
+
+    # --- arrays
+
+    def place(self) -> None:
+        """Find the blocks of arrays that share memory, and give each its place."""
+        order = sorted(range(len(self._arrays)), key=lambda k: self._address(k)[0])
+        for k in order:
+            low, high = self._address(k)
+            _, element, _, is_shared = self._arrays[k]
+            last = self._blocks[-1] if self._blocks else None
+            if last is not None and last.element == element and low < last.high:
+                last.high = max(last.high, high)
+                last.is_shared = last.is_shared and is_shared
+                last.number = min(last.number, k)
+            elif high > low:
+                self._blocks.append(_Block(element, low, high, None, is_shared, k))
+        for k in order:
+            self._copy(k)
+        sizes = dict.fromkeys(ELEMENTS, 0)
+        shared = 0
+        for block in self.blocks:
+            if block.is_shared:
+                block.offset = shared
+                shared += 1
+            else:
+                block.offset = sizes[block.element]
+                sizes[block.element] += len(block.values)
+        self.sizes = sizes
+
+    def _address(self, k: int) -> tuple[int, int]:
+        array = self._arrays[k][0]
+        return array.ctypes.data, array.ctypes.data + array.nbytes
+
+    def _block(self, k: int) -> _Block | None:
+        """Return the block of array k; None for an empty one."""
+        low, high = self._address(k)
+        if low == high:
+            return None
+        places = [block.low for block in self._blocks]
+        return self._blocks[int(np.searchsorted(places, low, side="right")) - 1]
+
+    def _copy(self, k: int) -> None:
+        """Copy the elements of array k into its block; addresses of programs become indices."""
+        block = self._block(k)
+        if block is None:
+            return
+        array, _, is_program, _ = self._arrays[k]
+        if block.values is None:
+            block.values = np.zeros((block.high - block.low) // array.itemsize, array.dtype)
+        first = (self._address(k)[0] - block.low) // array.itemsize
+        values = array.ravel()
+        if is_program:
+            values = np.array([self.programs.get(int(x), 0) for x in values], array.dtype)
+        block.values[first : first + len(values)] = values
+
+    def _locate(self, view: "_View") -> tuple[_Block | None, int]:
+        """Return the block of a view, and the index of its first element in it."""
+        block = self._block(view.array)
+        if block is None:
+            return None, 0
+        array = self._arrays[view.array][0]
+        return block, (self._address(view.array)[0] - block.low) // array.itemsize
+
+    @property
+    def blocks(self) -> list[_Block]:
+        """The blocks in the order of their first arrays."""
+        return sorted(self._blocks, key=lambda block: block.number)
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """A record inside another one."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class _ProgramIndex:
+    """A program."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class _View:
+    """An array: its number, size, and for a matrix the distance of its rows."""
+
+    array: int
+    size: int
+    stride: int | None
+
+
+# --- C
+
+
+def write_c_memory(memory: Memory, name: str) -> str:
+    """Return the memory as C: the type `<name>_memory`, shared arrays, and the function `<name>_reset`, which
+    fills a memory. The types of records, and `programs`, precede it.
+    """
+    lines = ["typedef struct {"]
+    for element, word in ELEMENTS.items():
+        lines.append(f"    {C_ELEMENTS[element]} {word}[{max(1, memory.sizes[element])}];")
+    lines += [f"    {kind.__name__} record_{k};" for k, (kind, _) in enumerate(memory.records)]
+    lines += [f"}} {name}_memory;", ""]
+    copies = []
+    for k, block in enumerate(memory.blocks):
+        element = C_ELEMENTS[block.element]
+        if block.is_shared:
+            lines.append(_c_values(f"static {element} {name}_shared_{block.offset}", block))
+        elif _is_filled(block):
+            lines.append(_c_values(f"static const {element} {name}_values_{k}", block))
+            target = f"m->{ELEMENTS[block.element]} + {block.offset}"
+            copies.append(f"    memcpy({target}, {name}_values_{k}, sizeof {name}_values_{k});")
+    lines += [f"static void {name}_reset({name}_memory *m)", "{"]
+    lines += ["    memset(m, 0, sizeof *m);", *copies]
+    for k, (kind, entries) in enumerate(memory.records):
+        lines.append(f"    m->record_{k} = ({kind.__name__}){{")
+        lines += [
+            f"        .{field} = {_c_entry(memory, name, x)}," for field, x in entries.items()
+        ]
+        lines.append("    };")
+    return "\n".join([*lines, "}", ""])
+
+
+def _c_number(x: float) -> str:
+    """Return a number in decimal notation, which compilers round to the same number; it is shorter than the
+    hexadecimal one.
+    """
+    return repr(x) if math.isfinite(x) else c.c_number(x)
+
+
+def _c_values(head: str, block: _Block) -> str:
+    numbers = _texts(block, _c_number)
+    return f"{head}[{len(numbers)}] = {{\n{_lines(numbers)}\n}};\n"
+
+
+def _c_entry(memory: Memory, name: str, entry: Any) -> str:
+    match entry:
+        case _Reference(number):
+            return f"&m->record_{number}"
+        case _ProgramIndex(number):
+            return f"programs[{number}]"
+        case _View():
+            block, first = memory._locate(entry)
+            if block is None:
+                base = "0"
+            elif block.is_shared:
+                base = f"{name}_shared_{block.offset} + {first}"
+            else:
+                base = f"m->{ELEMENTS[block.element]} + {block.offset + first}"
+            return base if entry.stride is None else f"{{{base}, {entry.stride}}}"
+        case tuple():
+            return f"{{{{{', '.join(map(_c_number, entry))}}}}}"
+    return str(int(entry)) if isinstance(entry, int) else _c_number(entry)
+
+
+# --- JavaScript
+
+
+def write_js_memory(memory: Memory, name: str) -> str:
+    """Return the memory as JavaScript: the function `<name>`, which returns the last record of a new memory.
+    The constant `programs` precedes it.
+    """
+    lines: list[str] = []
+    copies = []
+    for k, block in enumerate(memory.blocks):
+        if block.is_shared or _is_filled(block):
+            word = f"shared_{block.offset}" if block.is_shared else f"values_{k}"
+            numbers = _texts(block, javascript.js_number)
+            array = JS_ELEMENTS[block.element]
+            lines.append(f"const {word} = {array}.from([\n{_lines(numbers)}\n]);\n")
+            if not block.is_shared:
+                copies.append(f"  {ELEMENTS[block.element]}.set({word}, {block.offset});")
+    lines.append(f"function {name}() {{")
+    for element, word in ELEMENTS.items():
+        size = max(1, memory.sizes[element])
+        lines.append(f"  const {word} = new {JS_ELEMENTS[element]}({size});")
+    lines += copies
+    for k, (_, entries) in enumerate(memory.records):
+        lines.append(f"  const record_{k} = {{")
+        lines += [f"    {field}: {_js_entry(memory, x)}," for field, x in entries.items()]
+        lines.append("  };")
+    return "\n".join([*lines, f"  return record_{len(memory.records) - 1};", "}", ""])
+
+
+def _js_entry(memory: Memory, entry: Any) -> str:
+    match entry:
+        case _Reference(number):
+            return f"record_{number}"
+        case _ProgramIndex(number):
+            return f"programs[{number}]"
+        case _View():
+            block, first = memory._locate(entry)
+            if block is None:
+                view = "doubles.subarray(0, 0)"
+            elif block.is_shared:
+                view = f"shared_{block.offset}.subarray({first}, {first + entry.size})"
+            else:
+                begin = block.offset + first
+                view = f"{ELEMENTS[block.element]}.subarray({begin}, {begin + entry.size})"
+            return view if entry.stride is None else f"{{ at: {view}, stride: {entry.stride} }}"
+        case tuple():
+            return f"[{', '.join(map(javascript.js_number, entry))}]"
+        case bool():
+            return "true" if entry else "false"
+    return str(entry) if isinstance(entry, int) else javascript.js_number(entry)
+
+
+def _is_filled(block: _Block) -> bool:
+    """Return whether a block differs from zeros, also in a sign."""
+    return bool(block.values.view(np.uint8).any())
+
+
+def _texts(block: _Block, number: Callable[[float], str]) -> list[str]:
+    if block.element == FLOAT:
+        return [number(float(x)) for x in block.values]
+    values = [int(x) for x in block.values]
+    if any(abs(x) >= MAX_JS_INTEGER for x in values):
+        raise TypeError("an integer is too large for JavaScript.")
+    return [str(x) for x in values]
+
+
+def _lines(numbers: list[str]) -> str:
+    count = NUMBERS_PER_LINE
+    lines = [", ".join(numbers[k : k + count]) for k in range(0, len(numbers), count)]
+    return ",\n".join(f"    {line}" for line in lines)

@@ -1,0 +1,159 @@
+"""Straight running of a machine on an inclined plane: lean, required inputs, contact forces, stability."""
+
+import math
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.analysis.bicycle.eigenvalues import driven_inputs
+from draisine.analysis.equilibrium import Steady, steady
+from draisine.results.bodies import machine_attributes
+from draisine.scenario.validate.vehicle import build_system
+from draisine.simulation.dataset import recorded
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+FORCE_AXES = ("normal", "along", "across")
+
+ZERO_VALUE = 1e-9
+"""Values (SI) below this are rounding errors of a computed steady motion, and are printed as zero."""
+
+RIDE_TIME = 5.0
+"""Duration (s) of the drawn ride: some wavelengths of the slowest oscillation of a bicycle."""
+
+
+@recorded
+def solve_straight(
+    vehicle: str,
+    parameters: Mapping[str, Any] | None = None,
+    parameter_set: str | None = None,
+    *,
+    speed: float,
+    slope: float = 0.0,
+    camber: float = 0.0,
+) -> "Dataset":
+    """Solve straight running at a speed (m/s) along x on a plane with a slope and a camber (rad).
+
+    Lean, pitch and yaw are measured against the road. The inputs that keep up the motion are
+    `driven_inputs`.
+
+    >>> motion = solve_straight("car", speed=5.0, camber=0.1)
+    >>> print(motion.contact_force.sel(axis="across").sum().round(3).item(), "N")
+    219.344 N
+    """
+    start_time = time.perf_counter()
+    system, motion = _solve(vehicle, parameters, parameter_set, speed, slope, camber)
+    return _dataset(system, motion, speed, slope, camber).assign_attrs(
+        seconds=time.perf_counter() - start_time
+    )
+
+
+def simulate_straight(
+    vehicle: str,
+    parameters: Mapping[str, Any] | None = None,
+    parameter_set: str | None = None,
+    *,
+    speed: float,
+    slope: float = 0.0,
+    camber: float = 0.0,
+) -> "Dataset":
+    """Simulate five seconds of straight running on an inclined plane, see `solve_straight`.
+
+    >>> run = simulate_straight("car", speed=5.0, camber=0.1)
+    >>> print(f"{float(run.x[-1] - run.x[0]):.6f} m")
+    25.000000 m
+    """
+    _, motion = _solve(vehicle, parameters, parameter_set, speed, slope, camber)
+    title = _title(speed, slope, camber)
+    return motion.simulate(RIDE_TIME).to_xarray().assign_attrs(title=title)
+
+
+def _solve(
+    vehicle: str,
+    parameters: Mapping[str, Any] | None,
+    parameter_set: str | None,
+    speed: float,
+    slope: float,
+    camber: float,
+) -> tuple[Any, Steady]:
+    """Return the machine on the inclined plane, and its motion."""
+    ground = {"slope": slope, "camber": camber}
+    system = build_system(vehicle, dict(parameters or {}) | ground, parameter_set)
+    free = driven_inputs(system)
+    return system, steady(system, free=free, forward_speed=speed, yaw=0.0)
+
+
+def _title(speed: float, slope: float, camber: float) -> str:
+    """Return the title of a motion."""
+    angles = f"slope {math.degrees(slope):.6g} deg, camber {math.degrees(camber):.6g} deg"
+    return f"straight running at {speed:g} m/s, {angles}"
+
+
+def _dataset(system: Any, motion: Steady, speed: float, slope: float, camber: float) -> "Dataset":
+    """Return a motion with its forces and eigenvalues as a dataset."""
+    import xarray
+
+    forces = motion.contact_forces
+    eigenvalues = motion.linear().eigenvalues()
+    names = [name for name in motion.values if name not in ("x", "y", "z")]
+    units = {"units": "SI"}
+    return xarray.Dataset(
+        {
+            "motion": ("quantity", [motion.values[name] for name in names], units),
+            "input_value": ("input", list(motion.inputs.values()), units),
+            "contact_force": (
+                ("contact", "axis"),
+                np.array(list(forces.values())).reshape(-1, 3),
+                {"units": "N"},
+            ),
+            "eigenvalue_real": ("root", eigenvalues.real, {"units": "1/s"}),
+            "eigenvalue_imaginary": ("root", eigenvalues.imag, {"units": "rad/s"}),
+        },
+        coords={
+            "quantity": names,
+            "input": list(motion.inputs),
+            "contact": list(forces),
+            "axis": list(FORCE_AXES),
+            "root": np.arange(len(eigenvalues)),
+        },
+        attrs={
+            "vehicle": system.vehicle.__name__,
+            **machine_attributes(system, _title(speed, slope, camber)),
+        },
+    )
+
+
+def tabulate_straight_running(data: "Dataset") -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of the contact forces."""
+    headings = [*(f"{axis} (N)" for axis in FORCE_AXES), "force of the ground at"]
+    rows = [
+        [*(f"{_clean(x):.5g}" for x in force), str(name)]
+        for name, force in zip(data["contact"].values, data.contact_force.values, strict=True)
+    ]
+    return headings, rows
+
+
+def describe_straight_running(data: "Dataset") -> list[str]:
+    """Return lines about the configuration, the inputs and the stability of the motion."""
+    values = dict(zip(data["quantity"].values, data.motion.values, strict=True))
+    speeds = [name for name in values if name.endswith("_rate") or name[0] in "VW"]
+    angles = [n for n in values if f"{n}_rate" in speeds and abs(values[f"{n}_rate"]) < ZERO_VALUE]
+    shape = ", ".join(f"{n} {_clean(math.degrees(values[n])):.4g} deg" for n in angles)
+    inputs = ", ".join(
+        f"{name} {x:.5g}"
+        for name, x in zip(data["input"].values, data.input_value.values, strict=True)
+        if abs(x) > ZERO_VALUE
+    )
+    growth = float(data.eigenvalue_real.max()) if data.sizes["root"] else 0.0
+    lines = [f"against the road: {shape}"] if shape else []
+    lines.append(f"inputs (N m or N): {inputs or 'none'}")
+    lines.append(f"largest growth {_clean(growth):.4f} 1/s")
+    return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]
+
+
+def _clean(x: float) -> float:
+    """Return a number for printing; rounding errors become zero."""
+    return 0.0 if abs(x) < ZERO_VALUE else float(x)

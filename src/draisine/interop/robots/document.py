@@ -1,0 +1,181 @@
+"""Robot files as XML documents: reading, included files, numbers, and warnings that name the file.
+
+`read_root` returns the root element of a file or of XML text. `numbers` and `number` parse attributes and
+name the element in their errors. `warn_once` reports an interpretation of the file, once until the file
+changes.
+"""
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError, fromstring
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import DataError, FileWarning, ModelError, check_file
+from draisine.model.body import MAX_NUMBER
+
+RIGHT_ANGLE_TOLERANCE = 2e-3
+"""rad; angles nearer to a multiple of 90 degrees are rounded to it: files have 1.57 and 3.14."""
+
+NOTED_ANGLE_CHANGE = 1e-5
+"""rad; smaller changes of angles are round-off of the file and not reported."""
+
+MAX_INCLUDE_DEPTH = 20
+"""Largest depth of included files; deeper nesting means that a file includes itself."""
+
+_CURRENT_FILE: ContextVar[tuple[str, int]] = ContextVar("name and modification time of the file")
+_WARNINGS_GIVEN: set[tuple[str, int, str]] = set()
+"""Warnings that were given: file, its modification time, text."""
+
+
+@contextmanager
+def name_file(file: str | Path) -> Iterator[None]:
+    """Name the file in errors and warnings of this context; XML text has no name."""
+    text = is_xml_text(file)
+    before = _CURRENT_FILE.set(
+        ("<robot>", hash(str(file))) if text else (str(file), os.stat(file).st_mtime_ns)
+    )
+    try:
+        yield
+    except ModelError as error:
+        if text:
+            raise
+        raise ModelError(f"{file}: {error}") from error
+    finally:
+        _CURRENT_FILE.reset(before)
+
+
+def warn_once(text: str) -> None:
+    """Warn about an interpretation of the current file, once until the file changes."""
+    file, stamp = _CURRENT_FILE.get(("<robot>", 0))
+    if (file, stamp, text) not in _WARNINGS_GIVEN:
+        warnings.warn_explicit(text, FileWarning, file, 0)
+        _WARNINGS_GIVEN.add((file, stamp, text))
+
+
+def is_xml_text(file: str | Path) -> bool:
+    """Return whether an argument is XML text instead of the name of a file."""
+    return str(file).lstrip().startswith("<")
+
+
+def read_root(file: str | Path, tag: str) -> Element:
+    """Return the root element of a robot file, with included files in place.
+
+    Parameters
+    ----------
+    file
+        Name of the file, or XML text.
+    tag
+        Required tag of the root element.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is not XML, has another root element, or has xacro macros.
+    """
+    if is_xml_text(file):
+        name = f"the <{tag}>"
+        root = _parse(str(file), name)
+        folder = Path()
+    else:
+        name = f"{file!s:.200}"
+        root = _parse(_read_text(str(file)), name)
+        folder = Path(file).parent
+    if root.tag != tag:
+        raise DataError(f"{name}: the file must have <{tag}> at its root, not <{root.tag}>.")
+    if any("/xacro}" in element.tag for element in root.iter()):
+        raise DataError(
+            f"{name}: the file has xacro macros. Expand them first: `xacro FILE > ROBOT.urdf`, or "
+            "`draisine new vehicle NAME --from FILE.xacro`."
+        )
+    with name_file(file):
+        _insert_includes(root, folder, name)
+    return root
+
+
+def _parse(text: str, name: str) -> Element:
+    """Return the root element of XML text; `name` is that of the file in errors."""
+    try:
+        return fromstring(text)
+    except (ParseError, ValueError) as error:
+        raise DataError(f"{name}: not an XML file: {error}.") from error
+
+
+def _insert_includes(root: Element, folder: Path, name: str) -> None:
+    """Replace each <include file="..."/> by the children of the root of that file.
+
+    A missing file is a warning: appearance and scenery are often included, and the rest of the robot can be
+    read without them.
+    """
+    for _ in range(MAX_INCLUDE_DEPTH):
+        parents = [parent for parent in root.iter() if parent.find("include") is not None]
+        if not parents:
+            return
+        for parent in parents:
+            children: list[Element] = []
+            for child in parent:
+                children += _included(child, folder) if child.tag == "include" else [child]
+            parent[:] = children
+    raise DataError(f"{name}: included files are nested deeper than {MAX_INCLUDE_DEPTH} levels.")
+
+
+def _included(include: Element, folder: Path) -> list[Element]:
+    """Return the elements of an included file, or nothing with a warning if the file does not exist."""
+    file = folder / include.get("file", "")
+    if not file.is_file():
+        warn_once(f"The included file {include.get('file', '')!r} does not exist; it is left out.")
+        return []
+    return list(_parse(_read_text(str(file)), f"{file!s:.200}"))
+
+
+def _read_text(file: str) -> str:
+    """Return the text of a file."""
+    check_file(file)
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{file:.200}: cannot be read: {reason}.") from error
+
+
+def square_angles(angles: Floats) -> Floats:
+    """Return angles (rad), with those near multiples of 90 degrees rounded to them, with a warning.
+
+    >>> [float(angle) for angle in square_angles(np.array([0.0, 1.5707963, 0.25]))]
+    [0.0, 1.5707963267948966, 0.25]
+    """
+    right = np.round(angles / (np.pi / 2.0)) * (np.pi / 2.0)
+    near = (np.abs(angles - right) < RIGHT_ANGLE_TOLERANCE) & (right != 0.0)
+    if (np.abs(angles - right)[near] > NOTED_ANGLE_CHANGE).any():
+        limit = f"{RIGHT_ANGLE_TOLERANCE:g} rad"
+        warn_once(f"Angles within {limit} of a right angle, such as 1.57, are rounded to it.")
+    return np.where(near, right, angles)
+
+
+def numbers(text: str | None, count: int, default: Sequence[float], where: str) -> Floats:
+    """Return `count` numbers of an attribute, or the default; an empty default means that it is required."""
+    if text is None:
+        if len(default) < count:
+            raise ModelError(f"{where}: {count} numbers are missing.")
+        return np.array(default, float)
+    try:
+        values = np.array([float(word) for word in text.split()])
+    except ValueError:
+        raise ModelError(f"{where}: {text!r:.200} is not a list of numbers.") from None
+    if len(values) != count:
+        raise ModelError(f"{where}: {text!r:.200} has {len(values)} numbers instead of {count}.")
+    if not (np.abs(values) < MAX_NUMBER).all():
+        raise ModelError(
+            f"{where}: {text!r:.200} is not finite or larger than {MAX_NUMBER:g}; use SI units."
+        )
+    return values
+
+
+def number(attributes: Mapping[str, str], name: str, default: float, where: str) -> float:
+    """Return a number from the attributes of an element."""
+    return float(numbers(attributes.get(name), 1, (default,), f"{where}, {name}")[0])

@@ -1,0 +1,260 @@
+"""The records of a run that needs no Python, made from the arguments of a run."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.targets.native import Packed, make_record
+from draisine.errors import ParameterError
+from draisine.mechanics.contact.elements import tyre_rows
+from draisine.mechanics.contact.features import FEATURE, SIDE
+from draisine.model import Wheel
+from draisine.simulation.contact.driver import ArcDriver, Capacity
+from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY
+from draisine.simulation.contact.event_driven.impact import ImpactSolver
+from draisine.simulation.contact.kernels import ANY_MODE, ContactColumns
+from draisine.simulation.contact.query import UNBOUNDED, ContactQuery
+from draisine.simulation.contact.run import place_on_terrain
+from draisine.simulation.contact.standalone.ground import Ground
+from draisine.simulation.contact.standalone.run import Schedule, StandaloneRun
+from draisine.simulation.contact.start import place_start
+from draisine.simulation.contact.status import TYRE_STATUSES
+from draisine.simulation.contact.table import (
+    FLOAT_COLUMNS,
+    INTEGER_COLUMNS,
+    Surroundings,
+)
+from draisine.simulation.options import Task
+from draisine.terrain.feature import Features
+
+SLOTS_PER_CONTACT = 4  # slots per contact near the start: other parts of the ground may be finer
+
+MIN_SLOTS = 256  # slots of a large ground at least
+
+TOUCHING_PER_WHEEL = 3  # contacts that may touch at one instant, per wheel
+
+MIN_TOUCHING_CONTACTS = 12  # the same for machines of few wheels
+
+
+@dataclass(frozen=True, eq=False)
+class Standalone:
+    """A run that needs no Python: its records, and the numbers of its start."""
+
+    query: ContactQuery
+    run: StandaloneRun
+    start: Floats  # state y at the start
+    inputs: Floats  # at the start
+
+
+def make_standalone(task: Task) -> Standalone:
+    """Return the records of a run.
+
+    Raises
+    ------
+    ParameterError
+        If a part of the run needs Python: an impact model or a law without a compiled form, or large ground
+        that moves.
+    """
+    _check_exportable(task)
+    query, y = place_on_terrain(task)
+    t = task.numerics.start
+    # A query and tables of its own: the result must not depend on earlier runs of the machine.
+    query = ContactQuery(replace(query.machine), query.terrain, query.inputs, query.stops)
+    if query.terrain.motions and not query.watches_all:
+        raise ParameterError(
+            "An exported simulator does not search moving ground. Use a moving ground of at most 64 features."
+        )
+    place_start(query, t, y, task.contact.margin)
+    driver = ArcDriver(query, task.contact, task.numerics, t, query.boxes(t, y))
+    ground, near, capacity = _make_ground(query, task, len(driver.near))
+    loop = driver.reserve(near, capacity)
+    # The records are data of the export: no scratch may hold what memory held before.
+    loop.record.arc.record.stages.k[:] = 0.0
+    loop.record.arc.mode.record.modes[:2] = 1, ANY_MODE
+    loop.record.arc.record.clock.assign(
+        horizon=math.inf, longest_step=0.5 * SAMPLE_CAPACITY * task.numerics.dt
+    )
+    w = query.machine.inputs.w
+    run = StandaloneRun(
+        loop=loop,  # type: ignore[arg-type]
+        ground=ground,
+        schedule=_make_schedule(task),
+        x_inputs=w.start,
+        inputs=w.stop - w.start,
+    )
+    return Standalone(query, run, y, query.inputs.copy())
+
+
+def _check_exportable(task: Task) -> None:
+    """Raise if a part of the run needs Python."""
+    contact = task.contact
+    if not isinstance(contact.solver, str) or contact.solver == "time_stepping":
+        raise ParameterError(
+            f"solver = {contact.solver!r:.40} cannot be exported; an exported simulator locates events: "
+            "solver='events' or 'auto'."
+        )
+    if getattr(contact.model, "solver", ImpactSolver.PYTHON) == ImpactSolver.PYTHON:
+        raise ParameterError(
+            f"The impact model {contact.impact_name!r} is written in Python and cannot be exported. Use "
+            "'plastic', 'newton' or 'moreau'."
+        )
+
+
+def _make_schedule(task: Task) -> Schedule:
+    """Return the jumps of the inputs after the start."""
+    start = task.numerics.start
+    jumps = [*sorted(time for time in set(task.jumps) if time > start), math.inf]
+    before = [math.nextafter(time, start) for time in jumps]
+    return Schedule(
+        jumps=np.array(jumps, float),
+        before=np.array(before, float),
+        max_events=int(task.contact.events),
+    )
+
+
+def _make_ground(
+    query: ContactQuery, task: Task, near_start: int
+) -> tuple[Ground, Surroundings, Capacity]:
+    """Return all contacts of a machine with its ground, an empty table for those near the wheels, and its
+    sizes; `near_start` is the number of contacts near the start.
+    """
+    machine = query.machine
+    wheels = len(machine.wheels)
+    features = query.table.pick(range(len(query.terrain)))
+    attached = query.table.surroundings(UNBOUNDED, [()] * wheels)
+    pairs, sides = _make_pairs(query, features)
+    all_contacts = len(attached) + int(sides[:, features.kind].sum())
+    most_borders = int(np.diff(features.first).max(initial=0))
+    slots = all_contacts
+    if not query.watches_all:
+        slots = min(all_contacts, max(SLOTS_PER_CONTACT * near_start, MIN_SLOTS))
+    border_slots = slots * max(1, most_borders) + len(attached.packed.record.borders) // 7
+    statuses, mu = query.contact_laws(attached, task.contact)
+    touching = max(MIN_TOUCHING_CONTACTS, TOUCHING_PER_WHEEL * wheels)
+    columns = _pair_columns(query)
+    mu_of_surface, surface = _friction(query, task, features)
+    ground: Ground = make_record(
+        Ground,
+        size=len(features),
+        kinds=np.append(features.kind, 0),
+        numbers=np.vstack([features.numbers, np.zeros((1, SIDE))]),
+        borders=np.append(features.borders.ravel(), np.zeros(7)),
+        first=features.first.copy(),
+        low=np.vstack([features.low, np.zeros((1, 3))]),
+        high=np.vstack([features.high, np.zeros((1, 3))]),
+        wheels=wheels,
+        pairs=pairs,
+        sides=sides,
+        columns=Packed(columns),
+        reach=np.array([*query.longest, 0.0]) + query.tol.gap_search,
+        surface=surface,
+        mu=mu_of_surface,
+        tyres=_tyre_statuses(query),
+        is_disc=query.discs.copy(),
+        is_edge=np.array([kind == "edge" for kind, _ in features.kinds] + [False]),
+        is_vertex=np.array([kind == "vertex" for kind, _ in features.kinds] + [False]),
+        attached=attached.packed,
+        attached_status=statuses,
+        attached_mu=mu,
+        owners=wheels + machine.joints,
+        margin=math.inf if query.watches_all else float(task.contact.margin),
+        slots=slots,
+        border_slots=border_slots,
+        features=slots + 1,
+        begin=3 * wheels + 1,
+        kept=(touching + 2 * slots + 1, 3),
+    )
+    near = _empty_table(query, slots, border_slots)
+    return ground, near, Capacity(slots + 1, max(1, most_borders), touching)
+
+
+def _make_pairs(query: ContactQuery, features: Features) -> tuple[Any, Any]:
+    """Return the column and the number of contacts of each wheel on each kind of feature."""
+    wheels = len(query.machine.wheels)
+    table = query.table.pairs
+    shape = (max(1, wheels), max(1, len(features.kinds)))
+    pairs = np.zeros(shape, np.int64)
+    sides = np.zeros(shape, np.int64)
+    present = set(features.kind.tolist())
+    for wheel in range(wheels):
+        for k, (kind, motion) in enumerate(features.kinds):
+            count = table.count_sides(wheel, kind) if k in present else 0
+            sides[wheel, k] = count
+            if count:
+                pairs[wheel, k] = table.column(wheel, kind, motion)
+    return pairs, sides
+
+
+def _pair_columns(query: ContactQuery) -> ContactColumns:
+    """Return one contact of each pair; only the fields that depend on the pair alone have a meaning."""
+    pairs = query.table.pairs
+    by_pair: dict[str, Any] = dict(
+        zip(INTEGER_COLUMNS, np.ascontiguousarray(pairs.integers), strict=True)
+    )
+    by_pair |= zip(FLOAT_COLUMNS, np.ascontiguousarray(pairs.floats), strict=True)
+    return ContactColumns(
+        size=pairs.integers.shape[1],
+        tables=np.zeros(1),
+        x_f=0,
+        features=np.zeros(1),
+        borders=np.zeros(1),
+        first=np.zeros(1, np.int64),
+        low=np.zeros(1),
+        high=np.zeros(1),
+        **by_pair,
+    )
+
+
+def _empty_table(query: ContactQuery, slots: int, border_slots: int) -> Surroundings:
+    """Return a table with room for contacts, which routines fill."""
+    size = slots + 1
+    columns: ContactColumns = make_record(
+        ContactColumns,
+        size=slots,
+        tables=query.table.pairs.tables,
+        x_f=query.machine.inputs.f.start,
+        features=size * FEATURE,
+        borders=7 * (border_slots + 1),
+        first=size + 1,
+        low=3 * size,
+        high=3 * size,
+        **dict.fromkeys((*INTEGER_COLUMNS, *FLOAT_COLUMNS), size),
+    )
+    none = np.zeros(slots, np.int64)
+    return Surroundings(np.zeros(6 * len(query.machine.wheels)), none, none, none, Packed(columns))
+
+
+def _friction(query: ContactQuery, task: Task, features: Features) -> tuple[Any, Any]:
+    """Return the friction coefficients of the wheels on each surface (wheels, surfaces), and the surface of
+    each feature: features with equal coefficients share it.
+    """
+    options = task.contact
+    mu = np.zeros((max(1, len(query.machine.wheels)), len(features) + 1))
+    for w, wheel in enumerate(query.machine.wheels):
+        if isinstance(wheel, Wheel) and wheel.tyre is not None:
+            continue
+        if isinstance(options.mu, Mapping):
+            names = [query.terrain.name(k) for k in range(len(features))]
+            mu[w, :-1] = [options.friction(wheel, name) for name in names]
+        else:
+            mu[w] = options.friction(wheel, "")
+    columns, surface = np.unique(mu, axis=1, return_inverse=True)
+    return np.ascontiguousarray(columns), np.ascontiguousarray(surface.ravel(), dtype=np.int64)
+
+
+def _tyre_statuses(query: ContactQuery) -> Any:
+    """Return the status of each wheel on a tyre, -1 for the others."""
+    return np.array(
+        [
+            TYRE_STATUSES[tyre_rows(wheel)]
+            if isinstance(wheel, Wheel) and wheel.tyre is not None
+            else -1
+            for wheel in query.machine.wheels
+        ]
+        + [-1],
+        np.int64,
+    )

@@ -1,0 +1,329 @@
+"""Smooth ground: heights interpolated by cubic splines, one polynomial patch per cell of the grid.
+
+1. `spline_cells` interpolates along one axis: cubic polynomials with continuous curvature between the
+   samples, a straight continuation beyond the first and the last one. Applied along x, then along y, it
+   yields the coefficients of all patches.
+2. `SmoothGround` presents the patches as features: their polynomials, the lines of their rectangles as
+   borders, and a plane with bounds by which the contact search excludes patches that a wheel cannot touch.
+
+The ground is unlimited: beyond the samples it continues with the slope at the border.
+"""
+
+import warnings
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from draisine.algebra.patch import (
+    PATCH,
+    PATCH_COEFFICIENTS,
+    PATCH_DEGREE,
+    PATCH_HIGH,
+    PATCH_LOW,
+    PATCH_ORIGIN,
+    PATCH_SCALE,
+    evaluate_patch,
+)
+from draisine.algebra.scalar import Floats
+from draisine.errors import TerrainError
+from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, starts
+from draisine.terrain.terrain import Terrain, distances
+
+MAX_OVERSHOOT = 0.01
+"""Of the range of the heights; a larger overshoot of the spline is reported: the data has steps."""
+
+UNLIMITED = 1e9
+"""m or pure number; stands for infinity in products, where infinity times zero would not be a number."""
+
+OVERSHOOT_SAMPLES = 8
+"""Samples per cell and axis at which the overshoot is measured."""
+
+
+class SmoothWarning(UserWarning):
+    """Smoothing changes the heights of a ground visibly."""
+
+
+class SmoothGround(Terrain):
+    """A ground of heights z(x, y) or z(x), interpolated by cubic splines.
+
+    Its features are the patches, numbered along x, then along y, with the names "patch i,j".
+
+    Parameters
+    ----------
+    x
+        Ascending coordinates (m), (n,).
+    y
+        Ascending coordinates (m), (m,); None if the heights do not depend on y.
+    z
+        Heights z[i, j] at x[i], y[j], or z[i] at x[i] (m).
+
+    Warns
+    -----
+    SmoothWarning
+        If the spline exceeds the heights by more than 1 % of their range.
+    """
+
+    def __init__(self, x: ArrayLike, y: ArrayLike | None, z: ArrayLike) -> None:
+        self.x = _ascending("x", x)
+        self.y = None if y is None else _ascending("y", y)
+        self.z = np.asarray(z, float)
+        expected = (len(self.x),) if self.y is None else (len(self.x), len(self.y))
+        if self.z.shape != expected:
+            raise TerrainError(
+                f"smooth ground: heights of shape {self.z.shape} do not match {expected}, one per coordinate."
+            )
+        if not np.isfinite(self.z).all():
+            raise TerrainError("smooth ground: the heights must be finite numbers.")
+        along_x = spline_cells(self.x, self.z.reshape(len(self.x), -1))
+        order = PATCH_DEGREE + 1
+        if self.y is None:
+            self.coefficients = np.zeros((len(along_x), 1, order, order))
+            self.coefficients[:, 0, :, 0] = along_x[:, :, 0]
+        else:
+            along_y = spline_cells(self.y, np.moveaxis(along_x, 2, 0))
+            self.coefficients = np.transpose(along_y, (2, 0, 3, 1)).copy()
+        self._warn_overshoot()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of patches along x and y, with those beyond the samples."""
+        return self.coefficients.shape[0], self.coefficients.shape[1]
+
+    # --- features
+
+    def __len__(self) -> int:
+        return int(np.prod(self.shape))
+
+    def __getitem__(self, k: int) -> Feature:
+        if not 0 <= k < len(self):
+            raise IndexError(f"feature {k} of {len(self)}")
+        return self.pick([k]).one(0, self.name(k))
+
+    def name(self, k: int) -> str:
+        """Return the name of a patch."""
+        i, j = divmod(k, self.shape[1])
+        return f"patch {i},{j}"
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Patches."""
+        return frozenset({"patch"})
+
+    @property
+    def motions(self) -> tuple[ObstacleMotion, ...]:
+        """None: it does not move."""
+        return ()
+
+    def pick(self, ks: Sequence[int]) -> Features:
+        """Return the patches with indices ks."""
+        cells = self.cells(np.asarray(ks, np.int64))
+        low, high = cells[:, PATCH_LOW], cells[:, PATCH_HIGH]
+        borders = np.zeros((len(cells), 4, 7))
+        for axis in range(2):
+            borders[:, 2 * axis, axis] = -1.0
+            borders[:, 2 * axis, 6] = -low[:, axis]
+            borders[:, 2 * axis + 1, axis] = 1.0
+            borders[:, 2 * axis + 1, 6] = high[:, axis]
+        exists = np.abs(borders[:, :, 6]) < UNLIMITED
+        first = starts(exists.sum(axis=1))
+        numbers, bottom, top = _bounds(cells)
+        box = [np.where(np.abs(low) < UNLIMITED, low, -np.inf), bottom]
+        box_high = [np.where(np.abs(high) < UNLIMITED, high, np.inf), top]
+        return Features(
+            (("patch", None),),
+            np.zeros(len(cells), np.int64),
+            numbers,
+            borders[exists],
+            first,
+            np.column_stack(box),
+            np.column_stack(box_high),
+            cells,
+        )
+
+    def cells(self, ks: Ints) -> Floats:
+        """Return the polynomials (n, PATCH) of patches with indices ks."""
+        i, j = np.divmod(ks, self.shape[1])
+        cells = np.zeros((len(ks), PATCH))
+        for axis, (grid, index) in enumerate(((self.x, i), (self.y, j))):
+            low, high, origin, scale = _windows(grid)
+            cells[:, PATCH_LOW][:, axis] = low[index]
+            cells[:, PATCH_HIGH][:, axis] = high[index]
+            cells[:, PATCH_ORIGIN][:, axis] = origin[index]
+            cells[:, PATCH_SCALE][:, axis] = scale[index]
+        cells[:, PATCH_COEFFICIENTS] = self.coefficients[i, j].reshape(len(ks), -1)
+        return cells
+
+    def height(self, x: ArrayLike, y: ArrayLike = 0.0) -> Floats:
+        """Return the heights (m) at coordinates x, y (m), which are broadcast.
+
+        Examples
+        --------
+        >>> float(SmoothGround([0, 1, 2], None, [0.0, 1.0, 2.0]).height(3.0))
+        3.0
+        """
+        xs, ys = np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float))
+        i = np.searchsorted(self.x, xs.ravel(), side="right")
+        j = 0 * i if self.y is None else np.searchsorted(self.y, ys.ravel(), side="right")
+        cells = self.cells(i * self.shape[1] + j)
+        values: Floats = evaluate_patch(cells.T, xs.ravel(), ys.ravel()).h
+        return values.reshape(xs.shape)
+
+    # --- the broad phase
+
+    def near(
+        self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
+    ) -> list[int]:
+        """Return the patches within reach of a point, see `Terrain.near`."""
+        side = reach + np.broadcast_to(margin, 3)
+        rows = _cells_between(self.x, centre[0] - side[0], centre[0] + side[0])
+        columns = np.zeros(1, np.int64)
+        if self.y is not None:
+            columns = _cells_between(self.y, centre[1] - side[1], centre[1] + side[1])
+        ks = (rows[:, None] * self.shape[1] + columns).ravel()
+        features = self.pick(ks)  # type: ignore[arg-type]
+        apart = distances(features.low, features.high, centre, margin)
+        return ks[apart <= reach].tolist()
+
+    def _warn_overshoot(self) -> None:
+        """Warn if the spline exceeds the heights by more than `MAX_OVERSHOOT` of their range."""
+        low = float(self.z.min())
+        high = float(self.z.max())
+        inner = self.coefficients[1:-1]
+        inner = inner if self.y is None else inner[:, 1:-1]
+        u = np.linspace(0.0, 1.0, OVERSHOOT_SAMPLES + 1)
+        powers = u[:, None] ** np.arange(PATCH_DEGREE + 1)
+        heights = np.einsum("ijab,pa,qb->ijpq", inner, powers, powers)
+        excess = max(float(heights.max()) - high, low - float(heights.min()))
+        if excess > MAX_OVERSHOOT * (high - low) and excess > 0.0:
+            warnings.warn(
+                f"The smooth ground exceeds its data by {excess:.3g} m, {excess / (high - low):.0%} of their "
+                "range: the data has steps or kinks. Sample it more finely, or use smooth=False.",
+                SmoothWarning,
+                stacklevel=4,
+            )
+
+
+def spline_cells(x: Floats, values: Floats) -> Floats:
+    """Return the coefficients of an interpolating cubic spline and of its straight continuations.
+
+    Parameters
+    ----------
+    x
+        Ascending coordinates (n,), m.
+    values
+        Values (n, ...) at these.
+
+    Returns
+    -------
+    ndarray
+        Ascending coefficients (n + 1, 4, ...) over u: of the continuation before x[0], of each interval
+        from its first (u = 0) to its last point (u = 1), and of the continuation behind x[-1].
+
+    Examples
+    --------
+    >>> spline_cells(np.array([0.0, 2.0]), np.array([1.0, 3.0]))[1].tolist()
+    [1.0, 2.0, 0.0, 0.0]
+    """
+    from scipy.interpolate import CubicSpline
+
+    spline = CubicSpline(x, values)
+    lengths = np.diff(x)
+    cells = np.zeros((len(x) + 1, PATCH_DEGREE + 1, *values.shape[1:]))
+    ascending = spline.c[::-1]
+    for power in range(PATCH_DEGREE + 1):
+        scale = (lengths**power).reshape(-1, *[1] * (values.ndim - 1))
+        cells[1:-1, power] = ascending[power] * scale
+    cells[0, 0] = values[0]
+    cells[0, 1] = spline(x[0], 1) * lengths[0]
+    cells[-1, 0] = values[-1]
+    cells[-1, 1] = spline(x[-1], 1) * lengths[-1]
+    return cells
+
+
+def _windows(grid: Floats | None) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return low and high end (m), origin (m) and inverse length (1/m) of all cells along an axis."""
+    if grid is None:
+        return np.array([-UNLIMITED]), np.array([UNLIMITED]), np.zeros(1), np.zeros(1)
+    lengths = np.diff(grid)
+    low = np.concatenate([[-UNLIMITED], grid])
+    high = np.concatenate([grid, [UNLIMITED]])
+    origin = np.concatenate([grid[:1], grid])
+    scale = 1.0 / np.concatenate([lengths[:1], lengths, lengths[-1:]])
+    return low, high, origin, scale
+
+
+def _cells_between(grid: Floats, low: float, high: float) -> Ints:
+    """Return the indices of the cells of a grid that overlap an interval."""
+    first = int(np.searchsorted(grid, low, side="left"))
+    last = int(np.searchsorted(grid, high, side="right"))
+    return np.arange(first, last + 1)
+
+
+def _bernstein(degree: int) -> Floats:
+    """Return the matrix from power coefficients to Bernstein coefficients on [0, 1]."""
+    rows = [
+        [comb(k, i) / comb(degree, i) if i <= k else 0.0 for i in range(degree + 1)]
+        for k in range(degree + 1)
+    ]
+    return np.array(rows)
+
+
+def _bounds(cells: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the numbers of patches (n, 6), see `Feature`, and their lowest and highest heights (n,).
+
+    Bernstein coefficients bound a polynomial: the height over the tangent plane of the middle, and the
+    slopes. Continuations along an axis that bend along the other one are unlimited.
+    """
+    order = PATCH_DEGREE + 1
+    c = cells[:, PATCH_COEFFICIENTS].reshape(-1, order, order)
+    scale = cells[:, PATCH_SCALE]
+    is_bounded = (cells[:, PATCH_LOW] > -UNLIMITED) & (cells[:, PATCH_HIGH] < UNLIMITED)
+    # Plane through the middle; continuations, which are straight, use the plane at their beginning.
+    middle = np.where(is_bounded, 0.5 * (cells[:, PATCH_LOW] + cells[:, PATCH_HIGH]), 0.0)
+    middle = np.where(is_bounded, middle, cells[:, PATCH_ORIGIN])
+    ground = evaluate_patch(cells.T, *middle.T)
+    steep = np.column_stack([-ground.x, -ground.y, np.ones(len(cells))])
+    N = steep / np.linalg.norm(steep, axis=1)[:, None]
+    d = N[:, 0] * middle[:, 0] + N[:, 1] * middle[:, 1] + N[:, 2] * ground.h
+
+    # Height over the plane, as a polynomial over the rectangle.
+    origin = cells[:, PATCH_ORIGIN]
+    inverse = np.where(scale > 0.0, 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
+    above = c.copy()
+    above[:, 0, 0] -= (d - N[:, 0] * origin[:, 0] - N[:, 1] * origin[:, 1]) / N[:, 2]
+    above[:, 1, 0] += N[:, 0] / N[:, 2] * inverse[:, 0]
+    above[:, 0, 1] += N[:, 1] / N[:, 2] * inverse[:, 1]
+    B = _bernstein(PATCH_DEGREE)
+    powers = np.arange(order)
+    along_u = powers[1:, None] * c[:, 1:, :] * scale[:, 0, None, None]
+    along_v = powers[1:] * c[:, :, 1:] * scale[:, 1, None, None]
+    b = _bernstein(PATCH_DEGREE - 1)
+    slope_u = np.einsum("ki,nij,lj->nkl", b, along_u, B) - ground.x[:, None, None]
+    slope_v = np.einsum("ki,nij,lj->nkl", B, along_v, b) - ground.y[:, None, None]
+    turn = np.hypot(*(np.abs(s).max(axis=(1, 2)) for s in (slope_u, slope_v)))
+    off = np.abs(np.einsum("ki,nij,lj->nkl", B, above, B)).max(axis=(1, 2)) * N[:, 2]
+    heights = np.einsum("ki,nij,lj->nkl", B, c, B)
+    bottom = heights.min(axis=(1, 2))
+    top = heights.max(axis=(1, 2))
+    # Beyond the samples the bounds on [0, 1] do not hold: a continuation is unlimited. A road is its own
+    # plane there.
+    is_open = ~(is_bounded | (scale == 0.0)).all(axis=1)
+    is_plane = np.abs(np.delete(c.reshape(len(c), -1), [0, order], axis=1)).max(axis=1) == 0.0
+    off = np.where(is_open & ~is_plane, UNLIMITED, off)
+    turn = np.where(is_open & ~is_plane, 2.0, turn)
+    bottom = np.where(is_open, -np.inf, bottom)
+    top = np.where(is_open, np.inf, top)
+    numbers = np.column_stack([N, d, off, turn])
+    return numbers, bottom, top
+
+
+def _ascending(name: str, values: ArrayLike) -> Floats:
+    """Return coordinates (n,) as an array; raise if they are invalid."""
+    xs = np.asarray(values, float)
+    if xs.ndim != 1 or len(xs) < 2 or not np.isfinite(xs).all() or (np.diff(xs) <= 0).any():
+        raise TerrainError(
+            f"smooth ground: {name} must be at least two finite numbers that ascend."
+        )
+    return xs

@@ -1,0 +1,107 @@
+"""Vehicles on inclined planes, by turning the world.
+
+The axes of the world stay those of the ground: x along the road, z along its normal. Gravity is tilted
+instead, eq. [incline]. So every analysis on the level plane is valid on an inclined one, and lean, pitch and
+yaw are measured against the road.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import lru_cache, wraps
+from typing import Annotated, Any
+
+from draisine.algebra.scalar import array, cos, sin
+from draisine.errors import ParameterError
+from draisine.model import Model
+
+INCLINE_PARAMETERS = ("slope", "camber")
+"""Angles (rad) of an inclined plane: rise along x, and roll about this direction."""
+
+_INCLINE_ANNOTATIONS: dict[str, Any] = {
+    "slope": Annotated[float, "rad", "inclination of the ground, rising along world x"],
+    "camber": Annotated[float, "rad", "cross slope of the ground, rising to the left"],
+}
+
+
+def inclined(vehicle: Callable[..., Model], names: Iterable[str]) -> Callable[..., Model]:
+    """Return a vehicle with the parameters of an inclined plane among some names.
+
+    Parameters
+    ----------
+    vehicle
+        Function that returns a `Model`.
+    names
+        Names of its arguments. `slope` and `camber` become parameters if the vehicle does not have them.
+
+    Returns
+    -------
+    callable
+        The vehicle with these parameters (rad); the vehicle itself if there is nothing to add.
+
+    Examples
+    --------
+    >>> from draisine.vehicles.car import car
+    >>> print(inclined(car, ["camber"])(camber=0.1).gravity.round(3))
+    [ 0.    -0.979 -9.761]
+    >>> inclined(car, ["g"]) is car
+    True
+    """
+    own = inspect.signature(vehicle).parameters
+    requested = set(names)
+    added = tuple(n for n in INCLINE_PARAMETERS if n in requested and n not in own)
+    return _inclined(vehicle, added) if added else vehicle
+
+
+@lru_cache(maxsize=64)
+def _inclined(vehicle: Callable[..., Model], added: tuple[str, ...]) -> Callable[..., Model]:
+    """Return a vehicle with the parameters `added`."""
+    signature = inspect.signature(vehicle)
+
+    @wraps(vehicle)
+    def on_incline(**given: Any) -> Model:
+        angles = {name: given.pop(name) for name in added if name in given}
+        for name, angle in angles.items():
+            if isinstance(angle, float) and not abs(angle) < math.pi / 2:
+                raise ParameterError(
+                    f"{vehicle.__name__}: {name} = {angle:g} rad must be below a right angle."
+                )
+        model = vehicle(**given)
+        return replace(model, gravity=tilt_gravity(model.gravity, **angles))
+
+    parameters = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=0.0, annotation=_INCLINE_ANNOTATIONS[name]
+        )
+        for name in added
+    ]
+    function: Any = on_incline
+    function.__signature__ = signature.replace(
+        parameters=[*signature.parameters.values(), *parameters]
+    )
+    function.__annotations__ = dict(vehicle.__annotations__) | {
+        n: _INCLINE_ANNOTATIONS[n] for n in added
+    }
+    # Recipes of results write the vehicle itself, because `compile` adds these parameters again.
+    function.level = level_vehicle(vehicle)
+    return on_incline
+
+
+def level_vehicle(vehicle: Callable[..., Model]) -> Callable[..., Model]:
+    """Return a vehicle without the parameters that `inclined` added."""
+    level: Callable[..., Model] = getattr(vehicle, "level", vehicle)
+    return level
+
+
+def tilt_gravity(gravity: Any, slope: Any = 0.0, camber: Any = 0.0) -> Any:
+    """Return gravity (3) in the axes of an inclined plane, eq. [incline].
+
+    >>> tilt_gravity((0.0, 0.0, -10.0), slope=0.0, camber=math.pi / 6).round(3).tolist()
+    [0.0, -5.0, -8.66]
+    """
+    x, y, z = gravity
+    # First the slope, a turn about y; then the camber, a turn about the direction of the road.
+    along = cos(slope) * x + sin(slope) * z
+    up = cos(slope) * z - sin(slope) * x
+    return array([along, cos(camber) * y + sin(camber) * up, cos(camber) * up - sin(camber) * y])

@@ -1,0 +1,201 @@
+"""Runs on smooth ground: closed forms, energy, the limit of a plane, two contacts, starts, moving ground."""
+
+import math
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.algebra.lie import rotation
+from draisine.errors import ConfigurationError
+from draisine.terrain import Joined, SmoothGround, face, height_field, move_ground, plane
+from draisine.terrain.motions import Shake, Slide
+from draisine.terrain.terrain import Terrain
+
+G = 9.81
+BALL = 0.05  # m, radius
+EXACT = draisine.Numerics(rtol=1e-12, atol=1e-14)
+
+
+@cache
+def ball():
+    return draisine.compile("ball", radius=BALL)
+
+
+def rolling(centre, rate=0.0, up=(0.0, 0.0, 1.0)):
+    """Return a ball that rolls with a rate (rad/s) about y, from a place of its centre and a normal there."""
+    spin = np.array([0.0, rate, 0.0])
+    origin = np.array([0.0, 0.0, -BALL])
+    velocity = np.cross(spin, BALL * np.asarray(up)) + np.cross(spin, origin)
+    return draisine.State(
+        np.array([1.0, 0.0, 0.0, 0.0]),
+        centre + origin,
+        np.zeros(0),
+        np.concatenate([velocity, spin]),
+    )
+
+
+def centre_of(state):
+    """Return the centre of the ball."""
+    return state.p + rotation(state.q) @ [0.0, 0.0, BALL]
+
+
+def energies(run):
+    """Return the mechanical energy (J) of all samples."""
+    return (run.observations["kinetic"] + run.observations["potential"]).ravel()
+
+
+def trough(radius=0.5, half=0.3, count=61):
+    """Return a cylindrical trough along y."""
+    x = np.linspace(-half, half, count)
+    return SmoothGround(x, None, radius - np.sqrt(radius**2 - x**2))
+
+
+def bowl(radius=0.5, half=0.12, count=24):
+    """Return a spherical bowl."""
+    x = np.linspace(-half, half, count)
+    return height_field(x, x, radius - np.sqrt(radius**2 - x[:, None] ** 2 - x**2), smooth=True)
+
+
+@pytest.mark.parametrize("ground", [trough, bowl])
+def test_a_ball_swings_in_a_bowl_with_the_period_of_its_pendulum(ground):
+    """Rolling, its period is 2 pi sqrt(7/5 (R - r) / g) (1 + a^2 / 16) for small angles a; energy stays."""
+    angle = 0.05
+    arm = 0.5 - BALL
+    start = rolling(np.array([arm * math.sin(angle), 0.0, 0.5 - arm * math.cos(angle) + 1e-9]))
+    period = 2.0 * math.pi * math.sqrt(1.4 * arm / G) * (1.0 + angle**2 / 16.0)
+    run = draisine.simulate(ball(), start, period, terrain=ground(), numerics=EXACT)
+    assert {event.kind for event in run.events[1:]} == {"hand-over"}
+    # After one period it is back: a phase error d shifts it by angle * d^2 / 2, so that its speed decides.
+    speed = run.final().v[4] * BALL
+    assert abs(speed) < 1e-4 * angle * math.sqrt(G * arm)
+    assert_allclose(centre_of(run.final())[0], arm * math.sin(angle), rtol=1e-6)
+    after = energies(run)[len(run.arcs[0].t) + 1 :]
+    assert np.ptp(after) < 1e-10 * after.mean()
+
+
+def test_a_ball_leaves_a_sphere_where_its_load_vanishes():
+    """Rolling from rest at the top it leaves at cos a = 10 / 17."""
+    radius, first = 1.0, 0.2
+    arm = radius + BALL
+    x = np.linspace(0.1, 0.9, 401)
+    ground = SmoothGround(x, None, np.sqrt(radius**2 - x**2))
+    up = np.array([math.sin(first), 0.0, math.cos(first)])
+    speed = math.sqrt(10.0 / 7.0 * G * arm * (1.0 - math.cos(first)))
+    start = rolling(arm * up + 1e-9 * up, speed / BALL, up)
+    run = draisine.simulate(ball(), start, 1.0, terrain=ground, numerics=EXACT)
+    lift = next(event for event in run.events if event.kind == "lift-off")
+    centre = centre_of(lift.before)
+    assert_allclose(centre[2] / np.linalg.norm(centre), 10.0 / 17.0, atol=2e-5)
+    assert_allclose(lift.before.v[4] * BALL, math.sqrt(G * arm * 10.0 / 17.0), rtol=1e-5)
+
+
+def test_a_smooth_slope_is_a_plane():
+    """A bicycle on patches of a tilted plane moves as on the plane; patches hand it over without impacts."""
+    bicycle = draisine.compile("whipple")
+    slope = -0.05
+    x = np.linspace(-3.0, 6.0, 10)
+    y = np.linspace(-2.0, 2.0, 5)
+    smooth = height_field(x, y, math.tan(slope) * x[:, None] + 0.0 * y, smooth=True)
+    level = draisine.state(bicycle, forward_speed=4.0, lean_rate=0.2)
+    start = draisine.place(bicycle, level, plane(slope), on="ground")
+    runs = [draisine.simulate(bicycle, start, 1.0, terrain=t) for t in (plane(slope), smooth)]
+    assert_allclose(runs[1].final().p, runs[0].final().p, atol=1e-9)
+    assert_allclose(runs[1].final().v, runs[0].final().v, atol=1e-8)
+    kinds = Counter(event.kind for event in runs[1].events)
+    assert set(kinds) == {"hand-over"}
+    assert kinds["hand-over"] >= 6
+
+
+def test_patches_approach_a_plane():
+    """Hills of half the height change the motion of a ball half as much."""
+    x = np.linspace(-0.5, 2.5, 31)
+    ends = []
+    for height in (0.0, 1e-4, 2e-4):
+        wave = height * (1.0 - np.cos(4.0 * (x - 0.2))) * (x > 0.2)
+        ground = SmoothGround(x, None, wave)
+        start = rolling(np.array([0.0, 0.0, BALL + 1e-12]), 1.0 / BALL)
+        run = draisine.simulate(ball(), start, 1.5, terrain=ground)
+        ends.append(centre_of(run.final()))
+    assert_allclose(ends[0][0], 1.5, atol=1e-9)
+    assert_allclose(ends[2] - ends[0], 2.0 * (ends[1] - ends[0]), atol=1e-5)
+
+
+def test_a_ball_rolls_into_a_tight_valley_and_touches_its_other_side():
+    """The valley is more curved than the ball: it hits the far side in a second patch and rests."""
+    x = np.linspace(-0.6, 0.6, 241)
+    ground = SmoothGround(x, None, np.sqrt(0.01**2 + x**2))
+    side = BALL * math.sqrt(0.5)
+    start = rolling(np.array([-0.2 + side + 1e-6, 0.0, 0.2 + side + 1e-3]))
+    run = draisine.simulate(ball(), start, 3.0, terrain=ground)
+    assert run.outcome == "completed"
+    hits = [event for event in run.events if event.kind == "collision"]
+    assert len(hits) >= 2
+    # Circle and hyperbola z^2 = a^2 + x^2 touch twice if the centre is at z^2 = 2 (r^2 + a^2).
+    height = math.sqrt(2.0 * (BALL**2 + 0.01**2))
+    assert_allclose(centre_of(run.final())[[0, 2]], [0.0, height], atol=2e-4)
+
+
+def test_a_start_inside_smooth_ground_is_refused():
+    ground = trough()
+    with pytest.raises(ConfigurationError, match=r"starts 0\.001 m below 'patch"):
+        draisine.simulate(ball(), rolling(np.array([0.0, 0.0, BALL - 1e-3])), 0.1, terrain=ground)
+    with pytest.raises(ConfigurationError, match="starts inside the ground"):
+        draisine.simulate(ball(), rolling(np.array([0.0, 0.0, -0.4])), 0.1, terrain=ground)
+
+
+def test_beyond_its_samples_the_ground_continues_straight():
+    """A ball rolls off a trough onto its straight continuation and up, to the height of its energy."""
+    ground = trough(half=0.2, count=41)
+    start = rolling(np.array([0.0, 0.0, BALL + 1e-9]), 2.5 / BALL)
+    run = draisine.simulate(ball(), start, 0.25, terrain=ground)
+    assert centre_of(run.final())[0] > 0.3
+    after = energies(run)[len(run.arcs[0].t) + 1 :]
+    assert np.ptp(after) < 1e-9 * after.mean()
+
+
+@pytest.mark.parametrize("motion", [Slide((0.3, 0.1, 0.0)), Shake((0.0, 0.0, 0.002), 20.0)])
+def test_moving_smooth_ground_is_a_moving_plane_if_it_is_flat(motion):
+    x = np.linspace(-2.0, 2.0, 9)
+    flat = move_ground(height_field(x, x, np.zeros((9, 9)), smooth=True), motion)
+    level = move_ground(plane(), motion)
+    start = rolling(np.array([0.1, 0.2, BALL]), 0.5 / BALL)
+    runs = [draisine.simulate(ball(), start, 0.4, terrain=ground) for ground in (level, flat)]
+    assert_allclose(runs[1].final().p, runs[0].final().p, atol=1e-9)
+    assert_allclose(runs[1].final().v, runs[0].final().v, atol=1e-8)
+
+
+def test_sliding_ground_carries_a_trough_along():
+    """In a trough that moves with a constant velocity the ball swings as in one at rest."""
+    start = rolling(np.array([0.1, 0.0, 0.5 - math.sqrt(0.45**2 - 0.1**2) + 1e-9]))
+    run = draisine.simulate(ball(), start, 0.7, terrain=trough())
+    carried = draisine.State(start.q, start.p, start.r, start.v + [0.3, 0, 0, 0, 0, 0])
+    ground = move_ground(trough(), Slide((0.3, 0.0, 0.0)))
+    moved = draisine.simulate(ball(), carried, 0.7, terrain=ground)
+    assert_allclose(centre_of(moved.final()) - [0.21, 0.0, 0.0], centre_of(run.final()), atol=1e-8)
+
+
+def test_a_ball_rolls_from_a_face_onto_smooth_ground():
+    """Both join at x = 0 with the same height and slope: no impact, and energy stays."""
+    x = np.linspace(0.0, 2.0, 41)
+    hill = SmoothGround(x, None, 0.05 * x**2)
+    # The continuation of the hill before x = 0 is level, too: it lies in the face.
+    level = Terrain([face("level", (0, 0, 1), 0.0, [((1, 0, 0), 0.0)])])
+    start = rolling(np.array([-0.2, 0.0, BALL]), 1.0 / BALL)
+    run = draisine.simulate(ball(), start, 0.8, terrain=Joined(level, hill))
+    assert centre_of(run.final())[0] > 0.4
+    assert np.ptp(energies(run)) < 1e-9
+
+
+def test_time_steps_follow_smooth_ground():
+    """Steps of first order swing in the trough as event-driven arcs do, to their accuracy."""
+    start = rolling(np.array([0.1, 0.0, 0.5 - math.sqrt(0.45**2 - 0.1**2) + 1e-9]))
+    ends = []
+    for solver in ("auto", "time_stepping"):
+        options = draisine.ContactOptions(mu=0.8, solver=solver, step=2e-4)
+        run = draisine.simulate(ball(), start, 0.5, terrain=trough(), contact=options)
+        ends.append(centre_of(run.final()))
+    assert_allclose(ends[1], ends[0], atol=2e-4)

@@ -1,0 +1,154 @@
+"""Simulators on a terrain in source code locate the same events as machine code."""
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.errors import ParameterError, UnknownNameError
+from draisine.scenario.library import load
+from draisine.simulation.terrain_source import write_terrain_simulator
+from draisine.terrain import height_field, kerb, plane
+
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (cc)")
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript engine (node)")
+STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"]
+EVENTS = draisine.ContactOptions(mu=0.8, solver="events")
+
+PAGE = """
+import * as simulator from "./{name}.js";
+const machine = simulator.create();
+const {{ samples, events, status }} = simulator.simulate(machine);
+const last = samples.at(-1);
+const seen = simulator.observe(machine, last.time, last.state);
+console.log(JSON.stringify({{
+  status, count: samples.length, time: last.time, end: Array.from(last.state),
+  events: events.map((e) => [e.time, e.kind, e.contact, e.feature, e.energyAfter]),
+  position: Array.from(seen.position), reasons: simulator.reasons, names: simulator.names,
+}}));
+"""
+
+
+def scenario(name):
+    """Return the arguments of the run of a scenario."""
+    plan = load(name).plan
+    options = {"terrain": plan.terrain, "law": plan.law, "contact": plan.contact}
+    return (plan.system, plan.state(), plan.scenario.run.until), options | {
+        "numerics": plan.numerics
+    }
+
+
+def disc_over_kerb():
+    disc = draisine.compile("rolling_disc", crown=0.05)
+    start = draisine.state(disc, forward_speed=2.0, lean=0.05)
+    return (disc, start, 0.5), {"terrain": kerb(0.5, 0.02), "contact": EVENTS}
+
+
+def disc_over_hills():
+    """More features than are watched at once: they are searched on the way."""
+    disc = draisine.compile("rolling_disc", crown=0.05)
+    x = np.linspace(-0.5, 3.5, 17)
+    y = np.linspace(-0.5, 0.5, 5)
+    heights = 0.02 * np.outer(np.cos(2.0 * x), np.cos(3.0 * y))
+    start = draisine.state(disc, forward_speed=3.0)
+    high = draisine.State(start.q, start.p + [0.0, 0.0, 0.05], start.r, start.v)
+    options = {"terrain": height_field(x, y, heights), "contact": replace(EVENTS, margin=0.1)}
+    return (disc, high, 0.8), options
+
+
+THESIS = ("ramp-jump", "ramp-jump-pitched", "lift-offs", "impact-lift-off", "elastic-bounces")
+CASES = {name: (lambda name=name: scenario(f"mauny2018/{name}")) for name in THESIS}
+CASES |= {"kerb": disc_over_kerb, "hills": disc_over_hills}
+
+
+def write(folder, arguments, options, language):
+    system, start, until = arguments
+    files = write_terrain_simulator(system, language, start, until, **options)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return next(iter(files)).rpartition(".")[0]
+
+
+def compare_events(events, run):
+    """Compare times, kinds and contacts of events with those of a run."""
+    assert [kind for _, kind, *_ in events] == [event.kind for event in run.events]
+    assert_allclose([time for time, *_ in events], [event.t for event in run.events], atol=1e-9)
+    for (_, _, wheel, feature, energy), event in zip(events, run.events, strict=True):
+        assert energy == pytest.approx(event.energy_after, rel=1e-9, abs=1e-9)
+        if wheel and event.kind != "hand-over":
+            assert (wheel, feature) in event.contacts
+
+
+@needs_node
+@pytest.mark.filterwarnings("ignore::draisine.errors.ValidityWarning")
+@pytest.mark.parametrize("case", list(CASES))
+def test_javascript_locates_the_events_of_machine_code(case, tmp_path):
+    arguments, options = CASES[case]()
+    name = write(tmp_path, arguments, options, "javascript")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "page.js").write_text(PAGE.format(name=name))
+    done = subprocess.run(["node", "page.js"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    run = draisine.simulate(*arguments, **options)
+    assert found["reasons"][found["status"]] == "the time is reached"
+    assert found["count"] == sum(len(arc.t) for arc in run.arcs)
+    assert_allclose(found["end"], run.arcs[-1].y[-1], rtol=1e-9, atol=1e-9)
+    assert_allclose(found["position"], run.to_xarray().position.values[-1], atol=1e-9)
+    assert len(found["names"]["states"]) == len(found["end"])
+    compare_events(found["events"], run)
+
+
+@needs_compiler
+def test_c_locates_the_events_of_the_thesis(tmp_path):
+    """The jump from the ramp in C: event times of an independent computation, and the end of machine code."""
+    arguments, options = scenario("mauny2018/ramp-jump")
+    name = write(tmp_path, arguments, options, "c")
+    command = ["cc", *STRICT, f"{name}.c", "main.c", "-o", "run", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    lines = {
+        word: subprocess.run(
+            ["./run", word], cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+        for word in ("events", "samples")
+    }
+    run = draisine.simulate(*arguments, **options)
+    rows = [line.split(",") for line in lines["events"][1:]]
+    events = [(float(t), kind, *names, float(energy)) for t, kind, *names, _, energy in rows]
+    compare_events(events, run)
+    expected = load("mauny2018/ramp-jump").plan.scenario.expected[0].values
+    assert_allclose(sorted(t for t, *_ in events), sorted(expected.values()), atol=1e-9)
+    columns = lines["samples"][0].split(",")
+    samples = np.array([[float(x) for x in line.split(",")] for line in lines["samples"][1:]])
+    assert samples.shape[1] == len(columns)
+    size = run.arcs[-1].y.shape[1]
+    for arc in run.arcs:
+        # Each event is the end of an arc and the beginning of the next.
+        first = np.searchsorted(samples[:, 0], arc.t[1] - 1e-9)
+        found = samples[first : first + len(arc.t) - 2, -size:]
+        assert_allclose(found, arc.y[1:-1], rtol=1e-9, atol=1e-9)
+    x = run.to_xarray().position.sel(axis="x").values
+    assert_allclose(samples[:, columns.index("x")], x, atol=1e-9)
+
+
+def test_parts_that_need_python_are_refused():
+    ball = draisine.compile("ball")
+    start = draisine.state(ball, x_speed=1.0)
+    keller = draisine.ContactOptions(mu=0.5, impact="keller")
+    with pytest.raises(ParameterError, match="impact model 'keller' is written in Python"):
+        write_terrain_simulator(ball, "c", start, 1.0, terrain=plane(), contact=keller)
+    with pytest.raises(UnknownNameError, match="no simulator in 'rust'"):
+        write_terrain_simulator(ball, "rust", start, 1.0, terrain=plane())
+
+
+def test_a_simulator_does_not_depend_on_earlier_runs():
+    ball = draisine.compile("ball")
+    start = draisine.state(ball, x_speed=1.0)
+    first = write_terrain_simulator(ball, "javascript", start, 1.0, terrain=plane())
+    draisine.simulate(ball, start, 1.0, terrain=kerb(0.5, 0.01))
+    assert write_terrain_simulator(ball, "javascript", start, 1.0, terrain=plane()) == first
