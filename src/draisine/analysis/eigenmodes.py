@@ -236,6 +236,11 @@ def steady_modes(
     law
         Control law.
 
+    Returns
+    -------
+    Eigenmodes
+        Eigenvalues (speeds, modes) in 1/s and eigenvectors at each speed.
+
     Examples
     --------
     >>> from draisine import compile

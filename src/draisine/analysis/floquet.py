@@ -126,6 +126,16 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
 
     Deviations at the end are the matrix times those at the start, to first order.
 
+    Parameters
+    ----------
+    run
+        Smooth run without events, of one contact mode.
+
+    Returns
+    -------
+    tuple
+        State transition matrix (n, n), and the linear systems at start and end of the run.
+
     Examples
     --------
     >>> from draisine import compile, simulate, state

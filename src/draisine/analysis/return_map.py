@@ -160,6 +160,11 @@ def fixed_point(
     within
         Largest change of a component in one iteration.
 
+    Returns
+    -------
+    Cycle
+        Fixed point with the derivative of the return map and its multipliers.
+
     Raises
     ------
     ConfigurationError
@@ -420,6 +425,11 @@ def families(
     searches
         Number of evenly spaced values at which `search` is called: families may begin or end between the
         first and the last value.
+
+    Returns
+    -------
+    list of CycleFamily
+        Families of cycles with their parameter values.
 
     Examples
     --------

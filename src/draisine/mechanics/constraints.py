@@ -167,6 +167,24 @@ def matrix(
     """Return C (m, 6 + n): rows of contacts, prescribed joints, couplings, eq. [constraint-rows].
 
     `named` writes all rows of contacts along their named directions.
+
+    Parameters
+    ----------
+    tree
+        Tree of links of the machine.
+    geo
+        Poses of all links, from `kinematics.geometry`.
+    world
+        Orientation of the base, and the ground normal in the axes of each link.
+    active
+        Closed contacts with their contact frames.
+    named
+        Whether all contact rows are written along their named directions (normal, along, across).
+
+    Returns
+    -------
+    ndarray
+        Constraint matrix (m, 6 + n).
     """
     n = 6 + len(tree.model.joints)
     rows: list[Array] = []
@@ -261,7 +279,32 @@ def acceleration_targets(
     p: Array,
     t: Scalar,
 ) -> list[Scalar]:
-    """Return c of `C vdot = c`, eq. [acceleration-rows]."""
+    """Return c of `C vdot = c`, eq. [acceleration-rows].
+
+    Parameters
+    ----------
+    tree
+        Tree of links of the machine.
+    geo
+        Poses of all links, from `kinematics.geometry`.
+    world
+        Orientation of the base, and the ground normal in the axes of each link.
+    vel
+        Velocities of all links, from `kinematics.velocities`.
+    active
+        Closed contacts with their contact frames.
+    refdot
+        Velocity (3,) of the reference point in the base frame, m/s.
+    p
+        Position (3,) of the base, m.
+    t
+        Time, s.
+
+    Returns
+    -------
+    list
+        Right-hand side c of the acceleration constraints, one entry per row.
+    """
     targets: list[Scalar] = []
     for a in active:
         rhodot = support_rate(a.surface, a.point, world, vel)

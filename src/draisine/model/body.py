@@ -51,6 +51,11 @@ def inertia(
     xy, xz, yz
         Off-diagonal entries (kg m2), `xz = -int x z dm`.
 
+    Returns
+    -------
+    ndarray
+        Symmetric inertia tensor (3, 3), kg m2.
+
     Examples
     --------
     >>> print(inertia(2.0, 3.0, 4.0, xz=0.5))

@@ -27,6 +27,11 @@ def sine(
     phase
         Phase (rad).
 
+    Returns
+    -------
+    JointMotion
+        Function of time t (s) that returns coordinate, rate and acceleration of the joint.
+
     Examples
     --------
     >>> print(*sine(2.0, 0.5)(0.0))
@@ -57,6 +62,11 @@ def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) 
     begin
         Value until the time `start` (rad or m).
 
+    Returns
+    -------
+    JointMotion
+        Function of time t (s) that returns coordinate, rate and acceleration of the joint.
+
     Examples
     --------
     >>> angle, rate, _ = smooth_step(2.0, 1.0, 3.0)(2.0)
@@ -84,6 +94,20 @@ def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) 
 def uniform(rate: Scalar, begin: Scalar = 0.0) -> JointMotion:
     """Return the motion `r = begin + rate t`.
 
+    Parameters
+    ----------
+    rate
+        Constant rate of the joint, rad/s or m/s.
+    begin
+        Joint coordinate at t = 0, rad or m.
+
+    Returns
+    -------
+    JointMotion
+        Function of time t (s) that returns coordinate, rate and acceleration of the joint.
+
+    Examples
+    --------
     >>> uniform(2.0, 1.0)(3.0)
     (7.0, 2.0, 0.0)
     """
@@ -103,6 +127,11 @@ def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
         Rising times (s), at least two.
     values
         Values at these times (rad or m).
+
+    Returns
+    -------
+    JointMotion
+        Function of time t (s) that returns coordinate, rate and acceleration of the joint.
 
     Examples
     --------
@@ -200,6 +229,20 @@ def _second_derivatives(h: Any, slopes: Any, ends: str) -> Any:
 def follow(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
     """Return the motion `value(r(t))` of a function of another motion.
 
+    Parameters
+    ----------
+    leader
+        Motion r(t) of another joint, rad or m.
+    value
+        Function from r to the coordinate of this joint, rad or m; it must be traceable.
+
+    Returns
+    -------
+    JointMotion
+        Function of time t (s) that returns coordinate, rate and acceleration of the joint.
+
+    Examples
+    --------
     >>> follow(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
     1.0
     """

@@ -65,6 +65,13 @@ class Loaded:
 def scenarios() -> tuple[str, ...]:
     """Return the names of all shipped scenarios.
 
+    Returns
+    -------
+    tuple of str
+        Names like "mauny2018/ramp-jump", sorted.
+
+    Examples
+    --------
     >>> "mauny2018/passive-stabilisation" in scenarios()
     True
     """

@@ -33,6 +33,11 @@ def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terra
         Cross slope: angle by which it is turned about its direction of rise (rad), positive if it rises to
         the left.
 
+    Returns
+    -------
+    Terrain
+        Ground with one face, `ground`.
+
     Examples
     --------
     >>> plane(height=2.0)[0].numbers[2:4].tolist()
@@ -54,6 +59,11 @@ def ramp(slope: float, drop: float) -> Terrain:
         Angle of the ramp (rad).
     drop
         Height of the lip above the level ground (m).
+
+    Returns
+    -------
+    Terrain
+        Ground with the faces `ramp`, `wall` and `low`, and the edge `lip`.
     """
     _positive("drop", drop)
     up = np.array([-math.sin(slope), 0.0, math.cos(slope)])
@@ -81,6 +91,11 @@ def kerb(at: float, rise: float) -> Terrain:
         Position x of the step (m).
     rise
         Height of the ground behind it (m); negative for a step down.
+
+    Returns
+    -------
+    Terrain
+        Ground with the faces `before`, `wall` and `after`, and the edge `edge`.
     """
     if rise == 0 or not math.isfinite(rise):
         raise ParameterError(f"kerb: rise = {rise} m must be a finite number other than zero.")
@@ -104,6 +119,11 @@ def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
         Height (m; negative for stairs down) and depth (m) of each step.
     count
         Number of steps.
+
+    Returns
+    -------
+    Terrain
+        Ground with the faces `before`, `tread1` ... and `wall1` ..., and the edges `edge1` ....
 
     Examples
     --------
@@ -169,6 +189,11 @@ def rough(
     seed
         Seed of the random heights.
 
+    Returns
+    -------
+    Mesh
+        Triangle mesh of the ground, SI units.
+
     Examples
     --------
     >>> bool(rough(0.05, seed=1).points[:, 2].max() <= 0.05)
@@ -191,7 +216,20 @@ def rough(
 
 
 def corner(angle: float, at: float = 0.0) -> Terrain:
-    """Return level ground with a slope of `angle` (rad) from x = `at` (m) on: a re-entrant corner."""
+    """Return level ground with a slope of `angle` (rad) from x = `at` (m) on: a re-entrant corner.
+
+    Parameters
+    ----------
+    angle
+        Slope of the ground behind the corner, rad, positive uphill.
+    at
+        Position of the corner along x, m.
+
+    Returns
+    -------
+    Terrain
+        Ground with the faces `level` and `rise`.
+    """
     if not 0 < angle < math.pi:
         raise ParameterError(f"corner: angle = {angle} rad must be between 0 and pi.")
     N = np.array([-math.sin(angle), 0.0, math.cos(angle)])

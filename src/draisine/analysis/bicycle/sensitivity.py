@@ -54,6 +54,16 @@ class Sensitivities:
 def sensitivities(system: System) -> Sensitivities:
     """Return the derivatives of weave, capsize and double-root speed by every parameter.
 
+    Parameters
+    ----------
+    system
+        Compiled bicycle whose wheels roll without slip.
+
+    Returns
+    -------
+    Sensitivities
+        Derivatives (parameters,) of each critical speed, m/s per unit of the parameter.
+
     Examples
     --------
     >>> from draisine import compile
@@ -80,6 +90,11 @@ def sensitivities(system: System) -> Sensitivities:
 
 def stable_range(system: System) -> tuple[float, dict[str, float]]:
     """Return the width of the self-stable speed range of a bicycle, and its derivatives.
+
+    Parameters
+    ----------
+    system
+        Compiled bicycle whose wheels roll without slip.
 
     Returns
     -------

@@ -64,6 +64,11 @@ def spread(
     law
         Control law; critical speeds are computed without a law only.
 
+    Returns
+    -------
+    Spread
+        Standard deviations of eigenvalues (1/s) and critical speeds (m/s).
+
     Examples
     --------
     >>> from draisine import compile

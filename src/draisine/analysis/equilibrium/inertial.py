@@ -58,6 +58,18 @@ def _loaded(vehicle: Callable[..., Model]) -> Callable[..., Model]:
 def under_inertial_load(system: System, acceleration: float) -> System:
     """Return the machine under the inertial load of a forward acceleration (m/s2).
 
+    Parameters
+    ----------
+    system
+        Compiled machine.
+    acceleration
+        Forward acceleration, m/s2; negative for braking.
+
+    Returns
+    -------
+    System
+        Machine with an additional horizontal inertial load; the acceleration is a parameter.
+
     Examples
     --------
     >>> from draisine import compile

@@ -423,6 +423,11 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
     request
         Prescribed quantities and the options `start`, `inputs`, `mode` and `law` of `steady`.
 
+    Returns
+    -------
+    Steady
+        Steady motion with its state, inputs (N m or N) and contact forces (N).
+
     Examples
     --------
     >>> from draisine import Body, Model, Prismatic, compile

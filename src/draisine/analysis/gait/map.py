@@ -259,6 +259,11 @@ def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True
     mirrored
         Whether only the first half of the period is integrated, see `Gait`.
 
+    Returns
+    -------
+    Gait
+        Return map over one stride, with methods that find its cycles.
+
     Raises
     ------
     ParameterError

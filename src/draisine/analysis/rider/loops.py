@@ -151,6 +151,16 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
 def margins(loop: Linear) -> Margins:
     """Return the stability margins of a loop transfer function with one input and one output.
 
+    Parameters
+    ----------
+    loop
+        Linear system with one input and one output, the loop transfer function L(s).
+
+    Returns
+    -------
+    Margins
+        Gain margins (ratio), phase margin (rad), crossover frequencies (rad/s) and stability.
+
     Examples
     --------
     L = 1 / (s (s + 1) (s + 2)) has the gain margin 6, at sqrt(2) rad/s:

@@ -12,6 +12,22 @@ def smooth_step(t: Scalar, start: float, end: float) -> Scalar:
     Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22). It is twice
     continuously differentiable; with `end` equal to `start` it is a jump.
 
+    Parameters
+    ----------
+    t
+        Time in s, or a traced expression.
+    start
+        Start of the transition, s.
+    end
+        End of the transition, s.
+
+    Returns
+    -------
+    scalar
+        Value between 0 and 1, dimensionless.
+
+    Examples
+    --------
     >>> smooth_step(0.0, 1.0, 3.0), smooth_step(2.0, 1.0, 3.0), smooth_step(9.0, 1.0, 3.0)
     (0.0, 0.5, 1.0)
     """

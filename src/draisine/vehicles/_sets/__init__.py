@@ -61,6 +61,16 @@ def set_owners() -> tuple[str, ...]:
 def parameter_sets(vehicle: str) -> tuple[str, ...]:
     """Return the names of the parameter sets of a vehicle or a tyre, in alphabetical order.
 
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle or a tyre model.
+
+    Returns
+    -------
+    tuple of str
+        Names of the parameter sets, sorted.
+
     Raises
     ------
     UnknownNameError
@@ -84,6 +94,11 @@ def parameter_set(vehicle: str, name: str) -> dict[str, float]:
     name
         Name of a set, or the path of a file of BicycleParameters (.txt, .yml) or JBike6 (.m).
 
+    Returns
+    -------
+    dict
+        Parameter values in SI units by name.
+
     Examples
     --------
     >>> parameter_set("whipple", "benchmark")["w"]
@@ -94,6 +109,18 @@ def parameter_set(vehicle: str, name: str) -> dict[str, float]:
 
 def parameter_source(vehicle: str, name: str) -> ParameterSource:
     """Return title, citation, DOI and note of a parameter set.
+
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle or a tyre model.
+    name
+        Name of a parameter set.
+
+    Returns
+    -------
+    ParameterSource
+        Title, citation, DOI and note of the source.
 
     Examples
     --------
@@ -121,6 +148,18 @@ def _published(vehicle: str, name: str) -> tuple[dict[str, float], ParameterSour
 
 def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float], ParameterSource]:
     """Return values (SI units, in the vehicle's form) and source of a parameter file.
+
+    Parameters
+    ----------
+    file
+        TOML file of a parameter set.
+    vehicle
+        Name of the vehicle or tyre model to which the set belongs.
+
+    Returns
+    -------
+    tuple
+        Parameter values in SI units by name, and the `ParameterSource`.
 
     Raises
     ------
