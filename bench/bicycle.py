@@ -28,7 +28,7 @@ from draisine.codegen.routine import Address, call, routine
 from draisine.codegen.targets import c as c_target
 from draisine.codegen.targets import javascript, python
 from draisine.codegen.targets.native import compile_routines
-from draisine.mechanics.applied import generalised
+from draisine.mechanics.applied import generalised_input_force
 from draisine.mechanics.base import base_rotation
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.tree import assemble
@@ -93,10 +93,12 @@ def float_rate(system):
     def rate(x):
         y, inputs = x[1:14], x[14:17]
         R = base_rotation(model, y[:4])
-        found = projected.rows(tree, machine.mode, R, y[7:10])
-        moving = projected.motion(found, y[10:13], x[0], choice.independent, choice.pivots)
-        force = generalised(tree, found.geo, found.world, inputs, found.ref)
-        reduced = projected.dynamics(moving, force, x[0], model.gravity, {})
+        found = projected.constraint_rows(tree, machine.mode, R, y[7:10])
+        moving = projected.reconstruct_velocities(
+            found, y[10:13], x[0], choice.independent, choice.pivots
+        )
+        force = generalised_input_force(tree, found.geo, found.world, inputs, found.ref)
+        reduced = projected.solve_reduced_dynamics(moving, force, x[0], model.gravity, {})
         V, W = moving.speeds[:3], moving.speeds[3:6]
         parts = [
             quaternion_rate(y[:4], W),

@@ -42,10 +42,12 @@ def reduced(work):
     model, choice, at = work.system.model, machine.choice, machine.layout
     y = casadi_symbols("y", len(work.y))
     R = base_rotation(model, y[at.q])
-    found = projected.rows(assemble(model, aligned=True), machine.mode, R, y[at.r])
-    moving = projected.motion(found, y[at.u], 0.0, choice.independent, choice.pivots)
+    found = projected.constraint_rows(assemble(model, aligned=True), machine.mode, R, y[at.r])
+    moving = projected.reconstruct_velocities(
+        found, y[at.u], 0.0, choice.independent, choice.pivots
+    )
     force = np.zeros(6 + len(model.joints))
-    out = projected.dynamics(moving, force, 0.0, model.gravity, {})
+    out = projected.solve_reduced_dynamics(moving, force, 0.0, model.gravity, {})
     V, W = moving.speeds[:3], moving.speeds[3:6]
     place = R @ (V - cross(W, found.ref))
     parts = [*quaternion_rate(y[at.q], W), *place, *moving.speeds[6:], *out.udot]

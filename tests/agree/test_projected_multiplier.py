@@ -313,7 +313,7 @@ def test_folding_wheels_into_their_carriers_changes_nothing(vehicle):
     for statuses in modes(model):
         mode = constraints.mode_of(model, statuses)
         rows = multiplier.active_row_indices(model, mode)
-        labels = constraints.labels(model, mode)
+        labels = constraints.row_labels(model, mode)
         for _ in range(STATES):
             q, p, r = random_pose(model, rng, 0.0)
             r[-turning:] = rng.uniform(-3.0, 3.0, turning)
@@ -324,7 +324,7 @@ def test_folding_wheels_into_their_carriers_changes_nothing(vehicle):
                 out = multiplier.evaluate_free_dynamics(tree, rotation(q), p, r, v, w)
                 M, F, C, c = (np.asarray(x, float) for x in (out.M, out.F, out.C, out.c))
                 answers.append(
-                    multiplier.saddle_point(M, F, C[rows], c[rows], labels, model.speeds)
+                    multiplier.solve_kkt_system(M, F, C[rows], c[rows], labels, model.speeds)
                 )
             (a, forces), (b, others) = answers
             assert error(a, b) < 1e-12

@@ -21,7 +21,7 @@ from draisine.algebra import scalar, trace
 from draisine.algebra.lie import cross, quaternion_rate, rotation
 from draisine.algebra.scalar import Casadi, array, casadi_symbols
 from draisine.mechanics import constraints, energy
-from draisine.mechanics.applied import generalised
+from draisine.mechanics.applied import generalised_input_force
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kinematics import geometry, velocities
@@ -262,7 +262,7 @@ class Bicycle:
         model = whipple()
         self.values = state(model, parameters=np.array(list(PARAMETERS.values())))
         self.found = self.rows(self.values, as_floats)
-        labels = constraints.labels(model, mode_of(model, statuses))
+        labels = constraints.row_labels(model, mode_of(model, statuses))
         n = 6 + len(model.joints)
         self.independent = projected.choose_speeds(n, self.found.C, labels, range(n - 1, -1, -1))
         self.pivots = projected.plan_pivots(self.found, self.independent, as_floats)
@@ -271,17 +271,23 @@ class Bicycle:
     def rows(self, x: Values, evaluate: Evaluate) -> projected.Rows:
         model = whipple(**dict(zip(PARAMETERS, x["parameters"], strict=True)))
         tree = assemble(model, aligned=True, evaluate=evaluate)
-        return projected.rows(tree, mode_of(model, self.statuses), rotation(x["q"]), x["r"], x["p"])
+        return projected.constraint_rows(
+            tree, mode_of(model, self.statuses), rotation(x["q"]), x["r"], x["p"]
+        )
 
     def motion(self, x: Values, evaluate: Evaluate) -> projected.Reconstruction:
         rows = self.rows(x, evaluate)
-        return projected.motion(rows, x["u"], 0.0, self.independent, self.pivots)
+        return projected.reconstruct_velocities(rows, x["u"], 0.0, self.independent, self.pivots)
 
     def dynamics(self, x: Values, evaluate: Evaluate) -> tuple[Any, Any, Any]:
         moving = self.motion(x, evaluate)
         rows = moving.rows
-        Q = generalised(rows.tree, rows.geo, rows.world, x["w"], rows.ref)
-        return moving, Q, projected.dynamics(moving, Q, 0.0, rows.tree.model.gravity, {})
+        Q = generalised_input_force(rows.tree, rows.geo, rows.world, x["w"], rows.ref)
+        return (
+            moving,
+            Q,
+            projected.solve_reduced_dynamics(moving, Q, 0.0, rows.tree.model.gravity, {}),
+        )
 
     def __call__(self, x: Values, evaluate: Evaluate) -> list[Any]:
         moving, _, reduced = self.dynamics(x, evaluate)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine import ContactOptions, Numerics, gradient
 from draisine.analysis.gradient import GradientRun
-from draisine.analysis.gradient.saltation import _fold
+from draisine.analysis.gradient.saltation import _edge_fold_distance
 from draisine.analysis.gradient.tangents import integrate
 from draisine.analysis.return_map import fixed_point, return_map
 from draisine.control._signals.time_inputs import Step, TimeInputs
@@ -413,7 +413,7 @@ def test_the_fold_of_a_torus_on_an_edge_in_fifty_digits():
         return [(mpmath.cbrt(a * a) + mpmath.cbrt(b * b)) ** mpf(1.5) - c]
 
     at = (0.02, -0.05, 0.1)
-    found = _fold({"fold": np.vstack([at, np.eye(3)])})
+    found = _edge_fold_distance({"fold": np.vstack([at, np.eye(3)])})
     motion = SimpleNamespace(fold=0, length=1.0)
     contacts = SimpleNamespace(features=np.ones(FEATURE))
     assert found[0] == pytest.approx(fold_excess(motion, contacts, 0, np.array(at)), rel=1e-12)
@@ -430,7 +430,7 @@ def test_a_motion_that_only_grazes_has_no_gradient(ball, higher):
     height = 0.8 + higher  # of its lowest point, at the top of its flight
     start = OPEN | {"z": 0.0, "Vz": float(np.sqrt(2 * G * height))}
     bounce = ContactOptions(impact="newton", restitution={"normal": 0.5})
-    with pytest.raises(GrazingError, match="graze"):
+    with pytest.raises(GrazingError, match="graz"):
         gradient(ball, start, [0.6], ["z"], ["Vz"], terrain=ceiling, contact=bounce)
 
 
@@ -446,7 +446,7 @@ def test_two_strikes_at_once_have_no_gradient(bicycle):
     [
         ({"outputs": ["leen"]}, "no output 'leen'"),
         ({"unknowns": ["trail"]}, "no parameter, initial value, input or coefficient 'trail'"),
-        ({"times": [0.5, 0.2]}, "must be finite and rise"),
+        ({"times": [0.5, 0.2]}, "must be finite and increase"),
     ],
 )
 def test_invalid_arguments_are_refused(bicycle, changes, message):
@@ -468,7 +468,7 @@ def test_a_ride_that_falls_has_no_gradient_at_its_end(bicycle):
 @pytest.mark.parametrize("times", [[], [0.0, np.nan], [np.inf], 0.5, [0.2, 0.1], [[0.1, 0.2]]])
 def test_times_are_finite_and_rise(times):
     bicycle = draisine.compile("whipple")
-    with pytest.raises(ParameterError, match="must be finite and rise"):
+    with pytest.raises(ParameterError, match="must be finite and increase"):
         draisine.gradient(bicycle, {"forward_speed": 5.0}, times, ["lean"], ["c"])
 
 

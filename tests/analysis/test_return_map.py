@@ -24,7 +24,7 @@ from draisine.analysis.return_map import (
     families,
     fixed_point,
     fixed_points,
-    follow,
+    follow_family,
     wrap_angles,
 )
 from draisine.errors import ConfigurationError, ParameterError
@@ -97,7 +97,7 @@ def test_a_family_and_where_it_loses_stability():
     """x = 1 - 1/a, with the multiplier 2 - a: stable from a = 1 to 3."""
     start = fixed_point(logistic(2.0), [0.4])
     values = np.linspace(2.0, 3.5, 7)
-    for a, cycle in zip(values, follow(logistic, values, start), strict=True):
+    for a, cycle in zip(values, follow_family(logistic, values, start), strict=True):
         assert_allclose(cycle.x, 1 - 1 / a, rtol=1e-12)
     made = families(logistic, values, lambda G: [fixed_point(G, [0.5])])
     ((value, cycle),) = made[0].crossings(lambda _, c: c.growth - 1)

@@ -880,8 +880,8 @@ def readings_at(run: Any, tree: Tree, sample: int) -> Any:
     model, choice = machine.system.model, machine.choice
     at = machine.layout.split(arc.y[sample])
     R = base_rotation(model, at["q"])
-    found = projected.rows(tree, machine.mode, R, at["r"], at["p"], choice.spare)
-    moving = projected.motion(
+    found = projected.constraint_rows(tree, machine.mode, R, at["r"], at["p"], choice.spare)
+    moving = projected.reconstruct_velocities(
         found, at["u"], arc.t[sample], choice.independent, choice.pivots, choice.along_tree
     )
     forces = run.observations["forces"].reshape(len(model.contacts), 3, -1)[:, 0, sample]

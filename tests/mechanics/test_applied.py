@@ -140,7 +140,7 @@ def test_the_saddle_point_system_agrees(bicycle):
     out = machine.free(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
     n, rows = len(state.v), multiplier.active_row_indices(bicycle.model, machine.mode)
     M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
-    vdot, _ = multiplier.saddle_point(
+    vdot, _ = multiplier.solve_kkt_system(
         M, out["F"], C, out["c"][rows], [""] * len(rows), bicycle.model.speeds
     )
     assert_allclose(seen["vdot"], vdot, rtol=1e-10, atol=1e-10)

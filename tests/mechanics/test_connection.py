@@ -74,7 +74,7 @@ def forward(
     }
     labels = [label for label in at.labels if label != without]
     rows = [where[label] for label in labels]
-    vdot, lam = multiplier.saddle_point(
+    vdot, lam = multiplier.solve_kkt_system(
         found.M[np.ix_(columns, columns)],
         found.F[columns],
         found.C[rows][:, columns],

@@ -361,7 +361,7 @@ def test_rows_are_solved_joint_by_joint(fold: bool, x: Moving, choice: int) -> N
     held = [name for name, status in statuses.items() if status not in ("open", "free")]
     statuses |= dict.fromkeys(held[2:], "open")
     tree, mode = assemble(model, fold=fold), mode_of(model, statuses)
-    found = projected.rows(tree, mode, x.R, x.r, x.p)
+    found = projected.constraint_rows(tree, mode, x.R, x.r, x.p)
     found = replace(found, reference=None, ref=np.zeros(3), active=[
         replace(a, ref=np.zeros(3)) for a in found.active
     ])  # fmt: skip
@@ -371,14 +371,16 @@ def test_rows_are_solved_joint_by_joint(fold: bool, x: Moving, choice: int) -> N
     independent, pivots = planned
     C, m, t = found.C[:, x.columns], len(found.C), 0.3
     b = constraints.velocity_targets(tree, found.geo, found.world, found.active, found.p, t)
-    moving = projected.motion(found, x.rates[: len(independent)], t, independent, pivots, True)
+    moving = projected.reconstruct_velocities(
+        found, x.rates[: len(independent)], t, independent, pivots, True
+    )
     v = moving.speeds[x.columns]
     like = np.abs(C) @ np.abs(v)
     close(C @ v, b, like=[1, *like], rtol=1e-10)
     close(v[independent], x.rates[: len(independent)], rtol=1e-14)
     force = np.zeros(len(x.speeds))
     force[6:] = rng.normal(size=len(joints))
-    out = projected.dynamics(moving, force, t, model.gravity, {})
+    out = projected.solve_reduced_dynamics(moving, force, t, model.gravity, {})
     vdot, still = out.vdot[x.columns], np.zeros(len(x.speeds))
     gravity = x.R.T @ model.gravity
     zero = np.zeros(3)
@@ -643,12 +645,12 @@ def check_hdot(x: Moving, statuses: dict[str, str]) -> None:
     sym = Traced(x)
     t, n = sym.t[0], 6 + len(x.r)
     tree = assemble(x.model, aligned=True)
-    found = projected.rows(tree, mode, sym.R, sym.r, sym.p)
-    labels = constraints.labels(x.model, mode)
+    found = projected.constraint_rows(tree, mode, sym.R, sym.r, sym.p)
+    labels = constraints.row_labels(x.model, mode)
     independent = projected.choose_speeds(n, sym.at(found.C), labels, range(n))
     pivots = projected.plan_pivots(found, independent, sym.at)
     u = sym.v[: len(independent)]
-    moving = projected.motion(found, u, t, independent, pivots)
+    moving = projected.reconstruct_velocities(found, u, t, independent, pivots)
     c = constraints.acceleration_targets(
         tree,
         found.geo,

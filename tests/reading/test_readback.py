@@ -207,7 +207,7 @@ def check(machine, equations, read_text, rng):
         M_r = matrix("M_r", M).reshape(H.shape[1], -1)
         F_r = np.ravel(matrix("F_r", F))
         vdot = H @ np.linalg.solve(M_r, H.T @ Q - F_r) + kappa
-        exact, _ = multiplier.saddle_point(
+        exact, _ = multiplier.solve_kkt_system(
             whole, free["F"], free["C"].reshape(-1, n)[rows], c, [""] * len(rows), [""] * n
         )
         condition = np.linalg.cond(M_r)

@@ -1,11 +1,20 @@
-"""Analysis of motions: steady motions, linear systems, stability, derivatives, parameters from measurements.
+"""Analysis of the motions of a machine: steady motions, linear systems, stability, derivatives, fits.
 
-`differentiate`: derivatives of programs and matrices. `variation`: derivatives of a machine at states.
-`equilibrium`: steady motions with prescribed quantities. `linear`: linear systems about motions and along
-runs. `floquet`: multipliers of periodic runs. `eigenmodes`: eigenvalues about steady motions, followed along
-the speed. `root_locus`: the same while any value changes. `lqr`: linear-quadratic regulators. `rider`: riders
-on paths, their loops. `gradient`: motions with their derivatives, also through events. `metrics`: metrics of
-time series. `identify`: parameters from measurements. `continuation`: families of steady motions.
-`return_map`: limit cycles. `gait`: climbers and walkers. `connection`: displacements by cyclic
-motions of the joints. `bicycle`: straight running and turning.
+`differentiate`: exact derivatives of traced programs and of matrix expressions.
+`variation`: exact derivatives of the equations of motion at given states.
+`equilibrium`: steady motions with prescribed quantities, by Newton's method and continuation.
+`linear`: linear systems about steady motions and along simulated runs.
+`floquet`: Floquet multipliers of periodic runs.
+`eigenmodes`: eigenvalues about steady motions, sorted by continuation in the speed.
+`root_locus`: eigenvalues about steady motions while any prescribed quantity changes.
+`lqr`: linear-quadratic regulators.
+`rider`: rider control on paths, loop transfer functions and handling indices.
+`gradient`: derivatives of simulated motions by parameters and initial values, also through events.
+`metrics`: metrics of time series.
+`identify`: parameters from measurements, by weighted least squares.
+`continuation`: families of steady motions, by pseudo-arclength continuation.
+`return_map`: limit cycles as fixed points of return maps.
+`gait`: return maps of climbers and walkers.
+`connection`: displacements by cyclic motions of the joints (geometric phase).
+`bicycle`: straight running and steady turning of two-wheelers.
 """

@@ -1,7 +1,7 @@
 """Families of steady motions by pseudo-arclength continuation.
 
-`equilibrium.curve` predicts and corrects a step; here its length is controlled, and folds, stability and
-hands-free circles of bicycles are derived.
+`equilibrium.curve` predicts and corrects one step. This module controls the step length and
+computes folds, stability and hands-free circles of bicycles.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import branching_speed, critical_speeds
 from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.analysis.bicycle.straight import canonical_matrices
-from draisine.analysis.eigenmodes import track
+from draisine.analysis.eigenmodes import track_eigenvalues
 from draisine.analysis.equilibrium import Steady, steady
 from draisine.analysis.equilibrium.balance import Balance, quantity_names
 from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
@@ -27,15 +27,19 @@ from draisine.system.state import state
 from draisine.system.system import System
 
 MIN_RELATIVE_STEP = 1e-6
-"""Of the largest step; a family that needs shorter ones is singular."""
+"""Smallest continuation step relative to the largest; a family that needs shorter steps is
+singular.
+"""
 
 ZERO_EIGENVALUE = 1e-7
-"""1/s; a smaller eigenvalue belongs to the direction of the family and is zero up to rounding."""
+"""Magnitude (1/s) below which an eigenvalue is zero up to rounding: it belongs to the tangent of
+the family.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class SteadyFamily:
-    """Consecutive steady motions of a family."""
+    """Consecutive steady motions of a one-parameter family."""
 
     points: tuple[Steady, ...]
 
@@ -47,11 +51,11 @@ class SteadyFamily:
         joints = (joint.name for joint in model.joints)
         candidates = [*(output.name for output in model.outputs[:1]), *base_angles(model), *joints]
         names = [name for name in candidates if np.ptp(self[name]) > 1e-9]
-        first, last = (_described(point, names) for point in (self.points[0], self.points[-1]))
+        first, last = (_format_values(point, names) for point in (self.points[0], self.points[-1]))
         return f"SteadyFamily of {len(self)} motions\n  from {first}\n  to {last}"
 
     def __getitem__(self, name: str) -> Floats:
-        """Return a coordinate, output, speed or input by name, one value per motion."""
+        """Return a coordinate, output, speed or input by name, one value per motion, (motions,)."""
         if name in self.points[0].values:
             return np.array([point.values[name] for point in self.points])
         return np.array([point.inputs[name] for point in self.points])
@@ -63,14 +67,14 @@ class SteadyFamily:
 
     @cached_property
     def states(self) -> tuple[str, ...]:
-        """The names of the states of the linear systems."""
+        """Names of the states of the linear systems about the motions."""
         return self.points[0].linear().states
 
     @cached_property
     def eigenvalues(self) -> Floats:
         """Eigenvalues (1/s) of the linear system about each motion, (motions, states).
 
-        Columns follow each eigenvalue from one motion to the next.
+        Each column tracks one eigenvalue from motion to motion.
         """
         values_by_machine = []
         for _, group in groupby(self.points, key=lambda point: id(point.machine)):
@@ -81,16 +85,18 @@ class SteadyFamily:
                 linear_systems(points[0].machine, y, w, form="frozen").eigenvalues()
             )
         values = np.concatenate(values_by_machine)
-        return np.take_along_axis(values, track(values), axis=1)
+        return np.take_along_axis(values, track_eigenvalues(values), axis=1)
 
     @property
     def stable(self) -> Floats:
-        """Whether each motion is stable. One eigenvalue is zero, along the family; it does not count."""
+        """Whether each motion is stable, (motions,). The zero eigenvalue along the family does not
+        count.
+        """
         return self._damped(self.eigenvalues)
 
     @property
     def stable_backwards(self) -> Floats:
-        """Whether the reversed motion is stable, for machines without damping.
+        """Whether the time-reversed motion is stable, (motions,), for machines without damping.
 
         Reversing time changes the signs of all eigenvalues.
         """
@@ -113,15 +119,15 @@ def family(
     step: float = 0.02,
     max_motions: int = 1000,
 ) -> SteadyFamily:
-    """Return the family of steady motions through a start, by pseudo-arclength continuation.
+    """Compute the family of steady motions through a start, by pseudo-arclength continuation.
 
     Parameters
     ----------
     start
         First motion.
     direction
-        A quantity and the sense in which it changes first, `{"lean": 1.0}`. At a branch point it also
-        chooses the branch: the one along which it changes most.
+        A quantity and the sense in which it changes first, `{"lean": 1.0}`. At a branch point it
+        also selects the branch along which this quantity changes most.
     free
         Inputs that change along the family.
     keep
@@ -169,13 +175,13 @@ def family(
             if size < MIN_RELATIVE_STEP * step:
                 raise ConfigurationError(
                     f"The family of steady motions cannot be continued beyond "
-                    f"{_described(points[-1], direction)}. Let it end there with `until`."
+                    f"{_format_values(points[-1], direction)}. Let it end there with `until`."
                 )
             continue
         points.append(Steady(curve.balance.machine, y, w, start.law, start.acceleration))
         for name, value in (until or {}).items():
-            if len(points) > 2 and _passed(points, name, value):
-                points[-1] = _stop(points, curve, name, value)
+            if len(points) > 2 and _has_passed(points, name, value):
+                points[-1] = _locate_value(points, curve, name, value)
                 return SteadyFamily(tuple(points))
         curve.accept(y, w, s)
         size = min(step, 1.5 * size) if bend < GROW_BEND else size
@@ -185,7 +191,7 @@ def family(
 def _start_curve(
     start: Steady, direction: Mapping[str, float], free: Sequence[str], keep: Sequence[str]
 ) -> Curve:
-    """Return the curve through a start, in the direction in which a quantity changes."""
+    """Return the continuation curve through a start, in the direction in which a quantity changes."""
     free_inputs = [list(start.inputs).index(name) for name in free]
     balance = Balance(start.machine, start.y, start.w, free_inputs)
     variation = balance.evaluate(start.y, start.w)
@@ -204,20 +210,20 @@ def _start_curve(
     return curve
 
 
-def _described(point: Steady, names: Iterable[str]) -> str:
-    """Return named values of a motion as text."""
+def _format_values(point: Steady, names: Iterable[str]) -> str:
+    """Return named quantities of a motion with their values as text."""
     available = [name for name in names if name in point.values]
     return ", ".join(f"{name} = {round(point.values[name], 12) + 0.0:.6g}" for name in available)
 
 
-def _passed(points: Sequence[Steady], name: str, value: float) -> bool:
+def _has_passed(points: Sequence[Steady], name: str, value: float) -> bool:
     """Return whether a quantity passed a value between the last two motions."""
     before, after = (point.values[name] - value for point in points[-2:])
     return before * after <= 0.0 and before != 0.0
 
 
-def _stop(points: Sequence[Steady], curve: Curve, name: str, value: float) -> Steady:
-    """Return the motion between the last two at which a quantity has a value."""
+def _locate_value(points: Sequence[Steady], curve: Curve, name: str, value: float) -> Steady:
+    """Return the motion between the last two motions at which a quantity has a given value."""
     near = min(points[-2:], key=lambda point: abs(point.values[name] - value))
     balance = Balance(near.machine, near.y, near.w, curve.balance.free)
     y, w = balance.solve(near.y, near.w, curve.base | {name: value})
@@ -231,7 +237,7 @@ def steady_turns(
     until: Mapping[str, float] | None = None,
     step: float = 0.02,
 ) -> SteadyFamily:
-    """Return a family of hands-free circles of a bicycle or motorcycle, beginning with those to the right.
+    """Compute a family of hands-free circles of a bicycle or motorcycle, starting with right turns.
 
     Three families exist (Basu-Mandal et al. 2007, doi:10.1098/rspa.2007.1849). On tyres, which
     dissipate energy in a turn, a torque at the rear wheel keeps the speed.
@@ -298,7 +304,9 @@ def steady_turns(
 
 
 def _pivoting_turns(system: System, until: Mapping[str, float] | None, step: float) -> SteadyFamily:
-    """Return the family that passes a rear wheel at rest, from the forward to the reversed handlebar."""
+    """Return the family of circles through the one with the rear wheel at rest, from forward to
+    reversed handlebar.
+    """
     if not is_plain(system):
         raise ParameterError(
             "Circles about a pivoting rear wheel need an ideal bicycle: rigid parts, wheels without slip."
@@ -318,8 +326,9 @@ def _find_pivot(system: System) -> Steady:
     """
     wheelbase = float(system.parameters.get("w", 1.0))
     g = float(system.parameters.get("g", 9.81))
-    turn = -0.6 * float(np.sqrt(g / wheelbase))  # rad/s, of bicycles of the literature
-    # Standstill satisfies the same conditions. So the first search prescribes the steer, not the speed.
+    turn = -0.6 * float(np.sqrt(g / wheelbase))  # turning rate of bicycles in the literature, rad/s
+    # Standstill satisfies the same equations, so the first search prescribes the steer angle, not
+    # the speed.
     for steer in (-0.51 * np.pi, -0.53 * np.pi, -0.56 * np.pi, -0.6 * np.pi):
         try:
             start = state(system, lean=0.0, steer=steer, yaw_rate=turn, rear_wheel_speed=0.0)

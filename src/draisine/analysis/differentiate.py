@@ -33,7 +33,7 @@ _RULES: dict[str, Rule] = {
     "lt": lambda y, a, b, da, db: 0.0,
     "where": lambda y, c, a, b, dc, da, db: np.where(c, da, db),
 }
-"""Rule of differentiation of each operation of a program, by name."""
+"""Differentiation rule of each operation of a traced program, by the name of the operation."""
 
 
 def run_tangent(
@@ -56,7 +56,7 @@ def run_tangent(
     """
     lanes = max(np.shape(x)[1] for x in [*inputs.values(), *rates.values()])
     values: list[Any] = []
-    tangents: list[Any] = []  # None: the value is constant
+    tangents: list[Any] = []  # None marks a value that does not depend on the varied inputs
     for op, *args in program.steps:
         tangent: Any = None
         if op == "const":
@@ -75,6 +75,7 @@ def run_tangent(
         tangents.append(tangent)
 
     def collect(results: list[Any]) -> dict[str, Floats]:
+        """Return the entries of the program outputs among step results, (entries, lanes) by name."""
         out = {}
         for name, entries in program.outputs.items():
             rows = [0.0 if results[k] is None else results[k] for k in entries]
@@ -86,10 +87,10 @@ def run_tangent(
 
 @dataclass(frozen=True, eq=False)
 class MatrixJet:
-    """Stacks of matrices with their derivatives; products, sums and inverses propagate both."""
+    """Stack of matrices together with its derivatives; products, sums and inverses propagate both."""
 
-    value: Floats  # (..., 1, rows, columns)
-    rate: Floats  # (..., directions, rows, columns)
+    value: Floats  # matrices, (..., 1, rows, columns)
+    rate: Floats  # derivatives of the matrices, (..., directions, rows, columns)
 
     def __matmul__(self, other: "MatrixJet") -> "MatrixJet":
         return MatrixJet(
@@ -110,12 +111,12 @@ class MatrixJet:
 
     @property
     def stack(self) -> Floats:
-        """Values followed by derivatives, (..., 1 + directions, rows, columns)."""
+        """Matrices followed by their derivatives, (..., 1 + directions, rows, columns)."""
         return np.concatenate([self.value, self.rate], axis=-3)
 
 
 def jet(stack: Floats) -> MatrixJet:
-    """Return stacks (..., 1 + directions, rows, columns) as values with derivatives.
+    """Split a stack (..., 1 + directions, rows, columns) into matrices and their derivatives.
 
     The first matrix of each stack is the value, the others are its derivatives.
     """
@@ -126,8 +127,8 @@ Matrices = Any
 """Stacks of matrices (N, rows, columns): an array, or a `MatrixJet`."""
 
 
-def inverse(x: Matrices) -> Matrices:
-    """Return the inverse of each matrix."""
+def invert_matrices(x: Matrices) -> Matrices:
+    """Return the inverse of each matrix of a stack, with its derivatives if x is a `MatrixJet`."""
     if isinstance(x, MatrixJet):
         y = np.linalg.inv(x.value)
         return MatrixJet(y, -(y @ x.rate @ y))
@@ -135,14 +136,15 @@ def inverse(x: Matrices) -> Matrices:
 
 
 def transpose(x: Matrices) -> Matrices:
-    """Return the transpose of each matrix."""
+    """Return the transpose of each matrix of a stack, with its derivatives if x is a `MatrixJet`."""
     if isinstance(x, MatrixJet):
         return MatrixJet(np.swapaxes(x.value, -1, -2), np.swapaxes(x.rate, -1, -2))
     return np.swapaxes(x, -1, -2)
 
 
-def solve(A: MatrixJet, b: MatrixJet, max_condition: float = 1e12) -> MatrixJet:
-    """Return the solution x of `A x = b` with derivatives.
+def solve_jets(A: MatrixJet, b: MatrixJet, max_condition: float = 1e12) -> MatrixJet:
+    """Return the solution x of `A x = b` and its derivatives, for stacks of matrices A and vectors
+    b.
 
     If A is not square, or its condition number exceeds `max_condition`, x is the minimum-norm solution
     of least squares.
@@ -151,14 +153,16 @@ def solve(A: MatrixJet, b: MatrixJet, max_condition: float = 1e12) -> MatrixJet:
     if is_square and bool((np.linalg.cond(A.value) < max_condition).all()):
         back = np.linalg.inv(A.value)
     else:
-        # Singular values below 1e-15 of the largest are rounding errors, whatever the caller accepts.
+        # Singular values below 1e-15 of the largest are rounding errors, even if `max_condition` is
+        # larger.
         back = np.linalg.pinv(A.value, rcond=max(1.0 / max_condition, 1e-15))
     x = back @ b.value
     return MatrixJet(x, back @ (b.rate - A.rate @ x))
 
 
 def multiply_jets(A: Floats, x: Floats) -> Floats:
-    """Return A x with derivatives, (..., 1 + directions, rows).
+    """Return the product A x of a matrix and a vector with its derivatives, (..., 1 + directions,
+    rows).
 
     A is a stack (..., 1 + directions, rows, columns), x one of vectors (..., 1 + directions, columns).
     """
@@ -172,7 +176,9 @@ _DIFFERENCE_WEIGHTS = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 
 
 def difference_of(samples: Sequence[Floats] | Floats, h: float) -> Floats:
-    """Return the derivative at zero from samples at `DIFFERENCE_NODES` times the step h."""
+    """Return the derivative of a function at zero from its samples at `DIFFERENCE_NODES` times a
+    step h.
+    """
     f = dict(zip(DIFFERENCE_NODES, samples, strict=True))
     terms = [weight * (f[k] - f[-k]) for k, weight in _DIFFERENCE_WEIGHTS]
     return np.sum(terms, axis=0) / h

@@ -1,6 +1,6 @@
-"""Eigenmodes as functions of the speed, and their computation about steady motions of any machine.
+"""Eigenmodes as functions of the speed, about steady motions of any machine.
 
-Eigenvalues are followed from one speed to the next by the assignment of smallest total change.
+Eigenvalues are tracked from one speed to the next by the assignment with the smallest total change.
 """
 
 import re
@@ -29,30 +29,35 @@ if TYPE_CHECKING:
 
 MODE_NAMES = ("weave", "weave", "capsize", "castering")
 MODE_STATES = ("lean", "steer", "lean_rate", "steer_rate")
-"""Eigenmodes and states of the ideal bicycle (Meijaard et al. 2007, doi:10.1098/rspa.2007.1857)."""
+"""Names of the eigenmodes and states of the ideal bicycle (Meijaard et al. 2007,
+doi:10.1098/rspa.2007.1857).
+"""
 
 MAX_SPEED_STEP = 0.05
-"""m/s; speeds that are closer than this have eigenvalues that can be assigned to each other."""
+"""Largest speed step (m/s) over which eigenvalues are assigned to each other."""
 
 ROUNDED_EIGENVALUE = 1e-7
-"""Relative to the largest eigenvalue; smaller ones are zero up to rounding: double zeros split by 1e-8."""
+"""Eigenvalues below this fraction of the largest are zero up to rounding: double zeros split by
+about 1e-8.
+"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Eigenmodes:
-    """Eigenvalues and eigenvectors of straight running at speeds; leading axes are those of a sweep.
+    """Eigenvalues and eigenvectors over speed; leading axes are those of a sweep.
 
     The two weave values are a conjugate pair, the one with positive imaginary part first, or two
     real numbers, the larger first. Vectors of `eigenvalues` follow the benchmark's signs (lean and steer
     to the right); for the ideal bicycle the larger of lean and steer is 1.
     """
 
-    speed: Floats  # (speeds,), m/s
-    values: Floats  # (..., speeds, modes), 1/s
-    vectors: Floats  # (..., speeds, states, modes)
+    speed: Floats  # forward speeds, m/s, (speeds,)
+    values: Floats  # eigenvalues, 1/s, (..., speeds, modes)
+    vectors: Floats  # eigenvectors as columns, (..., speeds, states, modes)
     names: tuple[str, ...] = MODE_NAMES
     states: tuple[str, ...] = MODE_STATES
-    made: Mapping[str, str] = field(default_factory=dict)  # machine, law, version, axes
+    # Attributes of stored files: machine, law, version, axes
+    made: Mapping[str, str] = field(default_factory=dict)
 
     def mode(self, name: str) -> Floats:
         """Return the eigenvalues (..., speeds) of an eigenmode by name.
@@ -72,7 +77,7 @@ class Eigenmodes:
         return f"Eigenmodes at {many} m/s: {names}; stable at {int(self.stable.sum())}"
 
     def _repr_html_(self) -> str:
-        """Return a table of at most twenty speeds; stable ones are green."""
+        """Return an HTML table of at most twenty speeds, with stable speeds in green."""
         if self.values.ndim > 2:
             return f"<pre>{self!r}</pre>"
         head = "".join(f"<th>{name}</th>" for name in self.names)
@@ -145,7 +150,7 @@ class Eigenmodes:
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
     ) -> Any:
-        """Draw the eigenvalues against speed and return the axes, see `draisine.plot`."""
+        """Draw the eigenvalues over speed and return the axes, see `draisine.plot`."""
         return draisine.plot(self, figure, path, **options)
 
     def save(self, path: "str | Path") -> None:
@@ -154,7 +159,7 @@ class Eigenmodes:
 
     @property
     def stable(self) -> Floats:
-        """Whether all eigenvalues are damped, (..., speeds)."""
+        """Whether all eigenvalues have negative real parts, (..., speeds)."""
         return np.all(self.values.real < 0, axis=-1)
 
 
@@ -169,27 +174,28 @@ def eigenmode_labels(names: Sequence[str]) -> list[str]:
 
 
 def _complex(z: complex) -> str:
-    """Return a complex number as text, without imaginary part if it is zero."""
+    """Return a complex number as text, without the imaginary part if it is zero."""
     return f"{z.real:.4f} {z.imag:+.4f}i" if z.imag else f"{z.real:.4f}"
 
 
 def fill_speeds(v: Floats) -> Floats:
-    """Return rising speeds (m/s) refined so that no step exceeds `MAX_SPEED_STEP`."""
+    """Return increasing speeds (m/s), refined so that no step exceeds `MAX_SPEED_STEP`."""
     gaps = np.diff(v)
     steps = np.maximum(1, np.ceil(gaps / MAX_SPEED_STEP)).astype(int)
     within = np.arange(steps.sum()) - np.repeat(np.cumsum(steps) - steps, steps)
     return np.append(np.repeat(v[:-1], steps) + within * np.repeat(gaps / steps, steps), v[-1])
 
 
-def track(values: Floats) -> Floats:
-    """Return orders (steps, n) that make eigenvalues (steps, n) continuous.
+def track_eigenvalues(values: Floats) -> Floats:
+    """Return column orders (steps, n) that make eigenvalues (steps, n) continuous.
 
     From step to step the assignment with the smallest total change is chosen.
     """
     steps, n = values.shape
     cost = np.abs(values[:-1, :, None] - values[1:, None, :])
     if n <= 4:
-        # 24 permutations for all steps at once are faster than a solver per step.
+        # For n = 4, comparing all 24 permutations of all steps at once is faster than an assignment
+        # solver per step.
         arrangements = np.array(list(permutations(range(n))))
         totals = cost[:, np.arange(n), arrangements].sum(axis=2)
         moves = arrangements[np.argmin(totals, axis=1)]
@@ -204,16 +210,17 @@ def track(values: Floats) -> Floats:
 
 
 def growth_beside(values: Floats) -> Floats:
-    """Return the largest real part of eigenvalues (motions, n) without the smallest one.
+    """Return the largest real part of eigenvalues (motions, n), without the eigenvalue closest to
+    zero.
 
-    The smallest eigenvalue is zero: it belongs to the direction of the family of motions.
+    That eigenvalue is zero: it belongs to the tangent of the family of motions.
     """
     order = np.argsort(np.abs(values), axis=1)
     return np.take_along_axis(values, order[:, 1:], axis=1).real.max(axis=1)
 
 
 def phasors(vector: Any) -> tuple[Floats, Floats]:
-    """Return magnitudes and phases (rad) of an eigenvector's entries."""
+    """Return magnitude and phase (rad) of each entry of an eigenvector."""
     x = np.asarray(vector, complex)
     return np.abs(x), np.angle(x)
 
@@ -221,11 +228,12 @@ def phasors(vector: Any) -> tuple[Floats, Floats]:
 def steady_modes(
     system: System, speed: Any, law: Law | None = None
 ) -> tuple[Eigenmodes, list[Steady]]:
-    """Return the eigenmodes of a machine about its steady motions at forward speeds, and these motions.
+    """Return the eigenmodes of a machine about its steady motions at forward speeds, and these
+    motions.
 
-    A machine without a forward speed has one steady motion, at speed 0. An eigenmode has the name of its
-    largest coordinate at the last speed; of a tyre slip or a speed if no coordinate takes part. Eigenvalues
-    of the size of rounding errors are set to zero.
+    A machine without a forward speed has one steady motion, at speed 0. An eigenmode has the name
+    of its largest coordinate at the last speed. If it has no coordinate, it has the name of a tyre
+    slip or a speed. Eigenvalues of the size of rounding errors are set to zero.
 
     Parameters
     ----------
@@ -259,11 +267,11 @@ def steady_modes(
     linear = linear_systems(motions[0].machine, y, w)
     values, vectors = np.linalg.eig(linear.A)
     values[np.abs(values) < ROUNDED_EIGENVALUE * np.abs(values).max(initial=1.0)] = 0.0
-    order = track(values)
+    order = track_eigenvalues(values)
     last = np.take_along_axis(values, order, axis=1)[-1]
     sizes = [
         -np.abs(x).round(6) for x in (last, last.imag)
-    ]  # oscillations first, then by magnitude
+    ]  # oscillating modes first, then by magnitude
     order = order[:, np.lexsort((-last.real, -last.imag, *sizes))]
     values = np.take_along_axis(values, order, axis=1)
     vectors = np.take_along_axis(vectors, order[:, None, :], axis=2)
@@ -274,19 +282,19 @@ def steady_modes(
 def _leading_states(vectors: Floats, states: tuple[str, ...], model: Model) -> tuple[str, ...]:
     """Return the name of the largest coordinate of each eigenvector (states, modes).
 
-    If no coordinate takes part, it is that of a state of tyres or law, or of a speed.
+    An eigenvector without coordinates has the name of a tyre or law state, or of a speed.
     """
-    # Small weights rank states of tyres and speeds behind all coordinates.
+    # Small weights rank the states of tyres and the speeds behind all coordinates.
     moving = [name.endswith("_rate") or name in model.speeds for name in states]
     hidden = [name.startswith("z[") for name in states]
     shares = np.abs(vectors) * np.where(moving, 1e-6, np.where(hidden, 1e-3, 1.0))[:, None]
     visible = [name for name, no in zip(states, hidden, strict=True) if not no]
-    labels = [*visible, *hidden_states(model, sum(hidden))]  # hidden ones are the last
+    labels = [*visible, *hidden_states(model, sum(hidden))]  # hidden states come last
     return tuple(labels[k].removesuffix("_rate") for k in np.argmax(shares, axis=0))
 
 
 def _steady_motions(system: System, v: Floats, law: Law | None) -> list[Steady]:
-    """Return the steady motions at speeds (m/s); each search begins at the previous motion."""
+    """Return the steady motions at speeds v (m/s); each search starts at the previous motion."""
     if "forward_speed" not in system.outputs:
         if np.any(v != 0.0):
             raise ParameterError(

@@ -21,24 +21,29 @@ from draisine.errors import ConfigurationError
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 
 COLLOCATION_NODES = 8
-"""Nodes per interval; its error falls with the 12th power of its length."""
+"""Number of Chebyshev nodes per interval; the error falls with the 12th power of the interval
+length.
+"""
 
 MAX_INTERVALS = 32
-"""Largest number of intervals per step of the run; 5 doublings gain 18 digits."""
+"""Largest number of intervals per integrator step; 5 doublings gain 18 digits."""
 
 TRANSITION_TOLERANCE = 1e-11
-"""Relative change of the transition matrix at which the division ends."""
+"""Relative change of the transition matrix below which the intervals are not divided further."""
 
 PERIODIC_TOLERANCE = 1e-6
-"""Largest difference of the states at both ends of a periodic run, relative to the largest state."""
+"""Largest difference of initial and final state of a periodic run, relative to the largest state.
+"""
 
 STABILITY_MARGIN = 1e-9
-"""Distance from the unit circle below which a multiplier counts as lying on it: rounding over a period."""
+"""Distance from the unit circle within which a multiplier counts as lying on it, because of
+rounding.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Floquet:
-    """The monodromy matrix of a periodic run.
+    """Monodromy matrix of a periodic run, with its multipliers.
 
     Attributes
     ----------
@@ -60,7 +65,9 @@ class Floquet:
 
     @cached_property
     def multipliers(self) -> Floats:
-        """Factors by which deviations grow in one period, largest magnitude first."""
+        """Floquet multipliers (growth factors of deviations in one period), largest magnitude
+        first.
+        """
         values = np.linalg.eigvals(self.monodromy)
         return values[np.lexsort((-values.imag, -np.abs(values)))]
 
@@ -71,12 +78,12 @@ class Floquet:
 
     @property
     def stable(self) -> bool:
-        """Whether all multipliers lie inside the unit circle, by more than round-off: deviations decay."""
+        """Whether all multipliers lie inside the unit circle by more than rounding errors."""
         return bool(np.abs(self.multipliers[0]) < 1.0 - STABILITY_MARGIN)
 
 
 def floquet(run: Trajectory) -> Floquet:
-    """Return the Floquet multipliers of a run over one period.
+    """Compute the Floquet multipliers of a run over one period.
 
     Parameters
     ----------
@@ -122,9 +129,9 @@ def floquet(run: Trajectory) -> Floquet:
 
 
 def transition(run: Trajectory) -> tuple[Floats, Linear]:
-    """Return the transition matrix over a smooth run, and the linear systems at its two ends.
+    """Return the transition matrix over a smooth run, and the linear systems at both ends.
 
-    Deviations at the end are the matrix times those at the start, to first order.
+    To first order, the final deviations are the matrix times the initial deviations.
 
     Parameters
     ----------
@@ -168,7 +175,7 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
 
 
 def _arc_transition(arc: BilateralArc, names: Chart, until: float) -> tuple[Floats, Linear, Linear]:
-    """Return the transition matrix over an arc, and the linear systems at its ends."""
+    """Return the transition matrix over an arc of a run, and the linear systems at both ends."""
     ends = linear_systems(
         arc.machine, arc.y[[0, -1]], arc.inputs.T[[0, -1]], form="frozen", t=arc.t[[0, -1]],
         names=names,
@@ -188,11 +195,11 @@ def _divided_transition(arc: BilateralArc, names: Chart, until: float, intervals
     """Return the transition matrix over an arc whose steps are divided into intervals."""
     assert arc.dense is not None
     count = COLLOCATION_NODES
-    nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(count) / (count - 1))  # Chebyshev, in [0, 1]
+    nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(count) / (count - 1))  # Chebyshev nodes in [0, 1]
     dense_inputs = np.broadcast_to(arc.dense.inputs.T, (arc.dense.t.size, len(arc.inputs)))
     dense_inputs = dense_inputs.reshape(*arc.dense.t.shape, -1)
 
-    # All nodes of the arc together: the linear systems are then evaluated in one batch.
+    # Evaluate the linear systems at all nodes of the arc in one batch.
     times = []
     states = []
     inputs = []
@@ -217,9 +224,9 @@ def _divided_transition(arc: BilateralArc, names: Chart, until: float, intervals
 
 
 def _step(times: Floats, A: Floats) -> Floats:
-    """Return the transition matrix from the first node of an interval to its last.
+    """Return the transition matrix over one interval from A at its nodes, (nodes, n, n).
 
-    A is (nodes, n, n). The derivative at each node but the first equals A times the value there.
+    The polynomial's derivative at each node but the first equals A times its value there.
     """
     n = A.shape[1]
     system = np.kron(_differentiation(times), np.eye(n))
@@ -230,14 +237,14 @@ def _step(times: Floats, A: Floats) -> Floats:
 
 
 def _barycentric(times: Floats) -> Floats:
-    """Return the barycentric weights of nodes."""
+    """Return the barycentric interpolation weights of nodes, (nodes,)."""
     apart = (times[:, None] - times[None, :]) / (times[-1] - times[0])
     np.fill_diagonal(apart, 1.0)
     return 1.0 / np.prod(apart, axis=1)
 
 
 def _differentiation(times: Floats) -> Floats:
-    """Return the matrix that differentiates a polynomial given at nodes (1/s)."""
+    """Return the matrix (nodes, nodes) that differentiates a polynomial given at the nodes (1/s)."""
     weights = _barycentric(times)
     apart = times[:, None] - times[None, :]
     np.fill_diagonal(apart, 1.0)
@@ -248,7 +255,7 @@ def _differentiation(times: Floats) -> Floats:
 
 
 def _interpolation(times: Floats, t: float) -> Floats:
-    """Return the weights that evaluate a polynomial given at nodes."""
+    """Return the weights (nodes,) that evaluate at t a polynomial given at the nodes."""
     apart = t - times
     if np.any(apart == 0.0):
         return (apart == 0.0).astype(float)

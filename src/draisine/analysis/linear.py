@@ -1,4 +1,5 @@
-"""Linear systems about steady motions, by differentiation.
+"""Linear systems about steady motions and along runs, by exact differentiation of the equations of
+motion.
 
 Coordinates c and speeds s are named and independent, and displacements along c keep the contacts closed
 (`variation.Chart`). The derivatives of their rates, along the displacement or the change of speeds that
@@ -58,23 +59,32 @@ if TYPE_CHECKING:
     from draisine.reading.document import Equations
 
 MIN_LINEARISATION_PIVOT = 0.02
-"""Relative to the pivot when it was chosen; below it, new independent speeds are chosen. A small pivot
-amplifies rounding errors, most of all those of derivatives.
+"""Smallest pivot of the independent speeds, relative to its value when it was chosen.
+
+Below it, new independent speeds are chosen: a small pivot amplifies rounding errors, most of all
+those of derivatives.
 """
 
 ZERO_ENTRY = 1e-12
-"""Relative to the largest entry of a matrix; smaller ones are rounding errors and link no states."""
+"""Matrix entries below this fraction of the largest entry are rounding errors and do not couple
+states.
+"""
 
 CYCLIC_ENTRY = 1e-9
-"""Relative to the largest entry of a row of A at random states; smaller ones are rounding errors."""
+"""Entries of A at random states below this fraction of the largest entry of their row are rounding
+errors.
+"""
 
 LINEARISATIONS = ("steady", "frozen", "dalembert")
-"""Linearisations: about a steady motion; at an instant of an accelerating motion; under its inertial load."""
+"""Forms of linearisation: about a steady motion; at an instant of an accelerating motion; about the
+motion under its inertial load.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A labelled linear system `d(dx)/dt = A dx + B dw, dy = C dx + D dw` about a motion.
+    """Linear system `d(dx)/dt = A dx + B dw, dy = C dx + D dw` with named variables, about a
+    motion.
 
     dx, dw and dy are the deviations of states, inputs and outputs from x0, w0 and y0. The states "x" and "y"
     are measured along and across the `heading` of the motion. About many motions, or along a run, every
@@ -88,17 +98,19 @@ class Linear:
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    x0: Floats  # (states,), in the motion
-    w0: Floats  # (inputs,)
-    y0: Floats  # (outputs,)
+    x0: Floats  # states in the motion, (states,)
+    w0: Floats  # inputs in the motion, (inputs,)
+    y0: Floats  # outputs in the motion, (outputs,)
     units: Mapping[str, str] = field(default_factory=dict)
-    heading: Floats = field(default_factory=lambda: np.zeros(()))  # yaw, rad
-    rates: Floats = field(default_factory=lambda: np.zeros(0))  # of x0; only cyclic states change
-    times: Floats | None = None  # s, along a run
-    made: Mapping[str, str] = field(default_factory=dict)  # machine, law, version, axes, recipe
+    heading: Floats = field(default_factory=lambda: np.zeros(()))  # yaw angle of the motion, rad
+    # Time derivatives of x0; nonzero for cyclic states only
+    rates: Floats = field(default_factory=lambda: np.zeros(0))
+    times: Floats | None = None  # times of the linear systems along a run, s
+    # Attributes of stored files: machine, law, version, axes, Python script
+    made: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, k: int) -> "Linear":
-        """Return the system about one of many motions."""
+        """Return the linear system about the k-th of many motions."""
         if self.A.ndim == 2:
             raise ConfigurationError(
                 "This is one linear system, about one motion. Leave out the index [...]."
@@ -106,10 +118,12 @@ class Linear:
         arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
         selected = {name: getattr(self, name)[k] for name in arrays}
         times = None if self.times is None else self.times[k]
-        return replace(self, **selected, times=times, made=self._made_by(f"linear = linear[{k}]"))
+        return replace(
+            self, **selected, times=times, made=self._extend_script(f"linear = linear[{k}]")
+        )
 
-    def _made_by(self, line: str) -> dict[str, str]:
-        """Return the attributes after one more line of the recipe."""
+    def _extend_script(self, line: str) -> dict[str, str]:
+        """Return the stored attributes with one more line of the Python script."""
         attributes = dict(self.made)
         if "recipe" in attributes:
             attributes["recipe"] += f"{line}\n"
@@ -130,11 +144,11 @@ class Linear:
         return f"<pre>{self!r}</pre>" if self.A.ndim > 2 else self.equations()._repr_html_()
 
     def eigenvalues(self) -> Floats:
-        """Return the eigenvalues, in no particular order."""
+        """Return the eigenvalues of A (1/s), (..., states), in no particular order."""
         return np.linalg.eigvals(self.A)
 
     def equations(self, title: str = "Linear system", digits: int = 6) -> "Equations":
-        """Return the system as typeset equations, with numbers of `digits` digits."""
+        """Return the linear system as typeset equations, with numbers of `digits` digits."""
         from draisine.reading.linear.page import write_numbers
 
         matrices = {"A": self.check_single("equations"), "B": self.B}
@@ -143,7 +157,7 @@ class Linear:
     def part(
         self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
     ) -> "Linear":
-        """Return the system with selected inputs and outputs.
+        """Return the linear system with selected inputs and outputs.
 
         Parameters
         ----------
@@ -166,7 +180,9 @@ class Linear:
             outputs=tuple(self.outputs[k] for k in o),
             w0=self.w0[..., i],
             y0=self.y0[..., o],
-            made=self._made_by(f"linear = linear.part({_listed(inputs)}, {_listed(outputs)})"),
+            made=self._extend_script(
+                f"linear = linear.part({_format_names(inputs)}, {_format_names(outputs)})"
+            ),
         )
 
     def response(self, omega: Any) -> Floats:
@@ -231,13 +247,14 @@ class Linear:
             coords={"time": ("time", t, {"units": "s"})},
             attrs={
                 "title": "linear",
-                **self._made_by(f"motion = linear.simulate({dict(start)!r}, {t.tolist()!r})"),
+                **self._extend_script(f"motion = linear.simulate({dict(start)!r}, {t.tolist()!r})"),
             },
         )
 
     def _check_constant_states(self) -> None:
-        """Raise if a state changes in the steady motion itself."""
-        # Systems that were not made by `linearise`, such as those of a law, have no rates.
+        """Raise an error if a state changes in the steady motion itself."""
+        # Linear systems that `linearise` did not make, such as those of a control law, have no
+        # rates.
         moving = [n for n, rate in zip(self.states, self.rates, strict=False) if abs(rate) > 1e-9]
         if moving:
             raise ConfigurationError(
@@ -246,10 +263,10 @@ class Linear:
             )
 
     def transfer(self, input: str, output: str) -> "Transfer":
-        """Return the transfer function from an input to an output, of its minimal realisation.
+        """Return the transfer function from one input to one output, of the minimal realisation.
 
-        States that the input does not reach, or that the output does not depend on, are left out: their
-        poles would be cancelled by zeros.
+        States that the input does not reach, or that the output does not depend on, are left out:
+        zeros would cancel their poles.
         """
         channel = self.part([input], [output])
         A = self.check_single("transfer")
@@ -261,7 +278,7 @@ class Linear:
         return _transfer(A[np.ix_(kept, kept)], channel.B[kept], channel.C[:, kept], d)
 
     def to_xarray(self) -> "Dataset":
-        """Return the system as a dataset.
+        """Return the linear system as a dataset.
 
         Returns
         -------
@@ -363,7 +380,7 @@ class Linear:
         )
 
     def check_single(self, function: str) -> Floats:
-        """Return A; raise if these are linear systems about many motions."""
+        """Return A (states, states); raise an error if these are linear systems about many motions."""
         if self.A.ndim != 2:
             raise ConfigurationError(
                 f"{function} needs one linear system, not {len(self.A)}. Select one, such as linear[0]."
@@ -373,25 +390,25 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Transfer:
-    """A transfer function by its zeros, poles and gain: `gain prod(s - zeros) / prod(s - poles)`."""
+    """Transfer function as zeros, poles and gain: `gain prod(s - zeros) / prod(s - poles)`."""
 
-    zeros: Floats  # 1/s
-    poles: Floats  # 1/s
+    zeros: Floats  # zeros, 1/s
+    poles: Floats  # poles, 1/s
     gain: float
 
     def __call__(self, s: Any) -> Floats:
-        """Return the values at complex numbers s (1/s), a number or an array."""
+        """Return the transfer function at complex frequencies s (1/s), a number or an array."""
         s = np.asarray(s, complex)[..., None]
         return self.gain * np.prod(s - self.zeros, axis=-1) / np.prod(s - self.poles, axis=-1)
 
     @property
     def polynomials(self) -> tuple[Floats, Floats]:
-        """Numerator and denominator, highest power first."""
+        """Coefficients of numerator and denominator, highest power first."""
         return self.gain * np.real(np.poly(self.zeros)), np.real(np.poly(self.poles))
 
 
 def _transfer(A: Floats, b: Floats, c: Floats, d: float) -> Transfer:
-    """Return the transfer function of (A, b, c, d).
+    """Return the transfer function of the single-input single-output system (A, b, c, d).
 
     Zeros are generalised eigenvalues of the pencil [A - s, b; c, d], poles the eigenvalues of A. The gain is
     the first Markov parameter d, c b, c A b, ... that is not zero.
@@ -410,26 +427,27 @@ def _transfer(A: Floats, b: Floats, c: Floats, d: float) -> Transfer:
 
     pencil = np.block([[A, b], [c, np.array([[d]])]])
     zeros = eigvals(pencil, np.diag([1.0] * n + [0.0]))
-    # The pencil is singular: as many zeros are infinite as the degrees differ. Keep the smallest ones.
+    # The pencil is singular: the number of infinite zeros is the relative degree. Keep the smallest
+    # zeros.
     order = np.argsort(np.where(np.isfinite(zeros), np.abs(zeros), np.inf))
     return Transfer(zeros[order[: n - degree]], np.linalg.eigvals(A) + 0j, markov[degree])
 
 
 def reach_states(links: Floats, start: Floats) -> Floats:
-    """Return which states (bool) are reached from the start (bool) along links[to, from]."""
+    """Return which states (bool) can be reached from the start states (bool) along links[to, from]."""
     reached = start
     for _ in range(len(start)):
         reached = reached | (links @ reached)
     return reached
 
 
-def _listed(names: Sequence[str] | None) -> str:
-    """Return names as an expression."""
+def _format_names(names: Sequence[str] | None) -> str:
+    """Return a list of names as a Python expression."""
     return repr(None if names is None else list(names))
 
 
 def _indices(available: Sequence[str], names: Sequence[str] | None, kind: str) -> list[int]:
-    """Return the indices of names among the available ones; all of them by default."""
+    """Return the indices of names among the available names; all indices if no names are given."""
     expect_known(f"linear system: no {kind}", names or (), available, UnknownNameError)
     return (
         list(range(len(available))) if names is None else [available.index(name) for name in names]
@@ -449,7 +467,8 @@ def linearise(
     form: Literal["steady", "frozen"] = "steady",
     axes: Axes = "draisine",
 ) -> Linear:
-    """Return the linear system about a motion, about each of a sequence of them, or along a run.
+    """Return the linear system about a motion, the linear systems about a sequence of motions, or
+    along a run.
 
     States are independent coordinates, then independent speeds, then the states of tyres and of a
     control law. Cyclic coordinates (place, heading, angles of wheels: the equations do not depend on
@@ -549,7 +568,7 @@ def linearise(
 
 
 def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
-    """Return the arcs of a run in one mode on the plane, or raise.
+    """Return the arcs of a run that stays in one contact mode on the plane.
 
     Raises
     ------
@@ -566,7 +585,7 @@ def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
 
 
 def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool) -> Linear:
-    """Return the time-varying linear system along a run, one matrix per sample."""
+    """Return the time-varying linear system along a run, one set of matrices per sample."""
     names: Chart | None = None
     systems = []
     for arc in smooth_arcs(run):
@@ -587,7 +606,9 @@ def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool)
 
 
 def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
-    """Return a linear system in ours or in the benchmark's axes; `found` is in ours."""
+    """Return a linear system in draisine's or in the benchmark's axes; the argument is in
+    draisine's axes.
+    """
     check_axes(axes)
     if axes == "draisine":
         return linear
@@ -614,9 +635,10 @@ def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
 def machine_at(
     system: System, motion: State, mode: Statuses, law: Law | None
 ) -> tuple[ClosedForm, Floats]:
-    """Return a machine with independent speeds that suit a state, and the state as its y.
+    """Return the compiled machine with independent speeds that suit a state, and the state as its
+    vector y.
 
-    A control law begins with its initial states.
+    A control law starts with its initial states.
     """
     states = law_states(law)
     z = memory_start(system, motion, law, states)
@@ -643,8 +665,8 @@ def linear_systems(
 ) -> Linear:
     """Return the linear systems about N motions y (N, entries) of one machine at times t (s).
 
-    Motions must be steady unless `form` is "frozen". `names` are the coordinates and speeds to use; by
-    default they are chosen.
+    Motions must be steady unless `form` is "frozen". `names` are the coordinates and speeds that
+    are the states; by default they are chosen by their pivots.
     """
     variation = vary(machine, y, w, t=t, anchors=anchors_of(machine, y[0]))
     frame = (
@@ -655,13 +677,15 @@ def linear_systems(
         check_steady(variation, frame, hidden, tolerance)
     if cyclic:
         _check_base(variation, hidden, tolerance)
-    seeds = _seeds(variation, frame)
-    A = _rates(variation, frame, seeds)
-    B = _input_rates(variation, frame)
+    seeds = _state_directions(variation, frame)
+    A = _system_matrices(variation, frame, seeds)
+    B = _input_matrices(variation, frame)
     states = [*frame.coordinates, *frame.speeds, *(f"z[{k}]" for k in range(machine.memory))]
     kept = [k for k, name in enumerate(states) if cyclic or name not in hidden]
-    C = to_heading(variation, variation.names, _along(variation.d["seen"], seeds))
-    shown = _shown(variation, C, [k for k in range(len(states)) if k not in kept], outputs)
+    C = to_heading(variation, variation.names, _derivatives_along(variation.d["seen"], seeds))
+    shown = _selected_outputs(
+        variation, C, [k for k in range(len(states)) if k not in kept], outputs
+    )
     named = [variation.value(name) for name in (*frame.coordinates, *frame.speeds)]
     x0 = np.column_stack([*named, y[:, machine.layout.z]])
     return Linear(
@@ -682,16 +706,16 @@ def linear_systems(
 
 
 def _check_base(variation: Variation, hidden: Sequence[str], tolerance: float) -> None:
-    """Raise if the base itself rolls: its position then does not change steadily."""
+    """Raise an error if the base itself rolls, because its position then does not change steadily."""
     if "pitch" in hidden and np.abs(variation.value("pitch_rate")).max() > tolerance:
         raise ConfigurationError(
-            "The base itself rolls, and the drawing's origin with it: x and y do not change steadily. "
+            "The base itself rolls, so that its position x and y does not change steadily. "
             "Linearise without cyclic=True."
         )
 
 
 def _steady_rates(variation: Variation, frame: Chart, count: int) -> Floats:
-    """Return the rates of the states in the steady motions themselves, (N, states)."""
+    """Return the time derivatives of the states in the steady motions themselves, (N, states)."""
     rates = np.zeros((len(variation), count))
     named = [variation.value(f"{name}_rate") for name in frame.coordinates]
     turned = to_heading(variation, frame.coordinates, np.stack(named, axis=1)[:, :, None])
@@ -699,10 +723,10 @@ def _steady_rates(variation: Variation, frame: Chart, count: int) -> Floats:
     return rates
 
 
-def _shown(
+def _selected_outputs(
     variation: Variation, C: Floats, hidden: Sequence[int], outputs: Sequence[str] | None
 ) -> list[int]:
-    """Return the indices of the outputs among the observations.
+    """Return the indices of the selected outputs among the observations.
 
     By default these are all outputs and joints that do not depend on hidden states.
     """
@@ -721,7 +745,11 @@ def _shown(
 def check_steady(
     variation: Variation, frame: Chart, hidden: Sequence[str], tolerance: float
 ) -> None:
-    """Raise if a speed changes, or a coordinate that is not cyclic, or if the equations depend on time."""
+    """Raise an error if a motion is not steady.
+
+    In a steady motion speeds and non-cyclic coordinates are constant, and the equations do not
+    depend on time.
+    """
     steady_names = [name for name in frame.coordinates if name not in hidden]
     scale = 1.0 + np.abs(variation.values["seen"]).max(initial=0.0)
     for rates in (
@@ -740,16 +768,16 @@ def check_steady(
     variation.check_time_invariant(tolerance)
 
 
-def _seeds(variation: Variation, frame: Chart) -> dict[str, Floats]:
-    """Return the seeds dx, du, dz, (N, seeds, states), that change one state each."""
+def _state_directions(variation: Variation, frame: Chart) -> dict[str, Floats]:
+    """Return the tangent vectors dx, du, dz, (N, directions, states), that change one state each."""
     count = len(variation)
     k = frame.X.shape[2]
     m = frame.G.shape[1]
     nz = variation.d["zdot"]["dz"].shape[2]
     if m + nz == 0:
         raise ConfigurationError(
-            "The contacts leave no degree of freedom: nothing can be disturbed. Let one slide, such as "
-            'mode={"foot": "sliding"}, or leave it out.'
+            "The contacts leave no degree of freedom, so that there is no linear system. Let a contact "
+            'slide, such as mode={"foot": "sliding"}, or leave it out.'
         )
     T = np.linalg.inv(frame.G)
     seeds = np.zeros((count, frame.X.shape[1] + m + nz, k + m + nz))
@@ -762,37 +790,44 @@ def _seeds(variation: Variation, frame: Chart) -> dict[str, Floats]:
     return {name: seeds[:, edges[i] : edges[i + 1]] for i, name in enumerate(("dx", "du", "dz"))}
 
 
-def _along(d: Mapping[str, Floats], seeds: Mapping[str, Floats]) -> Floats:
-    """Return the derivatives of an output of the program along the seeds of every state."""
+def _derivatives_along(d: Mapping[str, Floats], seeds: Mapping[str, Floats]) -> Floats:
+    """Return the derivatives of an output of the program along the tangent vector of every state."""
     return sum((d[name] @ seed for name, seed in seeds.items()), np.zeros(1))
 
 
-def _rates(variation: Variation, frame: Chart, seeds: Mapping[str, Floats]) -> Floats:
-    """Return A, (N, states, states), over coordinates, speeds, states of tyres and law."""
+def _system_matrices(variation: Variation, frame: Chart, seeds: Mapping[str, Floats]) -> Floats:
+    """Return the system matrices A (N, states, states) over coordinates, speeds and states of tyres
+    and law.
+    """
     rates = [f"{name}_rate" for name in frame.coordinates]
-    moved = _along({seed: variation.rows(rates, seed) for seed in seeds}, seeds)
+    moved = _derivatives_along({seed: variation.rows(rates, seed) for seed in seeds}, seeds)
     moved = to_heading(variation, frame.coordinates, moved)
     if "x" in frame.coordinates and "y" in frame.coordinates:
-        # Their axes turn with the heading.
+        # The axes of x and y rotate with the heading.
         i = frame.coordinates.index("x")
         j = frame.coordinates.index("y")
         moved[:, i, j] += variation.value("yaw_rate")
         moved[:, j, i] -= variation.value("yaw_rate")
-    paced = _along({seed: variation.pace_rows(frame.speeds, seed) for seed in seeds}, seeds)
-    return np.concatenate([moved, paced, _along(variation.d["zdot"], seeds)], axis=1)
+    paced = _derivatives_along(
+        {seed: variation.pace_rows(frame.speeds, seed) for seed in seeds}, seeds
+    )
+    return np.concatenate([moved, paced, _derivatives_along(variation.d["zdot"], seeds)], axis=1)
 
 
-def _input_rates(variation: Variation, frame: Chart) -> Floats:
-    """Return B, (N, states, inputs), over coordinates, speeds, states of tyres and law."""
+def _input_matrices(variation: Variation, frame: Chart) -> Floats:
+    """Return the input matrices B (N, states, inputs) over coordinates, speeds and states of tyres
+    and law.
+    """
     paced = variation.pace_rows(frame.speeds, "dw")
     still = np.zeros((len(variation), frame.X.shape[2], paced.shape[2]))
     return np.concatenate([still, paced, variation.d["zdot"]["dw"]], axis=1)
 
 
 def cyclic_coordinates(machine: ClosedForm, frame: Chart, y: Floats, w: Floats) -> tuple[str, ...]:
-    """Return the cyclic coordinates: the rates of all other states do not depend on them.
+    """Return the cyclic coordinates, on which the rates of all other states do not depend.
 
-    They are determined at random states about y: a coordinate may have no influence at y alone.
+    They are determined at random states about y: at y alone, a coordinate may have no influence by
+    chance.
     """
     rng = np.random.default_rng(1)
     moving = machine.layout.span("u", "z")
@@ -802,11 +837,12 @@ def cyclic_coordinates(machine: ClosedForm, frame: Chart, y: Floats, w: Floats) 
     samples[:, moving] = rng.normal(size=(4, moving.stop - moving.start))
     variation = vary(machine, samples, np.tile(w, (4, 1)))
     near = chart_of(variation, frame.coordinates, frame.speeds)
-    A = np.abs(_rates(variation, near, _seeds(variation, near)))
-    # Rows of small entries are compared with the whole matrix: they may consist of rounding errors.
+    A = np.abs(_system_matrices(variation, near, _state_directions(variation, near)))
+    # Compare rows of small entries with the whole matrix: they may consist of rounding errors.
     threshold = CYCLIC_ENTRY * np.maximum(A.max(axis=2, keepdims=True), 1e-6 * A.max())
     depends = (threshold < A).any(axis=0)
-    # Remove coordinates on which the rate of a remaining state depends, until none is left to remove.
+    # Remove coordinates on which the rate of a remaining state depends, until no more can be
+    # removed.
     hidden = list(range(len(frame.coordinates)))
     while needed := [i for i in hidden if np.delete(depends[:, i], hidden).any()]:
         hidden = [i for i in hidden if i not in needed]

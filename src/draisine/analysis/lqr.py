@@ -1,4 +1,4 @@
-"""Linear-quadratic regulators (LQR) from the linear system of a machine.
+"""Linear-quadratic regulators (LQR) for the linear system of a machine about a steady motion.
 
 `u = u0 - K (x - x0)` minimises the integral of `dx' Q dx + du' R du` for the linear system about a steady
 motion x0 with inputs u0. K follows from the algebraic Riccati equation, eq. [lqr].
@@ -19,34 +19,40 @@ from draisine.mechanics.readings import Readings
 from draisine.system.system import System
 
 DRIFT_RATE = 1e-6
-"""Rate in SI units above which a state changes in the steady motion itself, such as x at a speed."""
+"""Rate in SI units above which a state is not constant in the steady motion, such as x at a speed.
+"""
 
 REACH_TOLERANCE = 1e-9
-"""Relative size below which entries of A and B, and new controllable directions, are rounding errors."""
+"""Relative size below which entries of A and B, and new controllable directions, are rounding
+errors.
+"""
 
 MAX_EIGENVECTOR_CONDITION = 1e6
-"""Condition number above which uncontrollable eigenvectors count as parallel: such states drift."""
+"""Condition number above which uncontrollable eigenvectors count as parallel, so that the states
+drift.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class StateFeedback:
-    """A control law `u = u0 - K (x - x0)` on named coordinates and speeds.
+    """Control law `u = u0 - K (x - x0)`: linear feedback of named coordinates and speeds.
 
     It is traced into the code like other laws. Deviations of "x" and "y" are measured along and across the
     heading, as in the linear system.
     """
 
-    states_read: tuple[str, ...]  # names of x
+    states_read: tuple[str, ...]  # names of the states x
     inputs: tuple[str, ...]  # names of the inputs with feedback
-    K: Floats  # (inputs, states)
-    about: Floats  # x0, (states,)
-    feedforward: Mapping[str, float] = field(default_factory=dict)  # u0 by input; zero by default
-    heading: float = 0.0  # yaw of the motion, rad
+    K: Floats  # feedback gains, (inputs, states)
+    about: Floats  # reference state x0, (states,)
+    # Feedforward u0 by input; zero by default
+    feedforward: Mapping[str, float] = field(default_factory=dict)
+    heading: float = 0.0  # yaw angle of the motion, rad
 
     states: ClassVar[int] = 0
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
-        """Return the inputs; the law has no states of its own."""
+        """Return the inputs (N m or N) by name; the law has no states."""
         x = self._deviations(readings)
         feedback = {
             name: -sum((k * dx for k, dx in zip(row, x, strict=True)), 0.0)
@@ -56,7 +62,7 @@ class StateFeedback:
         return feedback | total, ()
 
     def _deviations(self, readings: Readings) -> list[Scalar]:
-        """Return x - x0, the heading within half a turn."""
+        """Return the deviations x - x0, with the heading wrapped to half a turn."""
         named = zip(self.states_read, self.about.tolist(), strict=True)
         dx = {name: readings.value(name) - x0 for name, x0 in named}
         if "yaw" in dx:
@@ -69,9 +75,9 @@ class StateFeedback:
 
 
 def lqr(linear: Linear, states: Mapping[str, float], inputs: Mapping[str, float]) -> StateFeedback:
-    """Compute the linear-quadratic regulator of a linear system about a steady motion.
+    """Design the linear-quadratic regulator of a linear system about a steady motion.
 
-    States without a weight that the inputs do not influence are ignored.
+    States that have no weight and are not influenced by the inputs are ignored.
 
     Parameters
     ----------
@@ -135,7 +141,7 @@ def lqr(linear: Linear, states: Mapping[str, float], inputs: Mapping[str, float]
 
 
 def _check_weights(weights: object, names: Sequence[str], kind: str) -> None:
-    """Raise if weights are not a mapping by the names of states or inputs."""
+    """Raise an error if weights are not a mapping by the names of states or inputs."""
     if not isinstance(weights, Mapping):
         raise ParameterError(
             f"lqr: the weights of {kind}s must be a mapping by name, {{{names[0]!r}: 1.0}}, not a "
@@ -146,14 +152,16 @@ def _check_weights(weights: object, names: Sequence[str], kind: str) -> None:
 
 
 def _moving_states(linear: Linear) -> set[str]:
-    """Return the states that change in the steady motion itself; on a circle, both x and y."""
+    """Return the names of states that change in the steady motion itself; on a circle, both x and
+    y.
+    """
     is_fast = np.abs(linear.rates) > DRIFT_RATE
     moving = {name for name, fast in zip(linear.states, is_fast, strict=False) if fast}
     return moving | {"x", "y"} if "yaw" in moving else moving
 
 
 def _influenced_states(linear: Linear) -> Floats:
-    """Return which states (bool) the inputs influence, directly or through others."""
+    """Return which states (bool) the inputs influence, directly or through other states."""
     links, driven = (
         np.abs(x) > REACH_TOLERANCE * np.abs(x).max(initial=1e-300) for x in (linear.A, linear.B)
     )
@@ -166,10 +174,10 @@ def balance(
     costs: Mapping[str, float] | None = None,
     **about: Any,
 ) -> StateFeedback:
-    """Compute the linear-quadratic regulator that keeps a machine in a steady motion.
+    """Design the linear-quadratic regulator that stabilises a steady motion of a machine.
 
-    The steady motion has the prescribed quantities and no inputs; if none exists, the inputs of the law are
-    free.
+    The steady motion has the prescribed quantities and zero inputs; if none exists, the inputs of
+    the law are free.
 
     Parameters
     ----------
@@ -222,23 +230,25 @@ def balance(
 
 
 def riccati_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
-    """Return the optimal gain K, (inputs, states), eq. [lqr]."""
+    """Return the optimal feedback gain K, (inputs, states), eq. [lqr]."""
     return np.linalg.solve(R, B.T @ riccati_cost(A, B, Q, R))
 
 
 def riccati_cost(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
-    """Return the matrix P of the optimal cost x' P x of an initial state x, eq. [lqr]."""
+    """Return the matrix P (states, states) of the optimal cost x' P x from an initial state x, eq.
+    [lqr].
+    """
     from scipy.linalg import solve_continuous_are
 
     return solve_continuous_are(A, B, Q, R)
 
 
 def _optimal_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
-    """Return the optimal gain, also if some directions are not controllable.
+    """Return the optimal gain for a system with uncontrollable directions.
 
-    These must be constant or decay by themselves: a turntable cannot change its angular momentum about the
-    vertical. Coordinates (V, U) separate controllable and uncontrollable directions; the gain on the latter
-    solves a Sylvester equation.
+    These directions must be constant or decay by themselves: a turntable cannot change its angular
+    momentum about the vertical. Coordinates (V, U) separate controllable and uncontrollable
+    directions; the gain on the latter solves a Sylvester equation.
     """
     from scipy.linalg import solve_sylvester
 
@@ -248,7 +258,7 @@ def _optimal_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     A_u = U.T @ A @ U
     values, vectors = np.linalg.eig(A_u)
     grows = values.real.max() > REACH_TOLERANCE * np.linalg.norm(A)
-    # Parallel eigenvectors of a zero eigenvalue: the state drifts linearly with time.
+    # Parallel eigenvectors of a zero eigenvalue mean that the state drifts linearly with time.
     if grows or not V.shape[1] or np.linalg.cond(vectors) > MAX_EIGENVECTOR_CONDITION:
         raise np.linalg.LinAlgError("the uncontrollable states grow or drift")
     A_v = V.T @ A @ V

@@ -1,4 +1,4 @@
-"""Metrics of time series: extremes, means, decay rates, times of crossings; with their derivatives.
+"""Metrics of time series and their derivatives: extremes, means, decay rates, crossing times.
 
 Integrals follow the trapezium rule over the samples. Crossings are roots of the cubic through the four
 samples around them.
@@ -13,47 +13,52 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model.quantity import number
 
-MAX_ROOT_STEPS = 20  # Newton steps on a cubic from the secant; more than rounding needs
+# Newton steps on a cubic, starting from the secant root; more than convergence to rounding needs
+MAX_ROOT_STEPS = 20
 
-CROSSING_DIGITS = 12  # decimals of crossing times in s; later digits are rounding of the samples
+# Decimals of crossing times (s); later digits are rounding errors of the samples
+CROSSING_DIGITS = 12
 
 
 def _mean(t: Floats, x: Floats) -> Floats:
-    """Return the mean of a series over time."""
+    """Return the time average of a series x (..., time) over times t (s)."""
     return _integral(t, x)[..., -1] / (t[..., -1] - t[..., 0])
 
 
 def _integral(t: Floats, x: Floats) -> Floats:
-    """Return the integral of a series from its beginning to each later time, by the trapezium rule."""
-    # A cumulative sum adds in order: sweeps in lanes then agree with single runs to the bit.
+    """Return the integral of a series x (..., time) from its beginning to each later time, by the
+    trapezium rule.
+    """
+    # A cumulative sum adds in order, so that sweeps in lanes agree with single runs to the bit.
     return np.cumsum((x[..., 1:] + x[..., :-1]) / 2.0 * np.diff(t), axis=-1)
 
 
 def _decay_rate(t: Floats, x: Floats) -> Floats:
-    """Return sigma of a motion like exp(-sigma t), eq. [decay-rate], in 1/s.
+    """Return the decay rate sigma (1/s) of a series like exp(-sigma t), eq. [decay-rate].
 
-    It follows from the ratio of the integrals of x^2 over the first and the second half of the time. In a
-    short window decaying eigenmodes hide one that grows slowly: decide stability by eigenvalues.
+    It follows from the ratio of the integrals of x^2 over the first and the second half of the
+    time. In a short window a slowly growing eigenmode is masked by decaying ones: decide stability
+    by eigenvalues.
     """
-    first, second = _halves(t, x * x)
+    first, second = _integrate_halves(t, x * x)
     return np.log(first / second) / (t[..., -1] - t[..., 0])
 
 
-def _halves(t: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the integral of a series over the first and over the second half of the time."""
+def _integrate_halves(t: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return the integrals of a series y over the first and the second half of the time."""
     sums = np.concatenate([np.zeros((*y.shape[:-1], 1)), _integral(t, y)], axis=-1)
     middle = t[..., 0] + (t[..., -1] - t[..., 0]) / 2.0
     k = np.minimum(np.count_nonzero(t <= middle[..., None], axis=-1), y.shape[-1] - 1)
-    t0 = _at(t, k - 1)
-    t1 = _at(t, k)
-    s0 = _at(sums, k - 1)
-    s1 = _at(sums, k)
+    t0 = _take_entry(t, k - 1)
+    t1 = _take_entry(t, k)
+    s0 = _take_entry(sums, k - 1)
+    s1 = _take_entry(sums, k)
     half = s0 + (s1 - s0) * (middle - t0) / (t1 - t0)
     return half, sums[..., -1] - half
 
 
-def _at(t: Floats, k: Floats) -> Floats:
-    """Return the entry k of each series; time is the last axis of t, and k has the other axes."""
+def _take_entry(t: Floats, k: Floats) -> Floats:
+    """Return entry k of each series in t (..., time); k has the leading axes of t."""
     return np.take_along_axis(t, k[..., None], -1)[..., 0]
 
 
@@ -68,12 +73,13 @@ REDUCERS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "spread of": lambda t, x: x.max(axis=-1) - x.min(axis=-1),
     "relative spread of": lambda t, x: (x.max(axis=-1) - x.min(axis=-1)) / np.abs(x[..., 0]),
     "decay rate of": _decay_rate,
-    "time of maximum": lambda t, x: _at(t, x.argmax(axis=-1)),
-    "time of minimum": lambda t, x: _at(t, x.argmin(axis=-1)),
+    "time of maximum": lambda t, x: _take_entry(t, x.argmax(axis=-1)),
+    "time of minimum": lambda t, x: _take_entry(t, x.argmin(axis=-1)),
 }
-"""Metrics by name, functions of times and series (time last); `peak` is the maximum of the absolute value.
+"""Metrics by name: functions of times (s) and series (..., time). `peak` is the maximum absolute
+value.
 
-They do not change if the last sample is repeated, as in batches with runs that ended early.
+A metric does not change if the last sample is repeated, as in batches with runs that ended early.
 """
 
 _TIME_WHEN = re.compile(r"\s*time when\s+(.+?)\s*=\s*(\S+)\s*")
@@ -101,35 +107,37 @@ def first_crossings(t: Floats, x: Floats) -> Floats:
     x = x[runs]
     count = x.shape[1]
 
-    # Samples first to last - 1 surround it without a jump; up to four of them determine the polynomial.
+    # The samples from `first` to `last - 1` surround the crossing without a jump; up to four of
+    # them determine the polynomial.
     samples = np.arange(1, count)
-    jumps = t[:, 1:] == t[:, :-1]  # a jump is before this sample
+    jumps = t[:, 1:] == t[:, :-1]  # whether the series jumps just before this sample
     first = np.where(jumps & (samples <= k[:, None]), samples, 0).max(axis=1)
     last = np.where(jumps & (samples > k[:, None]), samples, count).min(axis=1)
     low = np.maximum(first, np.minimum(k - 1, last - 4))
     size = np.minimum(low + 4, last) - low
 
-    times = _at(t, k)  # the crossing itself is a jump
+    times = _take_entry(t, k)  # the series crosses zero in the jump itself
     for points in range(2, 5):
-        smooth = np.flatnonzero((size == points) & (_at(t, k) < _at(t, k + 1)))
+        smooth = np.flatnonzero((size == points) & (_take_entry(t, k) < _take_entry(t, k + 1)))
         around = low[smooth, None] + np.arange(points)
         near_t = np.take_along_axis(t[smooth], around, 1)
         near_x = np.take_along_axis(x[smooth], around, 1)
-        roots = _root(near_t, near_x, k[smooth] - low[smooth])
+        roots = _polynomial_root(near_t, near_x, k[smooth] - low[smooth])
         times[smooth] = np.round(roots, CROSSING_DIGITS)
     crossings[runs] = times
     return crossings
 
 
-def _root(t: Floats, x: Floats, k: Floats) -> Floats:
-    """Return the roots of polynomials through points (cases, points) between points k and k + 1.
+def _polynomial_root(t: Floats, x: Floats, k: Floats) -> Floats:
+    """Return the roots of polynomials through points (cases, points) between the points k and k +
+    1.
 
-    Newton's method begins at the root of the straight line and stays between both points.
+    Newton's method starts at the secant root and stays between the two points.
     """
-    t0 = _at(t, k)
-    t1 = _at(t, k + 1)
-    x0 = _at(x, k)
-    x1 = _at(x, k + 1)
+    t0 = _take_entry(t, k)
+    t1 = _take_entry(t, k + 1)
+    x0 = _take_entry(x, k)
+    x1 = _take_entry(x, k + 1)
 
     # Divided differences: coefficients of the polynomial in Newton's form.
     row = x
@@ -140,7 +148,7 @@ def _root(t: Floats, x: Floats, k: Floats) -> Floats:
 
     root = t0 - x0 * (t1 - t0) / (x1 - x0)
     for _ in range(MAX_ROOT_STEPS):
-        # Horner's scheme for value and slope.
+        # Horner's scheme for the value and the derivative of the polynomial.
         value = coefficients[-1]
         slope = np.zeros(len(t))
         for order in range(t.shape[1] - 2, -1, -1):
@@ -152,7 +160,7 @@ def _root(t: Floats, x: Floats, k: Floats) -> Floats:
 
 
 def split_metric(text: str) -> tuple[str, str, float] | None:
-    """Return the reducer, the series and the level of a metric; None if the text names no metric.
+    """Split the name of a metric into reducer, series and level; return None if it is not a metric.
 
     >>> split_metric("decay rate of lean"), split_metric("time when steer = 0.1")
     (('decay rate of', 'lean', 0.0), ('time when', 'steer', 0.1))
@@ -186,36 +194,40 @@ def metric_gradient(
     return float(REDUCERS[reducer](t[None], x[None])[0]), _SLOPES[reducer](t, x, dx)
 
 
-def _linear(reducer: str) -> Callable[[Floats, Floats, Floats], Floats]:
-    """Return the derivative of a metric that is linear in the series: the metric of the derivatives."""
+def _linear_metric_gradient(reducer: str) -> Callable[[Floats, Floats, Floats], Floats]:
+    """Return the derivative rule of a metric that is linear in the series: the metric of the
+    derivatives.
+    """
     return lambda t, x, dx: REDUCERS[reducer](np.broadcast_to(t, dx.T.shape), dx.T)
 
 
 def _decay_slope(t: Floats, x: Floats, dx: Floats) -> Floats:
-    """Return the derivatives of the decay rate."""
-    first, second = _halves(t, x * x)
-    d_first, d_second = _halves(np.broadcast_to(t, dx.T.shape), 2.0 * x * dx.T)
+    """Return the derivatives of the decay rate along the columns of dx, (columns,)."""
+    first, second = _integrate_halves(t, x * x)
+    d_first, d_second = _integrate_halves(np.broadcast_to(t, dx.T.shape), 2.0 * x * dx.T)
     return (d_first / first - d_second / second) / (t[-1] - t[0])
 
 
 def _spread_slope(t: Floats, x: Floats, dx: Floats) -> Floats:
-    """Return the derivatives of the difference of maximum and minimum."""
+    """Return the derivatives of maximum minus minimum along the columns of dx, (columns,)."""
     return dx[x.argmax()] - dx[x.argmin()]
 
 
 def _relative_spread_slope(t: Floats, x: Floats, dx: Floats) -> Floats:
-    """Return the derivatives of the spread relative to the initial value."""
+    """Return the derivatives of the spread relative to the initial value, (columns,)."""
     return _spread_slope(t, x, dx) / abs(x[0]) - np.ptp(x) * dx[0] / (x[0] * abs(x[0]))
 
 
 def _peak_slope(t: Floats, x: Floats, dx: Floats) -> Floats:
-    """Return the derivatives of the maximum of the absolute value."""
+    """Return the derivatives of the maximum absolute value along the columns of dx, (columns,)."""
     k = np.abs(x).argmax()
     return np.sign(x[k]) * dx[k]
 
 
 _SLOPES: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
-    **{name: _linear(name) for name in ("initial", "final", "mean rate of", "mean")},
+    **{
+        name: _linear_metric_gradient(name) for name in ("initial", "final", "mean rate of", "mean")
+    },
     "maximum": lambda t, x, dx: dx[x.argmax()],
     "minimum": lambda t, x, dx: dx[x.argmin()],
     "peak": _peak_slope,
@@ -223,11 +235,11 @@ _SLOPES: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
     "relative spread of": _relative_spread_slope,
     "decay rate of": _decay_slope,
 }
-"""Derivatives of metrics along the columns of dx (time, columns), by the name of the metric."""
+"""Derivative rules of the metrics by name, along the columns of dx (time, columns)."""
 
 
 def _crossing_gradient(t: Floats, x: Floats, dx: Floats) -> tuple[float, Floats]:
-    """Return the time at which a series first crosses zero, and its derivatives -dx / xdot.
+    """Return the time (s) at which a series first crosses zero, and its derivatives -dx / xdot.
 
     Both dx and xdot at the crossing are those of the cubic through the four samples around it.
     """

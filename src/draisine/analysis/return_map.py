@@ -1,4 +1,4 @@
-"""Limit cycles: fixed points of a return map, their multipliers, and families of them.
+"""Limit cycles as fixed points of return maps, their Floquet multipliers, and families of cycles.
 
 A return map is a function from a point x to its image and the derivative there. Components of x may be
 angles, which are equal modulo whole turns. Fixed points are computed by Newton's method, families by natural
@@ -20,32 +20,34 @@ from draisine.system.system import System
 from draisine.terrain import Terrain
 
 Map = Callable[[Floats], tuple[Floats, Floats]]
-"""A return map: from x to its image and the derivative there."""
+"""Return map: function from x to its image and the derivative there."""
 
-FIXED_POINT_TOLERANCE = 1e-9  # of 1 + max|x|; largest |G(x) - x| of a fixed point
-SAME_CYCLE = 1e-6  # of 1 + max|x|; closer cycles are equal
-MAX_BENDING = 0.1  # of 1 + the change of x; a larger correction means another family
-MAX_FAMILY_STEPS = 12  # Newton steps from a predicted cycle; more mean that the prediction is bad
+FIXED_POINT_TOLERANCE = 1e-9  # largest |G(x) - x| of a fixed point, relative to 1 + max|x|
+SAME_CYCLE = 1e-6  # distance of two cycles, relative to 1 + max|x|, below which they are equal
+# Largest corrector step relative to 1 + the change of x; a larger one leads to another family
+MAX_BENDING = 0.1
+# Newton steps from a predicted cycle; if more are needed, the prediction is bad
+MAX_FAMILY_STEPS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Cycle:
-    """A fixed point of a return map."""
+    """Limit cycle: a fixed point of a return map."""
 
     x: Floats
-    J: Floats  # derivative of the map
-    residual: float  # largest component of the image minus x
-    power: int = 1  # number of maps in one cycle: 2 if the map is one half of a symmetric cycle
+    J: Floats  # derivative of the return map at the fixed point
+    residual: float  # largest component of |G(x) - x|
+    power: int = 1  # number of maps in one cycle: 2 if the map is half of a symmetric cycle
 
     @cached_property
     def multipliers(self) -> Floats:
-        """Growth factors of small disturbances in one cycle, largest first, eq. [multipliers-of-a-cycle]."""
+        """Floquet multipliers of one cycle, largest magnitude first, eq. [multipliers-of-a-cycle]."""
         values = np.linalg.eigvals(self.J).astype(complex) ** self.power + 0.0
         return values[np.lexsort((-values.imag, -np.abs(values)))]
 
     @property
     def growth(self) -> float:
-        """Magnitude of the largest multiplier."""
+        """Magnitude of the largest Floquet multiplier."""
         return float(np.abs(self.multipliers[0]))
 
     @property
@@ -73,8 +75,8 @@ def return_map(
 ) -> Map:
     """Return the map from a state to the state one period later, with its exact derivative.
 
-    Its fixed points are periodic motions. On a terrain derivatives pass events and impacts, eq.
-    [saltation-jump].
+    Fixed points of the map are periodic motions. On a terrain the derivatives include events and
+    impacts, eq. [saltation-jump].
 
     Parameters
     ----------
@@ -103,11 +105,12 @@ def return_map(
     >>> print(f"{np.linalg.det(J):.9f}")        # Liouville: the flow preserves volume
     1.000000000
     """
-    from draisine.analysis.gradient import GradientRun  # costs import time
+    from draisine.analysis.gradient import GradientRun  # import here, because it is slow
 
     run = GradientRun(tuple(names), tuple(names), terrain=terrain, contact=contact)
 
     def evaluate(x: Floats) -> tuple[Floats, Floats]:
+        """Return the image of x and the derivative of the map."""
         start = fixed | dict(zip(names, map(float, x), strict=True))
         motion = run(system, start, [period])
         return motion.values[-1], motion.derivatives[-1]
@@ -116,7 +119,8 @@ def return_map(
 
 
 def iterate(G: Map, times: int) -> Map:
-    """Return the iterated map, with its derivative; its fixed points are cycles of `times` periods.
+    """Return the map iterated `times` times, with its derivative; its fixed points are cycles of
+    `times` periods.
 
     >>> quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
     >>> image, J = iterate(lambda x: (quarter @ x, quarter), 4)(np.array([1.0, 2.0]))
@@ -125,6 +129,7 @@ def iterate(G: Map, times: int) -> Map:
     """
 
     def carry(x: Floats) -> tuple[Floats, Floats]:
+        """Return the image of x under the iterated map, and the derivative by the chain rule."""
         derivative = np.eye(len(x))
         for _ in range(times):
             x, J = G(x)
@@ -143,7 +148,7 @@ def fixed_point(
     steps: int = 40,
     within: float = np.inf,
 ) -> Cycle:
-    """Return the fixed point that Newton's method finds, eq. [cycle-newton].
+    """Return the fixed point to which Newton's method converges from a guess, eq. [cycle-newton].
 
     Parameters
     ----------
@@ -152,7 +157,7 @@ def fixed_point(
     near
         Initial guess.
     angles
-        Components of x that are angles; from 0 to 2 pi in the result.
+        Indices of the components of x that are angles (rad); they are in [0, 2 pi) in the result.
     power
         Number of maps in one cycle.
     steps
@@ -184,7 +189,7 @@ def fixed_point(
         size = float(np.abs(residual).max())
         if not np.isfinite(size):
             break
-        # Iterate to rounding: until the residual is small and no longer halves.
+        # Iterate to rounding errors: until the residual is small and no longer halves.
         if size < FIXED_POINT_TOLERANCE * (1.0 + np.abs(x).max()) and not size < 0.5 * best:
             x[list(angles)] %= 2 * np.pi
             return Cycle(x, J, size, power)
@@ -198,7 +203,7 @@ def fixed_point(
 
 
 def wrap_angles(difference: Floats, angles: Sequence[int]) -> Floats:
-    """Return a difference whose angles lie between -pi and pi."""
+    """Return a difference of two points with its angles wrapped to [-pi, pi]."""
     out = np.array(difference, dtype=float)
     for k in angles:
         out[..., k] = (out[..., k] + np.pi) % (2 * np.pi) - np.pi
@@ -244,7 +249,7 @@ def fixed_points(
         low + (high - low) * (np.arange(n) + 0.5) / n
         for (low, high), n in zip(box, counts, strict=True)
     ]
-    max_step = max(high - low for low, high in box) / 4  # longer steps leave the box at once
+    max_step = max(high - low for low, high in box) / 4  # longer steps would leave the box at once
     cycles: list[Cycle] = []
     for start in np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, len(box)):
         try:
@@ -260,12 +265,12 @@ def fixed_points(
 
 
 def differ(a: Cycle, b: Cycle, angles: Sequence[int] = ()) -> bool:
-    """Return whether two cycles are different."""
+    """Return whether two limit cycles are different, angles modulo 2 pi."""
     distance = np.abs(wrap_angles(a.x - b.x, angles)).max()
     return bool(distance > SAME_CYCLE * (1.0 + np.abs(a.x).max()))
 
 
-def follow(
+def follow_family(
     make: Callable[[float], Map],
     values: Sequence[float] | Floats,
     start: Cycle,
@@ -302,7 +307,7 @@ def follow(
         distance = step = value - reached
         while reached != value:
             aim = value if abs(value - reached) <= abs(step) * (1 + 1e-9) else reached + step
-            following = _next(make(aim), before, (reached, cycle), aim, angles)
+            following = _next_cycle(make(aim), before, (reached, cycle), aim, angles)
             if following is None:
                 step /= 2
                 if abs(step) < min_step * abs(distance):
@@ -317,14 +322,14 @@ def follow(
         yield cycle
 
 
-def _next(
+def _next_cycle(
     G: Map,
     before: tuple[float, Cycle] | None,
     last: tuple[float, Cycle],
     aim: float,
     angles: Sequence[int],
 ) -> Cycle | None:
-    """Return the cycle that continues the last one; None if it is too far from the prediction.
+    """Return the cycle that continues a family; None if it is too far from the prediction.
 
     The prediction is a linear extrapolation of the last two cycles.
     """
@@ -344,25 +349,26 @@ def _next(
 
 @dataclass(frozen=True, eq=False)
 class CycleFamily:
-    """Cycles at successive values of a parameter, each the continuation of the one before."""
+    """Limit cycles at successive values of a parameter, each continued from the previous one."""
 
-    make: Callable[[float], Map]  # from a value to the return map
+    make: Callable[[float], Map]  # function from a parameter value to the return map
     values: tuple[float, ...]
     cycles: tuple[Cycle, ...]
-    angles: tuple[int, ...] = ()  # components of x that are angles
+    angles: tuple[int, ...] = ()  # indices of the components of x that are angles
 
     def __len__(self) -> int:
         return len(self.cycles)
 
     @property
     def stable(self) -> Floats:
-        """Whether each cycle is stable."""
+        """Whether each cycle is stable, (cycles,)."""
         return np.array([cycle.stable for cycle in self.cycles])
 
     def crossings(self, test: Callable[[float, Cycle], float]) -> list[tuple[float, Cycle]]:
-        """Return the values at which a function of value and cycle changes its sign, with their cycles.
+        """Return the parameter values at which a function of value and cycle changes its sign, with
+        the cycles.
 
-        `lambda value, cycle: cycle.growth - 1` finds the limits of stability.
+        The function `lambda value, cycle: cycle.growth - 1` yields the limits of stability.
         """
         crossings = []
         pairs = list(zip(self.values, self.cycles, strict=True))
@@ -372,7 +378,8 @@ class CycleFamily:
         return crossings + [pair for pair, sign in zip(pairs, signs, strict=True) if sign == 0]
 
     def doublings(self) -> list[tuple[float, Cycle]]:
-        """Return the values at which a multiplier passes -1, with their cycles, eq. [period-doubling].
+        """Return the parameter values at which a multiplier crosses -1, with the cycles, eq.
+        [period-doubling].
 
         A cycle of twice the period appears or disappears there.
         """
@@ -384,11 +391,15 @@ class CycleFamily:
         low: tuple[float, Cycle],
         high: tuple[float, Cycle],
     ) -> tuple[float, Cycle]:
+        """Return the parameter value between two cycles at which the test function is zero, and the
+        cycle.
+        """
         from scipy.optimize import brentq
 
         computed = [low, high]
 
         def tested(value: float) -> float:
+            """Return the test function at a parameter value, on the continued cycle."""
             near = min(computed, key=lambda pair: abs(pair[0] - value))
             if near[0] != value:
                 start = near[1]
@@ -410,7 +421,8 @@ def families(
     angles: Sequence[int] = (),
     searches: int = 5,
 ) -> list[CycleFamily]:
-    """Return the families of cycles over the values of a parameter, in the order of their discovery.
+    """Compute the families of limit cycles over the values of a parameter, in the order of their
+    discovery.
 
     Parameters
     ----------
@@ -445,10 +457,10 @@ def families(
     discovered: list[dict[int, Cycle]] = []
     for k in np.unique(np.linspace(0, len(parameters) - 1, searches).round().astype(int)):
         for cycle in search(make(parameters[k])):
-            # A cycle of a family that was followed to this value is not new.
+            # A cycle of a family that was already continued to this value is not new.
             if all(differ(cycle, members[k], angles) for members in discovered if k in members):
-                onward = _followed(make, parameters[k:], cycle, angles)
-                back = _followed(make, parameters[k::-1], cycle, angles)
+                onward = _follow_to_end(make, parameters[k:], cycle, angles)
+                back = _follow_to_end(make, parameters[k::-1], cycle, angles)
                 members = {k - i: c for i, c in enumerate(back)}
                 discovered.append(members | {k + i: c for i, c in enumerate(onward)})
     result = []
@@ -461,11 +473,11 @@ def families(
     return result
 
 
-def _followed(
+def _follow_to_end(
     make: Callable[[float], Map], values: Sequence[float], start: Cycle, angles: Sequence[int]
 ) -> list[Cycle]:
-    """Return the cycles of a family from a start to its end."""
+    """Return the cycles of a family from its start to its end."""
     cycles: list[Cycle] = []
     with suppress(ConfigurationError):
-        cycles.extend(follow(make, values, start, angles=angles))
+        cycles.extend(follow_family(make, values, start, angles=angles))
     return cycles

@@ -13,7 +13,7 @@ import numpy as np
 
 import draisine
 from draisine.algebra.scalar import Floats
-from draisine.analysis.eigenmodes import track
+from draisine.analysis.eigenmodes import track_eigenvalues
 from draisine.analysis.equilibrium import Steady, steady
 from draisine.analysis.equilibrium.balance import ACCELERATION, quantity_names
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RootLocus:
-    """Eigenvalues about steady motions while one value changes.
+    """Eigenvalues about steady motions while one quantity or parameter changes.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class RootLocus:
 
     @property
     def growth(self) -> Floats:
-        """Largest real part at each value (1/s)."""
+        """Largest real part of the eigenvalues at each value (1/s), (n,)."""
         return self.eigenvalues.real.max(axis=1)
 
     def to_xarray(self) -> "Dataset":
@@ -114,11 +114,13 @@ class RootLocus:
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
     ) -> Any:
-        """Draw the locus in the complex plane and the real parts; return the axes, see `draisine.plot`."""
+        """Draw the root locus in the complex plane and the real parts; return the axes, see
+        `draisine.plot`.
+        """
         return draisine.plot(self, figure, path, **options)
 
     def save(self, path: "str | Path") -> None:
-        """Write the locus into a file (.nc, .zarr), see `draisine.save`."""
+        """Write the root locus into a file (.nc, .zarr), see `draisine.save`."""
         draisine.save(self, path)
 
 
@@ -133,7 +135,7 @@ def root_locus(
     form: Literal["frozen", "dalembert"] | None = None,
     **prescribed: float,
 ) -> RootLocus:
-    """Return the eigenvalues about steady motions while one quantity or parameter changes.
+    """Compute the eigenvalues about steady motions while one quantity or parameter changes.
 
     Parameters
     ----------
@@ -193,7 +195,7 @@ def root_locus(
         machine = system.with_parameters(**{over: value}) if varied else system
         conditions = dict(prescribed) if varied else dict(prescribed) | {over: value}
         try:
-            motions.append(_next(machine, motions, free, inputs, law, conditions))
+            motions.append(_next_motion(machine, motions, free, inputs, law, conditions))
         except ConfigurationError as error:
             if not motions:
                 raise
@@ -201,11 +203,12 @@ def root_locus(
             break
     linear = [motion.linear(form=chosen if motion.acceleration else "steady") for motion in motions]
     states = max((system.states for system in linear), key=len)
-    # A coordinate that is cyclic at single values only (the yaw without a slope) has the eigenvalue 0 there.
+    # A coordinate that is cyclic at single values only (the yaw without a slope) has the eigenvalue
+    # 0 at these values.
     eigenvalues = np.zeros((len(motions), len(states)), complex)
     for row, about in zip(eigenvalues, linear, strict=True):
         row[: len(about.states)] = about.eigenvalues()
-    eigenvalues = np.take_along_axis(eigenvalues, track(eigenvalues), axis=1)
+    eigenvalues = np.take_along_axis(eigenvalues, track_eigenvalues(eigenvalues), axis=1)
     attributes = provenance(motions[0].machine.system, law, recipe)
     return RootLocus(
         over,
@@ -220,7 +223,7 @@ def root_locus(
     )
 
 
-def _next(
+def _next_motion(
     system: System,
     motions: Sequence[Steady],
     free: Sequence[str],
@@ -228,14 +231,17 @@ def _next(
     law: Law | None,
     prescribed: Mapping[str, Any],
 ) -> Steady:
-    """Return the motion that follows the last one."""
-    # A search elsewhere could jump to another family, so it begins at the last motion only.
+    """Return the steady motion that follows the last one of the locus."""
+    # Start the search at the last motion only: other starts could jump to another family.
     start = motions[-1] if motions else None
     return steady(system, start=start, free=free, inputs=inputs, law=law, **prescribed)
 
 
 def _with_parameter(system: System, name: str, value: float, quantities: Sequence[str]) -> System:
-    """Return the machine with a variable parameter, also an optional one of its vehicle or of the ground."""
+    """Return the machine with a variable parameter.
+
+    The parameter may be an optional argument of its vehicle, or an incline of the ground.
+    """
     if name in system.parameters:
         return system
     is_optional = name in system.structure and system.structure[name] is None

@@ -1,7 +1,8 @@
-"""Exact derivatives of a machine at many states at once, one seed per SIMD lane.
+"""Exact derivatives of the equations of motion at many states at once, one direction per SIMD lane.
 
-A displacement of the configuration is written like the speeds, in the inner base frame: `g' = g
-exp(eps xi)` for the pose, `r' = r + eps rho` for the shape. Nothing here is a difference quotient.
+The derivatives are those of a differentiated program, not difference quotients. A displacement of
+the configuration is expressed like the speeds, in the inner base frame: `g' = g exp(eps xi)` for
+the pose, `r' = r + eps rho` for the joint coordinates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,56 +19,62 @@ from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import independent
 from draisine.system.layout import Layout
 
-# Names in the program `variation`: inputs along which it is differentiated, and outputs with derivatives.
+# Names in the program `variation`: inputs by which it is differentiated, and outputs with
+# derivatives.
 SEEDS = ("dt", "dx", "du", "dz", "dw")
 VARIED_OUTPUTS = ("force", "zdot", "conditions", "seen", "paced")
 
 
 @dataclass(frozen=True, eq=False)
 class Variation:
-    """Outputs of the program `variation` at N states, with derivatives.
+    """Values and derivatives of the equations of motion at N states.
 
-    Outputs are `force` f (N, m) of `M udot = f`; `zdot`, the rates of the states of tyres and law;
-    `conditions`, the gaps of the contacts; `seen`, the observations called `names`; `paced`, the rates of
-    the speeds called `speeds`. Seeds are `dt`, `dx` (displacements), `du`, `dz`, `dw`.
+    Outputs by name: `force` f (N, m) of `M udot = f`; `zdot`, the rates of the states of tyres and
+    control law; `conditions`, the gaps of the contacts (m); `seen`, the observations called
+    `names`; `paced`, the rates of the speeds called `speeds`. The derivatives are by time `dt`,
+    displacements `dx`, speeds `du`, element states `dz` and inputs `dw`.
     """
 
     machine: ClosedForm
-    mass: Floats  # M, (N, m, m)
-    values: dict[str, Floats]  # by output, (N, entries)
-    d: dict[str, dict[str, Floats]]  # by output and seed, (N, entries, seeds)
+    mass: Floats  # mass matrix M, (N, m, m)
+    values: dict[str, Floats]  # output values by name, (N, entries)
+    # Derivatives by output and by direction set, (N, entries, directions)
+    d: dict[str, dict[str, Floats]]
 
     def __len__(self) -> int:
         return len(self.mass)
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of the observations."""
+        """Names of the observations (coordinates and outputs), in order."""
         return observation_names(self.machine.system.model)
 
     @cached_property
     def speeds(self) -> list[str]:
-        """The names of the speeds."""
+        """Names of the speeds, in order."""
         return paced_speed_names(self.machine.system.model)
 
     def value(self, name: str) -> Floats:
-        """Return the observation with a name, (N,)."""
+        """Return one observation by name at each state, (N,)."""
         return self.values["seen"][:, self.names.index(name)]
 
     def rows(self, names: Iterable[str], seed: str) -> Floats:
-        """Return the derivatives of named observations, (N, names, seeds)."""
+        """Return the derivatives of named observations by one direction set, (N, names,
+        directions).
+        """
         return self.d["seen"][seed][:, [self.names.index(name) for name in names], :]
 
     def pace(self, names: Iterable[str]) -> Floats:
-        """Return the rates of named speeds, (N, names)."""
+        """Return the time derivatives of named speeds, (N, names)."""
         return self.values["paced"][:, [self.speeds.index(name) for name in names]]
 
     def pace_rows(self, names: Iterable[str], seed: str) -> Floats:
-        """Return the derivatives of the rates of named speeds, (N, names, seeds)."""
+        """Return the derivatives of the accelerations of named speeds, (N, names, directions)."""
         return self.d["paced"][seed][:, [self.speeds.index(name) for name in names], :]
 
     def check_time_invariant(self, tolerance: float = 1e-7) -> None:
-        """Raise if the rates of speeds depend on time itself, relative to the largest observation.
+        """Raise an error if the accelerations depend explicitly on time, relative to the largest
+        observation.
 
         A motion may look steady at one instant only because a prescribed joint or a law passes through zero.
 
@@ -97,10 +104,11 @@ def vary(
     parameters: Floats | None = None,
     seeds: Sequence[str] = SEEDS,
 ) -> Variation:
-    """Return values and derivatives at N states y (N, entries) under inputs w (N, inputs) at times t (s).
+    """Evaluate the program `variation` at N states y (N, entries), inputs w (N, inputs) and times t
+    (s).
 
-    `parameters` (N, parameters) gives each state its own set of them; `seeds` are those whose
-    derivatives are wanted.
+    `parameters` (N, parameters) has one parameter set per state; `seeds` names the direction sets
+    whose derivatives are computed.
     """
     program = machine.variation
     count = len(y)
@@ -127,7 +135,7 @@ def vary(
 def sort_lanes(
     machine: ClosedForm, out: dict[str, Floats], count: int, seeds: Sequence[str] = SEEDS
 ) -> Variation:
-    """Return outputs of the program `variation` (entries, lanes) by state and seed."""
+    """Rearrange outputs of the program `variation` (entries, lanes) by state and direction."""
     lanes_by_seed = _seed_lanes(machine, seeds)
     speeds = machine.layout.count("u")
     lanes = {
@@ -146,12 +154,12 @@ def sort_lanes(
 
 
 def _seed_lanes(machine: ClosedForm, seeds: Sequence[str]) -> Layout:
-    """Return the lanes of each seed, one per entry."""
+    """Return the range of SIMD lanes of each direction set, one lane per direction."""
     return Layout({name: machine.variation.inputs.count(name) for name in seeds})
 
 
 def anchors_of(machine: ClosedForm, y: Floats) -> Floats:
-    """Return the anchors of the pins (world axes, m): their positions in the state y."""
+    """Return the anchor positions of the pins at the state y (world axes, m)."""
     contacts = machine.system.model.contacts
     pins = [k for k, contact in enumerate(contacts) if contact.anchored]
     if not pins:
@@ -168,16 +176,16 @@ class Chart:
 
     coordinates: tuple[str, ...]
     speeds: tuple[str, ...]
-    X: Floats  # (N, n, k) displacements that change one coordinate each and keep contacts closed
-    P: Floats  # (N, m, n) derivatives of the speeds by displacement
-    G: Floats  # (N, m, m) derivatives of the speeds by u
+    X: Floats  # displacements (N, n, k) that change one coordinate each and keep contacts closed
+    P: Floats  # derivatives of the named speeds by displacements, (N, m, n)
+    G: Floats  # derivatives of the named speeds by the independent speeds u, (N, m, m)
 
 
 def chart(variation: Variation) -> Chart:
-    """Return coordinates and speeds that are independent at every state, preferred ones first.
+    """Choose coordinates and speeds that are independent at every state, preferred ones first.
 
-    Lean and joints are preferred; angles of wheels, position and heading come last. The speeds are the
-    rates of these.
+    Lean and joints are preferred; angles of wheels, position and heading come last. The speeds are
+    the rates of the chosen coordinates.
     """
     model = variation.machine.system.model
     spinning = spinning_joints(model)
@@ -206,7 +214,7 @@ def chart(variation: Variation) -> Chart:
 
 
 def chart_of(variation: Variation, coordinates: Sequence[str], speeds: Sequence[str]) -> Chart:
-    """Return the chart of given coordinates and speeds."""
+    """Return the chart with given names of coordinates and speeds."""
     conditions = variation.d["conditions"]["dx"]
     inverse = np.linalg.inv(
         np.concatenate([conditions, heading_rows(variation, coordinates)], axis=1)
@@ -221,12 +229,12 @@ def chart_of(variation: Variation, coordinates: Sequence[str], speeds: Sequence[
 
 
 def heading_rows(variation: Variation, names: Sequence[str]) -> Floats:
-    """Return the derivatives of named observations by displacement, x and y in heading axes."""
+    """Return the derivatives of named observations by displacements, x and y in heading axes."""
     return to_heading(variation, names, variation.rows(names, "dx"))
 
 
 def to_heading(variation: Variation, names: Sequence[str], rows: Floats) -> Floats:
-    """Return rows (N, names, ...) with those of x and y rotated into the axes of the heading."""
+    """Return rows (N, names, ...) with the rows of x and y rotated into heading axes."""
     if "x" not in names or "y" not in names:
         return rows
     i = names.index("x")

@@ -90,7 +90,7 @@ IMPORT_MODULES = {
 
 
 def robot_text(name: str, file: str, packages: str | None = None) -> str:
-    """Return the source of a vehicle that reads a robot file.
+    """Return the source code of a vehicle that reads a robot file.
 
     Guesses, and problems that prevent a run of the vehicle as it is, are warnings: the file can always be
     written and completed.
@@ -185,7 +185,7 @@ def _motor_comment(robot: "Robot") -> list[str]:
 def _warn_of_guesses(
     guesses: "Guess", tables: Mapping[str, str], name: str, has_packages: bool
 ) -> None:
-    """Warn about values that the robot file does not contain, and about parts without a contact.
+    """Warn about guessed values, and about parts without a contact.
 
     `name` is that of the robot file. `has_packages` is whether the user has named a folder of packages.
     """
@@ -212,7 +212,7 @@ def _without_comments(text: str) -> str:
 
 
 def _needs_tyres(robot: "Robot", guesses: "Guess") -> bool:
-    """Return whether wheels without slip lock the machine, or prevent it from turning.
+    """Return whether ideally rolling wheels lock the machine, or prevent it from turning.
 
     A machine that cannot be assembled is reported by a warning, so that the file can be completed.
     """

@@ -155,7 +155,7 @@ name = "lqr"
 
 
 def vehicle_text(name: str, like: str, packages: str | None = None) -> str:
-    """Return the source of a vehicle under another name, or of a vehicle that reads a robot file.
+    """Return the source code of a copied vehicle with a new name, or of a vehicle that reads a robot file.
 
     `packages` is the folder of the packages that a robot file names.
     """

@@ -38,8 +38,8 @@ def eigenvalues(
     The eigenvalues of a bicycle are those of straight running at each speed. If a parameter is a range
     (--set c=0.04:0.12:5), the critical speeds over this parameter are computed; two ranges yield a map.
 
-    --lean, --slope, --camber or --acceleration give a root locus: one of them or --speed is a range,
-    LOW:HIGH:COUNT, the others are numbers. --law closes the loop, --plot draws the locus.
+    --lean, --slope, --camber or --acceleration compute a root locus: one of them or --speed is a range
+    LOW:HIGH:COUNT, the others are numbers. --law closes the loop, --plot draws the root locus.
 
     Parameters
     ----------

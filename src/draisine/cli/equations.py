@@ -201,7 +201,7 @@ def equations(
 def _check_scenario(
     program: str, vehicle: str, machine: MachineOptions, begin: StartOptions
 ) -> None:
-    """Raise if an option is given that a simulator of a scenario does not use."""
+    """Raise an error if an option is used that does not apply to the simulator of a scenario."""
     if program != "simulate":
         raise ParameterError("--scenario needs a complete simulator: --program simulate.")
     if vehicle != "whipple":

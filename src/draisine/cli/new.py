@@ -32,7 +32,7 @@ def new(
         Vehicle of a scenario or sweep, by name or file; it also replaces the vehicle of --from. Default:
         the bicycle.
     like
-        What to copy: a scenario (ramp-jump), a vehicle (segway), or a robot file (FILE.urdf, FILE.xacro,
+        Object to copy: a scenario (ramp-jump), a vehicle (segway), or a robot file (FILE.urdf, FILE.xacro,
         or FILE.xml in MJCF).
     packages
         Folder with the packages whose meshes a robot file names (package://...); the radius of a wheel may

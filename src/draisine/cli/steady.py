@@ -1,4 +1,4 @@
-"""`draisine steady`: steady circles of two-wheelers, and straight running on inclined planes."""
+"""`draisine steady`: computes steady circles of two-wheelers, and straight running on inclined planes."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -106,7 +106,7 @@ def _print_straight(
     machine: MachineOptions,
     output: OutputOptions,
 ) -> None:
-    """Print straight running on an inclined plane."""
+    """Print straight running on an inclined plane as a table or as JSON."""
     from draisine.errors import ParameterError
     from draisine.experiment.tables.inclined import (
         describe_straight_running,
@@ -169,7 +169,7 @@ MOTION_UNITS = {
     "slope": "rad",
     "camber": "rad",
 }
-"""Quantities that determine a circle, two at a time, and the angles of the ground; with their units."""
+"""Units of the quantities of which two determine a circle, and of the angles of the ground."""
 
 EXAMPLE_LEAN = 0.2
 """rad; lean of the circles suggested in error messages (about 11 deg), moderate for any bicycle."""

@@ -349,7 +349,7 @@ def _simulate(loaded: Loaded, progress: Progress, mu: float | None, strict: bool
 
 
 def _sweep_result(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> Result:
-    """Return the result of a complete sweep, or raise with the completed runs of an interrupted one."""
+    """Return the result of a complete sweep; raise `SimulationError` if it was interrupted."""
     from draisine.simulation.contact.many import NOT_RUN
 
     outcomes = data["outcome"].values

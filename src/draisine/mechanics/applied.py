@@ -18,10 +18,12 @@ from draisine.mechanics.tree import Tree
 from draisine.model import ForceElement, Tyre, Wrench
 
 
-def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Array) -> Array:
-    """Return Q (6 + n,) of the model's inputs, for v = (V at ref, W, rdot).
+def generalised_input_force(
+    tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Array
+) -> Array:
+    """Return the generalised force Q (6 + n,) of the model's inputs, for v = (V at ref, W, rdot).
 
-    `inputs` holds the joint torques, then three components per push.
+    `inputs` contains the joint torques, then three force components per push.
     """
     n = len(tree.model.joints)
     Q = np.zeros(6 + n, dtype=object)
@@ -42,15 +44,16 @@ class ElementForces:
     """Forces of all force elements at one state."""
 
     Q: Array  # (6 + n,), generalised force for v = (V at ref, W, rdot)
-    rates: list[Scalar]  # rates of the states of all elements
-    pushes: dict[str, Array]  # contact name -> force on it in the base's axes, N
+    rates: list[Scalar]  # time derivatives of the states of all elements
+    pushes: dict[str, Array]  # force on each contact by name, in the base's axes, N
 
 
 def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
-    """Return the forces of the force elements, eq. [elements]; z are their concatenated states.
+    """Return the forces of all force elements, eq. [elements]; z contains their concatenated
+    states.
 
     A tyre acts if its contact has the status `tyre`, another element of a contact if the contact is
-    closed; otherwise its states keep their values. Without a mode all contacts are open.
+    closed; otherwise the states of the element are constant. Without a mode all contacts are open.
     """
     model = readings.tree.model
     statuses = {} if mode is None else dict(mode)
@@ -80,9 +83,9 @@ def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementFo
 
 
 def tyre_powers(readings: Readings, mode: Mode, z: Array) -> dict[str, list[Scalar]]:
-    """Return the powers (W) of the tyres on the machine and their stored energies (J).
+    """Return the power (W) of each tyre on the machine, and its stored energy (J).
 
-    Both are zero for tyres without contact. z are the states of all elements, tyres first.
+    Both are zero for tyres without contact. z contains the states of all elements, tyres first.
     """
     columns: dict[str, list[Scalar]] = {"tyre_powers": [], "tyre_energies": []}
     first = 0
@@ -103,7 +106,7 @@ def tyre_powers(readings: Readings, mode: Mode, z: Array) -> dict[str, list[Scal
 
 
 def stored_energy(tyre: Tyre, readings: Readings, z: Array) -> Scalar:
-    """Return the energy stored in a tyre, J; zero for a tyre without a method `stored_energy`."""
+    """Return the energy stored in a tyre (J); zero if the tyre has no method `stored_energy`."""
     stored = getattr(tyre, "stored_energy", None)
     return 0.0 if stored is None else stored(readings, z)
 
@@ -111,7 +114,7 @@ def stored_energy(tyre: Tyre, readings: Readings, z: Array) -> Scalar:
 def _generalised(
     readings: Readings, element: ForceElement, name: str, value: Any, pushes: dict[str, Array]
 ) -> Array:
-    """Return the generalised force of an element on the contact, joint or body of a name.
+    """Return the generalised force of an element on the named contact, joint or body.
 
     The type of the value selects the target: a wrench acts on a contact, a scalar on a joint, a force
     vector on the mass centre of a body. Forces on contacts are added to `pushes`.
@@ -142,7 +145,7 @@ def _generalised(
 
 
 def _on_contact(readings: Readings, k: int, wrench: Wrench) -> tuple[Array, Array]:
-    """Return the generalised force of a wrench on a contact, and its force in the base's axes."""
+    """Return the generalised force of a wrench on contact k, and its force in the base's axes (N)."""
     tree = readings.tree
     geo = readings.geo
     world = readings.world

@@ -1,4 +1,4 @@
-"""The base and its Lie group: free components of its twist, and the rate of its pose.
+"""The Lie group of the base: free components of its twist, and the time derivative of its pose.
 
 The group is identified by the free components of the base's twist (`Model.twist`). No other module
 depends on the name of the group.
@@ -11,14 +11,14 @@ from draisine.algebra.scalar import Array, Scalar, array
 from draisine.model import Model
 
 VERTICAL_ROTATION = (5,)
-"""Free angular components of the twist in the plane: Wz."""
+"""Index of the free angular component of the twist in the plane: Wz."""
 
 ALL_ROTATIONS = (3, 4, 5)
-"""Free angular components of the twist in space: Wx, Wy, Wz."""
+"""Indices of the free angular components of the twist in space: Wx, Wy, Wz."""
 
 
 def _turns(model: Model) -> tuple[int, ...]:
-    """Return the angular components of the twist that are free."""
+    """Return the indices of the free angular components of the base's twist."""
     return tuple(k for k in model.twist if k >= 3)
 
 
@@ -28,7 +28,9 @@ def is_free(model: Model) -> bool:
 
 
 def has_frame(model: Model) -> bool:
-    """Return whether the base is a free body without contacts: a frame that can fall over."""
+    """Return whether the base is a free body without contacts, such as a bicycle frame that can
+    fall over.
+    """
     return is_free(model) and model.bodies[0].name not in {c.body for c in model.contacts}
 
 
@@ -43,26 +45,30 @@ def turns_freely(model: Model) -> bool:
 
 
 def base_angles(model: Model) -> tuple[str, ...]:
-    """Return the angles of the base that can change, lean first."""
+    """Return the names of the base angles that can change, lean first."""
     return {ALL_ROTATIONS: ("lean", "yaw", "pitch"), VERTICAL_ROTATION: ("yaw",)}.get(
         _turns(model), ()
     )
 
 
 def free_columns(model: Model) -> list[int]:
-    """Return the indices of the components of (V, W, rdot) that the base's group leaves free."""
+    """Return the indices of the components of v = (V, W, rdot) that the group of the base leaves
+    free.
+    """
     return [*model.twist, *range(6, 6 + len(model.joints))]
 
 
 def expand_speeds(model: Model, free: Array) -> Array:
-    """Return (V, W, rdot) of length 6 + n from its free components; the others are zero."""
+    """Return v = (V, W, rdot) of length 6 + n from its free components; the others are zero."""
     speeds = np.zeros(6 + len(model.joints), dtype=object)
     speeds[free_columns(model)] = free
     return array(speeds)
 
 
 def base_rotation(model: Model, q: Array) -> Array:
-    """Return the rotation matrix of the base, with structural zeros if its group has any."""
+    """Return the rotation matrix (3, 3) of the base, with structural zeros if the group restricts
+    rotations.
+    """
     if turns_freely(model):
         return rotation(q)
     if not _turns(model):
@@ -75,7 +81,8 @@ def base_rotation(model: Model, q: Array) -> Array:
 def base_rates(
     model: Model, R: Array, q: Array, speeds: Array, ref: Array
 ) -> tuple[Array, Array, Array]:
-    """Return the rates of q, p and r, eq. [reconstruction].
+    """Return the time derivatives of quaternion q, position p and joint coordinates r, eq.
+    [reconstruction].
 
     `speeds` is (V, W, rdot), with V the velocity of the point `ref` of the base.
     """
@@ -92,12 +99,12 @@ def base_rates(
 
 
 def square_length(model: Model, q: Array) -> Scalar:
-    """Return the squared length of q, from the components that can change."""
+    """Return the squared norm of the quaternion q, from the components that can change."""
     if turns_freely(model):
         return q @ q
     return q[0] * q[0] + q[3] * q[3] if _turns(model) else 1.0
 
 
 def renormalise(model: Model, q: Array) -> Array:
-    """Return q after one Newton step towards unit length; the error is squared."""
+    """Return the quaternion q after one Newton step towards unit norm, which squares the error."""
     return q * (1.5 - 0.5 * square_length(model, q))

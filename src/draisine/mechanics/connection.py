@@ -39,26 +39,26 @@ from draisine.model import BASE_TWIST
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Locomotion:
-    """A machine in one shape with the rows `A eta + B rdot = 0` of its contacts."""
+    """Machine at one shape with the constraint rows `A eta + B rdot = 0` of its contacts."""
 
     tree: Tree
     geo: Geometry
     world: Ground
     active: list[Active]
-    labels: list[str]  # of the rows
-    outer: list[int]  # columns of v = (V, W, rdot) that form eta
-    inner: list[int]  # columns of the driven joints
-    A: Array  # (m, len(outer))
-    B: Array  # (m, len(inner))
+    labels: list[str]  # labels of the rows
+    outer: list[int]  # indices of the components of v = (V, W, rdot) that form eta
+    inner: list[int]  # indices of the rates of the driven joints in v
+    A: Array  # coefficients of eta, (m, len(outer))
+    B: Array  # coefficients of the driven joint rates, (m, len(inner))
 
     @property
     def names(self) -> list[str]:
-        """The names of the speeds in eta."""
+        """Names of the speeds in eta."""
         joints = [f"{joint.name}_rate" for joint in self.tree.model.joints]
         return [[*BASE_TWIST, *joints][k] for k in self.outer]
 
     def whole(self, outer: Array, inner: Array) -> Array:
-        """Return (V, W, rdot), or its rates, from the parts of eta and of the driven joints."""
+        """Return v = (V, W, rdot), or its time derivative, from eta and the driven joint rates."""
         combined = np.zeros(6 + len(self.tree.model.joints), dtype=object)
         combined[self.outer] = outer
         combined[self.inner] = inner
@@ -68,7 +68,7 @@ class Locomotion:
 def locomotion(
     tree: Tree, mode: Mode, R: Array, r: Array, driven: Sequence[str] | None = None
 ) -> Locomotion:
-    """Build the rows (1.12) of the contacts for driven joints.
+    """Assemble the constraint rows (1.12) of the contacts for driven joints.
 
     Parameters
     ----------
@@ -110,12 +110,12 @@ def locomotion(
     world = constraints.ground(tree, geo, R)
     contact_points = [constraints.contact_point(tree, geo, world, c) for c in model.contacts]
     active = [
-        replace(a, holds_all=False)  # rows along the directions that their labels name
-        for a in constraints.activate(tree, geo, mode, contact_points, BASE_ORIGIN)
+        replace(a, holds_all=False)  # write the rows along the directions that their labels name
+        for a in constraints.active_contacts(tree, geo, mode, contact_points, BASE_ORIGIN)
     ]
     m = sum(len(a.names) for a in active)
-    C = constraints.matrix(tree, geo, world, active)[:m]
-    labels = constraints.labels(model, mode)[:m]
+    C = constraints.constraint_matrix(tree, geo, world, active)[:m]
+    labels = constraints.row_labels(model, mode)[:m]
     return Locomotion(tree, geo, world, active, labels, outer, inner, C[:, outer], C[:, inner])
 
 
@@ -124,24 +124,25 @@ class Kinematics:
     """Solution `eta = H eta_r + J rdot` (1.14), with the compatibility condition `K rdot = 0` (1.13)."""
 
     machine: Locomotion
-    rows: list[int]  # independent rows
-    redundant: list[int]  # rows that only add compatibility conditions
-    free: list[int]  # components of eta that form eta_r
-    solver: Elimination  # of the independent rows and the free speeds
-    H: Array  # (len(eta), len(eta_r))
-    J: Array  # (len(eta), number of driven joints)
-    K: Array  # (len(redundant), number of driven joints)
+    rows: list[int]  # indices of the independent rows
+    redundant: list[int]  # indices of the redundant rows, which only add compatibility conditions
+    free: list[int]  # indices of the components of eta that form eta_r
+    solver: Elimination  # factors of the independent rows and the selection of eta_r
+    H: Array  # eta per free speed, (len(eta), len(eta_r))
+    J: Array  # eta per rate of a driven joint, (len(eta), number of driven joints)
+    K: Array  # compatibility condition, (len(redundant), number of driven joints)
 
     @property
     def reduced_names(self) -> list[str]:
-        """The names of the speeds in eta_r."""
+        """Names of the free speeds eta_r."""
         return [self.machine.names[k] for k in self.free]
 
 
 def solve_kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
-    """Return H, J and K = B~ + A~ J (of the redundant rows) by one elimination, (1.13)-(1.14).
+    """Return H, J and the compatibility matrix K = B~ + A~ J of the redundant rows, (1.13)-(1.14).
 
-    eta_r are components of eta, so J is a generalised inverse of A, but not the minimum-norm one.
+    The free speeds eta_r are components of eta, so J contains a generalised inverse of A, but not
+    the minimum-norm one.
     """
     A = machine.A
     B = machine.B
@@ -165,7 +166,7 @@ def solve_kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kin
 
 
 def _columns(columns: Sequence[Array], n: int) -> Array:
-    """Return a matrix with n rows from its columns."""
+    """Return the matrix with n rows that has the given columns."""
     return np.column_stack(columns) if len(columns) else np.zeros((n, 0))
 
 
@@ -230,7 +231,7 @@ def mechanical_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -
 
 
 def _check_inertia(M: Floats, names: Sequence[str]) -> None:
-    """Raise an error that names a speed without inertia, if there is one."""
+    """Raise an error that names a speed without inertia, if one exists."""
     n = len(names)
     massless = find_massless_motion(M.reshape(n, n), np.zeros((0, n)))
     if massless is not None:
@@ -274,9 +275,9 @@ def stokes_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -> Ar
 
 
 def resistance_matrix(machine: Locomotion) -> Array:
-    """Return D (6 + n, 6 + n) with `D v` the forces of drag and dampers at the speeds v.
+    """Return the matrix D (6 + n, 6 + n) whose product `D v` is the force of drag and dampers.
 
-    Its columns are inverse dynamics at unit speeds of a copy of the machine without inertia.
+    The columns are the inverse dynamics of a massless copy of the machine at unit speeds.
     """
     tree = machine.tree
     zero = array([0.0] * (6 + len(machine.tree.model.joints)))
@@ -294,6 +295,7 @@ def resistance_matrix(machine: Locomotion) -> Array:
     massless_tree = replace(tree, links=tuple(massless_links))
 
     def required_force(v: Array) -> Array:
+        """Return the generalised force (6 + n,) of drag and dampers at the speeds v."""
         vel = velocities(tree, machine.geo, v[:3], v[3:6], v[6:], BASE_ORIGIN)
         return inverse_dynamics(
             massless_tree, machine.geo, vel, zero, BASE_ORIGIN, BASE_ORIGIN, BASE_ORIGIN
@@ -313,13 +315,11 @@ class Case:
     """Classification of a machine as a connection."""
 
     kind: ConnectionKind
-    why: str  # one sentence with the reason
-    rank: int  # of A
+    why: str  # reason for the classification, one sentence
+    rank: int  # rank of the matrix A
     mobility: int  # number of independent shape motions that the contacts allow
-    free: tuple[str, ...]  # names of the speeds in eta_r
-    redundant: tuple[
-        str, ...
-    ]  # labels of the rows that depend on others, for some rates of the joints
+    free: tuple[str, ...]  # names of the free speeds eta_r
+    redundant: tuple[str, ...]  # labels of rows that are dependent for some joint rates
 
 
 def classify(machine: Locomotion) -> Case:
@@ -339,7 +339,7 @@ def classify(machine: Locomotion) -> Case:
     rank = len(solution.rows)
     n = len(machine.outer)
     p = len(machine.inner)
-    # 1e-9: rounding errors of the elimination stay far below.
+    # Relative rank tolerance 1e-9: rounding errors of the elimination are far smaller.
     compatibility_rank = int(np.linalg.matrix_rank(solution.K, tol=1e-9)) if solution.K.size else 0
     free = tuple(solution.reduced_names)
     redundant = tuple(machine.labels[k] for k in solution.redundant)
@@ -385,7 +385,7 @@ def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str
     )
     gravity = machine.world.R.T @ model.gravity
     falling = [k for k in model.twist if k < 3 and abs(gravity[k]) > 0]
-    # In a falling frame the base has no weight along the directions in which it can fall.
+    # In a falling frame, the base has no weight along its free translations.
     gravity[falling] = 0.0
     inputs = (tree, machine.geo, rest_velocities, zero_rates, BASE_ORIGIN, BASE_ORIGIN)
     weight = inverse_dynamics(*inputs, gravity) - inverse_dynamics(*inputs, BASE_ORIGIN)
@@ -405,12 +405,12 @@ def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrivenMotion:
-    """Motion of a machine under driven joints."""
+    """Speeds, accelerations and required forces of a machine under driven joints."""
 
-    etardot: Array  # rates of the free speeds
-    v: Array  # (6 + n,), all speeds (V, W, rdot)
-    vdot: Array  # (6 + n,), their rates
-    required: Array  # (6 + n,), required generalised force: M vdot + F less the applied forces
+    etardot: Array  # time derivatives of the free speeds eta_r
+    v: Array  # all speeds (V, W, rdot), (6 + n,)
+    vdot: Array  # time derivatives of all speeds, (6 + n,)
+    required: Array  # required generalised force, M vdot + F minus the applied forces, (6 + n,)
 
 
 def reduced_motion(
@@ -465,7 +465,9 @@ def reduced_motion(
 
 
 def _targets(solution: Kinematics, v: Array) -> list[Scalar]:
-    """Return c (m,) of `A etadot + B rddot = c`, for all rows of the contacts."""
+    """Return c (m,) of the acceleration rows `A etadot + B rddot = c`, for all rows of the
+    contacts.
+    """
     machine = solution.machine
     vel = velocities(machine.tree, machine.geo, v[:3], v[3:6], v[6:], BASE_ORIGIN)
     inputs = (
@@ -488,10 +490,11 @@ class Torques:
     For every z, `tau + tau_static z` with `lam + lam_static z` causes the same motion, (1.18)-(1.19).
     """
 
-    tau: Array  # (p,), torques of the driven joints
-    lam: Array  # (m,), minimum-norm multipliers of the contact rows
-    tau_static: Array  # (p, m - rank)
-    lam_static: Array  # (m, m - rank), basis of the kernel of A'
+    tau: Array  # torques of the driven joints, N m or N, (p,)
+    lam: Array  # minimum-norm multipliers of the contact rows, (m,)
+    tau_static: Array  # torques that do not change the motion, as columns, (p, m - rank)
+    # Contact forces that belong to them, a basis of the kernel of A', (m, m - rank)
+    lam_static: Array
     motion: DrivenMotion
 
 
@@ -540,7 +543,9 @@ def solve_torques(
 
 
 def _check(solution: Kinematics, motion: DrivenMotion) -> None:
-    """Raise an error that names the most violated row, if a motion of numbers violates one."""
+    """Raise an error that names the most violated constraint row, if a numerical motion violates
+    one.
+    """
     machine = solution.machine
     if not solution.redundant or motion.vdot.dtype == object or machine.A.dtype == object:
         return
@@ -552,7 +557,7 @@ def _check(solution: Kinematics, motion: DrivenMotion) -> None:
         ("accelerations", C @ motion.vdot - np.array(_targets(solution, motion.v)), motion.vdot),
     ):
         worst = int(np.argmax(np.abs(violation)))
-        # 1e-8: joint motions computed by users in double precision pass, wrong ones do not.
+        # Tolerance 1e-8: joint motions computed in double precision pass, inconsistent ones do not.
         if abs(violation[worst]) > 1e-8 * max(1.0, np.abs(scale).max()):
             raise ConfigurationError(
                 f"The {quantity} of the joints violate the constraint {machine.labels[worst]!r} by "

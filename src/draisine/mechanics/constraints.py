@@ -28,14 +28,18 @@ from draisine.mechanics.tree import Tree
 from draisine.model import HOLONOMIC, Contact, Model, Surface
 
 Mode = tuple[tuple[str, str], ...]
-"""The status of every contact, in the model's order: (("rear", "rolling"), ("front", "open"))."""
+"""Contact mode: the status of every contact in the model's order, (("rear", "rolling"), ("front",
+"open")).
+"""
 
 Statuses = Mapping[str, str] | Mode | None
-"""A mode as users write it: statuses by contact name, or a `Mode`. Unnamed contacts are closed."""
+"""Contact mode as users write it: statuses by contact name, or a `Mode`. Unnamed contacts are
+closed.
+"""
 
 
 def mode_of(model: Model, statuses: Statuses = None) -> Mode:
-    """Return the mode with these statuses; unnamed contacts have their closed status.
+    """Return the contact mode with the given statuses; unnamed contacts have their closed status.
 
     The closed status is rolling, gliding or gripped, except for pins that do not grip by themselves.
     """
@@ -56,38 +60,39 @@ def mode_rows(model: Model, mode: Mode) -> Iterator[tuple[int, Contact, str]]:
 
 @dataclass(frozen=True, eq=False)
 class Active:
-    """A closed contact with its constraint rows."""
+    """Closed contact with its constraint rows."""
 
     contact: Contact
-    names: tuple[str, ...]  # blocked directions
+    names: tuple[str, ...]  # names of the blocked directions
     point: Point  # touching point
-    surface: Surface  # in the axes of the link
-    holds_all: bool  # rows along the base's axes, because every direction is blocked
+    surface: Surface  # surface of the contact, in the axes of its link
+    # Whether every direction is blocked, so that the rows are along the base's axes
+    holds_all: bool
     tree: Tree
     geo: Geometry
-    ref: Array  # (3,), point of the base at which its velocity is taken
+    ref: Array  # point of the base at which its velocity is taken, m, (3,)
 
     @cached_property
     def P(self) -> Array:
-        """Jacobian (3, 6 + n) of the touching material point, in the base's axes."""
+        """Jacobian (3, 6 + n) of the material point at the contact, in the base's axes."""
         return point_matrix(self.tree, self.geo, self.point, self.ref)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """The ground as seen from the machine."""
+    """Orientation of the ground relative to the machine."""
 
-    R: Array  # (3, 3), from base axes to world axes
-    up: list[Array]  # per link: the ground's normal in the link's axes
+    R: Array  # rotation from base axes to world axes, (3, 3)
+    up: list[Array]  # normal of the ground in the axes of each link
 
 
 def ground(tree: Tree, geo: Geometry, R: Array) -> Ground:
-    """Return the ground's normal in every link's frame."""
+    """Return the ground with its normal in the frame of every link."""
     return ground_with_normal(tree, geo, R, R[2, :])
 
 
 def ground_with_normal(tree: Tree, geo: Geometry, R: Array, normal: Array) -> Ground:
-    """Return the ground with another normal, given in the base's axes."""
+    """Return the ground with another normal, which is given in the base's axes."""
     up = [normal]
     for j, link in enumerate(tree.links[1:], start=1):
         up.append(geo.E[j].T @ up[link.parent])
@@ -104,12 +109,12 @@ def contact_point(
 
 
 def support_rate(surface: Surface, point: Point, world: Ground, vel: Velocities) -> Array:
-    """Return the velocity of the touching point relative to its body, in the link's axes."""
+    """Return the velocity (m/s) of the touching point relative to its body, in the link's axes."""
     up = world.up[point.link]
     return surface.support_rate(up, cross(up, vel.W[point.link]))
 
 
-def activate(
+def active_contacts(
     tree: Tree,
     geo: Geometry,
     mode: Mode,
@@ -117,10 +122,10 @@ def activate(
     ref: Array,
     redundant: Collection[str] = (),
 ) -> list[Active]:
-    """Return the closed contacts of a mode.
+    """Return the closed contacts of a mode with their constraint rows.
 
-    A contact with a redundant row has its rows along its named directions, so that a label belongs to
-    one row.
+    The rows of a contact with a redundant row are along its named directions, so that each label
+    belongs to one row.
     """
     active_contacts = []
     for contact, (_, status), (point, surface) in zip(
@@ -139,14 +144,16 @@ def activate(
 
 
 def _holds_all(model: Model, names: Sequence[str]) -> bool:
-    """Return whether these directions block every motion of the point that the base's group allows."""
+    """Return whether the named directions block every motion of the point that the group of the
+    base allows.
+    """
     return len(names) == 3 or (is_planar(model) and {*names} == {"x", "y"})
 
 
 def contact_axes(
     tree: Tree, geo: Geometry, world: Ground, contact: Contact, point: Point
 ) -> dict[str, Array]:
-    """Return the named directions of a contact in the base's axes.
+    """Return the named directions of a contact as unit vectors in the base's axes.
 
     They are normal, along and across, or x, y and z of the world for a pin.
     """
@@ -156,17 +163,18 @@ def contact_axes(
 def contact_axes_rates(
     tree: Tree, geo: Geometry, world: Ground, vel: Velocities, contact: Contact, point: Point
 ) -> dict[str, Array]:
-    """Return the rates of the named directions of a contact, in the base's axes."""
+    """Return the time derivatives of the named directions of a contact, in the base's axes."""
     guide = geo.R0[point.link] @ (tree.axes(contact.body) @ contact.guide)
     return contact.frame_rate(world.R, vel.W[0], guide, cross(vel.w0[point.link], guide))
 
 
-def matrix(
+def constraint_matrix(
     tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], named: bool = False
 ) -> Array:
-    """Return C (m, 6 + n): rows of contacts, prescribed joints, couplings, eq. [constraint-rows].
+    """Return the constraint matrix C (m, 6 + n) of contacts, prescribed joints and couplings.
 
-    `named` writes all rows of contacts along their named directions.
+    See eq. [constraint-rows]. If `named` is true, all contact rows are along their named
+    directions.
 
     Parameters
     ----------
@@ -189,7 +197,7 @@ def matrix(
     n = 6 + len(tree.model.joints)
     rows: list[Array] = []
     for a in active:
-        # Rows along the base's axes are cheaper: their first block is the identity.
+        # Rows along the base's axes need fewer operations: their first block is the identity.
         if a.holds_all and not named:
             rows += list(a.P[: len(a.names)])
         else:
@@ -201,21 +209,21 @@ def matrix(
 
 
 def prescribed_joints(model: Model) -> list[int]:
-    """Return the joints whose motion is prescribed."""
+    """Return the indices of the joints whose motion is prescribed."""
     return [k for k, joint in enumerate(model.joints) if joint.motion is not None]
 
 
-def labels(model: Model, mode: Mode) -> list[str]:
-    """Return a label for each row of C, in order."""
+def row_labels(model: Model, mode: Mode) -> list[str]:
+    """Return the label of each row of the constraint matrix C, in order."""
     names = [f"{contact.name}.{name}" for _, contact, name in mode_rows(model, mode)]
     names += [f"{model.joints[k].name}.motion" for k in prescribed_joints(model)]
     return names + couplings.coupling_labels(model)
 
 
-def compliances(model: Model, mode: Mode) -> list[Scalar]:
-    """Return the compliance of each row of C, which weighs statically indeterminate forces.
+def row_compliances(model: Model, mode: Mode) -> list[Scalar]:
+    """Return the compliance of each row of C, which weights statically indeterminate forces.
 
-    It is zero for rows whose multipliers are torques.
+    The compliance is zero for rows whose multipliers are torques.
     """
     contacts: list[Scalar] = [1.0 / contact.stiffness for _, contact, _ in mode_rows(model, mode)]
     return contacts + [0.0] * len(prescribed_joints(model)) + couplings.coupling_compliances(model)
@@ -224,7 +232,7 @@ def compliances(model: Model, mode: Mode) -> list[Scalar]:
 def velocity_targets(
     tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], p: Array, t: Scalar
 ) -> list[Scalar]:
-    """Return b of `C v = b`: the ground's velocity at contacts, the prescribed rates of joints.
+    """Return b of `C v = b`: velocity of the ground at contacts, prescribed rates of joints.
 
     `p` is the position of the base's origin in the world.
     """
@@ -241,7 +249,7 @@ def velocity_targets(
 
 
 def ground_velocity(model: Model, world: Ground, p: Array, point: Point, t: Scalar) -> Array:
-    """Return the velocity of the ground under a point, in the base's axes, eq. [moving-ground]."""
+    """Return the velocity of the ground (m/s) at a point, in the base's axes, eq. [moving-ground]."""
     if model.ground is None:
         return np.zeros(3)
     (vx, vy, yaw_rate), _ = model.ground(t)
@@ -252,7 +260,9 @@ def ground_velocity(model: Model, world: Ground, p: Array, point: Point, t: Scal
 def ground_rate(
     model: Model, world: Ground, vel: Velocities, p: Array, point: Point, cdot: Array, t: Scalar
 ) -> Array:
-    """Return the rate of `ground_velocity` along the motion of the touching point."""
+    """Return the time derivative of `ground_velocity` along the motion of the touching point
+    (m/s2).
+    """
     if model.ground is None:
         return np.zeros(3)
     (_, _, yaw_rate), (ax, ay, yaw_acceleration) = model.ground(t)
@@ -279,7 +289,7 @@ def acceleration_targets(
     p: Array,
     t: Scalar,
 ) -> list[Scalar]:
-    """Return c of `C vdot = c`, eq. [acceleration-rows].
+    """Return c (m,) of the acceleration constraints `C vdot = c`, eq. [acceleration-rows].
 
     Parameters
     ----------
@@ -313,7 +323,7 @@ def acceleration_targets(
         if a.holds_all:
             targets += list(target[: len(a.names)])
             continue
-        # The named directions turn, so their rates times the slip velocity come off the target.
+        # The named directions rotate: subtract their rates times the slip velocity from the target.
         slip = a.P @ vel.speeds - ground_velocity(tree.model, world, p, a.point, t)
         axes = contact_axes(tree, geo, world, a.contact, a.point)
         rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.point)
@@ -323,12 +333,12 @@ def acceleration_targets(
 
 
 def gaps(world: Ground, p: Array, contact_points: Sequence[tuple[Point, Surface]]) -> list[Scalar]:
-    """Return the gap of each contact, eq. [gap]; p is the position of the base's origin."""
+    """Return the gap (m) of each contact, eq. [gap]; p is the position of the base's origin (m)."""
     return [p[2] + world.up[0] @ point.c for point, _ in contact_points]
 
 
 def holonomic_rows(mode: Mode, model: Model) -> list[tuple[int, str]]:
-    """Return (index of the contact, direction) of the holonomic rows of contacts."""
+    """Return (index of the contact, direction) of each holonomic contact row."""
     return [(k, name) for k, _, name in mode_rows(model, mode) if name in HOLONOMIC]
 
 

@@ -25,17 +25,17 @@ from draisine.model import Coupling, Loop, Model
 
 
 def coupling_labels(model: Model) -> list[str]:
-    """Return the labels of all rows of couplings and loops."""
+    """Return the labels of all constraint rows of couplings and loops."""
     return [row for coupling in model.couplings for row in coupling.rows]
 
 
 def coupling_compliances(model: Model) -> list[Scalar]:
-    """Return the compliance of every row: one for the force of a loop, zero for torques."""
+    """Return the compliance of every coupling row: one for forces of loops, zero for torques."""
     return [float(isinstance(c, Loop)) for c in model.couplings for _ in c.rows]
 
 
 def coupling_residuals(tree: Tree, geo: Geometry) -> list[Scalar]:
-    """Return the residuals of all couplings and loops, in the order of their labels."""
+    """Return the position residuals of all couplings and loops, in the order of their labels."""
     residuals: list[Scalar] = []
     for coupling in tree.model.couplings:
         if isinstance(coupling, Coupling):
@@ -47,7 +47,9 @@ def coupling_residuals(tree: Tree, geo: Geometry) -> list[Scalar]:
 
 
 def coupling_rows(tree: Tree, geo: Geometry) -> list[Array]:
-    """Return the rows (6 + n,) of all couplings over (V, W, rdot); the columns of the base are zero."""
+    """Return the constraint rows (6 + n,) of all couplings over (V, W, rdot); the base columns are
+    zero.
+    """
     n = len(tree.model.joints)
     gradients: list[Array] = []
     for coupling in tree.model.couplings:
@@ -63,7 +65,9 @@ def coupling_rows(tree: Tree, geo: Geometry) -> list[Array]:
 
 
 def coupling_drifts(tree: Tree, geo: Geometry, rdot: Array) -> list[Scalar]:
-    """Return `Jdot rdot` of every row: the second rate of its residual at zero rddot."""
+    """Return `Jdot rdot` of every coupling row: the second derivative of its residual at zero
+    rddot.
+    """
     if not tree.model.couplings:
         return []
     vel = velocities(tree, geo, BASE_ORIGIN, BASE_ORIGIN, rdot, BASE_ORIGIN)
@@ -86,11 +90,12 @@ def coupling_drifts(tree: Tree, geo: Geometry, rdot: Array) -> list[Scalar]:
 def loops_turned_over(
     tree: Tree, before: Floats, after: Floats, prescribed: Collection[str]
 ) -> list[str]:
-    """Return the loops that close on another branch than before (an elbow bent the other way).
+    """Return the names of loops that close on another branch than before, like an elbow bent the
+    other way.
 
-    If a loop has as many dependent joints as independent rows, the determinant of this square Jacobian
-    changes its sign only at dead points: opposite signs mean different branches. `before` and `after`
-    are shapes (n,); `prescribed` names the joints that are not dependent.
+    If a loop has as many dependent joints as independent rows, the determinant of this square
+    Jacobian changes its sign only at dead points: opposite signs mean different branches. `before`
+    and `after` are joint coordinates (n,); `prescribed` names the joints that are not dependent.
     """
     names = [joint.name for joint in tree.model.joints]
     names_turned = []
@@ -103,7 +108,8 @@ def loops_turned_over(
             for k, column in enumerate(jacobian.T)
             if np.any(column) and names[k] not in prescribed
         ]
-        # Planar loops have two independent rows. 1e-9 separates them from rounding errors.
+        # Planar loops have two independent rows. A tolerance of 1e-9 separates rank from rounding
+        # errors.
         U, singular_values, _ = np.linalg.svd(jacobian)
         row_space = U[
             :, : int((singular_values > 1e-9 * singular_values.max(initial=1e-300)).sum())
@@ -119,7 +125,7 @@ def loops_turned_over(
 
 
 def _loop_rows(tree: Tree, geo: Geometry, loop: Loop) -> Array:
-    """Return the Jacobian (3, n) of the distance between the two ends of a loop, in the drawing's axes."""
+    """Return the Jacobian (3, n) of the distance vector between the two ends of a loop."""
     a, b = _ends(tree, geo, loop)
     P = point_matrix(tree, geo, a, BASE_ORIGIN) - point_matrix(tree, geo, b, BASE_ORIGIN)
     return tree.links[0].R @ P[:, 6:]
@@ -132,6 +138,6 @@ def _joints(tree: Tree, coupling: Coupling) -> list[int]:
 
 
 def _ends(tree: Tree, geo: Geometry, loop: Loop) -> tuple[Point, Point]:
-    """Return the closing point of a loop on each of its two bodies."""
+    """Return the closing point of a loop as a point of each of its two bodies."""
     a, b = (body_point(tree, geo, body, loop.point) for body in (loop.body, loop.other))
     return a, b

@@ -14,7 +14,7 @@ from draisine.mechanics.tree import Tree
 
 
 def momenta_of_links(tree: Tree, vel: Velocities) -> list[tuple[Array, Array]]:
-    """Return linear and angular momentum of each link about its origin, in the link's axes."""
+    """Return linear and angular momentum of each link about the link's origin, in the link's axes."""
     momenta_per_link = []
     for j, link in enumerate(tree.links):
         V = vel.V_link[j]
@@ -34,12 +34,12 @@ def momenta_of_links(tree: Tree, vel: Velocities) -> list[tuple[Array, Array]]:
 
 
 def kinetic(tree: Tree, vel: Velocities) -> Scalar:
-    """Return the kinetic energy, half of momentum times velocity, including armatures."""
+    """Return the kinetic energy (J), half of momentum times velocity, including armatures."""
     total: Scalar = 0.0
     for j, (linear, angular) in enumerate(momenta_of_links(tree, vel)):
         total = total + linear @ vel.V_link[j] + angular @ vel.W[j]
-        # The link's momentum holds the spin of its rotors once; their energy is quadratic in
-        # the total angular velocity about the axle.
+        # The momentum of a link contains the spin momentum of its rotors once, but their energy is
+        # quadratic in the total angular velocity about the axle.
         for rotor in tree.links[j].rotors:
             spin = vel.rdot[rotor.joint]
             total = total + rotor.inertia * spin * (rotor.axis @ vel.W[j] + spin)
@@ -49,10 +49,10 @@ def kinetic(tree: Tree, vel: Velocities) -> Scalar:
 
 
 def potential(tree: Tree, geo: Geometry, world: Ground, p: Array, gravity: Array) -> Scalar:
-    """Return the potential energy of weight and springs.
+    """Return the potential energy (J) of weight and springs.
 
-    The energy of weight is zero with every mass at the world's origin. `p` is the position of the
-    base's origin in the world.
+    The energy of weight is zero if all masses are at the origin of the world. `p` is the position
+    of the base's origin in the world (m).
     """
     total: Scalar = 0.0
     for j, link in enumerate(tree.links):
@@ -67,7 +67,7 @@ def potential(tree: Tree, geo: Geometry, world: Ground, p: Array, gravity: Array
 def momenta(
     tree: Tree, geo: Geometry, vel: Velocities, world: Ground, p: Array
 ) -> tuple[Array, Array]:
-    """Return linear momentum and angular momentum about the world's origin, in world axes."""
+    """Return linear momentum and angular momentum about the origin of the world, in world axes."""
     linear = array([0.0] * 3)
     angular = array([0.0] * 3)
     for j, (link_linear, link_angular) in enumerate(momenta_of_links(tree, vel)):
@@ -82,12 +82,14 @@ def momenta(
 
 
 def rest_speeds(M: Floats, C: Floats, v: Floats) -> Floats:
-    """Return the speeds of least kinetic energy that satisfy the same constraint rows as v, eq. [rest].
+    """Return the speeds with the least kinetic energy that satisfy the same constraint rows as v,
+    eq. [rest].
 
     M is (n, n), C is (m, n); the difference to v lies in the kernel of C.
     """
-    # 1e-9: redundant rows have singular values at rounding error, about 1e-15 of the largest.
+    # Rank tolerance 1e-9: singular values of redundant rows are rounding errors, about 1e-15 of the
+    # largest.
     _, singular_values, directions = np.linalg.svd(C)
     H = directions[np.count_nonzero(singular_values > 1e-9 * singular_values.max(initial=0.0)) :].T
-    # Massless directions make the projected mass matrix singular: take the minimum-norm solution.
+    # Massless directions make the projected mass matrix singular: use the minimum-norm solution.
     return v - H @ np.linalg.lstsq(H.T @ M @ H, H.T @ M @ v, rcond=1e-13)[0]

@@ -22,8 +22,9 @@ Pivot = tuple[int, int]
 def plan(values: NDArray[np.float64], pattern: NDArray[np.bool_], cost: Array) -> list[Pivot]:
     """Choose pivots for the elimination of a square matrix (threshold Markowitz pivoting).
 
-    A pivot has at least half the magnitude of the largest remaining entry of its row and column. Among
-    these candidates the one with the least fill-in wins, then the cheapest.
+    A pivot has at least half the magnitude of the largest remaining entry of its row and column.
+    Among these candidates the one with the least fill-in is chosen, then the one with the lowest
+    cost.
 
     Parameters
     ----------
@@ -50,14 +51,14 @@ def plan(values: NDArray[np.float64], pattern: NDArray[np.bool_], cost: Array) -
         best: tuple[tuple[float, ...], Pivot] | None = None
         for i in sorted(rows):
             for j in sorted(columns):
-                # 1e-9: smaller entries may be rounding errors of a vanishing pivot.
+                # Entries below 1e-9 may be rounding errors of a vanishing pivot.
                 if not nonzero[i, j] or abs(A[i, j]) <= 1e-9 * scale:
                     continue
                 row_max = max(abs(A[i, k]) for k in columns)
                 column_max = max(abs(A[k, j]) for k in rows)
                 if abs(A[i, j]) < 0.5 * max(row_max, column_max):
                     continue
-                # Markowitz count: an upper bound of the entries that this pivot fills in.
+                # Markowitz count: an upper bound on the fill-in of this pivot.
                 fill = (sum(nonzero[i, k] for k in columns) - 1) * (
                     sum(nonzero[k, j] for k in rows) - 1
                 )
@@ -82,12 +83,14 @@ def plan(values: NDArray[np.float64], pattern: NDArray[np.bool_], cost: Array) -
 
 
 def choose_pivots(A: Array, evaluate: Callable[[list[Scalar]], Array]) -> list[Pivot]:
-    """Return pivots for a square matrix of scalars; `evaluate` returns the nominal numbers of entries.
+    """Return pivots for a square matrix of scalars; `evaluate` returns the nominal values of
+    entries.
 
-    Numbers are cheaper pivots than parameters, and parameters than functions of the state.
+    Numbers cost less as pivots than parameters, and parameters less than functions of the state.
     """
 
     def cost(x: Scalar) -> float:
+        """Return the cost of an entry as a pivot: number, parameter, or function of the state."""
         if isinstance(x, (int, float)):
             return 0.0 if abs(x) == 1 else 1.0
         return 1.0 if getattr(x, "fixed", False) else 2.0
@@ -105,11 +108,11 @@ class Elimination:
 
     order: list[Pivot]  # (row, column) of each pivot
     pivot: list[Scalar]  # values of the pivots
-    lower: list[list[tuple[int, Scalar]]]  # per pivot: (row, multiplier) of the rows below
-    upper: list[list[tuple[int, Scalar]]]  # per pivot: (column, entry) of the rest of its row
+    lower: list[list[tuple[int, Scalar]]]  # (row, multiplier) of the rows below each pivot
+    upper: list[list[tuple[int, Scalar]]]  # (column, entry) of the remaining row of each pivot
 
     def solve(self, b: Sequence[Scalar]) -> Array:
-        """Return x with A x = b."""
+        """Return the solution x of A x = b."""
         b = list(b)
         x: list[Scalar] = [0.0] * len(b)
         for (i, _), below in zip(self.order, self.lower, strict=True):
@@ -127,7 +130,7 @@ class Elimination:
         return array(x)
 
     def solve_transposed(self, c: Sequence[Scalar]) -> Array:
-        """Return y with A' y = c."""
+        """Return the solution y of A' y = c."""
         c = list(c)
         y: list[Scalar] = [0.0] * len(c)
         for (i, j), pivot, above in zip(self.order, self.pivot, self.upper, strict=True):
@@ -182,7 +185,9 @@ def eliminate(A: Array, pivots: Sequence[Pivot]) -> Elimination:
 
 
 def kernel_basis(solve: Callable[[list[Scalar]], Array], m: int, n: int) -> Array:
-    """Return H (n, n - m), eq. [kernel]; `solve` solves m rows and n - m independent speeds."""
+    """Return the kernel basis H (n, n - m), eq. [kernel]; `solve` solves m rows and n - m
+    independent speeds.
+    """
     columns = [solve([0.0] * m + list(e)) for e in np.eye(n - m)]
     return np.column_stack(columns) if columns else np.zeros((n, 0))
 
@@ -196,9 +201,10 @@ def independent_vectors(
 ) -> list[int]:
     """Return the indices of vectors that are independent of an orthonormal basis and of each other.
 
-    Gram-Schmidt in two passes: the first accepts only clearly independent vectors, the second all whose
-    remainder exceeds `min_remainder` of their length. The accepted directions are appended to `basis`,
-    up to `max_size` in total. `vectors` is (k, n); `order` lists the indices in order of preference.
+    The method is Gram-Schmidt in two passes: the first accepts only clearly independent vectors,
+    the second all vectors whose remainder exceeds `min_remainder` of their length. The accepted
+    directions are appended to `basis`, up to `max_size` in total. `vectors` is (k, n); `order`
+    lists the indices in order of preference.
     """
     max_size = vectors.shape[1] if max_size is None else max_size
     lengths = np.linalg.norm(vectors, axis=1)
@@ -212,7 +218,8 @@ def independent_vectors(
                 continue
             remainder = vectors[k] / lengths[k]
             span = orthonormal[: len(basis)]
-            # Orthogonalise twice: once leaves rounding errors along the basis if the remainder is small.
+            # Orthogonalise twice: a single pass leaves rounding errors along the basis if the
+            # remainder is small.
             for _ in range(2):
                 remainder = remainder - (span @ remainder) @ span
             length = math.sqrt(remainder @ remainder)
@@ -224,16 +231,19 @@ def independent_vectors(
 
 
 def _pivot_key(pivot: Scalar, entry_count: int, j: int) -> tuple[bool, bool, int, int]:
-    """Return the sort key of a diagonal pivot: nonzero, constant in time, few entries, first index."""
+    """Return the sort key of a diagonal pivot: nonzero first, then constant, few entries, low
+    index.
+    """
     return is_zero(pivot), not getattr(pivot, "fixed", False), entry_count, j
 
 
 def solve_symmetric(A: Array, b: Array) -> Array:
-    """Return x with A x = b for a symmetric positive definite matrix, by L D L', eq. [reduced-dynamics].
+    """Return the solution x of A x = b for a symmetric positive definite matrix, by L D L'
+    factorisation.
 
     Pivots that depend on parameters alone come first, then those with the fewest entries.
     """
-    # Only the lower triangle is read, so that A is symmetric also in its expressions.
+    # Read only the lower triangle, so that the traced expressions of A are symmetric, too.
     work = {(i, j): A[max(i, j), min(i, j)] for i in range(len(b)) for j in range(len(b))}
     y: list[Scalar] = list(b)
     remaining = list(range(len(b)))
@@ -288,7 +298,7 @@ def minimum_norm_multipliers(
 
 
 def static_multipliers(solver: Elimination, C: Array, keep: Sequence[int]) -> Array:
-    """Return N with `C' N = 0`, the self-equilibrated multipliers (1.18).
+    """Return the self-equilibrated multipliers N with `C' N = 0`, one per redundant row, (1.18).
 
     In each column one redundant row has the multiplier 1, and the rows `keep` balance it.
     """

@@ -15,7 +15,7 @@ from draisine.mechanics.tree import Rotor, Tree, Z
 from draisine.model import Contact
 
 BASE_ORIGIN = np.zeros(3)
-"""m, in the base's frame: `ref` for velocities taken at the origin of the base."""
+"""Origin of the base's frame (m), the reference point `ref` of velocities taken at the origin."""
 
 VERTICAL = np.array([0.0, 0.0, 1.0])
 """Normal of level ground, unit vector in world axes."""
@@ -23,14 +23,14 @@ VERTICAL = np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
-    """Poses of all links in one shape."""
+    """Poses of all links at given joint coordinates."""
 
-    r: Array  # (n,), joint coordinates
-    E: list[Array]  # per link: axes in the parent's frame
-    p: list[Array]  # per link: origin in the parent's frame, m
-    R0: list[Array]  # per link: axes in the base's frame
-    o0: list[Array]  # per link: origin in the base's frame, m
-    z0: list[Array]  # per link: axis of its joint in the base's frame
+    r: Array  # joint coordinates, rad or m, (n,)
+    E: list[Array]  # axes of each link in the parent's frame, (3, 3)
+    p: list[Array]  # origin of each link in the parent's frame, m
+    R0: list[Array]  # axes of each link in the base's frame, (3, 3)
+    o0: list[Array]  # origin of each link in the base's frame, m
+    z0: list[Array]  # joint axis of each link in the base's frame, unit vector
 
 
 def geometry(tree: Tree, r: Array) -> Geometry:
@@ -67,12 +67,14 @@ def geometry(tree: Tree, r: Array) -> Geometry:
 class Velocities:
     """Velocities of all links."""
 
-    V: Array  # m/s, velocity of the base at ref
-    rdot: Array  # (n,), joint rates
-    W: list[Array]  # per link: angular velocity in the link's frame, rad/s
-    V_link: list[Array]  # per link: velocity of its origin in the link's frame, m/s
-    w0: list[Array]  # per link: angular velocity relative to the base, in the base's frame
-    o0dot: list[Array]  # per link: velocity of its origin relative to the base, in the base's frame
+    V: Array  # velocity of the base at ref, m/s
+    rdot: Array  # joint rates, rad/s or m/s, (n,)
+    W: list[Array]  # angular velocity of each link in its own frame, rad/s
+    V_link: list[Array]  # velocity of the origin of each link in its own frame, m/s
+    # Angular velocity of each link relative to the base, in the base's frame, rad/s
+    w0: list[Array]
+    # Velocity of the origin of each link relative to the base, in the base's frame, m/s
+    o0dot: list[Array]
 
     @property
     def speeds(self) -> Array:
@@ -120,11 +122,11 @@ def velocities(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accelerations:
-    """Accelerations of all links, in their frames; a point x accelerates with `a + B x`."""
+    """Accelerations of all links in their own frames; a point x accelerates with `a + B x`."""
 
-    a: list[Array]  # acceleration of the origin less gravity, m/s2
-    alpha: list[Array]  # angular acceleration, rad/s2
-    B: list[Array]  # (3, 3), hat(alpha) + hat(W) hat(W)
+    a: list[Array]  # acceleration of the origin of each link minus gravity, m/s2
+    alpha: list[Array]  # angular acceleration of each link, rad/s2
+    B: list[Array]  # hat(alpha) + hat(W) hat(W) of each link, (3, 3)
 
 
 def link_accelerations(
@@ -156,7 +158,7 @@ def link_accelerations(
 
 
 def _acceleration_matrix(alpha: Array, W: Array) -> Array:
-    """Return B = hat(alpha) + hat(W) hat(W)."""
+    """Return B = hat(alpha) + hat(W) hat(W), which maps a position to its acceleration."""
     x, y, z = W
     xx = x * x
     yy = y * y
@@ -175,17 +177,17 @@ def _acceleration_matrix(alpha: Array, W: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A point of a link, or of a rotor that the link carries."""
+    """Point of a link, or of a rotor that the link carries."""
 
     link: int
     rotor: Rotor | None
-    rho: Array  # m, from the link's origin or the rotor's centre, in the link's frame
-    c: Array  # m, in the base's frame
-    t: Array | None  # m, velocity per unit spin of the rotor, in the base's frame
+    rho: Array  # position from the link's origin or the rotor's centre, in the link's frame, m
+    c: Array  # position in the base's frame, m
+    t: Array | None  # velocity per unit spin of the rotor, in the base's frame, m
 
 
 def point(geo: Geometry, link: int, rotor: Rotor | None, rho: Array) -> Point:
-    """Return the point of link `link` at rho from the rotor's centre, or from the link's origin."""
+    """Return the point of a link at rho (m) from the rotor's centre, or from the link's origin."""
     R0 = geo.R0[link]
     o0 = geo.o0[link]
     if rotor is None:
@@ -194,24 +196,25 @@ def point(geo: Geometry, link: int, rotor: Rotor | None, rho: Array) -> Point:
 
 
 def surface_point(tree: Tree, geo: Geometry, contact: Contact, rho: Array) -> Point:
-    """Return the point at rho from the centre of a contact's surface, in the axes of its link."""
+    """Return the point at rho (m) from the centre of a contact's surface, in the axes of its link."""
     link, rotor = tree.place[contact.body]
     centre = tree.local(contact.body, contact.centre)
     if rotor is None:
         return point(geo, link, None, centre + rho)
-    # Several wheels of one folded body have their own centres on its axle.
+    # Several wheels on one folded body have different centres on its axle.
     return point(geo, link, rotor, centre - rotor.centre + rho)
 
 
 def body_point(tree: Tree, geo: Geometry, body: str, position: Array) -> Point:
-    """Return the material point of a body from its position in the drawing."""
+    """Return the material point of a body from its position in the zero configuration."""
     link, rotor = tree.place[body]
     local = tree.local(body, position)
     if rotor is None:
         return point(geo, link, None, local)
     rho = local - rotor.centre
     if vanishes(cross(rotor.axis, rho)):
-        # The spin does not move points of the axle: leave the rotor's angle out of the expressions.
+        # The spin does not move points on the axle, so the rotor's angle is left out of the
+        # expressions.
         return point(geo, link, None, local)
     return point(geo, link, rotor, rot_about(rotor.axis, geo.r[rotor.joint]) @ rho)
 
@@ -246,7 +249,9 @@ def point_matrix(tree: Tree, geo: Geometry, point: Point, ref: Array) -> Array:
 
 
 def spin_matrix(tree: Tree, geo: Geometry, point: Point) -> Array:
-    """Return J (3, 6 + n) with `J v` the angular velocity of a point's body, in the base's axes."""
+    """Return the Jacobian J (3, 6 + n) of the angular velocity of a point's body, in the base's
+    axes.
+    """
     J = np.zeros((3, 6 + len(tree.model.joints)), dtype=object)
     J[:, 3:6] = np.eye(3)
     for k in tree.path(point.link):

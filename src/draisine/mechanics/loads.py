@@ -1,4 +1,5 @@
-"""Force elements that depend on normal forces (loads) of contacts, solved together with these.
+"""Force elements that depend on the normal forces (loads) of contacts, solved together with the
+loads.
 
 Loads N are multipliers, so they depend linearly on the elements' forces Q: N = N0 + a Q(N), eq. [loads],
 with one row of a per load from the factorisation of the constraints. If Q is affine in N, one Newton step
@@ -23,11 +24,15 @@ from draisine.mechanics.formulations.projected import (
 from draisine.model import Model
 
 LOAD_TOLERANCE = 1e-6
-"""Tolerated residual of a load after the Newton steps, relative to the load (to 1 N if it is smaller)."""
+"""Largest residual of a load after the Newton steps, relative to the load (or to 1 N if it is
+smaller).
+"""
 
 LOAD_NEWTON_STEPS = 6
-"""Newton steps if forces are not affine in loads. The start is an equal share of the weight per contact,
-and MAX_LOAD_RATIO**LOAD_NEWTON_STEPS = 24 bounds the ratio of a load to its start.
+"""Number of Newton steps if forces are not affine in loads.
+
+The start is an equal share of the weight per contact, and MAX_LOAD_RATIO**LOAD_NEWTON_STEPS = 24
+bounds the ratio of a load to its start.
 """
 
 MAX_LOAD_RATIO = 1.7
@@ -35,7 +40,7 @@ MAX_LOAD_RATIO = 1.7
 
 
 class LoadRecorder(Mapping[str, Any]):
-    """Loads by name that record which of them were read."""
+    """Mapping of loads by contact name that records which loads were read."""
 
     def __init__(self, values: Mapping[str, Scalar]) -> None:
         self.numbers = dict(values)
@@ -54,13 +59,13 @@ class LoadRecorder(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadSolution:
-    """Forces of the elements and loads of the contacts, consistent with each other."""
+    """Forces of the elements and loads of the contacts that are consistent with each other."""
 
     acting: ElementForces
-    reduced: Reduced  # dynamics under these forces
-    loads: Mapping[str, Scalar]  # N, of the contacts whose load an element reads
+    reduced: Reduced  # reduced dynamics under these forces
+    loads: Mapping[str, Scalar]  # normal forces of the contacts whose load an element reads, N
     # Quantities that must not vanish: pivots of the Newton matrix (1 without coupling), and the
-    # accuracies of the loads.
+    # convergence measures of the loads.
     pivots: Sequence[Scalar] = ()
 
 
@@ -80,7 +85,8 @@ def solve_loads(
     names = [a.contact.name for a in moving.rows.active if "normal" in a.names]
     zero_loads: dict[str, Scalar] = dict.fromkeys(names, 0.0)
     recorder = LoadRecorder(zero_loads)
-    # Evaluate once with recorded loads: most elements read none, and need no iteration.
+    # Evaluate once and record the loads that are read: most elements read none and need no
+    # iteration.
     unloaded = act(recorder)
     if not recorder.read:
         return LoadSolution(unloaded, move(unloaded.Q), {})
@@ -91,7 +97,7 @@ def solve_loads(
     unloaded_response = [row @ unbalanced(unloaded.Q) for row in rows]
 
     def residual(N: Sequence[Scalar], Q_now: Array) -> list[Scalar]:
-        """Return N - N0 - a Q(N)."""
+        """Return the residual N - N0 - a Q(N) of the loads (N)."""
         response = [row @ (Q_now - unloaded.Q) for row in rows]
         return [n - first - x for n, first, x in zip(N, unloaded_response, response, strict=True)]
 
@@ -109,12 +115,12 @@ def solve_loads(
     acting = act(zero_loads | solution)
     if not law.affine:
         residuals = residual(N, acting.Q)
-        pivots = [*pivots, *(accuracy(n, dn) for n, dn in zip(N, residuals, strict=True))]
+        pivots = [*pivots, *(load_convergence(n, dn) for n, dn in zip(N, residuals, strict=True))]
     return LoadSolution(acting, move(acting.Q), solution, pivots)
 
 
 class _LoadLaw:
-    """Generalised forces Q as expressions of the loads, with their derivatives."""
+    """Generalised forces Q as traced expressions of the loads, with derivatives."""
 
     def __init__(self, graph: Graph, symbols: Sequence[str], Q: list[Scalar]) -> None:
         self.graph = graph
@@ -127,7 +133,7 @@ class _LoadLaw:
         self.affine = all(is_zero(x) for x in second_derivatives)
 
     def at(self, N: Sequence[Scalar]) -> tuple[Array, list[Array]]:
-        """Return Q and its derivatives by each load."""
+        """Return Q and its derivatives by each load at loads N."""
         values = dict(zip(self.symbols, N, strict=True))
         flat = substitute(self.graph, [x for derivative in self.parts for x in derivative], values)
         Q, *slopes = np.split(array(flat), len(self.parts))
@@ -140,12 +146,12 @@ def weight(model: Model) -> Scalar:
 
 
 def limit_loads(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
-    """Return new loads that differ from the old ones by at most the factor `MAX_LOAD_RATIO`."""
+    """Return new loads, limited to the factor `MAX_LOAD_RATIO` relative to the old ones."""
     return [clip(x, n / MAX_LOAD_RATIO, MAX_LOAD_RATIO * n) for x, n in zip(new, old, strict=True)]
 
 
-def accuracy(load: Scalar, residual: Scalar) -> Scalar:
-    """Return a smooth measure of convergence: 1 for a zero residual, near 0 for a diverged load."""
+def load_convergence(load: Scalar, residual: Scalar) -> Scalar:
+    """Return a smooth convergence measure: 1 for a zero residual, near 0 for a diverged load."""
     relative_square = residual * residual / (LOAD_TOLERANCE * LOAD_TOLERANCE * (1.0 + load * load))
     return 1.0 / (1.0 + relative_square)
 
@@ -153,8 +159,8 @@ def accuracy(load: Scalar, residual: Scalar) -> Scalar:
 def _solve(A: list[list[Scalar]], b: list[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
     """Return the solution of a small linear system, and its determinant or pivots.
 
-    The diagonal is near one, so pivots need no exchange; two equations are solved by Cramer's rule,
-    which has the shortest expression.
+    The diagonal is close to one, so no pivoting is needed; two equations are solved by Cramer's
+    rule, which has the shortest expression.
     """
     n = len(b)
     A = [list(row) for row in A]

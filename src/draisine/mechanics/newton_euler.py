@@ -18,13 +18,13 @@ from draisine.mechanics.tree import Link, Tree, Z
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrenches:
-    """Forces that a motion requires of each link and joint separately."""
+    """Required forces and moments of each link and joint for a given motion."""
 
-    force: list[Array]  # per link, in its frame, N
-    moment: list[Array]  # per link, about its origin, in its frame, N m
-    joint: Array  # (n,), of rotor spins, armatures, springs and dampers
-    a: list[Array]  # per link: acceleration of its origin less gravity, m/s2
-    alpha: list[Array]  # per link: angular acceleration, rad/s2
+    force: list[Array]  # required force of each link in its frame, N
+    moment: list[Array]  # required moment of each link about its origin, in its frame, N m
+    joint: Array  # joint forces of rotor spins, armatures, springs and dampers, N m or N, (n,)
+    a: list[Array]  # acceleration of the origin of each link minus gravity, m/s2
+    alpha: list[Array]  # angular acceleration of each link, rad/s2
 
 
 def wrenches(
@@ -36,7 +36,7 @@ def wrenches(
     refdot: Array,
     gravity: Array,
 ) -> Wrenches:
-    """Return the required wrenches of single links for the rates vdot: the outward pass.
+    """Return the required wrenches of single links for the accelerations vdot (outward pass).
 
     `gravity` is in the base's axes.
     """
@@ -70,7 +70,7 @@ def wrenches(
 def carried_wrenches(
     tree: Tree, geo: Geometry, required: Wrenches
 ) -> tuple[list[Array], list[Array]]:
-    """Return force and moment, at its origin, of each link with its subtree: the inward pass."""
+    """Return force (N) and moment (N m) of each link with its subtree, at its origin (inward pass)."""
     force = list(required.force)
     moment = list(required.moment)
     for j in reversed(range(1, len(tree.links))):
@@ -83,7 +83,7 @@ def carried_wrenches(
 
 
 def sum_wrenches(tree: Tree, geo: Geometry, required: Wrenches, ref: Array) -> Array:
-    """Return the generalised force (6 + n,): wrench of all links at ref, joint forces."""
+    """Return the generalised force (6 + n,): wrench of all links at ref, then joint forces."""
     force, moment = carried_wrenches(tree, geo, required)
     generalised = np.zeros(6 + len(tree.model.joints), dtype=object)
     generalised[6:] = required.joint
@@ -126,12 +126,14 @@ def inverse_dynamics(
 
 
 def _turning(T: Array) -> Array:
-    """Return `int x cross (B x) dm` from T = B G."""
+    """Return the moment `int x cross (B x) dm` from T = B G."""
     return array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
 
 
 def _fluid(link: Link, V: Array, W: Array, a: Array, alpha: Array) -> Array:
-    """Return the wrench (6,) against added mass and drag of a link, eq. [fluid-wrench]."""
+    """Return the wrench (6,) of added mass and drag that opposes the motion of a link, eq.
+    [fluid-wrench].
+    """
     eta = np.concatenate([V, W])
     etadot = np.concatenate([a - cross(W, V), alpha])
     wrench = array([0.0] * 6)
@@ -143,7 +145,7 @@ def _fluid(link: Link, V: Array, W: Array, a: Array, alpha: Array) -> Array:
 
 
 class Composite:
-    """Inertia of a composite body: a link and its subtree, rigid in the current shape.
+    """Inertia of a composite body: a link with its subtree, rigid at the current joint coordinates.
 
     It consists of mass, first and second moments about the link's origin, and added mass.
     """
@@ -155,7 +157,7 @@ class Composite:
         self.added = link.added
 
     def carry(self, other: "Composite", E: Array, p: Array) -> None:
-        """Add the inertia of a link whose frame is (E, p) in this one's."""
+        """Add the inertia of a link whose frame is (E, p) in the frame of this link."""
         SE = E @ other.S
         mixed = np.outer(p, SE)
         self.mass = self.mass + other.mass
@@ -167,7 +169,7 @@ class Composite:
             self.added = added_here if self.added is None else self.added + added_here
 
     def column(self, link: Link) -> tuple[Array, Array]:
-        """Return force and moment (at the link's origin) per unit acceleration of its joint."""
+        """Return force and moment at the link's origin per unit acceleration of its joint."""
         force = link.slide * self.mass * Z + link.turn * cross(Z, self.S)
         second_moments = array([-self.G[0, 2], -self.G[1, 2], self.G[0, 0] + self.G[1, 1]])
         moment = link.slide * cross(self.S, Z) + link.turn * second_moments
@@ -178,7 +180,7 @@ class Composite:
         return force, moment
 
     def base_block(self, ref: Array) -> Array:
-        """Return the 6x6 inertia for a twist (V at ref, W)."""
+        """Return the inertia matrix (6, 6) for a twist (V at ref, W)."""
         M = np.zeros((6, 6), dtype=object)
         mixed = np.outer(ref, self.S)
         S = self.S - self.mass * ref
@@ -204,7 +206,7 @@ def composites(tree: Tree, geo: Geometry) -> list[Composite]:
 def joint_wrenches(
     tree: Tree, geo: Geometry, bodies: Sequence[Composite]
 ) -> list[dict[int, tuple[Array, Array]]]:
-    """Return the wrenches per unit acceleration of a joint, per link and joint of its subtree.
+    """Return the wrench of each link per unit acceleration of each joint of its subtree.
 
     Force and moment are taken at the link's origin, in its frame.
     """

@@ -36,13 +36,14 @@ from draisine.model.names import BASE_POSITION
 from draisine.registry import find, names
 
 MAX_CONTROL_STATES = 10_000
-"""Largest number of states of a control law; a larger one is a mistake, not a controller."""
+"""Largest accepted number of states of a control law; a larger number is assumed to be a mistake.
+"""
 
 LAW_SIGNATURE = (
     "a law is called as law(readings, z) and returns (inputs, rates of z), as in "
     "`return {'steer': torque}, ()`"
 )
-"""Signature of a control law, for error messages."""
+"""Description of the signature of a control law, for error messages."""
 
 LAW_CONSTRUCTORS = {"lqr": "draisine.analysis.lqr.balance(system, forward_speed=3.0)"}
 """Python calls that construct laws whose gains depend on the machine, by the name of the law."""
@@ -58,10 +59,11 @@ class Slip(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Readings:
-    """A machine at one instant, as control laws, force elements and outputs read it.
+    """Quantities of a machine at one instant that control laws, force elements and outputs read.
 
-    Positions (m) and velocities (m/s) are in world axes, angles in rad, rates in rad/s or m/s. Points of
-    bodies are given by their position in the drawing. `t` is the time in s; the other fields are internal.
+    Positions (m) and velocities (m/s) are in world axes, angles in rad, rates in rad/s or m/s.
+    Points of bodies are given by their position in the zero configuration. `t` is the time in s;
+    the other fields are internal.
 
     Examples
     --------
@@ -72,13 +74,13 @@ class Readings:
     tree: Tree
     geo: Geometry
     world: Ground
-    base: Array  # (3,), position of the inner base frame
+    base: Array  # position of the inner base frame, m, (3,)
     vel: Velocities
-    speeds: Array  # (6 + n,), (V at ref, W, rdot) of the inner base frame
+    speeds: Array  # speeds (V at ref, W, rdot) of the inner base frame, (6 + n,)
     ref: Array
     t: Scalar
-    loads: Mapping[str, Scalar] | None = None  # N, normal forces by contact, if they are computed
-    remembered: Array | None = None  # states of the force elements, if the reader may use them
+    loads: Mapping[str, Scalar] | None = None  # normal forces by contact (N), if they are computed
+    remembered: Array | None = None  # states of the force elements, if they may be read
 
     def joint(self, name: str) -> Scalar:
         """Return the coordinate of a joint, rad or m."""
@@ -95,56 +97,56 @@ class Readings:
         return names.index(name)
 
     def output(self, name: str) -> Scalar:
-        """Return the value of an output of the model."""
+        """Return the value of an output of the model by name."""
         named = {o.name: o for o in self.tree.model.outputs}
         expect_known("no output", name, named, ModelError)
         return named[name].value(self)
 
     @property
     def rotation(self) -> Array:
-        """The rotation from the drawing's (base body's) axes to the world's."""
+        """Rotation matrix (3, 3) from the base's axes to world axes."""
         return self.world.R @ self.tree.links[0].R.T
 
     @property
     def angular_velocity(self) -> Array:
-        """The base's angular velocity in its own (the drawing's) axes."""
+        """Angular velocity (3,) of the base in its own axes, rad/s."""
         return self.tree.links[0].R @ self.vel.W[0]
 
     @property
     def yaw(self) -> Scalar:
-        """Heading, positive to the left."""
+        """Heading angle, rad, positive to the left."""
         return yaw_lean_pitch(self.rotation)[0]
 
     @property
     def lean(self) -> Scalar:
-        """Lean, positive to the right."""
+        """Lean angle, rad, positive to the right."""
         return yaw_lean_pitch(self.rotation)[1]
 
     @property
     def lean_rate(self) -> Scalar:
-        """The rate of the lean, positive to the right."""
+        """Rate of the lean angle, rad/s, positive to the right."""
         return self.heading @ (self.rotation @ self.angular_velocity)
 
     @property
     def pitch(self) -> Scalar:
-        """Pitch, positive nose down, zero in the drawing."""
+        """Pitch angle, rad, positive nose down, zero in the zero configuration."""
         return yaw_lean_pitch(self.rotation)[2]
 
     @property
     def yaw_rate(self) -> Scalar:
-        """The rate of the heading, positive to the left."""
+        """Rate of the heading, rad/s, positive to the left."""
         return self._turning()[0]
 
     @property
     def pitch_rate(self) -> Scalar:
-        """The rate of the pitch, positive nose down."""
+        """Rate of the pitch angle, rad/s, positive nose down."""
         return self._turning()[1]
 
     def _turning(self) -> tuple[Scalar, Scalar]:
-        """Return the rates of yaw and pitch, eq. [angle-rates].
+        """Return the rates of yaw and pitch, rad/s, eq. [angle-rates].
 
-        They are the oblique components of the angular velocity along the vertical and along the base's
-        y axis.
+        They are the oblique components of the angular velocity along the vertical and along the
+        base's y axis.
         """
         R = self.rotation
         W = self.angular_velocity
@@ -155,7 +157,7 @@ class Readings:
         return (up - s * about_left) / square, (about_left - s * up) / square
 
     def element_state(self, k: int) -> Scalar:
-        """Return a state of the force elements, such as the slip of a tyre, by its index.
+        """Return state k of the force elements, such as the slip of a tyre.
 
         Only control laws can read it.
         """
@@ -196,35 +198,42 @@ class Readings:
 
     @property
     def heading(self) -> Array:
-        """The horizontal unit vector along the base's heading."""
+        """Horizontal unit vector along the heading of the base, (3,)."""
         R = self.rotation
         x = array([R[1, 1], -R[0, 1], 0.0])
         return x / norm(x)
 
     def position(self, body: str, point: Any) -> Array:
-        """Return the position of a material point of a body; `point` is its position in the drawing."""
+        """Return the position (m) of a material point of a body; `point` is given in the zero
+        configuration.
+        """
         return self.base + self.world.R @ self._point(body, point).c
 
     def velocity(self, body: str, point: Any) -> Array:
-        """Return the velocity of a material point of a body; `point` is its position in the drawing."""
+        """Return the velocity (m/s) of a material point of a body; `point` is given in the zero
+        configuration.
+        """
         P = point_matrix(self.tree, self.geo, self._point(body, point), self.ref)
         return self.world.R @ (P @ self.speeds)
 
     def _point(self, body: str, position: Any) -> Point:
+        """Return a material point of a body from its position in the zero configuration."""
         return body_point(self.tree, self.geo, self.tree.model.body(body).name, array(position))
 
     def contact(self, name: str) -> Array:
-        """Return the position of a contact's touching point."""
+        """Return the position (m) of the touching point of a contact."""
         return self.base + self.world.R @ self._touch(name)[1].c
 
     def gap(self, name: str) -> Scalar:
-        """Return the gap of a contact, eq. [gap]: the height of its lowest point above the ground."""
+        """Return the gap (m) of a contact, eq. [gap]: the height of its lowest point above the
+        ground.
+        """
         return self.contact(name)[2]
 
     def slip(self, name: str) -> Slip:
-        """Return the velocity of a contact's material point relative to the ground.
+        """Return the velocity (m/s) of a contact's material point relative to the ground.
 
-        Its components are normal (the rate of the gap), along and across.
+        The components are normal (the rate of the gap), along and across.
         """
         contact, point, _ = self._touch(name)
         P = point_matrix(self.tree, self.geo, point, self.ref)
@@ -233,7 +242,9 @@ class Readings:
         return Slip(*(axes[d] @ (P @ self.speeds - ground) for d in contact.directions))
 
     def travel(self, name: str) -> Scalar:
-        """Return the speed of the geometric touching point over the ground, along the wheel's heading."""
+        """Return the speed (m/s) of the geometric touching point over the ground, along the wheel's
+        heading.
+        """
         contact, point, surface = self._touch(name)
         rhodot = support_rate(surface, point, self.world, self.vel)
         _, cdot = point_drift(self.tree, self.geo, self.vel, point, rhodot, np.zeros(3))
@@ -243,25 +254,27 @@ class Readings:
         return axes["along"] @ (point_velocity - ground)
 
     def camber(self, name: str) -> Scalar:
-        """Return the camber of a wheel, positive to the right."""
+        """Return the camber angle (rad) of a wheel, positive to the right."""
         _, point, surface = self._touch(name)
         up = self.world.up[point.link]
         return atan2(up @ surface.axle, surface.slope(up))
 
     def rolling_radius(self, name: str) -> Scalar:
-        """Return the distance of a wheel's touching point from its axle, m."""
+        """Return the distance (m) of a wheel's touching point from its axle."""
         _, point, surface = self._touch(name)
         return surface.rolling_radius(self.world.up[point.link])
 
     def spin(self, name: str) -> Scalar:
-        """Return the angular velocity of a wheel about the ground's normal, positive to the left."""
+        """Return the angular velocity (rad/s) of a wheel about the ground's normal, positive to the
+        left.
+        """
         _, point, _ = self._touch(name)
         return self.world.up[0] @ (spin_matrix(self.tree, self.geo, point) @ self.speeds)
 
     def load(self, name: str) -> Scalar:
-        """Return the ground's normal force on a contact, N.
+        """Return the normal force (N) of the ground on a contact.
 
-        Force elements of the closed form can read it: they are solved together with it, eq. [loads].
+        Force elements can read the load if the formulation solves both together, eq. [loads].
         """
         if self.loads is None:
             raise ModelError(
@@ -277,7 +290,7 @@ class Readings:
         return self.loads[name]
 
     def _touch(self, name: str) -> tuple[Contact, Point, Surface]:
-        """Return a contact, its point and its surface."""
+        """Return a contact with its touching point and its surface."""
         names = [c.name for c in self.tree.model.contacts]
         expect_known("no contact", name, names, ModelError)
         contact = self.tree.model.contacts[names.index(name)]
@@ -317,7 +330,7 @@ def law_states(law: Any) -> int:
 
 
 def law_start(law: Any, x: float, y: float, yaw: float) -> Array:
-    """Return the initial states of a law: its `start_at(x, y, yaw)`, or its `start`, or zeros.
+    """Return the initial states of a law: its `start_at(x, y, yaw)`, its `start`, or zeros.
 
     x and y are the position of the machine at the start in m, yaw is its heading in rad.
 
@@ -332,17 +345,17 @@ def law_start(law: Any, x: float, y: float, yaw: float) -> Array:
 def call_law(
     law: Any, readings: Readings, z: Array
 ) -> tuple[Mapping[str, Any], Sequence[Scalar] | Array]:
-    """Return the result of a law: inputs by name, and the rates of its states.
+    """Return the result of a control law: inputs by name, and the rates of its states.
 
-    Mistakes of the law become a `ModelError`: it reads a quantity that does not exist, or does not return
-    two values.
+    A law that reads a quantity that does not exist, or does not return two values, raises a
+    `ModelError`.
     """
     try:
         result = law(readings, z)
     except NameError as error:
         raise ModelError(f"law: {error}.") from error
     except AttributeError as error:
-        # Errors of other objects are the law's own; their traceback helps more.
+        # Exceptions of other objects come from the law's own code; their traceback is more helpful.
         if not isinstance(error.obj, Readings):
             raise
         inner = {field.name for field in fields(Readings)} - {"t"}

@@ -1,4 +1,4 @@
-"""Assembly of the drawing into a tree of links, with axisymmetric leaves folded into their carriers.
+"""Assembly of a model into a tree of links, with axisymmetric leaves folded into their carriers.
 
 A link's frame has its z axis and its origin on the axis of its joint. A body that spins about its axis of
 symmetry (a wheel) is not a link: its mass is lumped into its carrier, and a `Rotor` keeps the momentum of
@@ -18,55 +18,55 @@ from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm, vanishe
 from draisine.model import Body, Joint, Model
 
 Evaluate = Callable[[Sequence[Scalar]], NDArray[np.float64]]
-"""From symbolic entries to their nominal numbers, (n,)."""
+"""Function from symbolic entries to their nominal values, (n,)."""
 
 Z = np.array([0.0, 0.0, 1.0])
-"""Unit vector along the axis of a link's joint, in the link's frame."""
+"""Unit vector along the joint axis of a link, in the link's frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rotor:
-    """A folded axisymmetric body, in the frame of the link that carries it."""
+    """Axisymmetric body that is folded into a link, in the frame of that link."""
 
-    joint: int  # index of its joint
+    joint: int  # index of the joint of the rotor
     axis: Array  # unit vector along the axle
-    centre: Array  # m, a point of the axle
-    inertia: Scalar  # kg m2, about the axle
+    centre: Array  # position of a point of the axle, m
+    inertia: Scalar  # moment of inertia about the axle, kg m2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """One moving frame of the tree, with the inertia that moves with it."""
+    """Moving frame of the tree, with the inertia that moves with it."""
 
     name: str
     parent: int  # index of the parent link
-    joint: int  # index of its joint, -1 for the base
-    turn: float  # rad per unit of r
-    slide: Scalar  # m per unit of r
-    K: Array  # (3, 3), axes in the parent's frame at r = 0
-    p: Array  # m, origin in the parent's frame at r = 0
-    R: Array  # (3, 3), axes in the drawing
-    o: Array  # m, origin in the drawing
-    mass: Scalar  # kg
-    S: Array  # kg m, first moment of mass about the origin
-    G: Array  # kg m2, second moment of mass about the origin, int x x' dm
-    added: Array | None = None  # (6, 6), added mass of the fluid for the link's twist
-    drag: Array | None = None  # (6, 6), linear drag of the fluid for the link's twist
+    joint: int  # index of the link's joint; -1 for the base
+    turn: float  # rotation per unit of r, rad
+    slide: Scalar  # translation per unit of r, m
+    K: Array  # axes in the parent's frame at r = 0, (3, 3)
+    p: Array  # origin in the parent's frame at r = 0, m
+    R: Array  # axes in the zero configuration, (3, 3)
+    o: Array  # origin in the zero configuration, m
+    mass: Scalar  # mass, kg
+    S: Array  # first moment of mass about the origin, kg m
+    G: Array  # second moment of mass about the origin, int x x' dm, kg m2
+    added: Array | None = None  # added mass of the fluid for the link's twist, (6, 6)
+    drag: Array | None = None  # linear drag of the fluid for the link's twist, (6, 6)
     rotors: tuple[Rotor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """The links of a model in order from the base outward."""
+    """Links of a model, in order from the base outward."""
 
     model: Model
     links: tuple[Link, ...]
     place: dict[
         str, tuple[int, Rotor | None]
-    ]  # body name -> (index of its link, its rotor if folded)
+    ]  # index of the link of each body, and its rotor if the body is folded
 
     def path(self, i: int) -> tuple[int, ...]:
-        """Return the links from the base (excluded) to link i (included)."""
+        """Return the indices of the links from the base (excluded) to link i (included)."""
         indices: list[int] = []
         while i > 0:
             indices.append(i)
@@ -74,12 +74,16 @@ class Tree:
         return tuple(reversed(indices))
 
     def local(self, body: str, point: Array) -> Array:
-        """Return a point of the drawing in the frame of the link that carries the body."""
+        """Return a point of the zero configuration in the frame of the link that carries the body
+        (m).
+        """
         link = self.links[self.place[body][0]]
         return link.R.T @ (point - link.o)
 
     def axes(self, body: str) -> Array:
-        """Return the rotation (3, 3) from the drawing to the frame of the link that carries the body."""
+        """Return the rotation (3, 3) from the zero configuration to the frame of the link that
+        carries the body.
+        """
         return self.links[self.place[body][0]].R.T
 
 
@@ -102,7 +106,7 @@ def foldable(model: Model, body: Body) -> bool:
     for contact in model.contacts:
         if contact.body == body.name:
             offsets += contact.asymmetry(a, joint.through)
-    # Relative to the inertia, so that symmetry does not depend on the unit of mass.
+    # Compare with the inertia, so that symmetry does not depend on the unit of mass.
     inertia_scale = max((abs(x) for x in body.inertia.ravel() if isinstance(x, float)), default=1.0)
     defects = (body.inertia @ hat(a) - hat(a) @ body.inertia).ravel()
     return vanishes(offsets) and vanishes(defects, inertia_scale)
@@ -114,7 +118,7 @@ def folded_bodies(model: Model) -> set[str]:
 
 
 def wheel_joints(model: Model) -> set[int]:
-    """Return the joints that turn wheels about their axles, by index."""
+    """Return the indices of the joints that turn wheels about their axles."""
     return {
         k
         for k, joint in enumerate(model.joints)
@@ -128,13 +132,13 @@ def wheel_joints(model: Model) -> set[int]:
 
 
 def spinning_joints(model: Model) -> set[int]:
-    """Return the indices of joints about which wheels and balanced rotors spin, folded or not."""
+    """Return the indices of the joints about which wheels and balanced rotors spin, folded or not."""
     rotors = {k for k, joint in enumerate(model.joints) if foldable(model, model.body(joint.child))}
     return rotors | wheel_joints(model)
 
 
 def second_moments(body: Body, R: Array, o: Array) -> tuple[Array, Array]:
-    """Return S and G of a body about the point o of the drawing, in the axes R."""
+    """Return first moment S and second moment G of a body about the point o, in the axes R."""
     c = R.T @ (body.com - o)
     J = R.T @ body.inertia @ R
     spread = (J[0, 0] + J[1, 1] + J[2, 2]) / 2
@@ -142,10 +146,12 @@ def second_moments(body: Body, R: Array, o: Array) -> tuple[Array, Array]:
 
 
 def axes_along(z: Array, hints: Sequence[Array], evaluate: Evaluate) -> Array:
-    """Return right-handed axes (columns) with the given z; the first usable hint lies in the yz plane."""
+    """Return right-handed axes (columns) with a given z axis; the first usable hint lies in the yz
+    plane.
+    """
     for hint in [*hints, np.eye(3)[1], np.eye(3)[0]]:
         x = cross(hint, z)
-        # 0.1: a hint within 6 degrees of z would amplify rounding errors.
+        # The bound 0.1 excludes hints within 6 degrees of z, which would amplify rounding errors.
         if np.linalg.norm(evaluate(list(x))) > 0.1:
             x = x / norm(x)
             return np.column_stack([x, cross(z, x), z])
@@ -221,7 +227,7 @@ def assemble(
 
 
 class _LinkMass:
-    """The mass of a link: that of its body, and of the wheels that are folded into it."""
+    """Accumulated mass of a link: its own body and the wheels that are folded into it."""
 
     def __init__(self, model: Model, name: str, R: Array, o: Array) -> None:
         self.model = model
@@ -233,7 +239,7 @@ class _LinkMass:
         self.rotors: list[Rotor] = []
 
     def fold(self, index: int, joint: Joint) -> Rotor:
-        """Add the body that spins about a joint; return its rotor."""
+        """Add the body that spins about a joint, and return its rotor."""
         wheel = self.model.body(joint.child)
         S, G = second_moments(wheel, self.R, self.o)
         self.mass = self.mass + wheel.mass
@@ -248,7 +254,7 @@ class _LinkMass:
 
     @property
     def inertia(self) -> dict[str, Any]:
-        """The mass properties of a `Link`, including those of the fluid, by field."""
+        """Mass properties of a `Link` by field name, including those of the fluid."""
         shift = Ad(Pose(self.R, self.o))
         body = self.body
         return {
@@ -264,7 +270,8 @@ class _LinkMass:
 def _frame(
     model: Model, name: str, folded: set[str], aligned: bool, evaluate: Evaluate
 ) -> tuple[Array, Array]:
-    """Return axes and origin of a link: z along its joint, its axle or next joint in the yz plane.
+    """Return axes and origin of a link: z along its joint, and its axle or next joint in the yz
+    plane.
 
     The zeros of these axes shorten the expressions of all links that follow.
     """

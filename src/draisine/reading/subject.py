@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.algebra.trace import Expr, Graph, evaluate
 from draisine.errors import expect_known
 from draisine.mechanics import constraints
-from draisine.mechanics.applied import ElementForces, element_forces, generalised
+from draisine.mechanics.applied import ElementForces, element_forces, generalised_input_force
 from draisine.mechanics.base import base_angles, expand_speeds, free_columns, is_free
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.formulations import projected
@@ -168,7 +168,7 @@ class Subject:
     @cached_property
     def rows(self) -> projected.Rows:
         """Geometry, contacts and constraint rows."""
-        return projected.rows(
+        return projected.constraint_rows(
             self.tree, self.mode, self.R, self.r, self.p, self.spare, at_origin=True
         )
 
@@ -195,7 +195,7 @@ class Subject:
     @cached_property
     def labels(self) -> list[str]:
         """The labels of all rows, including redundant ones."""
-        return constraints.labels(self.model, self.mode)
+        return constraints.row_labels(self.model, self.mode)
 
     @property
     def kept(self) -> list[int]:
@@ -295,13 +295,17 @@ class Subject:
     @cached_property
     def Q(self) -> Array:
         """The generalised forces of the inputs and of force elements."""
-        input_forces = generalised(self.tree, self.geo, self.world, self.w, FRAME_ORIGIN)
+        input_forces = generalised_input_force(
+            self.tree, self.geo, self.world, self.w, FRAME_ORIGIN
+        )
         return (input_forces + self.acting.Q)[self.columns]
 
     @cached_property
     def independent(self) -> list[int]:
         """Indices of the independent speeds, by rank in the drawing; joint rates are preferred."""
-        rows = constraints.matrix(self.tree, self.geo, self.world, self.active, named=True)
+        rows = constraints.constraint_matrix(
+            self.tree, self.geo, self.world, self.active, named=True
+        )
         C = rows[np.ix_(self.kept, self.columns)]
         values = self.evaluate(list(C.ravel())).reshape(C.shape)
         labels = [self.labels[k] for k in self.kept]

@@ -146,7 +146,11 @@ class EventQuery:
 
     def evaluate(self, bodies: Bodies) -> float:
         """Return the value of the query in a run; NaN if the event or contact does not exist."""
-        events = [e for e in read_events(bodies.data) if self.kind in ("", e["kind"])]
+        return self.of(read_events(bodies.data))
+
+    def of(self, records: Iterable[Mapping[str, Any]]) -> float:
+        """Return the value of the query for event records (see `event_records`); NaN if there is none."""
+        events = [e for e in records if self.kind in ("", e["kind"])]
         if self.wheel:
             events = [
                 e for e in events if self.wheel in {name.split(":")[0] for name in e["contact"]}

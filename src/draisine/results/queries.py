@@ -225,6 +225,10 @@ class ValidityQuery:
         """Return the value of the query in a run; NaN if the event never happens."""
         validity = read_validity(bodies.data)
         assert validity is not None
+        return self.of(validity)
+
+    def of(self, validity: Validity) -> float:
+        """Return the value of the query for a validity; NaN if the event never happens."""
         value = _VALIDITY_QUANTITIES[self.text][1](validity)
         return float("nan") if value is None else value
 

@@ -495,9 +495,14 @@ def start_on(
     """
     if terrain is None or place is None:
         return state_of(system, values, **options)
-    tilt = np.eye(3) if place.on is None else _tilt(_face(terrain, place.on)[0])
-    turn = None if np.array_equal(tilt, np.eye(3)) else quaternion(tilt)
+    turn = tilt_of(terrain, place)
     return place_state(system.tree, terrain, state_of(system, values, tilt=turn, **options), place)
+
+
+def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:
+    """Return the quaternion that turns level ground onto the face of a place; None if it is level."""
+    tilt = np.eye(3) if place.on is None else _tilt(_face(terrain, place.on)[0])
+    return None if np.array_equal(tilt, np.eye(3)) else np.asarray(quaternion(tilt), float)
 
 
 def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -> State:

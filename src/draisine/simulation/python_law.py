@@ -64,8 +64,10 @@ class PythonRate:
         choice = machine.choice
         parts = machine.layout.split(y)
         R = base_rotation(model, parts["q"])
-        rows = projected.rows(self._tree, machine.mode, R, parts["r"], parts["p"], choice.spare)
-        moving = projected.motion(
+        rows = projected.constraint_rows(
+            self._tree, machine.mode, R, parts["r"], parts["p"], choice.spare
+        )
+        moving = projected.reconstruct_velocities(
             rows, parts["u"], t, choice.independent, choice.pivots, choice.along_tree
         )
         commands, rates = call_law(self.law, read(moving, t), parts["z"][model.memory :])

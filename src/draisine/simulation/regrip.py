@@ -76,7 +76,7 @@ def regrip(
     new_mode = mode_of(model, mode)
     driven = multiplier.motion_row_indices(model)
     gripped = multiplier.active_row_indices(model, new_mode)
-    labels = constraints.labels(model, new_mode)
+    labels = constraints.row_labels(model, new_mode)
     joints = multiplier.coupled_row_indices(model)
     held = [i for i, row in enumerate(joints) if joint == "held" or row not in driven]
     rows = gripped + [joints[i] for i in held]

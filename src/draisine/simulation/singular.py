@@ -51,7 +51,7 @@ def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
     """Return the first shape ahead of a time in which prescribed joints make rows lose rank."""
     model = machine.system.model
     mode = machine.mode
-    labels = constraints.labels(model, mode)
+    labels = constraints.row_labels(model, mode)
     keep = [k for k, label in enumerate(labels) if label not in machine.choice.spare]
     if not keep or any(joint.motion is None for joint in model.joints):
         return None

@@ -28,7 +28,7 @@ from draisine.codegen.targets.native import Native
 from draisine.errors import ModelError, ParameterError
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.contact.modes import mode_names
-from draisine.mechanics.formulations._rank import Survey, redundant_rows_at, survey
+from draisine.mechanics.formulations._rank import Survey, redundant_rows_at, survey_redundancy
 from draisine.model import Model
 from draisine.model.body import is_doubtful
 from draisine.system.compiled import Compiled
@@ -187,7 +187,7 @@ class Artifacts:
     def survey(self, mode: Mode, parameters: Mapping[str, float]) -> Survey:
         """Return the redundant rows of a mode, and the parameters for which they are redundant."""
         key = ("survey", mode, tuple(parameters.values()))
-        return self._recent.get(key, lambda: survey(self.draw, parameters, mode))
+        return self._recent.get(key, lambda: survey_redundancy(self.draw, parameters, mode))
 
     def decide(
         self, task: MachineTask, parameters: Mapping[str, float]

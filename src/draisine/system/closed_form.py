@@ -320,7 +320,7 @@ class ClosedForm:
         # The tolerance is relative, but a speed below 1 is compared with 1.
         if not (violation <= tolerance or violation <= tolerance * _largest(entry["speeds"])):
             worst = int(np.argmax(np.abs(entry["broken"])))
-            label = constraints.labels(self.system.model, self.mode)[worst]
+            label = constraints.row_labels(self.system.model, self.mode)[worst]
             raise ConfigurationError(
                 f"the speeds violate the constraint {label!r} by {violation:.3g}. "
                 "Build the state with draisine.state(), which solves for consistent speeds (at the time t), "

@@ -17,7 +17,7 @@ from draisine.codegen.derivative import retrace
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import ModelError
 from draisine.mechanics import constraints, couplings, energy
-from draisine.mechanics.applied import ElementForces, generalised
+from draisine.mechanics.applied import ElementForces, generalised_input_force
 from draisine.mechanics.base import base_rates, base_rotation, expand_speeds, free_columns
 from draisine.mechanics.contact.elements import (
     REPORTED,
@@ -289,14 +289,16 @@ class TerrainDerivation:
         gravity = self.R.T @ self.model.gravity
         F = inverse_dynamics(self.tree, self.geo, self.vel, no_acceleration, zero, zero, gravity)
         # Applied forces are on the left-hand side here: M vdot + F = C' lam.
-        F = F - generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
+        F = F - generalised_input_force(self.tree, self.geo, self.world, self.driven.inputs, zero)
         F = F - self.acting.Q
         return mass_matrix(self.tree, self.geo, zero)[np.ix_(columns, columns)], F[columns]
 
     @cached_property
     def _applied(self) -> Array:
         """Generalised forces without a potential: inputs, law, force elements and dampers."""
-        Q = generalised(self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3))
+        Q = generalised_input_force(
+            self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3)
+        )
         Q = Q + self.acting.Q
         for k, joint in enumerate(self.model.joints):
             Q[6 + k] = Q[6 + k] - joint.damper * self.vel.rdot[k]
@@ -360,7 +362,9 @@ class TerrainDerivation:
         features = self.symbols["features"]
         mu = self.symbols["mu"]
         if self._rolls(signature):
-            force = generalised(self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3))
+            force = generalised_input_force(
+                self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3)
+            )
             force = force + self.acting.Q
             pose = (self.R, s["r"])
             motion = solve_rolling(

@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Array, Scalar
 from draisine.algebra.trace import Expr, evaluate
 from draisine.errors import ModelError
 from draisine.mechanics import constraints
-from draisine.mechanics.applied import ElementForces, generalised
+from draisine.mechanics.applied import ElementForces, generalised_input_force
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, is_free
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import projected
@@ -91,7 +91,7 @@ class Derivation:
 
     def rows(self, R: Array, r: Array, p: Array) -> projected.Rows:
         """Return geometry, contacts and constraint rows of a configuration."""
-        return projected.rows(self.tree, self.mode, R, r, p, self.spare)
+        return projected.constraint_rows(self.tree, self.mode, R, r, p, self.spare)
 
     @cached_property
     def choice(self) -> Pivoting:
@@ -112,9 +112,9 @@ class Derivation:
         """Return independent speeds and pivots for all rows at once."""
         columns = free_columns(self.model)
         rows = self.constraint_rows
-        C = constraints.matrix(self.tree, rows.geo, rows.world, rows.active, named=True)
+        C = constraints.constraint_matrix(self.tree, rows.geo, rows.world, rows.active, named=True)
         values = self.evaluate(list(C[:, columns].ravel())).reshape(len(C), len(columns))
-        labels = [constraints.labels(self.model, self.mode)[k] for k in rows.keep]
+        labels = [constraints.row_labels(self.model, self.mode)[k] for k in rows.keep]
         # Joint rates are preferred as independent speeds, then the angular velocity of the base.
         order = projected.speed_order(self.model, columns)
         independent = projected.choose_speeds(len(columns), values[rows.keep], labels, order)
@@ -126,7 +126,7 @@ class Derivation:
         u = self.inputs["u"]
         t = self.symbols["t"][0]
         choice = self.choice
-        return projected.motion(
+        return projected.reconstruct_velocities(
             self.constraint_rows, u, t, choice.independent, choice.pivots, choice.along_tree
         )
 
@@ -149,14 +149,16 @@ class Derivation:
         """
         rows = self.constraint_rows
         t = self.symbols["t"][0]
-        force = generalised(self.tree, rows.geo, rows.world, self.driven.inputs, rows.ref)
+        force = generalised_input_force(
+            self.tree, rows.geo, rows.world, self.driven.inputs, rows.ref
+        )
 
         def act(loads: Mapping[str, Scalar]) -> ElementForces:
             reading = replace(self.readings, loads=loads)
             return self.tracing.act(reading, self.mode, self.symbols["z"])
 
         def move(Q: Array) -> projected.Reduced:
-            return projected.dynamics(
+            return projected.solve_reduced_dynamics(
                 self.moving, force + Q, t, self.model.gravity, self.driven.guides
             )
 
@@ -208,7 +210,7 @@ class Derivation:
         r = self.symbols["r"]
         t = self.symbols["t"][0]
         anchors = self.symbols["anchors"]
-        values, gradients, indices = projected.conditions(rows, r, t, anchors)
+        values, gradients, indices = projected.holonomic_residuals(rows, r, t, anchors)
         used = [i for i, k in enumerate(indices) if with_redundant or k in rows.keep]
         return [values[i] for i in used], [gradients[i] for i in used]
 

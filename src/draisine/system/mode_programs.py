@@ -384,13 +384,13 @@ def _gap_correction(d: Derivation, epsilon: float) -> Array:
     corrected by itself.
     """
     rows = d.constraint_rows
-    labels = constraints.labels(d.model, d.mode)
+    labels = constraints.row_labels(d.model, d.mode)
     r = d.symbols["r"]
     t = d.symbols["t"][0]
     anchors = d.symbols["anchors"]
     conditions = [
         (value, row, labels[k].endswith(".normal"))
-        for value, row, k in zip(*projected.conditions(rows, r, t, anchors), strict=True)
+        for value, row, k in zip(*projected.holonomic_residuals(rows, r, t, anchors), strict=True)
         if k in rows.keep
     ]
     total = array([0.0] * (6 + len(d.model.joints)))

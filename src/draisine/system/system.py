@@ -284,7 +284,7 @@ class System:
             *multiplier.coupled_row_indices(model),
         ]
         C = out["C"].reshape(-1, n)[rows]
-        labels = constraints.labels(model, machine.mode)
+        labels = constraints.row_labels(model, machine.mode)
         return MachineMatrices(out["M"].reshape(n, n), out["F"], C, out["c"][rows], tuple(labels))
 
     def equations(
@@ -376,7 +376,7 @@ class System:
         """
         machine = self.machine(mode)
         n = len(state.v)
-        labels = constraints.labels(self.model, machine.mode)
+        labels = constraints.row_labels(self.model, machine.mode)
         rows = multiplier.active_row_indices(
             self.model, machine.mode
         ) + multiplier.coupled_row_indices(self.model)
@@ -423,10 +423,10 @@ def _solve_rows(
     if by_kernel and not machine.choice.spare:
         return multiplier.solve_by_nullspace(*matrices[:4])
     if not machine.choice.spare:
-        return multiplier.saddle_point(*matrices, model.speeds)
+        return multiplier.solve_kkt_system(*matrices, model.speeds)
     rank = len(matrices.rows) - len(machine.choice.spare)
-    compliances = np.array(constraints.compliances(model, machine.mode), dtype=float)
-    return multiplier.shared_saddle_point(*matrices, model.speeds, rank, compliances)
+    compliances = np.array(constraints.row_compliances(model, machine.mode), dtype=float)
+    return multiplier.solve_redundant_kkt_system(*matrices, model.speeds, rank, compliances)
 
 
 _SYSTEMS = Recent(16)

@@ -27,7 +27,7 @@ from draisine import compile, state
 from draisine.analysis.bicycle.critical import critical_of, critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.straight import canonical_matrices
-from draisine.analysis.eigenmodes import track
+from draisine.analysis.eigenmodes import track_eigenvalues
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, ModelError, ParameterError, UnknownNameError
 from draisine.vehicles import parameter_set, parameter_sets
@@ -232,7 +232,7 @@ def test_tracking_follows_crossings_of_many() -> None:
     paths = np.stack([t, 1.05 - t + 0.3j, 2 + 1j * t, 2 - 1j * t, -3 + 0 * t], axis=1)
     rng = np.random.default_rng(0)
     mixed = np.array([row[rng.permutation(5)] for row in paths])
-    followed = np.take_along_axis(mixed, track(mixed), axis=1)
+    followed = np.take_along_axis(mixed, track_eigenvalues(mixed), axis=1)
     first = [int(np.argmin(np.abs(followed[0] - x))) for x in paths[0]]
     assert len(set(first)) == 5 or np.allclose(paths[0, 2], paths[0, 3])
     assert np.abs(np.diff(followed, axis=0)).max() < 0.02

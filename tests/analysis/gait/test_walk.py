@@ -13,7 +13,7 @@ import draisine
 from draisine.analysis.gait.basin import basin
 from draisine.analysis.gait.footstep import Footstep
 from draisine.analysis.gait.walk import walk
-from draisine.analysis.return_map import CycleFamily, fixed_point, follow, iterate
+from draisine.analysis.return_map import CycleFamily, fixed_point, follow_family, iterate
 from draisine.errors import ConfigurationError, ModelError, ParameterError, SimulationError
 from draisine.model import Body, Model, Revolute, Steps
 from draisine.terrain.mesh import Mesh
@@ -120,7 +120,7 @@ def test_periods_double_where_the_literature_says(vehicle, values, near, doublin
     def make(slope):
         return own.at(slope=float(slope))
 
-    cycles = tuple(follow(make, values, make(values[0]).cycle(near)))
+    cycles = tuple(follow_family(make, values, make(values[0]).cycle(near)))
     [(value, cycle)] = CycleFamily(make, tuple(values), cycles).doublings()
     assert value == pytest.approx(doubling, abs=half_digit)
     assert cycle.multipliers[0] == pytest.approx(-1.0, abs=1e-9)

@@ -1,7 +1,10 @@
-"""Straight running and turning of a bicycle.
+"""Straight running and steady turning of bicycles and other two-wheelers.
 
-`straight`: the canonical matrices.
-`eigenvalues`: weave, capsize and castering. `followed`: the same of any two-wheeler, with wobble.
-`critical`: speeds at which stability changes. `sensitivity`: derivatives by parameters. `uncertainty`:
-what deviations of parameters do. `turning`: maps of steady turns.
+`straight`: canonical matrices of straight running (Meijaard et al. 2007) from the nonlinear model.
+`eigenvalues`: eigenvalues over speed, sorted into weave, capsize and castering.
+`followed`: eigenvalues over speed of any two-wheeler, including wobble.
+`critical`: critical speeds, at which the stability changes.
+`sensitivity`: derivatives of critical speeds by parameters.
+`uncertainty`: standard deviations of eigenvalues and critical speeds due to uncertain parameters.
+`turning`: speed, steer torque and friction of steady circles over lean and steer.
 """

@@ -27,10 +27,15 @@ Coefficients = list[int]
 """Coefficients of a polynomial in v, lowest power first, up to a common factor."""
 
 MAX_CRITICAL_SPEED = 1e3
-"""m/s; roots beyond it come from rounding in coefficients that should be zero."""
+"""Largest critical speed (m/s); faster roots come from rounding in coefficients that should be
+zero.
+"""
 
 SEARCHED_SPEEDS = (0.1, NAMING_SPEED)
-"""m/s; range in which machines without canonical matrices are searched. At rest tyres oscillate undamped."""
+"""Speed range (m/s) in which critical speeds of machines without canonical matrices are searched.
+
+It excludes rest, where tyre deflections oscillate undamped.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +46,15 @@ class Critical:
     speeds, it is the one at an end of the stable range, or else the lowest.
     """
 
-    weave: Floats  # m/s
-    weave_frequency: Floats  # rad/s, of the weave at that speed; zero if its eigenvalue is real
-    capsize: Floats  # m/s
-    double_root: Floats  # m/s; two real eigenvalues become the weave pair
-    double_value: Floats  # 1/s, of these two eigenvalues
-    stable_from: Floats  # m/s, of the lowest range in which all eigenvalues are damped
-    stable_to: Floats  # m/s
+    weave: Floats  # weave speed, m/s
+    # Imaginary part of the weave eigenvalue at the weave speed, rad/s; zero if the eigenvalue is
+    # real
+    weave_frequency: Floats
+    capsize: Floats  # capsize speed, m/s
+    double_root: Floats  # speed at which two real eigenvalues become the weave pair, m/s
+    double_value: Floats  # the double eigenvalue at that speed, 1/s
+    stable_from: Floats  # lower end of the lowest speed range with all eigenvalues damped, m/s
+    stable_to: Floats  # upper end of that range, m/s
 
     def __repr__(self) -> str:
         if np.ndim(self.weave):
@@ -87,33 +94,41 @@ def critical_speeds(system: System, **sweep: Any) -> Critical:
     if is_two_wheeler(system) and not is_plain(system):
         parameters, shape = sweep_parameters(system, sweep)
         named = (dict(zip(system.parameters, row, strict=True)) for row in parameters.tolist())
-        return _table((_followed(TwoWheeler(system.with_parameters(**p))) for p in named), shape)
+        return _critical_record(
+            (_searched_critical_speeds(TwoWheeler(system.with_parameters(**p))) for p in named),
+            shape,
+        )
     return critical_of(canonical_matrices(system, **sweep))
 
 
 def critical_of(matrices: Canonical) -> Critical:
     """Return the critical speeds of canonical matrices."""
     shape = matrices.M.shape[:-2]
-    return _table((_critical(matrices[where]) for where in np.ndindex(shape)), shape)
+    return _critical_record(
+        (_exact_critical_speeds(matrices[where]) for where in np.ndindex(shape)), shape
+    )
 
 
-def _table(rows: Iterable[tuple[float, ...]], shape: tuple[int, ...]) -> Critical:
-    """Return the critical speeds of bicycles, one to a row."""
+def _critical_record(rows: Iterable[tuple[float, ...]], shape: tuple[int, ...]) -> Critical:
+    """Return the record of critical speeds from rows with one bicycle each, in the shape of a
+    sweep.
+    """
     return Critical(*(np.array(column).reshape(shape)[()] for column in zip(*rows, strict=True)))
 
 
 def branching_speed(matrices: Canonical) -> float:
-    """Return the speed (m/s) at which circles branch off from straight running; nan if none exists.
+    """Return the speed (m/s) at which circular motions branch off from straight running; nan if
+    none exists.
 
     A real eigenvalue is zero there. The end of the stable range is preferred, else the lowest speed is
     returned.
     """
     a = characteristic(matrices)
-    return _first(positive_roots(a[0]), reversed(_stable_range(a)))
+    return _first_preferred(positive_roots(a[0]), reversed(_stable_range(a)))
 
 
 def characteristic(matrices: Canonical) -> list[Coefficients]:
-    """Return a0 ... a4 of det(M s^2 + C s + K), each a polynomial in v."""
+    """Return the coefficients a0 ... a4 of det(M s^2 + C s + K), each a polynomial in v."""
     zero = np.zeros((2, 2))
     powers = [
         [matrices.Ks + matrices.Kg, zero, matrices.K2],
@@ -124,31 +139,39 @@ def characteristic(matrices: Canonical) -> list[Coefficients]:
     denominator = max(float(x).as_integer_ratio()[1] for x in np.ravel(powers))
 
     def entry(i: int, j: int) -> list[Coefficients]:
+        """Return the polynomial in s and v of one matrix entry."""
         return [
             [int(Fraction(float(matrix[i, j])) * denominator) for matrix in by_v] for by_v in powers
         ]
 
     def product(x: list[Coefficients], y: list[Coefficients]) -> list[Coefficients]:
+        """Return the product of two polynomials in s with coefficients in v."""
         out: list[Coefficients] = [[0] for _ in range(5)]
         for i, a in enumerate(x):
             for j, b in enumerate(y):
-                out[i + j] = _add(out[i + j], _multiply(a, b))
+                out[i + j] = _add_polynomials(out[i + j], _multiply_polynomials(a, b))
         return out
 
     first = product(entry(0, 0), entry(1, 1))
     second = product(entry(0, 1), entry(1, 0))
-    return [_add(a, _scale(b, -1)) for a, b in zip(first, second, strict=True)]
+    return [
+        _add_polynomials(a, _scale_polynomial(b, -1)) for a, b in zip(first, second, strict=True)
+    ]
 
 
 def hurwitz(a: Sequence[Coefficients]) -> Coefficients:
-    """Return a1 a2 a3 - a4 a1^2 - a0 a3^2: zero if two eigenvalues are opposite."""
-    return _sum((1, a[1], a[2], a[3]), (-1, a[4], a[1], a[1]), (-1, a[0], a[3], a[3]))
+    """Return the Hurwitz determinant a1 a2 a3 - a4 a1^2 - a0 a3^2; zero if two eigenvalues are
+    opposite.
+    """
+    return _sum_of_products((1, a[1], a[2], a[3]), (-1, a[4], a[1], a[1]), (-1, a[0], a[3], a[3]))
 
 
 def discriminant(a: Sequence[Coefficients]) -> Coefficients:
-    """Return the discriminant of the quartic in s: zero if two eigenvalues are equal."""
+    """Return the discriminant of the characteristic quartic in s; zero if two eigenvalues are
+    equal.
+    """
     e, d, c, b, a4 = a
-    return _sum(
+    return _sum_of_products(
         (256, *[a4] * 3, *[e] * 3), (-192, a4, a4, b, d, e, e), (-128, a4, a4, c, c, e, e),
         (144, a4, a4, c, d, d, e), (-27, a4, a4, *[d] * 4), (144, a4, b, b, c, e, e),
         (-6, a4, b, b, d, d, e), (-80, a4, b, c, c, d, e), (18, a4, b, c, *[d] * 3),
@@ -159,7 +182,7 @@ def discriminant(a: Sequence[Coefficients]) -> Coefficients:
 
 
 def positive_roots(p: Coefficients) -> list[float]:
-    """Return the positive real roots in rising order, each to the last digit.
+    """Return the positive real roots of a polynomial in increasing order, exact to the last digit.
 
     Approximate roots are refined by Newton's method with exact values.
     """
@@ -172,8 +195,8 @@ def positive_roots(p: Coefficients) -> list[float]:
             continue
         v = float(root.real)
         for _ in range(8):
-            gradient = _value(slope, v)
-            step = float(_value(p, v) / gradient) if gradient else 0.0
+            gradient = _evaluate_polynomial(slope, v)
+            step = float(_evaluate_polynomial(p, v) / gradient) if gradient else 0.0
             v -= step
             if abs(step) < 1e-16 * abs(v):
                 break
@@ -182,26 +205,30 @@ def positive_roots(p: Coefficients) -> list[float]:
     return sorted(roots)
 
 
-def _critical(matrices: Canonical) -> tuple[float, ...]:
-    """Return the entries of `Critical` for one bicycle."""
+def _exact_critical_speeds(matrices: Canonical) -> tuple[float, ...]:
+    """Return the fields of `Critical` for one bicycle with canonical matrices."""
     a = characteristic(matrices)
     low, high = _stable_range(a)
     changes = dict.fromkeys(positive_roots(a[0]), 0.0) | _imaginary_pairs(a)
     double_roots = positive_roots(discriminant(a))
     modes = eigenmodes_of(matrices, [*changes, *double_roots])
-    names = _names(modes, list(changes.values()))
+    names = _undamped_mode_names(modes, list(changes.values()))
     weave, capsize = (
-        _first(sorted(v for v, mode in zip(changes, names, strict=True) if mode == name), ends)
+        _first_preferred(
+            sorted(v for v, mode in zip(changes, names, strict=True) if mode == name), ends
+        )
         for name, ends in (("weave", (low, high)), ("capsize", (high, low)))
     )
-    is_weave = _meets(modes)[len(changes) :]
-    double = _first([v for v, yes in zip(double_roots, is_weave, strict=True) if yes])
+    is_weave = _has_double_weave(modes)[len(changes) :]
+    double = _first_preferred([v for v, yes in zip(double_roots, is_weave, strict=True) if yes])
     value = _double_value(a, double) if double == double else double
     return weave, changes.get(weave, weave), capsize, double, value, low, high
 
 
-def _followed(running: TwoWheeler) -> tuple[float, ...]:
-    """Return the entries of `Critical` for a machine without canonical matrices."""
+def _searched_critical_speeds(running: TwoWheeler) -> tuple[float, ...]:
+    """Return the fields of `Critical` for a machine without canonical matrices, by numerical
+    search.
+    """
     lowest, highest = SEARCHED_SPEEDS
     crossings = running.crossings(lowest, highest)
     edges = [lowest, *(crossing.speed for crossing in crossings), highest]
@@ -211,37 +238,45 @@ def _followed(running: TwoWheeler) -> tuple[float, ...]:
     nan = float("nan")
     low, high = ends[0] if ends else (nan, nan)
     weave, capsize = (
-        _first([crossing.speed for crossing in crossings if crossing.name == name], preferred)
+        _first_preferred(
+            [crossing.speed for crossing in crossings if crossing.name == name], preferred
+        )
         for name, preferred in (("weave", (low, high)), ("capsize", (high, low)))
     )
     frequency = next((x.frequency for x in crossings if x.speed == weave), nan)
-    # A range that ends with the search is unlimited as far as is known.
+    # If the stable range ends at the search limit, no upper end is known: report it as unlimited.
     stable_from = 0.0 if low == lowest else low
     stable_to = float("inf") if high == highest else high
     return weave, frequency, capsize, nan, nan, stable_from, stable_to
 
 
-def _names(modes: Eigenmodes, frequencies: Sequence[float]) -> list[str]:
-    """Return the names of the eigenmodes without real part at these frequencies, one per speed."""
+def _undamped_mode_names(modes: Eigenmodes, frequencies: Sequence[float]) -> list[str]:
+    """Return the names of the eigenmodes that are undamped at these frequencies (rad/s), one per
+    speed.
+    """
     values = modes.values[: len(frequencies)]
     off = np.abs(values.real + 1j * (np.abs(values.imag) - np.array(frequencies)[:, None]))
     return [modes.names[k] for k in off.argmin(axis=1)]
 
 
-def _meets(modes: Eigenmodes) -> list[bool]:
-    """Return whether the two eigenvalues of the weave are equal, at each speed."""
+def _has_double_weave(modes: Eigenmodes) -> list[bool]:
+    """Return whether the two weave eigenvalues are equal, at each speed."""
     difference = np.abs(modes.values[:, 0] - modes.values[:, 1])
     # Eigenvalues near a double root depend on the square root of rounding errors.
     return (difference < 1e-4 * np.abs(modes.values).max(axis=1, initial=0.0)).tolist()
 
 
-def _first(speeds: Sequence[float], preferred: Iterable[float] = ()) -> float:
-    """Return the first preferred speed among `speeds`, else the first of them; nan if it is empty."""
+def _first_preferred(speeds: Sequence[float], preferred: Iterable[float] = ()) -> float:
+    """Return the first of the preferred speeds that is among `speeds`, else the first speed; nan if
+    there is none.
+    """
     return next((v for v in (*preferred, *speeds) if v in speeds), float("nan"))
 
 
 def _stable_range(a: list[Coefficients]) -> tuple[float, float]:
-    """Return the ends of the first range of speeds in which all eigenvalues are damped, nan without one."""
+    """Return the ends (m/s) of the lowest speed range in which all eigenvalues are damped; nan if
+    none exists.
+    """
     edges = sorted([0.0, *positive_roots(a[0]), *_imaginary_pairs(a), MAX_CRITICAL_SPEED])
     ranges = [(low, high) for low, high in pairwise(edges) if _is_stable(a, (low + high) / 2)]
     low, high = ranges[0] if ranges else (float("nan"), float("nan"))
@@ -249,21 +284,26 @@ def _stable_range(a: list[Coefficients]) -> tuple[float, float]:
 
 
 def _imaginary_pairs(a: list[Coefficients]) -> dict[float, float]:
-    """Return the speeds at which a pair of eigenvalues is imaginary, and its frequency, s^2 = -a1/a3."""
-    roots = [v for v in positive_roots(hurwitz(a)) if _value(a[3], v)]
-    squares = {v: float(_value(a[1], v) / _value(a[3], v)) for v in roots}
+    """Return the speeds at which an eigenvalue pair is imaginary, and its frequency, s^2 = -a1/a3."""
+    roots = [v for v in positive_roots(hurwitz(a)) if _evaluate_polynomial(a[3], v)]
+    squares = {
+        v: float(_evaluate_polynomial(a[1], v) / _evaluate_polynomial(a[3], v)) for v in roots
+    }
     return {v: float(np.sqrt(square)) for v, square in squares.items() if square > 0}
 
 
 def _is_stable(a: list[Coefficients], v: float) -> bool:
-    """Return whether all eigenvalues are damped at a speed, by Routh and Hurwitz."""
-    values = [_value(p, v) for p in a]
-    return all(x * values[4] > 0 for x in values) and _value(hurwitz(a), v) * values[4] > 0
+    """Return whether all eigenvalues are damped at a speed, by the Routh-Hurwitz criterion."""
+    values = [_evaluate_polynomial(p, v) for p in a]
+    return (
+        all(x * values[4] > 0 for x in values)
+        and _evaluate_polynomial(hurwitz(a), v) * values[4] > 0
+    )
 
 
 def _double_value(a: list[Coefficients], v: float) -> float:
-    """Return the value of the two eigenvalues that are equal at a speed."""
-    exact = [_value(p, v) for p in reversed(a)]
+    """Return the double eigenvalue (1/s) at a root v of the discriminant."""
+    exact = [_evaluate_polynomial(p, v) for p in reversed(a)]
     quartic = [float(x / max(map(abs, exact))) for x in exact]
     roots = np.roots(quartic)
     i, j = min(
@@ -274,8 +314,8 @@ def _double_value(a: list[Coefficients], v: float) -> float:
     return float(np.real(slopes[np.argmin(np.abs(slopes - (roots[i] + roots[j]) / 2))]))
 
 
-def _value(p: Coefficients, v: float) -> Fraction:
-    """Return the exact value of a polynomial."""
+def _evaluate_polynomial(p: Coefficients, v: float) -> Fraction:
+    """Return the exact value of the polynomial p at the speed v."""
     above, below = float(v).as_integer_ratio()
     total = 0
     power = 1
@@ -285,19 +325,19 @@ def _value(p: Coefficients, v: float) -> Fraction:
     return Fraction(total * below, power)
 
 
-def _add(p: Coefficients, q: Coefficients) -> Coefficients:
+def _add_polynomials(p: Coefficients, q: Coefficients) -> Coefficients:
     """Return the sum of two polynomials."""
     size = max(len(p), len(q))
     padded = [x + [0] * (size - len(x)) for x in (p, q)]
     return [x + y for x, y in zip(*padded, strict=True)]
 
 
-def _scale(p: Coefficients, factor: int) -> Coefficients:
-    """Return a polynomial times a factor."""
+def _scale_polynomial(p: Coefficients, factor: int) -> Coefficients:
+    """Return the polynomial p times an integer factor."""
     return [factor * c for c in p]
 
 
-def _multiply(p: Coefficients, q: Coefficients) -> Coefficients:
+def _multiply_polynomials(p: Coefficients, q: Coefficients) -> Coefficients:
     """Return the product of two polynomials."""
     out = [0] * (len(p) + len(q) - 1)
     for i, x in enumerate(p):
@@ -307,12 +347,12 @@ def _multiply(p: Coefficients, q: Coefficients) -> Coefficients:
     return out
 
 
-def _sum(*terms: Any) -> Coefficients:
-    """Return the sum of terms (factor, polynomial, polynomial ...)."""
+def _sum_of_products(*terms: Any) -> Coefficients:
+    """Return the sum of products, each term being (factor, polynomial, polynomial, ...)."""
     total: Coefficients = [0]
     for factor, *polynomials in terms:
         term: Coefficients = [factor]
         for p in polynomials:
-            term = _multiply(term, p)
-        total = _add(total, term)
+            term = _multiply_polynomials(term, p)
+        total = _add_polynomials(total, term)
     return total

@@ -1,4 +1,4 @@
-"""Eigenvalues against speed, sorted by continuation into weave, capsize and castering."""
+"""Eigenvalues of a bicycle over speed, sorted by continuation into weave, capsize and castering."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,7 +9,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
-from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, track
+from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, track_eigenvalues
 from draisine.analysis.lqr import StateFeedback
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model.names import Axes, benchmark_sign, check_axes
@@ -19,7 +19,9 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 IDEAL_NAMING_SPEED = 10.0
-"""m/s; eigenmodes of the ideal bicycle are named at this speed, or at the highest requested one."""
+"""Speed (m/s) at which eigenmodes of the ideal bicycle are named, if it is not above the highest
+requested one.
+"""
 
 
 def eigenvalues(
@@ -82,23 +84,25 @@ def eigenvalues(
             modes = steady_modes(system, speed, law)[0]
         else:
             modes = TwoWheeler(system, law).eigenmodes(speed)
-        modes = _turned(modes, system) if axes == "benchmark" else modes
+        modes = _convert_eigenvector_axes(modes, system) if axes == "benchmark" else modes
     else:
         modes = eigenmodes_of(canonical_matrices(system, about=about, **sweep), speed)
-        modes = _turned(modes, system) if axes == "draisine" else modes
+        modes = _convert_eigenvector_axes(modes, system) if axes == "draisine" else modes
     options: dict[str, Any] = {"about": about, "law": law, "axes": axes, **sweep}
     recipe = call_recipe("modes", eigenvalues, system, speed, **options)
     return replace(modes, made=provenance(system, law, recipe) | {"axes": axes})
 
 
-def _turned(modes: Eigenmodes, system: System) -> Eigenmodes:
-    """Return eigenmodes with vectors converted between our axes and the benchmark's."""
+def _convert_eigenvector_axes(modes: Eigenmodes, system: System) -> Eigenmodes:
+    """Return eigenmodes with eigenvectors converted from draisine's axes to the benchmark's, or
+    back.
+    """
     signs = np.array([benchmark_sign(system.model, name) for name in modes.states])
     return replace(modes, vectors=signs[:, None] * modes.vectors)
 
 
 def is_two_wheeler(system: System) -> bool:
-    """Return whether a machine that can lean runs on two contacts, one behind the other."""
+    """Return whether a machine that can lean has two contacts, one behind the other."""
     model = system.model
     centres = [np.asarray(contact.centre, float) for contact in model.contacts]
     if len(centres) != 2 or "forward_speed" not in system.outputs or "Wx" not in model.speeds:
@@ -136,27 +140,29 @@ def is_plain(system: System) -> bool:
         return True
     try:
         canonical_matrices(system)
-    except ConfigurationError:  # force elements may add other powers of the speed
+    except ConfigurationError:  # force elements may add other powers of the speed than 0 to 2
         return False
     return True
 
 
 def eigenmodes_of(matrices: Canonical, speed: Any) -> Eigenmodes:
-    """Return the eigenmodes of canonical matrices at speeds (m/s)."""
+    """Return the eigenmodes of canonical matrices at given speeds (m/s)."""
     v = np.atleast_1d(np.asarray(speed, float))
     shape = matrices.M.shape[:-2]
     values = np.empty((*shape, len(v), 4), complex)
     vectors = np.empty((*shape, len(v), 4, 4), complex)
     for where in np.ndindex(shape):
-        values[where], vectors[where] = _named(matrices[where], v)
+        values[where], vectors[where] = _named_eigenvalues(matrices[where], v)
     return Eigenmodes(v, values, vectors)
 
 
-def _named(matrices: Canonical, v: Floats) -> tuple[Floats, Floats]:
-    """Return eigenvalues and vectors at speeds v, sorted by name."""
+def _named_eigenvalues(matrices: Canonical, v: Floats) -> tuple[Floats, Floats]:
+    """Return eigenvalues and eigenvectors at speeds v (m/s), sorted into weave, capsize and
+    castering.
+    """
     grid = fill_speeds(np.unique(np.concatenate([v, [0.0, IDEAL_NAMING_SPEED]])))
     values, vectors = np.linalg.eig(matrices.A(grid))
-    order = track(values)
+    order = track_eigenvalues(values)
     followed = np.take_along_axis(values, order, axis=1)
     order = np.take_along_axis(order, _names_order(followed), axis=1)
     indices = np.searchsorted(grid, v)
@@ -167,10 +173,10 @@ def _named(matrices: Canonical, v: Floats) -> tuple[Floats, Floats]:
 
 
 def _names_order(values: Floats) -> Floats:
-    """Return the order (speeds, 4) of followed eigenvalues: weave, weave, capsize, castering.
+    """Return the column order (speeds, 4) of tracked eigenvalues: weave, weave, capsize, castering.
 
     At the highest speed with one conjugate pair that pair is the weave, and of the real eigenvalues
-    the one farther from zero is castering. Within the weave the larger one comes first.
+    the one farther from zero is castering. Of the weave pair the larger one comes first.
     """
     scale = np.abs(values).max(axis=1, keepdims=True)
     swings = np.abs(values.imag) > 1e-9 * scale

@@ -1,7 +1,7 @@
-"""Eigenvalues of any two-wheeler in straight running, followed along the speed and named.
+"""Eigenvalues of any two-wheeler in straight running, tracked over the speed and named.
 
-It may have tyres, compliant parts, a moving rider or a control law. Names are assigned at `NAMING_SPEED`.
-Critical speeds are refined by Brent's method.
+The machine may have tyres, compliant parts, a moving rider or a control law. Names are assigned at
+`NAMING_SPEED`. Critical speeds are refined by Brent's method.
 """
 
 from collections.abc import Mapping
@@ -11,49 +11,54 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, track
+from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, track_eigenvalues
 from draisine.analysis.linear import linearise, reach_states
 from draisine.errors import ConfigurationError
 from draisine.system.state import state
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
-# Weave: the slowest oscillation, at a third of this speed, of the pairs that oscillate at both speeds, unless
-# the rider (`torso`) dominates it at most speeds. Capsize: the real eigenvalue next to zero. Wobble: of the
-# other pairs, without the rider's, the least damped one between a third and half of this speed. Others have
-# the name of their largest component at a third of this speed.
+# How eigenmodes are named. Weave: of the pairs that oscillate both at `NAMING_SPEED` and at a third
+# of it, the slowest oscillation at the lower speed, unless the rider (`torso`) dominates it at most
+# speeds. Capsize: the real eigenvalue closest to zero. Wobble: of the remaining pairs that the
+# rider does not dominate, the least damped one between a third and half of this speed. Other modes
+# have the name of their largest component at a third of this speed.
 NAMING_SPEED = 30.0
-"""m/s; eigenmodes are named at this speed, or at the highest requested one."""
+"""Speed (m/s) at which eigenmodes are named, if it is not above the highest requested one."""
 
 ZERO_FREQUENCY = 1e-9
-"""rad/s; a smaller imaginary part is rounding of a real eigenvalue."""
+"""Smallest imaginary part (rad/s) of an oscillation; smaller ones are rounding errors of real
+eigenvalues.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class CriticalSpeed:
-    """A speed at which an eigenmode changes its stability."""
+    """Speed at which an eigenmode changes its stability."""
 
-    name: str  # of the eigenmode
-    speed: float  # m/s
-    frequency: float  # rad/s, zero if the eigenvalue is real
-    damped_above: bool  # whether it is stable above this speed
+    name: str  # name of the eigenmode
+    speed: float  # critical speed, m/s
+    frequency: float  # imaginary part of the eigenvalue, rad/s; zero if it is real
+    damped_above: bool  # whether the eigenmode is stable above this speed
 
 
 @dataclass(frozen=True, eq=False)
 class TwoWheeler:
-    """A two-wheeler that can run straight at any speed, with its control law."""
+    """Two-wheeler that can run straight at any speed, with its control law."""
 
     system: System
     law: Law | None = None
     inputs: Mapping[str, float] | None = None
 
     def matrices(self, speed: Floats) -> tuple[Floats, tuple[str, ...]]:
-        """Return A (speeds, states, states) of lateral motion at speeds (m/s), and its states.
+        """Return the system matrices A (speeds, states, states) of lateral motion, and the names of
+        the states.
 
         Lateral states are coupled to lean and steer. The speed and the motion of a suspension in the plane of
         the machine are not, to first order.
         """
-        unit = state(self.system, forward_speed=1.0)  # straight running is linear in the speed
+        # The state of straight running is proportional to the speed
+        unit = state(self.system, forward_speed=1.0)
         motions = [replace(unit, v=x * unit.v) for x in speed]
         linear = linearise(self.system, motions, law=self.law, inputs=self.inputs)
         coupling = np.abs(linear.A).max(axis=0)
@@ -74,14 +79,14 @@ class TwoWheeler:
         grid = fill_speeds(np.unique(np.concatenate([v, [0.0, NAMING_SPEED]])))
         A, states = self.matrices(grid)
         values, vectors = np.linalg.eig(A)
-        order = track(values)
+        order = track_eigenvalues(values)
         followed = np.take_along_axis(values, order, axis=1)
         shapes = np.take_along_axis(vectors, order[:, None, :], axis=2)
         half = 2.0 * grid <= NAMING_SPEED
         middle = (3.0 * grid >= NAMING_SPEED) & half
-        leads = _leads(shapes[half], states, self.system)
+        leads = _dominant_components(shapes[half], states, self.system)
         sways = (leads == "torso") & (np.abs(followed[half].imag) > ZERO_FREQUENCY)
-        names, order_of_names = _named(
+        names, order_of_names = _name_eigenmodes(
             followed[middle], followed[-1], leads[middle[half]][0], sways
         )
         indices = np.searchsorted(grid, v)
@@ -91,7 +96,7 @@ class TwoWheeler:
         return Eigenmodes(v, named, shapes[indices][:, :, order_of_names], names, states)
 
     def crossings(self, low: float = 0.1, high: float = 20.0) -> list[CriticalSpeed]:
-        """Return the speeds between two at which an eigenmode changes its stability, in rising order.
+        """Return the critical speeds between two speeds (m/s), in increasing order.
 
         >>> from draisine import compile
         >>> ideal = TwoWheeler(compile("whipple")).crossings(1.0, 10.0)
@@ -104,21 +109,25 @@ class TwoWheeler:
         located: dict[tuple[str, int], CriticalSpeed] = {}
         for j, name in enumerate(modes.names):
             for k in np.flatnonzero(growth[:-1, j] * growth[1:, j] < 0.0):
-                speed, value = self._refined(v[k : k + 2], modes.values[k : k + 2, j])
+                speed, value = self._refine_crossing(v[k : k + 2], modes.values[k : k + 2, j])
                 if abs(value.real) > 1e-6 * (1.0 + abs(value)):
-                    continue  # no crossing: the columns of the two eigenvalues of a pair are exchanged
+                    # A false crossing: the two eigenvalues of a pair have exchanged their columns
+                    continue
                 crossing = CriticalSpeed(name, speed, abs(value.imag), bool(growth[k, j] > 0))
                 located[name, int(k)] = crossing
         return sorted(located.values(), key=lambda crossing: crossing.speed)
 
-    def _refined(self, ends: Floats, end_values: Any) -> tuple[float, complex]:
-        """Return the speed between two ends at which an eigenvalue has no real part, and its value there.
+    def _refine_crossing(self, ends: Floats, end_values: Any) -> tuple[float, complex]:
+        """Return the speed (m/s) in an interval at which an eigenvalue has no real part, and the
+        eigenvalue.
 
-        Between the ends the eigenvalue is the one nearest to the chord of its end values.
+        Inside the interval, the eigenvalue nearest to the linear interpolation of the end values is
+        used.
         """
         from scipy.optimize import brentq
 
         def value(v: float) -> complex:
+            """Return the tracked eigenvalue (1/s) at the speed v (m/s)."""
             share = (v - ends[0]) / (ends[1] - ends[0])
             near = end_values[0] + share * (end_values[1] - end_values[0])
             values = np.linalg.eigvals(self.matrices(np.array([v, 1.0]))[0][0])
@@ -129,10 +138,11 @@ class TwoWheeler:
         return speed, value(speed)
 
 
-def _leads(vectors: Floats, states: tuple[str, ...], system: System) -> Any:
-    """Return the name (speeds, modes) of the largest component of eigenvectors (speeds, states, modes).
+def _dominant_components(vectors: Floats, states: tuple[str, ...], system: System) -> Any:
+    """Return the names (speeds, modes) of the largest components of eigenvectors (speeds, states,
+    modes).
 
-    It is a coordinate, "tyre" or "law".
+    A name is that of a coordinate, "tyre" or "law".
     """
     joints = {joint.name for joint in system.model.joints}
     memory = system.model.memory
@@ -146,24 +156,25 @@ def _leads(vectors: Floats, states: tuple[str, ...], system: System) -> Any:
     return np.array(list(shares))[np.argmax(list(shares.values()), axis=0)]
 
 
-def _named(
+def _name_eigenmodes(
     middle: Floats, last: Floats, lead: Any, sways: Any
 ) -> tuple[tuple[str, ...], list[int]]:
-    """Return the names of eigenvalues, and the column of each.
+    """Return the names of the eigenvalues, and the column of each.
 
     Parameters
     ----------
     middle, last
         Eigenvalues at middle speeds (speeds, modes) and at the last speed (modes,).
     lead
-        Largest component of each mode at the first middle speed.
+        Name of the largest component of each mode at the first middle speed.
     sways
         Whether the rider dominates an oscillation, (speeds, modes).
     """
     first = middle[0]
     swings = np.abs(last.imag) > ZERO_FREQUENCY
-    # Weave and rider may pass near each other: a mode that the rider dominates at most speeds is not the
-    # weave. A pair of the tyres may oscillate at the last speed only, so pairs at both speeds come first.
+    # Weave and rider modes may pass close to each other: a mode that the rider dominates at most
+    # speeds is not the weave. A pair of the tyres may oscillate at the last speed only, so pairs
+    # that oscillate at both speeds come first.
     rides = sways.mean(axis=0) > 0.5
     sways = sways.any(axis=0)
     slow = np.lexsort((np.abs(first.imag), rides, np.abs(first.imag) <= ZERO_FREQUENCY))
@@ -174,12 +185,12 @@ def _named(
             "The eigenmodes have no names: at the highest speed an oscillating one (weave) or a real one "
             "(capsize) is missing. linearise(system, motion).eigenvalues() has no names."
         )
-    columns_by_name = {"weave": _pair(last, pairs[0])}
+    columns_by_name = {"weave": _conjugate_pair(last, pairs[0])}
     growth = np.where((middle.imag > ZERO_FREQUENCY) & ~sways, middle.real, -np.inf)
     growth[:, columns_by_name["weave"]] = -np.inf
     row, fastest = np.unravel_index(np.argmax(growth), growth.shape)
     if np.isfinite(growth[row, fastest]):
-        columns_by_name["wobble"] = _pair(middle[row], int(fastest))
+        columns_by_name["wobble"] = _conjugate_pair(middle[row], int(fastest))
     used = [k for each in columns_by_name.values() for k in each]
     columns_by_name["capsize"] = [k for k in real_modes if k not in used][:1]
     names = [name for name, columns in columns_by_name.items() for _ in columns]
@@ -192,14 +203,15 @@ def _named(
     return tuple(names), [*columns, *rest]
 
 
-def _pair(values: Floats, k: int) -> list[int]:
-    """Return the index of an eigenvalue and that of its conjugate."""
+def _conjugate_pair(values: Floats, k: int) -> list[int]:
+    """Return the index of eigenvalue k and the index of its complex conjugate."""
     others = [j for j in range(len(values)) if j != k]
     return [k, min(others, key=lambda j: abs(values[j] - np.conj(values[k])))]
 
 
 def _upper_first(values: Floats, names: tuple[str, ...], middle: Floats) -> Floats:
-    """Return eigenvalues whose pairs begin with the one of larger imaginary (or real) part.
+    """Sort each eigenvalue pair so that the one with the larger imaginary (or real) part comes
+    first.
 
     Pairs are weave, wobble and the modes that oscillate at the middle speed.
     """

@@ -1,9 +1,10 @@
-"""Which parameter moves which critical speed: derivatives by every parameter, by differentiation.
+"""Sensitivities of critical speeds: exact derivatives of weave, capsize and double-root speed by
+parameters.
 
-The canonical matrices are differentiated by the parameters, with the upright bicycle following them
-(contacts closed, running straight at the same speed). At a critical speed the characteristic
-polynomial P(s, v) vanishes; `P_v dv + P_s ds + P_p dp = 0` gives dv/dp: ds is zero at capsize, P_s
-at a double root, and imaginary at weave.
+The canonical matrices are differentiated by the parameters. The upright configuration depends on
+them, too (contacts closed, running straight at the same speed). At a critical speed the
+characteristic polynomial P(s, v) vanishes; `P_v dv + P_s ds + P_p dp = 0` gives dv/dp: ds is zero
+at capsize, P_s at a double root, and imaginary at weave.
 """
 
 from dataclasses import dataclass, fields
@@ -17,14 +18,14 @@ from draisine.analysis.bicycle.straight import (
     PROBE_SPEED,
     Canonical,
     Terms,
-    by_speed,
     canonical_matrices,
     second_order,
+    second_order_terms,
+    separate_speed_powers,
     speed_names,
     stand_upright,
     straight_motion,
     sweep_parameters,
-    terms,
 )
 from draisine.analysis.differentiate import MatrixJet, run_tangent
 from draisine.analysis.variation import SEEDS, Chart, sort_lanes
@@ -40,8 +41,8 @@ class Sensitivities:
     """Derivatives of the critical speeds by each of the named parameters, m/s per unit of it."""
 
     parameters: tuple[str, ...]
-    values: Floats  # of the parameters
-    weave: Floats  # (parameters,)
+    values: Floats  # values of the parameters
+    weave: Floats  # derivatives of the weave speed, (parameters,)
     capsize: Floats
     double_root: Floats
 
@@ -125,13 +126,14 @@ def stable_range(system: System) -> tuple[float, dict[str, float]]:
 
 
 def _speed_derivative(matrices: Canonical, change: Canonical, v: float, s: complex) -> float:
-    """Return dv/dp of a critical speed v with eigenvalue s; nan if v is nan."""
+    """Return dv/dp of a critical speed v (m/s) with eigenvalue s (1/s); nan if v is nan."""
     if np.isnan(v):
         return np.nan
     N = matrices.M * s * s + matrices.damping(v) * s + matrices.stiffness(v)
     adjugate = np.array([[N[1, 1], -N[0, 1]], [-N[1, 0], N[0, 0]]])
 
     def along(dN: Floats) -> complex:
+        """Return the derivative of det N along a change dN of the matrix N, tr(adj N dN)."""
         return complex(np.trace(adjugate @ dN))
 
     by_v = along(matrices.C1 * s + 2 * v * matrices.K2)
@@ -144,64 +146,75 @@ def _speed_derivative(matrices: Canonical, change: Canonical, v: float, s: compl
 
 
 def canonical_changes(system: System) -> Canonical:
-    """Return the derivatives of the canonical matrices by every parameter, (parameters, 2, 2)."""
+    """Return the derivatives of the canonical matrices by every parameter, (parameters, 2, 2) each."""
     machine = system.machine()
     parameters, _ = sweep_parameters(system, {})
     y, frame = stand_upright(machine, parameters, {})
     slow, fast = (
-        [matrix.rate for matrix in second_order(_moving_terms(machine, y, parameters, frame, v))]
+        [
+            matrix.rate
+            for matrix in second_order(_terms_with_derivatives(machine, y, parameters, frame, v))
+        ]
         for v in (0.0, PROBE_SPEED)
     )
-    springs = np.zeros_like(slow[2])  # derivatives of spring and weight terms are not separated
-    return by_speed(slow, fast, np.ones(parameters.shape[1]), springs)
+    # Derivatives of the spring terms and of the weight terms are not separated
+    springs = np.zeros_like(slow[2])
+    return separate_speed_powers(slow, fast, np.ones(parameters.shape[1]), springs)
 
 
 def straight_changes(
     system: System, speed: Floats, law: Law | None = None
 ) -> list[tuple[MatrixJet, MatrixJet, MatrixJet]]:
-    """Return M, C and K of straight running at each speed with their derivatives by every parameter,
-    under a control law without states.
+    """Return M, C and K of straight running at each speed (m/s) with derivatives by every
+    parameter.
+
+    The control law must not have states.
     """
     if getattr(law, "states", 0):
         raise ConfigurationError("Derivatives by parameters need a control law without states.")
     machine = system.machine(None, law)
     parameters, _ = sweep_parameters(system, {})
     y, frame = stand_upright(machine, parameters, {})
-    return [second_order(_moving_terms(machine, y, parameters, frame, float(v))) for v in speed]
+    return [
+        second_order(_terms_with_derivatives(machine, y, parameters, frame, float(v)))
+        for v in speed
+    ]
 
 
-def _moving_terms(
+def _terms_with_derivatives(
     machine: ClosedForm, y: Floats, parameters: Floats, frame: Chart, speed: float
 ) -> Terms:
-    """Return the terms of straight running with their derivatives by every parameter, as jets.
+    """Return the terms of straight running with their derivatives by every parameter, as matrix
+    jets.
 
-    When a parameter changes, the state changes with it: contacts stay closed, coordinates and speed constant.
+    The state depends on the parameters: contacts stay closed while coordinates and speed are
+    constant.
     """
     moving, variation = straight_motion(machine, y, parameters, frame, speed)
-    here = terms(variation, frame)
+    here = second_order_terms(variation, frame)
     count = parameters.shape[1]
     seeds = machine.variation.inputs.count(*SEEDS)
-    _, first = _by_parameters(machine, moving, parameters, np.zeros((0, 0)), {})
+    _, first = _vary_parameters(machine, moving, parameters, np.zeros((0, 0)), {})
     residuals = {name: first[name] for name in ("seen", "conditions")}
     indices = [variation.names.index(name) for name in frame.coordinates]
     speeds = [variation.names.index(name) for name in speed_names(frame)]
     moved = np.concatenate([residuals["seen"][indices], residuals["conditions"]])
     dx = -np.linalg.solve(here.shape_x[0], moved)
     du = -np.linalg.solve(here.speed_u[0], residuals["seen"][speeds] + here.speed_x[0] @ dx)
-    values, rates = _by_parameters(machine, moving, parameters, np.eye(seeds), {"x": dx, "u": du})
-    pair = [terms(sort_lanes(machine, out, count), frame) for out in (values, rates)]
+    values, rates = _vary_parameters(machine, moving, parameters, np.eye(seeds), {"x": dx, "u": du})
+    pair = [second_order_terms(sort_lanes(machine, out, count), frame) for out in (values, rates)]
     return Terms(
         *[MatrixJet(getattr(pair[0], f.name), getattr(pair[1], f.name)) for f in fields(Terms)]
     )
 
 
-def _by_parameters(
+def _vary_parameters(
     machine: ClosedForm, y: Floats, parameters: Floats, seeds: Floats, moved: dict[str, Floats]
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Return outputs of the program `variation` and their derivatives by parameters.
+    """Return outputs of the program `variation` with their derivatives by parameters.
 
-    There is one lane per parameter and seed. `moved` are the displacement x and the change of speeds u with
-    each parameter.
+    There is one lane per parameter and seed. `moved` are the derivatives of the displacement x and
+    of the speeds u by each parameter.
     """
     program = machine.variation.program
     count = parameters.shape[1]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import Matrices, inverse, transpose
+from draisine.analysis.differentiate import Matrices, invert_matrices, transpose
 from draisine.analysis.linear import cyclic_coordinates
 from draisine.analysis.variation import Chart, Variation, chart, vary
 from draisine.errors import ConfigurationError, ParameterError
@@ -24,50 +24,56 @@ from draisine.system.system import System
 from draisine.vehicles import check_numbers
 
 PROBE_SPEED = 16.0
-"""m/s; the terms in v and v^2 follow from differences to rest. Division by a power of two is exact."""
+"""Speed (m/s) at which the terms in v and v^2 are evaluated; dividing by a power of two is exact.
+"""
 
 MATRIX_SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])
-"""Factors of the entries of our matrices in the axes of the benchmark: steer changes its sign."""
+"""Factors that convert the entries of draisine's matrices to the benchmark's axes: steer changes
+its sign.
+"""
 
 POWERS_ERROR = 1e-9
-"""Allowed error of the canonical form at another speed, relative to the largest entry; round-off is some
-1e-13.
+"""Allowed error of the canonical form at another speed, relative to the largest entry; rounding
+errors are about 1e-13.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Canonical:
-    """The matrices of straight running, each (..., 2, 2), the leading axes those of a sweep.
+    """Canonical matrices of straight running, (..., 2, 2) each; the leading axes are those of a
+    sweep.
 
     The benchmark bicycle has neither dampers nor springs: its C0 and Ks are zero. If gravity is no parameter
     of the vehicle, weight and springs cannot be separated, and `Kg` contains both.
     """
 
-    M: Floats  # kg m2
-    C0: Floats  # dampers, N m s
-    C1: Floats  # per speed, N s2
-    Kg: Floats  # weight, g K0, N m
-    K2: Floats  # per squared speed, N s2/m
-    g: Floats  # m/s2
-    Ks: Floats = field(default_factory=lambda: np.zeros((2, 2)))  # springs, N m
+    M: Floats  # mass matrix, kg m2
+    C0: Floats  # damping matrix of dampers, N m s
+    C1: Floats  # damping matrix per unit of speed, N s2
+    Kg: Floats  # stiffness matrix of weight, g K0, N m
+    K2: Floats  # stiffness matrix per squared speed, N s2/m
+    g: Floats  # gravity, m/s2
+    Ks: Floats = field(default_factory=lambda: np.zeros((2, 2)))  # stiffness matrix of springs, N m
 
     @property
     def K0(self) -> Floats:
-        """Stiffness by weight, per unit of gravity."""
+        """Stiffness matrix of weight per unit of gravity, kg m."""
         return self.Kg / np.asarray(self.g)[..., None, None]
 
     def damping(self, v: Any) -> Floats:
-        """Return C0 + v C1 at speeds v, which follow the axes of the sweep."""
+        """Return the damping matrix C0 + v C1 at speeds v (m/s); the axes of v follow those of the
+        sweep.
+        """
         v = np.asarray(v, float)[..., None, None]
         return self.C0 + v * self.C1
 
     def stiffness(self, v: Any) -> Floats:
-        """Return Ks + g K0 + v^2 K2 at speeds v."""
+        """Return the stiffness matrix Ks + g K0 + v^2 K2 at speeds v (m/s)."""
         v = np.asarray(v, float)[..., None, None]
         return self.Ks + self.Kg + v * v * self.K2
 
     def A(self, v: Any) -> Floats:
-        """Return the matrix of xdot = A x, x = (lean, steer, lean rate, steer rate), at speeds v."""
+        """Return A of xdot = A x, x = (lean, steer, lean rate, steer rate), at speeds v (m/s)."""
         forces = np.concatenate(np.broadcast_arrays(self.stiffness(v), self.damping(v)), axis=-1)
         M = np.broadcast_to(self.M, (*forces.shape[:-2], 2, 2))
         lower = -np.linalg.solve(M, forces)
@@ -116,7 +122,10 @@ def canonical_matrices(
     y, frame = stand_upright(machine, parameters, about or {})
 
     def at_speed(v: float, parameters: Floats) -> tuple[Floats, Floats, Floats]:
-        return second_order(terms(straight_motion(machine, y, parameters, frame, v)[1], frame))
+        """Return M, C and K of straight running at the speed v (m/s)."""
+        return second_order(
+            second_order_terms(straight_motion(machine, y, parameters, frame, v)[1], frame)
+        )
 
     slow, fast = (at_speed(v, parameters) for v in (0.0, PROBE_SPEED))
     named = list(system.parameters)
@@ -126,9 +135,9 @@ def canonical_matrices(
         g = parameters[:, named.index("g")]
         weightless = np.where(np.array(named) == "g", 0.0, parameters)
         springs = at_speed(0.0, weightless)[2]
-    canonical = by_speed(slow, fast, g, springs)
+    canonical = separate_speed_powers(slow, fast, g, springs)
     if system.model.elements:
-        # Rolling yields powers 0 to 2 of v; force elements may yield others.
+        # Rolling contributes the powers 0 to 2 of v; force elements may contribute others.
         _check_powers(system, canonical, at_speed(2.0 * PROBE_SPEED, parameters))
     matrices = (canonical.M, canonical.C0, canonical.C1, canonical.Kg, canonical.K2)
     M, C0, C1, Kg, K2 = (matrix.reshape(*shape, 2, 2) for matrix in matrices)
@@ -138,7 +147,7 @@ def canonical_matrices(
 
 
 def _check_powers(system: System, canonical: Canonical, faster: Sequence[Floats]) -> None:
-    """Raise if damping and stiffness at twice the probe speed have other powers of v."""
+    """Raise an error if damping and stiffness at twice the probe speed contain other powers of v."""
     for expected, matrix in ((canonical.damping, faster[1]), (canonical.stiffness, faster[2])):
         error = np.abs(expected(2.0 * PROBE_SPEED) - MATRIX_SIGNS * matrix).max()
         if not error <= POWERS_ERROR * np.abs(matrix).max():
@@ -150,7 +159,7 @@ def _check_powers(system: System, canonical: Canonical, faster: Sequence[Floats]
 
 
 def sweep_parameters(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, tuple[int, ...]]:
-    """Return all parameters (sets, parameters) of a sweep, and its shape.
+    """Return the parameter sets (sets, parameters) of a sweep, and the shape of the sweep.
 
     Raises
     ------
@@ -173,7 +182,7 @@ def sweep_parameters(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, 
 def stand_upright(
     machine: ClosedForm, parameters: Floats, about: Mapping[str, float]
 ) -> tuple[Floats, Chart]:
-    """Return the upright state at rest for every set of parameters, (sets, entries), and its chart."""
+    """Return the upright state at rest for every parameter set, (sets, entries), and its chart."""
     count = len(parameters)
     inputs = len(machine.system.model.inputs)
     targets = {"lean": np.zeros(count)} | {k: np.full(count, x) for k, x in about.items()}
@@ -206,14 +215,18 @@ def _check_ideal(machine: ClosedForm, essential: Sequence[str]) -> None:
 
 
 def speed_names(frame: Chart) -> list[str]:
-    """Return the names of the speeds of a bicycle: rates of lean and steer, forward speed."""
+    """Return the names of the independent speeds of a bicycle: rates of lean and steer, forward
+    speed.
+    """
     return [f"{name}_rate" for name in frame.coordinates[:2]] + ["forward_speed"]
 
 
 def straight_motion(
     machine: ClosedForm, y: Floats, parameters: Floats, frame: Chart, speed: float
 ) -> tuple[Floats, Variation]:
-    """Return upright bicycles that run straight at a speed, and the derivatives there."""
+    """Return the states of upright bicycles that run straight at a speed (m/s), with derivatives
+    there.
+    """
     rows = vary(machine, y, parameters=parameters).rows(speed_names(frame), "du")
     first = y.shape[1] - rows.shape[2]
     moving = y.copy()
@@ -229,18 +242,18 @@ def straight_motion(
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Terms of the second-order form."""
+    """Derivatives that make up the second-order equations of straight running."""
 
     mass: Matrices
-    force_u: Matrices  # derivatives of the forces by u
-    force_x: Matrices  # and by displacements
-    speed_u: Matrices  # derivatives of the speeds by u
-    speed_x: Matrices  # and by displacements
-    shape_x: Matrices  # derivatives of coordinates and contacts by displacements
+    force_u: Matrices  # derivatives of the generalised forces by the independent speeds u
+    force_x: Matrices  # derivatives of the generalised forces by displacements
+    speed_u: Matrices  # derivatives of the named speeds by u
+    speed_x: Matrices  # derivatives of the named speeds by displacements
+    shape_x: Matrices  # derivatives of coordinates and contact gaps by displacements
 
 
-def terms(variation: Variation, frame: Chart) -> Terms:
-    """Return the terms at every state."""
+def second_order_terms(variation: Variation, frame: Chart) -> Terms:
+    """Return the derivatives that make up the second-order equations at every state of a variation."""
     names = speed_names(frame)
     closed = variation.d["conditions"]["dx"]
     return Terms(
@@ -258,8 +271,8 @@ def second_order(t: Terms) -> tuple[Matrices, Matrices, Matrices]:
 
     A displacement is X q, and du = T (s - P q) for the speeds s = (qd, forward speed).
     """
-    T = inverse(t.speed_u)
-    X = inverse(t.shape_x)[:, :, :2]
+    T = invert_matrices(t.speed_u)
+    X = invert_matrices(t.shape_x)[:, :, :2]
     TP = T @ t.speed_x @ X
     T2 = T[:, :, :2]
     back = transpose(T2)
@@ -269,12 +282,12 @@ def second_order(t: Terms) -> tuple[Matrices, Matrices, Matrices]:
     return M, C, K
 
 
-def by_speed(
+def separate_speed_powers(
     slow: Sequence[Floats], fast: Sequence[Floats], g: Floats, springs: Floats
 ) -> Canonical:
-    """Return the canonical matrices in the benchmark's axes.
+    """Separate the canonical matrices by powers of the speed, in the benchmark's axes.
 
-    They follow from M, C, K at rest (`slow`) and at `PROBE_SPEED` (`fast`), and from K at rest without
+    The arguments are M, C, K at rest (`slow`) and at `PROBE_SPEED` (`fast`), and K at rest without
     gravity (`springs`).
     """
     M, C, K = slow

@@ -1,4 +1,4 @@
-"""Maps of steady turning: required speed, steer torque and friction over lean and steer.
+"""Maps of steady turning: required speed, steer torque and friction over lean and steer angle.
 
 At constant lean and steer all velocities are proportional to the speed v, so the unbalanced forces are
 `f0 + v^2 f2`. Two evaluations yield v and the torque of every circle.
@@ -18,40 +18,44 @@ from draisine.system.configuration import configurations
 from draisine.system.system import System
 
 MAX_TURN_SPEED = 100.0
-"""m/s; faster circles are left out: their steer is practically zero."""
+"""Largest speed (m/s) of a circle in the map; the steer angle of faster circles is practically
+zero.
+"""
 
 CHUNK_SIZE = 2000
-"""Circles per batch; larger batches use more memory and are not faster."""
+"""Number of circles per batch; larger batches use more memory and are not faster."""
 
 BALANCE_TOLERANCE = 1e-6
-"""Relative unbalanced force; above it no speed balances lean and steer."""
+"""Largest relative unbalanced force of a steady circle; above it no speed balances the lean and
+steer angle.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class TurningMap:
-    """Steady circles over a grid (leans, steers); nan if no speed balances the lean."""
+    """Steady circles of a bicycle over a grid (leans, steers); nan if no speed balances the lean."""
 
     lean: Floats  # (leans,), rad
     steer: Floats  # (steers,), rad
-    speed: Floats  # of the rear wheel, m/s
-    torque: Floats  # required steer torque, N m, positive to the left
-    radius: Floats  # of the path of the rear contact, m
+    speed: Floats  # speed of the rear wheel, m/s, (leans, steers)
+    torque: Floats  # required steer torque, N m, positive to the left, (leans, steers)
+    radius: Floats  # radius of the path of the rear contact, m, (leans, steers)
     friction: (
         Floats  # (leans, steers, contacts) required friction coefficient; nan if a contact pulls
     )
-    growth: Floats  # largest real part of the eigenvalues at constant torque, 1/s
+    growth: Floats  # largest real part of the eigenvalues at constant torque, 1/s, (leans, steers)
     contacts: tuple[str, ...]
 
 
 def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
-    """Compute the steady circles of a bicycle at all combinations of leans and steers.
+    """Compute the steady circles of a bicycle at all combinations of lean and steer angles.
 
     Parameters
     ----------
     system
         The bicycle.
     lean, steer
-        Leans and steers (rad), numbers or arrays.
+        Lean and steer angles (rad), numbers or arrays.
 
     Returns
     -------
@@ -70,7 +74,7 @@ def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
     steer = np.atleast_1d(np.asarray(steer, float))
     grid = np.array([x.ravel() for x in np.meshgrid(lean, steer, indexing="ij")])
     starts = range(0, grid.shape[1], CHUNK_SIZE)
-    chunks = [_circles(machine, grid[:, k : k + CHUNK_SIZE]) for k in starts]
+    chunks = [_compute_circles(machine, grid[:, k : k + CHUNK_SIZE]) for k in starts]
     shape = (len(lean), len(steer))
     speed, torque, radius, friction, growth = (
         np.concatenate(column) for column in zip(*chunks, strict=True)
@@ -87,9 +91,9 @@ def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
     )
 
 
-def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
-    """Return speed, torque, radius, friction and growth at the points (2, N) of lean and steer."""
-    # Forces at rest, and at a speed of 1 m/s.
+def _compute_circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
+    """Return speed, torque, radius, friction and growth rate at N points (2, N) of lean and steer."""
+    # Unbalanced forces at rest, and at a speed of 1 m/s.
     y = configurations(machine, {"lean": grid[0], "steer": grid[1]})
     still = vary(machine, y, seeds=("du", "dw"))
     rows = still.rows(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")
@@ -103,8 +107,8 @@ def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     f0 = still.values["force"]
     f2 = rolled.values["force"] - f0
 
-    # Speeds and torques that balance them.
-    squared, torque, residual = _balanced(f0, f2, by_torque)
+    # Speed and steer torque that balance these forces.
+    squared, torque, residual = _solve_speed_and_torque(f0, f2, by_torque)
     is_turn = np.linalg.norm(f2, axis=1) > 1e-9 * np.linalg.norm(f2, axis=1).max()
     is_speed = (squared >= 0) & (squared < MAX_TURN_SPEED**2)
     exists = is_turn & (residual < BALANCE_TOLERANCE) & is_speed
@@ -114,9 +118,9 @@ def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     w[:, steer] = np.where(np.isnan(speed), 0.0, torque)
     torque = np.where(np.isnan(speed), np.nan, torque)
 
-    # Properties of the circles.
+    # Radius, friction and stability of the circles.
     radius = speed / np.abs(rolled.value("yaw_rate") * speed)
-    friction = np.where(np.isnan(speed)[:, None], np.nan, _friction(machine, moving, w))
+    friction = np.where(np.isnan(speed)[:, None], np.nan, _required_friction(machine, moving, w))
     growth = np.full(len(y), np.nan)
     is_valid = np.all(np.isfinite(friction), axis=1)
     if is_valid.any():
@@ -125,16 +129,20 @@ def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     return speed, torque, radius, friction, growth
 
 
-def _balanced(f0: Floats, f2: Floats, by_torque: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return v^2 and w of `f0 + v^2 f2 + w by_torque = 0`, and the relative residual of the forces."""
+def _solve_speed_and_torque(
+    f0: Floats, f2: Floats, by_torque: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return v^2 and the torque w of `f0 + v^2 f2 + w by_torque = 0`, and the relative residual."""
     A = np.stack([f2, by_torque], axis=2)
     x = -np.linalg.pinv(A) @ f0[:, :, None]
     residual = np.linalg.norm((A @ x)[:, :, 0] + f0, axis=1)
     return x[:, 0, 0], x[:, 1, 0], residual / (1.0 + np.linalg.norm(f0, axis=1))
 
 
-def _friction(machine: ClosedForm, y: Floats, w: Floats) -> Floats:
-    """Return the required friction coefficient of each contact, (N, contacts); nan if it pulls."""
+def _required_friction(machine: ClosedForm, y: Floats, w: Floats) -> Floats:
+    """Return the required friction coefficient of each contact, (N, contacts); nan if the contact
+    pulls.
+    """
     forces = machine.observations(y, w=w.T)["forces"].reshape(-1, 3, len(y))
     share = np.hypot(forces[:, 1], forces[:, 2]) / forces[:, 0]
     return np.where(forces[:, 0] > 0, share, np.nan).T

@@ -32,20 +32,24 @@ from draisine.system.tracing import Law
 from draisine.vehicles import check_number
 
 MAX_DRAWS = 100
-"""Per requested sample; with more, hardly any draw is physically valid."""
+"""Largest number of draws per requested sample; if more are needed, hardly any draw is physically
+valid.
+"""
 
 PARAMETER_STEP = 1e-3
-"""Relative step of differences by a parameter: errors of fourth order (1e-12) balance rounding (1e-13)."""
+"""Relative step of differences by a parameter: its truncation error (1e-12) balances rounding
+(1e-13).
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Eigenmodes with standard deviations."""
+    """Eigenmodes with standard deviations of their eigenvalues and of the critical speeds."""
 
     modes: Eigenmodes
-    real: Floats  # (speeds, modes), of the real parts, 1/s
-    imaginary: Floats  # (speeds, modes), of the imaginary parts, rad/s
-    critical: dict[str, float]  # of the critical speeds by name, m/s
+    real: Floats  # standard deviations of the real parts, 1/s, (speeds, modes)
+    imaginary: Floats  # standard deviations of the imaginary parts, rad/s, (speeds, modes)
+    critical: dict[str, float]  # standard deviations of the critical speeds by name, m/s
 
 
 def spread(
@@ -76,7 +80,7 @@ def spread(
     >>> print(f"{uncertain.critical['weave']:.4f} m/s")
     0.1148 m/s
     """
-    _check(system, deviations)
+    _check_deviations(system, deviations)
     modes = eigenvalues(system, speed, law=law)
     indices = [list(system.parameters).index(name) for name in deviations]
     sizes = np.array(list(deviations.values()))
@@ -98,9 +102,10 @@ def spread(
 
 
 def derivatives(system: System, modes: Eigenmodes, law: Law | None = None) -> Floats:
-    """Return ds/dp of every eigenvalue, (speeds, modes, parameters), eq. [eigenvalue-change].
+    """Return ds/dp of every eigenvalue s by every parameter, (speeds, modes, parameters), eq.
+    [eigenvalue-change].
 
-    It is not finite if two eigenvalues are equal.
+    A derivative is not finite if two eigenvalues are equal.
     """
     changes = straight_changes(system, modes.speed, law)
     out = np.empty((*modes.values.shape, len(system.parameters)), complex)
@@ -117,7 +122,7 @@ def derivatives(system: System, modes: Eigenmodes, law: Law | None = None) -> Fl
 
 
 def _followed_derivatives(running: TwoWheeler, modes: Eigenmodes, names: list[str]) -> Floats:
-    """Return ds/dp of every eigenvalue of any two-wheeler by named parameters, (speeds, modes, names)."""
+    """Return ds/dp of every eigenvalue s of any two-wheeler, (speeds, modes, names)."""
     A, _ = running.matrices(modes.speed)
     values, right_vectors = np.linalg.eig(A)
     left_vectors = np.linalg.inv(right_vectors)
@@ -160,21 +165,23 @@ def sample(
     -------
     Eigenmodes (samples, speeds, 4) and critical speeds (samples,).
     """
-    _check(system, deviations)
+    _check_deviations(system, deviations)
     if not is_plain(system):
         raise ParameterError(
             "sample needs an ideal bicycle: wheels without slip, rigid parts, rigid rider. Use `spread`, "
             "which computes standard deviations to first order, for other machines."
         )
-    drawn: dict[str, Any] = _draw(system, deviations, count, np.random.default_rng(seed))
+    drawn: dict[str, Any] = _draw_valid_parameters(
+        system, deviations, count, np.random.default_rng(seed)
+    )
     matrices = canonical_matrices(system, **drawn)
     return eigenmodes_of(matrices, speed), critical_of(matrices)
 
 
-def _draw(
+def _draw_valid_parameters(
     system: System, deviations: Mapping[str, float], count: int, rng: np.random.Generator
 ) -> dict[str, Floats]:
-    """Return physically valid parameters by name, (count,) each."""
+    """Return physically valid random parameters by name, (count,) each."""
     table = np.repeat(system.values[:, None], count, axis=1)
     indices = [list(system.parameters).index(name) for name in deviations]
     sizes = np.array(list(deviations.values()))
@@ -204,8 +211,8 @@ def _draw(
     return {name: table[k] for name, k in zip(deviations, indices, strict=True)}
 
 
-def _check(system: System, deviations: Mapping[str, float]) -> None:
-    """Raise if deviations are negative, not numbers, or not of parameters."""
+def _check_deviations(system: System, deviations: Mapping[str, float]) -> None:
+    """Raise an error if standard deviations are negative, not finite, or of unknown parameters."""
     numbers = check_number(system.vehicle, system.parameters, deviations)
     for name, size in numbers.items():
         if size < 0.0:

@@ -1,9 +1,13 @@
-"""Geometric locomotion: the motion of the base by cyclic motions of the joints.
+"""Geometric locomotion: displacement of the base by cyclic motions of the joints (local connection).
 
-`case`: classification of machines. `local`: the local connection over shape space and its curvature. `gait`:
-closed paths of the shape, linear in their parameters. `displacement`: displacement of a gait, with exact
-derivatives. `frame`: the body frame with the smallest connection. `area`: displacement by the integral of the
-curvature. `search`: gaits with largest or prescribed displacement. `inverse`: torques of a motion.
+`case`: classification of machines by the rank of their constraints.
+`local`: local connection over shape space, and its curvature.
+`gait`: closed paths in shape space, linear in their parameters.
+`displacement`: displacement of a gait by a Magnus expansion, with exact derivatives.
+`frame`: body frame with the smallest connection (minimum-perturbation coordinates).
+`area`: approximate displacement by the integral of the curvature.
+`search`: gaits with the largest or with a prescribed displacement.
+`inverse`: joint torques and contact forces of a motion (inverse dynamics).
 """
 
 from draisine.analysis.connection.area import area_displacement

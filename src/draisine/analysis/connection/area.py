@@ -1,4 +1,6 @@
-"""Displacement of a gait by the integral of the curvature over its area (Stokes), for small loops."""
+"""Displacement of a small gait as the integral of the curvature over its enclosed area (Stokes'
+theorem).
+"""
 
 from itertools import pairwise
 from typing import Any
@@ -11,16 +13,18 @@ from draisine.analysis.connection.gait import ShapePath
 from draisine.analysis.connection.local import LocalConnection
 
 GAUSS_NODES = 24
-"""Gauss nodes between two corners of the path, and along each radius."""
+"""Number of Gauss nodes between two corners of the path, and along each radius."""
 
 
 def area_displacement(
     connection: LocalConnection, path: ShapePath, theta: Any, frame: QuietFrame | None = None
 ) -> Floats:
-    """Return the integral of the curvature over the area of a path of two joints, eq. [area-rule].
+    """Return the integral of the curvature over the area enclosed by a path of two joints, eq.
+    [area-rule].
 
-    It is the twist of one cycle in the frame at its start, with an error of third order in the size of the
-    path, which is much smaller in a `quiet_frame`. The area must be star-shaped about its centre.
+    It approximates the twist of one cycle in the initial frame. The error is of third order in the
+    size of the path, and much smaller in a `quiet_frame`. The area must be star-shaped about its
+    centre.
     """
     theta = np.asarray(theta, float)
     x, w = np.polynomial.legendre.leggauss(GAUSS_NODES)

@@ -1,4 +1,6 @@
-"""Classification of machines by their connection: whether the shape alone determines the base's motion."""
+"""Classification of machines by their connection: does the shape alone determine the motion of the
+base?
+"""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,8 @@
-"""Displacement of the base by a gait, a closed path of the shape, with exact derivatives.
+"""Displacement of the base by a gait (a closed path in shape space), with exact derivatives.
 
-The connection is evaluated at all points of the path at once. The pose follows by the sixth-order Magnus
-expansion, step by step on the group, its derivatives by a quadrature of sixth order along the path.
+The connection is evaluated at all points of the path at once. The pose follows from a sixth-order
+Magnus expansion, step by step on the group; its derivatives follow from a quadrature of sixth order
+along the path.
 """
 
 from dataclasses import dataclass
@@ -18,33 +19,41 @@ from draisine.errors import ParameterError
 from draisine.model import BASE_TWIST
 
 MAGNUS_STEPS = 512
-"""Steps per cycle, distributed over its smooth pieces: errors are below 1e-12 for gaits of a few radians."""
+"""Number of Magnus steps per cycle, distributed over its smooth pieces.
+
+Errors are below 1e-12 for gaits of a few radians.
+"""
 
 BOOLE_WEIGHTS = np.array([28.0, 64.0, 24.0, 64.0]) / 45.0
-"""Weights of Boole's rule, of sixth order; the first node is also the last one of the previous step."""
+"""Weights of Boole's quadrature rule (sixth order); the first node is also the last one of the
+previous step.
+"""
 
 SERIES_ANGLE = 1e-2
-"""rad; below it (x - sin x) / x^3 is a series, because the closed form cancels."""
+"""Angle (rad) below which (x - sin x) / x^3 is a power series, because the closed form suffers from
+cancellation.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Displacement:
-    """Pose after one cycle, in the frame at its start."""
+    """Pose of the base after one cycle, relative to its initial frame."""
 
-    R: Floats  # rotation
-    p: Floats  # position, m
+    R: Floats  # rotation matrix, (3, 3)
+    p: Floats  # position, m, (3,)
     change: (
-        Floats  # (6, parameters) derivatives by the path's parameters, twists in the final frame
+        # Derivatives by the parameters of the path, as twists in the final frame, (6, parameters)
+        Floats
     )
 
     @property
     def yaw(self) -> float:
-        """Angle of rotation about the vertical (rad)."""
+        """Rotation angle about the vertical (rad)."""
         return float(yaw_lean_pitch(self.R)[0])
 
     @property
     def distance(self) -> float:
-        """Distance between start and end (m)."""
+        """Distance between initial and final position (m)."""
         return float(np.linalg.norm(self.p))
 
     @property
@@ -56,7 +65,7 @@ class Displacement:
 def displacement(
     connection: LocalConnection, path: ShapePath, theta: Any, until: float = 1.0
 ) -> Displacement:
-    """Return the displacement of the base by the path r(s) = Phi(s) theta.
+    """Compute the displacement of the base by the path r(s) = Phi(s) theta.
 
     With xi = -A rdot the pose obeys gdot = g xi, and g^-1 (dg/dtheta) at the end is the integral of
     Ad(g_end^-1 g) dxi/dtheta, eq. [gait-derivative].
@@ -90,13 +99,15 @@ def displacement(
             f"{', '.join(path.parameters)}."
         )
     stops = [0.0, *(c for c in path.corners if c < until), until]
-    # Equal shares for the smooth pieces, rounded up to multiples of four for Boole's rule.
+    # Distribute the steps equally over the smooth pieces, rounded up to multiples of four for
+    # Boole's rule.
     steps = 4 * -(-MAGNUS_STEPS // (4 * (len(stops) - 1)))
     g = np.eye(4)
     change = np.zeros((6, count))
     for a, b in pairwise(stops):
         g, change = _follow(connection, path, theta, np.linspace(a, b, steps + 1), g, change)
-    # The nearest rotation: products of 512 matrices are orthogonal up to accumulated rounding.
+    # Project onto the nearest rotation: a product of 512 matrices is orthogonal only up to
+    # accumulated rounding.
     U, _, V = np.linalg.svd(g[:3, :3])
     R = U @ V
     p = g[:3, 3]
@@ -111,10 +122,11 @@ def _follow(
     g: Floats,
     change: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return the pose after a smooth piece, and its derivatives as twists in the frame at the start."""
+    """Return the pose after a smooth piece, and its derivatives as twists in the initial frame."""
     h = s[1] - s[0]
     near = 1e-12 * (s[-1] - s[0])
-    inside = np.clip(s, s[0] + near, s[-1] - near)  # rates jump at corners: stay on this side
+    # Rates are discontinuous at corners: evaluate them inside the piece
+    inside = np.clip(s, s[0] + near, s[-1] - near)
     poses = [g]
     for step in _exponentials(_magnus(connection, path, theta, s[:-1], h)):
         poses.append(poses[-1] @ step)
@@ -132,7 +144,7 @@ def _follow(
 
 
 def _adjoints(g: Floats) -> Floats:
-    """Return Ad of poses (..., 4, 4), as (..., 6, 6)."""
+    """Return the adjoint matrices Ad(g) (..., 6, 6) of poses g (..., 4, 4)."""
     R = g[..., :3, :3]
     p = g[..., :3, 3]
     out = np.zeros((*g.shape[:-2], 6, 6))
@@ -142,7 +154,7 @@ def _adjoints(g: Floats) -> Floats:
 
 
 def _exponentials(X: Floats) -> Floats:
-    """Return the exponentials (s, 4, 4) of twists as matrices, by Rodrigues' formula."""
+    """Return the exponentials (s, 4, 4) of twist matrices X (s, 4, 4), by Rodrigues' formula."""
     K = X[:, :3, :3]
     v = X[:, :3, 3]
     angle = np.sqrt(np.sum(K * K, axis=(1, 2)) / 2.0)[:, None, None]
@@ -180,12 +192,14 @@ def _magnus(
 
 
 def _commute(a: Floats, b: Floats) -> Floats:
-    """Return b a - a b: the pose is multiplied from the right."""
+    """Return the commutator b a - a b, with this sign because the pose is multiplied from the
+    right.
+    """
     return b @ a - a @ b
 
 
 def _twists(connection: LocalConnection, path: ShapePath, theta: Floats, s: Floats) -> Floats:
-    """Return xi = -A rdot at many points of a path as matrices (s, 4, 4)."""
+    """Return the twist xi = -A rdot at many points s of a path as matrices (s, 4, 4)."""
     xi = np.zeros((len(s), 6))
     free = [BASE_TWIST.index(name) for name in connection.twist]
     A = connection(path.shapes(s) @ theta)

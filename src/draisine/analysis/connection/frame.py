@@ -1,4 +1,4 @@
-"""Minimum-perturbation coordinates: the body frame with the smallest connection.
+"""Minimum-perturbation coordinates: the body frame in which the connection is smallest.
 
 The origin of the base is an arbitrary choice, and many choices oscillate without net displacement. A
 frame h(r) that moves on the body with its shape has the connection `A' = Ad(h^-1) A - h^-1 dh`,
@@ -16,39 +16,41 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.connection.local import LocalConnection
 from draisine.errors import ModelError, ParameterError
 
-PLANAR_TWIST = ("Vx", "Vy", "Wz")  # velocities of a planar base
+PLANAR_TWIST = ("Vx", "Vy", "Wz")  # names of the velocities of a planar base
 
 
 @dataclass(frozen=True, eq=False)
 class QuietFrame:
-    """A frame h = (x, y, angle) on the base, polynomials of two joints."""
+    """Body frame h = (x, y, angle) relative to the base, polynomials in two joint coordinates."""
 
-    low: Floats  # (2,) lower corner of the region, rad
-    high: Floats  # (2,) upper corner
-    coefficients: Floats  # (3, n, n) of Chebyshev polynomials
-    before: float  # root mean square of the connection in the region, as drawn
-    after: float  # and in this frame
+    low: Floats  # lower corner of the region in shape space, rad, (2,)
+    high: Floats  # upper corner of the region, rad, (2,)
+    coefficients: Floats  # coefficients of Chebyshev polynomials, (3, n, n)
+    before: float  # RMS of the connection over the region in the frame of the base
+    after: float  # RMS of the connection over the region in this frame
 
     def __call__(self, r: Any) -> Floats:
-        """Return (x, y, angle) of the frame for shapes (..., 2)."""
+        """Return (x, y, angle) of the frame (m, m, rad) at shapes r (..., 2)."""
         return _series(self.coefficients, self._scaled(r))
 
     def derivatives(self, r: Any) -> Floats:
-        """Return the derivatives of (x, y, angle) by the joints, (..., 2, 3)."""
+        """Return the derivatives of (x, y, angle) by the two joints at shapes r, (..., 2, 3)."""
         return _slopes(self.coefficients, self._scaled(r)) * (2.0 / (self.high - self.low))[:, None]
 
     def twist(self, h: Floats, A: Floats) -> Floats:
-        """Return columns of twists (..., 3, k) of the base as those of the frame, Ad(h^-1) A."""
+        """Return twists (..., 3, k) of the base expressed in the frame h, Ad(h^-1) A."""
         return _carry(h, A)
 
     def _scaled(self, r: Any) -> Floats:
-        """Return shapes mapped to [-1, 1]."""
+        """Return the shapes r mapped from the region to [-1, 1]."""
         r = np.asarray(r, float)
         return (2.0 * r - self.low - self.high) / (self.high - self.low)
 
 
 def frame_curvature(connection: LocalConnection, r: Floats, frame: QuietFrame | None) -> Floats:
-    """Return the curvature (..., 3) at shapes (..., 2) of two joints, in a frame or else in the base."""
+    """Return the curvature (..., 3) at shapes (..., 2) of two joints, in a given frame or in that
+    of the base.
+    """
     F = connection.curvature(r, *connection.joints)
     return F if frame is None else frame.twist(frame(r), F[..., None])[..., 0]
 
@@ -56,7 +58,7 @@ def frame_curvature(connection: LocalConnection, r: Floats, frame: QuietFrame | 
 def quiet_frame(
     connection: LocalConnection, low: Any, high: Any, degree: int = 6, points: int = 17
 ) -> QuietFrame:
-    """Compute the frame with the smallest connection in a region of shape space.
+    """Compute the body frame with the smallest connection over a region of shape space.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ def quiet_frame(
     Raises
     ------
     ModelError
-        If the machine is not planar or has not two joints.
+        If the machine is not planar or does not have two joints.
     ParameterError
         If the region is empty.
     """
@@ -89,14 +91,17 @@ def quiet_frame(
     A = connection(low + (x + 1.0) * (high - low) / 2.0)
     size = degree + 1
     used = np.add.outer(np.arange(size), np.arange(size))
-    used = (used > 0) & (used <= degree)  # a constant frame does not change the connection's size
+    # Without the constant term, which does not change the size of the connection
+    used = (used > 0) & (used <= degree)
 
     def expand(flat: Floats) -> Floats:
+        """Return the coefficients (3, n, n) from the vector of unknowns."""
         out = np.zeros((3, size, size))
         out[:, used] = flat.reshape(3, -1)
         return out
 
     def residuals(flat: Floats) -> Floats:
+        """Return the entries of the connection in the frame at all nodes, for least squares."""
         frame = QuietFrame(low, high, expand(flat), 0.0, 0.0)
         r = low + (x + 1.0) * (high - low) / 2.0
         return _moved(frame, r, A).ravel()
@@ -110,10 +115,10 @@ def quiet_frame(
 
 
 def _moved(frame: QuietFrame, r: Floats, A: Floats) -> Floats:
-    """Return A' = Ad(h^-1) A - h^-1 dh, (..., 3, joints)."""
+    """Return the connection A' = Ad(h^-1) A - h^-1 dh in a frame, (..., 3, joints)."""
     h = frame(r)
     slopes = frame.derivatives(r)
-    slopes_h = np.swapaxes(slopes, -1, -2)  # (..., 3, joints), in the base's axes
+    slopes_h = np.swapaxes(slopes, -1, -2)  # derivatives in the axes of the base, (..., 3, joints)
     c = np.cos(h[..., 2])
     s = np.sin(h[..., 2])
     turned = np.stack(
@@ -128,7 +133,7 @@ def _moved(frame: QuietFrame, r: Floats, A: Floats) -> Floats:
 
 
 def _carry(h: Floats, A: Floats) -> Floats:
-    """Return Ad(h^-1) A in the plane: the velocity at h, in its axes."""
+    """Return Ad(h^-1) A for planar frames h: the velocity at h in the axes of h."""
     x = h[..., 0]
     y = h[..., 1]
     c = np.cos(h[..., 2])
@@ -141,13 +146,13 @@ def _carry(h: Floats, A: Floats) -> Floats:
 
 
 def _series(coefficients: Floats, x: Floats) -> Floats:
-    """Return the values (..., 3) of polynomials at x (..., 2)."""
+    """Return the values (..., 3) of Chebyshev series at x (..., 2)."""
     values = [chebyshev.chebval2d(x[..., 0], x[..., 1], matrix) for matrix in coefficients]
     return np.stack(values, axis=-1)
 
 
 def _slopes(coefficients: Floats, x: Floats) -> Floats:
-    """Return the derivatives (..., 2, 3) of polynomials at x (..., 2)."""
+    """Return the derivatives (..., 2, 3) of Chebyshev series at x (..., 2)."""
     out = []
     for axis in (0, 1):
         changed = [chebyshev.chebder(matrix, axis=axis) for matrix in coefficients]

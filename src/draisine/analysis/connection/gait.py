@@ -1,4 +1,4 @@
-"""Closed paths of a shape, linear in their parameters: `r(s) = Phi(s) theta`, s from 0 to 1."""
+"""Closed paths in shape space, linear in their parameters: `r(s) = Phi(s) theta`, s from 0 to 1."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from draisine.errors import ParameterError
 
 @dataclass(frozen=True, eq=False)
 class ShapePath:
-    """A family of closed paths r(s) = Phi(s) theta."""
+    """Family of closed paths r(s) = Phi(s) theta in shape space."""
 
-    shapes: Callable[[Floats], Floats]  # from s (n,) to Phi, (n, joints, parameters)
-    rates: Callable[[Floats], Floats]  # and to its derivative by s
-    corners: tuple[float, ...]  # values of s at which the rates jump
-    parameters: tuple[str, ...]  # names of theta
+    shapes: Callable[[Floats], Floats]  # function from s (n,) to Phi (n, joints, parameters)
+    rates: Callable[[Floats], Floats]  # function from s (n,) to dPhi/ds (n, joints, parameters)
+    corners: tuple[float, ...]  # values of s at which the rates are discontinuous
+    parameters: tuple[str, ...]  # names of the parameters theta
 
 
 def polygon(vertices: Sequence[Sequence[float]]) -> ShapePath:
-    """Return the closed polygon through shapes; its one parameter is its size.
+    """Return the closed polygon through given shapes; its only parameter is its size.
 
     Parameters
     ----------
@@ -43,13 +43,16 @@ def polygon(vertices: Sequence[Sequence[float]]) -> ShapePath:
     sides = np.diff(points, axis=0)
 
     def side(s: Floats) -> Any:
+        """Return the index of the side at each s."""
         return np.minimum((s * count).astype(int), count - 1)
 
     def shapes(s: Floats) -> Floats:
+        """Return Phi (n, joints, 1) at s (n,)."""
         k = side(s)
         return (points[k] + (s * count - k)[:, None] * sides[k])[..., None]
 
     def rates(s: Floats) -> Floats:
+        """Return dPhi/ds (n, joints, 1) at s (n,)."""
         return count * sides[side(s)][..., None]
 
     corners = tuple(k / count for k in range(1, count))
@@ -57,7 +60,7 @@ def polygon(vertices: Sequence[Sequence[float]]) -> ShapePath:
 
 
 def fourier(joints: int, order: int = 1) -> ShapePath:
-    """Return Fourier series for every joint.
+    """Return closed paths whose joint coordinates are Fourier series in s.
 
     The parameters of each joint are its mean, then the cosine and then the sine coefficients of all orders.
     """
@@ -69,11 +72,13 @@ def fourier(joints: int, order: int = 1) -> ShapePath:
     eye = np.eye(joints)
 
     def shapes(s: Floats) -> Floats:
+        """Return Phi (n, joints, parameters) at s (n,)."""
         turns = np.outer(s, waves)
         row = np.hstack([np.ones((len(s), 1)), np.cos(turns), np.sin(turns)])
         return _for_each_joint(eye, row)
 
     def rates(s: Floats) -> Floats:
+        """Return dPhi/ds (n, joints, parameters) at s (n,)."""
         turns = np.outer(s, waves)
         row = np.hstack([np.zeros((len(s), 1)), -waves * np.sin(turns), waves * np.cos(turns)])
         return _for_each_joint(eye, row)
@@ -88,10 +93,12 @@ def fourier(joints: int, order: int = 1) -> ShapePath:
 
 
 def _for_each_joint(eye: Floats, row: Floats) -> Floats:
-    """Return Phi (s, joints, parameters) that uses the functions (s, functions) for every joint."""
+    """Return Phi (s, joints, parameters) with the same basis functions (s, functions) for every
+    joint.
+    """
     return np.einsum("jk,sp->sjkp", eye, row).reshape(len(row), len(eye), -1)
 
 
 def ellipse(joints: int = 2) -> ShapePath:
-    """Return closed curves of one harmonic, see `fourier`."""
+    """Return closed paths with a single harmonic per joint, see `fourier`."""
     return fourier(joints, 1)

@@ -1,4 +1,4 @@
-"""Inverse dynamics: joint torques and contact forces of a motion.
+"""Inverse dynamics: joint torques and contact forces that produce given accelerations.
 
 If a machine is statically indeterminate, the minimum-norm solution is returned, and a basis of the torques
 and forces that do not change the motion.
@@ -22,10 +22,11 @@ from draisine.system.system import System
 class RequiredTorques:
     """Minimum-norm joint torques and contact forces of a motion, by name, thesis (1.18)-(1.19)."""
 
-    torques: dict[str, float]  # N m or N
-    forces: dict[str, float]  # of the contact rows, N
-    static_torques: dict[str, Floats]  # basis of the torques that do not change the motion
-    static_forces: dict[str, Floats]  # the contact forces that belong to it
+    torques: dict[str, float]  # joint torques or forces, N m or N
+    forces: dict[str, float]  # contact forces by row, N
+    # Basis of the torques that do not change the motion, by joint
+    static_torques: dict[str, Floats]
+    static_forces: dict[str, Floats]  # contact forces that belong to that basis, by row
 
     @property
     def dimensions(self) -> int:
@@ -41,7 +42,7 @@ def solve_inverse_dynamics(
     driven: Sequence[str] | None = None,
     mode: Mapping[str, str] | None = None,
 ) -> RequiredTorques:
-    """Compute the joint torques and contact forces of a state with accelerations, eq. [torques].
+    """Compute the joint torques and contact forces that produce given accelerations, eq. [torques].
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The local connection `eta = -A(r) rdot` of a machine over its shape space, and its curvature.
+"""Local connection `eta = -A(r) rdot` of a machine over its shape space, and its curvature.
 
 Rows `L eta + G rdot = 0` determine the twist eta of the base: contact constraints, zero momentum, or the
 balance of a fluid's drag. L, G and their derivatives are one compiled program, so A and its derivatives are
@@ -29,29 +29,31 @@ from draisine.system.compiled import Compiled
 from draisine.system.system import System
 
 Ruler = Literal["contacts", "momentum", "drag"]
-"""Equations that determine the motion of the base."""
+"""Kind of equations that determine the motion of the base."""
 
 MAX_BASE_CONDITION = 1e12
-"""Condition number of L beyond which a velocity of the base has neither inertia nor drag."""
+"""Condition number of L above which a velocity of the base has neither inertia nor drag."""
 
 
 @dataclass(frozen=True, eq=False)
 class LocalConnection:
-    """A machine whose joints determine the motion of its base.
+    """Local connection A(r) of a machine whose joints determine the motion of its base.
 
-    The joint angles are `origin + directions r`: r itself, or a slice of the shape space.
+    The joint coordinates of the machine are `origin + directions r`: all joints, or a linear slice
+    of the shape space.
     """
 
     system: System
     ruler: Ruler
-    joints: tuple[str, ...]  # names of the coordinates r of the shape
+    joints: tuple[str, ...]  # names of the shape coordinates r
     twist: tuple[str, ...]  # names of the free velocities of the base, the rows of A
     program: Compiled
-    origin: Floats  # (joints of the machine,)
-    directions: Floats  # (joints of the machine, coordinates)
+    origin: Floats  # joint coordinates at r = 0, (joints of the machine,)
+    # Direction of each shape coordinate as a column, (joints of the machine, coordinates)
+    directions: Floats
 
     def __call__(self, r: Any) -> Floats:
-        """Return A for shapes (..., joints): (..., twist, joints)."""
+        """Return the connection A (..., twist, joints) at shapes r (..., joints)."""
         return self.derivatives(r)[0]
 
     def derivatives(self, r: Any) -> tuple[Floats, Floats]:
@@ -73,9 +75,9 @@ class LocalConnection:
         return A.reshape(*r.shape[:-1], n, k), dA.reshape(*r.shape[:-1], k, n, k)
 
     def slice(self, origin: Any, **directions: Any) -> "LocalConnection":
-        """Return the connection on a linear slice of the shape space.
+        """Return the connection restricted to a linear slice of the shape space.
 
-        A planar slice allows the methods for two joints on machines with more.
+        On a planar slice, methods for two joints apply to machines with more joints.
 
         Parameters
         ----------
@@ -112,7 +114,8 @@ class LocalConnection:
     def curvature(self, r: Any, first: str, second: str) -> Floats:
         """Return the curvature (..., twist) at shapes r (..., joints), eq. [curvature].
 
-        It is the displacement per area of a small counter-clockwise loop in the plane of two joints.
+        The curvature is the displacement per area of a small counter-clockwise loop in the plane of
+        two joints.
         """
         i, j = (self._joint(name) for name in (first, second))
         A, dA = self.derivatives(r)
@@ -128,7 +131,7 @@ class LocalConnection:
         return np.einsum("...ij,...j->...i", matrices, b)
 
     def _joint(self, name: str) -> int:
-        """Return the index of a coordinate of the shape."""
+        """Return the index of a shape coordinate by name."""
         if name not in self.joints:
             raise ModelError(f"Unknown joint {name!r}. The shape has {', '.join(self.joints)}.")
         return self.joints.index(name)
@@ -169,7 +172,7 @@ def local_connection(
     traced = system.artifacts.trace()
     tree = assemble(traced.model)
     r = traced.symbols({"r": len(traced.model.joints)})["r"]
-    # Ranks are determined at a general shape: the drawing itself is often singular.
+    # Determine ranks at a general shape, because the zero configuration is often singular.
     general = {f"r[{k}]": 0.1 * np.sin(1.0 + k) for k in range(len(r))}
     point = dict(system.parameters) | general
     frame = locomotion(tree, system.mode(mode), np.eye(3), r)
@@ -190,7 +193,7 @@ def local_connection(
 
 
 def _rows(frame: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:
-    """Return L and G of `L eta + G rdot = 0`."""
+    """Return the matrices L and G of `L eta + G rdot = 0`."""
     if ruler == "contacts":
         motion = solve_kinematics(frame, evaluate)
         if motion.free:

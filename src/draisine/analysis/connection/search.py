@@ -1,4 +1,4 @@
-"""Searches for gaits: with the largest displacement, with none, or with a prescribed one.
+"""Search for gaits with the largest, a zero or a prescribed displacement.
 
 Displacements have exact derivatives, so BFGS and Newton's method converge to rounding.
 """
@@ -14,19 +14,22 @@ from draisine.analysis.connection.local import LocalConnection
 from draisine.errors import ConfigurationError
 
 TARGET_TOLERANCE = 1e-11
-"""m and rad; largest error of a gait with prescribed displacement."""
+"""Largest error (m and rad) of a gait with prescribed displacement."""
 
 MIN_CONTINUATION_STEP = 1e-3
-"""Of the change of displacement; a continuation that needs smaller steps has failed."""
+"""Smallest continuation step as a fraction of the change of displacement; below it the continuation
+fails.
+"""
 
 MAX_CORRECTIONS = 8
-"""Newton steps of one continuation step; more mean that it is too long."""
+"""Newton steps per continuation step; if more are needed, the step is too long."""
 
 
 def farthest(
     connection: LocalConnection, path: ShapePath, start: Any, direction: Any = None
 ) -> tuple[Floats, Displacement]:
-    """Return the parameters near `start` with the largest displacement per cycle, and the displacement.
+    """Return the path parameters near `start` with the largest displacement per cycle, and that
+    displacement.
 
     Parameters
     ----------
@@ -35,8 +38,8 @@ def farthest(
     start
         Initial parameters of the path.
     direction
-        Direction in the frame at the start along which the displacement is maximised; by default its
-        length is.
+        Direction in the initial frame along which the displacement is maximised; by default the
+        distance is maximised.
 
     Raises
     ------
@@ -46,6 +49,7 @@ def farthest(
     unit = None if direction is None else np.asarray(direction, float) / np.linalg.norm(direction)
 
     def cost(theta: Floats) -> tuple[float, Floats]:
+        """Return the negative displacement and its gradient at the parameters theta."""
         reached = displacement(connection, path, theta)
         if unit is not None:
             return -float(unit @ reached.p), -unit @ reached.place_change
@@ -67,14 +71,15 @@ def farthest(
 def reversal(
     connection: LocalConnection, path: ShapePath, low: float, high: float
 ) -> tuple[float, Displacement]:
-    """Return the size of a path with one parameter at which its displacement reverses.
+    """Return the size of a one-parameter path at which the displacement changes its sign.
 
-    The displacement is zero there. The sizes `low` and `high` must bracket it.
+    The sizes `low` and `high` must bracket this zero of the displacement.
     """
     ahead = displacement(connection, path, [low])
     unit = ahead.p / ahead.distance
 
     def signed(size: float) -> float:
+        """Return the displacement (m) of a path along the direction of displacement at `low`."""
         return float(unit @ displacement(connection, path, [size]).p)
 
     if signed(high) >= 0:
@@ -90,10 +95,11 @@ def reversal(
 def path_to(
     connection: LocalConnection, path: ShapePath, start: Any, place: Any, yaw: float = 0.0
 ) -> tuple[Floats, Displacement]:
-    """Return parameters near `start` whose cycle has a prescribed displacement (thesis, remark 1.3).
+    """Return path parameters near `start` whose cycle has a prescribed displacement (thesis, remark
+    1.3).
 
-    Continuation from the displacement of `start`; each step is corrected by Newton's method with the
-    minimum-norm change of the parameters.
+    The method is continuation from the displacement of `start`; Newton's method corrects each step
+    with the minimum-norm change of the parameters.
 
     Parameters
     ----------
@@ -134,14 +140,16 @@ def path_to(
 
 
 def _planar(reached: Displacement) -> Floats:
-    """Return x, y (m) and yaw (rad) of a displacement."""
+    """Return x, y (m) and yaw (rad) of a displacement, (3,)."""
     return np.array([reached.p[0], reached.p[1], reached.yaw])
 
 
 def _newton(
     connection: LocalConnection, path: ShapePath, theta: Floats, wanted: Floats
 ) -> tuple[Floats, Displacement] | None:
-    """Return parameters with a wanted displacement (x, y, yaw); None if Newton's method moves too far."""
+    """Return path parameters with a wanted displacement (x, y, yaw); None if Newton's method moves
+    too far.
+    """
     size = 1.0 + np.abs(theta).max()
     for _ in range(MAX_CORRECTIONS):
         reached = displacement(connection, path, theta)

@@ -1,7 +1,9 @@
-"""Steady motions.
+"""Steady motions: relative equilibria and quasi-steady motions of a machine with prescribed quantities.
 
-`balance`: their equations and Newton's method. `curve`: continuation. `inertial`: machines under inertial
-load. `search`: steady motions with prescribed quantities.
+`balance`: equations of a steady motion, and Newton's method.
+`curve`: pseudo-arclength continuation of steady motions.
+`inertial`: the machine under the inertial load of a constant acceleration (d'Alembert).
+`search`: the search for a steady motion from several starts.
 """
 
 from draisine.analysis.equilibrium.search import StartedLaw, Steady, steady, steady_driven

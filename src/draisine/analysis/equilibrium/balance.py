@@ -32,27 +32,34 @@ from draisine.system.state import State
 from draisine.system.tracing import Law
 
 SPEED_SCALE = 10.0
-"""A change of speeds by this much (m/s or rad/s) counts as far as one of coordinates by 1."""
+"""Unit of speeds (m/s or rad/s) in the scaled unknowns; coordinates have the unit 1 (m or rad)."""
 
 ACCELERATION_SCALE = 10.0
-"""An input counts 1 if it accelerates some speed by this much (m/s2 or rad/s2), about gravity: then a
-motion is kept up by inputs rather than by a change of its configuration."""
+"""Unit of inputs in the scaled unknowns: the input that accelerates a speed by this much (m/s2 or
+rad/s2).
+
+It is about gravity, so that inputs change rather than the configuration.
+"""
 
 STEP_LIMIT = 0.3
-"""Largest scaled Newton step of coordinates and speeds: within a third of a radian a linearisation is useful.
-Inputs enter linearly and need no limit."""
+"""Largest scaled Newton step of coordinates and speeds: a linearisation is valid within about a
+third of a radian. Inputs enter linearly and need no limit.
+"""
 
-DIVERGED_RESIDUAL = 1e100  # scaled; Newton's method has diverged beyond it
+DIVERGED_RESIDUAL = 1e100  # scaled residual beyond which Newton's method has diverged
 
-MAX_BALANCE_STEPS = 60  # limited steps of 0.3 reach any angle; convergence needs a few more
+# Newton steps; steps limited to 0.3 reach any angle, and convergence needs a few more
+MAX_BALANCE_STEPS = 60
 
 MAX_IDLE_STEPS = 15
-"""Newton steps in a row that do not reduce the residual, after which the search ends."""
+"""Number of successive Newton steps without a smaller residual after which the search ends."""
 
-# Scaled; redundant equations have residuals of the size of rounding errors.
+# Largest scaled residual of a solution; redundant equations have residuals of the size of rounding
+# errors.
 RESIDUAL_TOLERANCE = 1e-8
 
-RANK_TOLERANCE = 1e-9  # of the largest singular value; smaller ones belong to redundant equations
+# Relative to the largest singular value; smaller ones belong to redundant equations
+RANK_TOLERANCE = 1e-9
 
 ACCELERATION = "forward_acceleration"
 PATH_CURVATURE = "curvature"
@@ -73,25 +80,30 @@ def quantity_names(model: Model) -> dict[str, str]:
 
     units = observation_units(model)
     efforts = {joint.name: joint.effort for joint in model.joints}
-    units |= {f"{n}_{_effort(efforts.get(n, 'N'))}": efforts.get(n, "N") for n in model.inputs}
+    units |= {f"{n}_{_effort_name(efforts.get(n, 'N'))}": efforts.get(n, "N") for n in model.inputs}
     units |= dict.fromkeys(_slip_names(model), "")
     if "forward_speed" in units:
         units |= {ACCELERATION: "m/s2", PATH_CURVATURE: "1/m"}
     return units
 
 
-def _effort(unit: str) -> str:
-    """Return the name of an effort by its unit."""
+def _effort_name(unit: str) -> str:
+    """Return "torque" or "force", the name of an effort, from its unit."""
     return "force" if unit == "N" else "torque"
 
 
 def _slip_names(model: Model) -> list[str]:
-    """Return the names of the states of force elements; a repeated name means the first of them."""
+    """Return the names of the states of force elements, (states,).
+
+    If a name is repeated, it denotes the first state with this name.
+    """
     return hidden_states(model, model.memory)
 
 
-def state_of(machine: ClosedForm, y: Floats) -> State:
-    """Return a y of a machine as a user's state, with the deflections of its tyres."""
+def to_user_state(machine: ClosedForm, y: Floats) -> State:
+    """Return the state of a user (coordinates, speeds, tyre deflections) for a state vector y of a
+    machine.
+    """
     model = machine.system.model
     blocks = machine.layout.split(y)
     q, p = machine.user_pose(blocks["q"], blocks["p"])
@@ -101,18 +113,23 @@ def state_of(machine: ClosedForm, y: Floats) -> State:
     return State(q, p, blocks["r"], v, element_state=blocks["z"][: model.memory])
 
 
-def choose_pivots(machine: ClosedForm, y: Floats, law: Law | None) -> tuple[ClosedForm, Floats]:
-    """Return a machine and its y, with other independent speeds if their pivots are small there."""
+def choose_independent_speeds(
+    machine: ClosedForm, y: Floats, law: Law | None
+) -> tuple[ClosedForm, Floats]:
+    """Return the machine and its state vector with well-conditioned independent speeds.
+
+    Other independent speeds are chosen if the pivots of the present ones are small at y.
+    """
     if machine.least_pivot(y) >= MIN_LINEARISATION_PIVOT:
         return machine, y
     blocks = machine.layout.split(y)
     around = (blocks["q"], blocks["r"])
     chosen = machine.system.machine(machine.mode, law, machine.states, configuration=around)
-    return chosen, chosen.enter(state_of(machine, y), z=blocks["z"])
+    return chosen, chosen.enter(to_user_state(machine, y), z=blocks["z"])
 
 
 class Balance:
-    """The equations of a steady motion of one machine, with the cyclic coordinates kept as they start."""
+    """Equations of a steady motion of one machine; cyclic coordinates keep their initial values."""
 
     def __init__(self, machine: ClosedForm, y: Floats, w: Floats, free: Sequence[int]) -> None:
         self.machine = machine
@@ -130,7 +147,7 @@ class Balance:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Number of unknowns of each kind."""
+        """Number of unknowns by kind: displacement, speeds, element states, inputs."""
         layout = self.machine.layout
         configuration = len(self.machine.columns)
         return {
@@ -141,7 +158,9 @@ class Balance:
         }
 
     def surplus(self, prescribed: Mapping[str, float]) -> int:
-        """Return the number of equations minus that of unknowns, if all equations are independent."""
+        """Return the number of equations minus the number of unknowns, if all equations are
+        independent.
+        """
         layout = self.machine.layout
         gaps = len(self.machine.columns) - len(self.chart.coordinates)
         equations = (
@@ -151,7 +170,7 @@ class Balance:
         return equations + len(wanted) - sum(self.sizes.values())
 
     def _constant_speeds(self, variation: Variation, base_rolls: bool) -> list[str]:
-        """Return the speeds that are constant in a steady motion.
+        """Return the names of the speeds that are constant in a steady motion.
 
         The independent speeds would suffice, but at another state they may be dependent (both wheel rates and
         the yaw rate, for tyres at zero steer). So all constant speeds are used. The twist of a rolling base
@@ -166,7 +185,7 @@ class Balance:
         return [name for name in variation.speeds if name not in excluded]
 
     def _scale(self, variation: Variation) -> Floats:
-        """Return the scale of each unknown, in its unit."""
+        """Return the scale of each unknown in its own unit, (unknowns,)."""
         by_input = np.abs(variation.d["paced"]["dw"][0][:, self.free]).max(axis=0, initial=0.0)
         inputs = ACCELERATION_SCALE / np.where(by_input > 1e-12, by_input, ACCELERATION_SCALE)
         sizes = self.sizes
@@ -174,7 +193,7 @@ class Balance:
         return np.concatenate([*ones, inputs])
 
     def evaluate(self, y: Floats, w: Floats) -> Variation:
-        """Return values and derivatives at one state."""
+        """Return values and derivatives of the equations of motion at one state y and inputs w."""
         return vary(self.machine, y[None], w[None], anchors=self.anchors)
 
     def quantities(
@@ -195,14 +214,14 @@ class Balance:
     def _quantity(
         self, variation: Variation, y: Floats, w: Floats, name: str
     ) -> tuple[float, Floats]:
-        """Return the value and the derivatives of a quantity that is not observed."""
+        """Return value and derivatives (n,) of a quantity that is not an observation."""
         model = self.machine.system.model
         row = np.zeros(len(self.scale))
         if name == PATH_CURVATURE:
             forward = forward_name(variation.names)
             (v, turn), (dv, dturn) = self.quantities(variation, y, w, [forward, "yaw_rate"])
             if v == 0.0:
-                # A point at rest has no path; Newton's method rejects NaN.
+                # The path of a point at rest has no curvature; Newton's method rejects NaN.
                 return np.nan, np.full(len(self.scale), np.nan)
             return turn / v, (dturn - turn / v * dv) / v
         sizes = Layout(self.sizes)
@@ -216,7 +235,9 @@ class Balance:
         return float(w[k]), row
 
     def _rows(self, d: Mapping[str, Floats]) -> Floats:
-        """Return derivatives by all unknowns (entries, n)."""
+        """Join the derivatives d of an output by displacement, speeds, states and inputs, (entries,
+        n).
+        """
         return np.hstack([d["dx"], d["du"], d["dz"], d["dw"][:, self.free]])
 
     def equations(
@@ -226,7 +247,8 @@ class Balance:
         prescribed: Mapping[str, float],
         variation: Variation | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return the residual of each equation, and its derivatives by the scaled unknowns.
+        """Return the scaled residuals (equations,) and their Jacobian by the scaled unknowns
+        (equations, n).
 
         Each kind of equation is divided by its largest derivative, so that none dominates the others
         and redundant ones stay small. `variation` are values and derivatives at y and w, if computed before.
@@ -237,7 +259,7 @@ class Balance:
         values, rows = self.quantities(variation, y, w, goals)
         residual = values - np.array(list(goals.values()))
         if "yaw" in goals:
-            # Headings that differ by whole turns are equal.
+            # Headings that differ by multiples of 2 pi are equal.
             k = list(goals).index("yaw")
             residual[k] = (residual[k] + np.pi) % (2 * np.pi) - np.pi
         residuals = [residual]
@@ -257,7 +279,9 @@ class Balance:
     def _proportional(
         self, variation: Variation, y: Floats, w: Floats, a: float, value: Floats, block: Floats
     ) -> tuple[Floats, Floats]:
-        """Return the residuals of eq. [quasi-steady] and their derivatives from the rates of speeds."""
+        """Return the residuals of eq. [quasi-steady] and their derivatives, for a forward
+        acceleration a (m/s2).
+        """
         if a == 0.0:
             return value, block
         speeds, by_speed = self.quantities(variation, y, w, self.speeds)
@@ -270,7 +294,7 @@ class Balance:
         )
 
     def move(self, y: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats]:
-        """Return state and inputs after a step of the scaled unknowns."""
+        """Return the state y and the inputs w after a step of the scaled unknowns."""
         layout = self.machine.layout
         parts = Layout(self.sizes).split(step * self.scale)
         y = displace(self.machine, y[None], parts["dx"][None])[0]
@@ -281,7 +305,7 @@ class Balance:
         return y, w
 
     def check(self, prescribed: Mapping[str, float]) -> None:
-        """Raise if a rate is prescribed that is zero in every steady motion."""
+        """Raise an error if a prescribed rate is zero in every steady motion."""
         for name in (
             name for name in prescribed if name in self.constant and prescribed[name] != 0.0
         ):
@@ -291,7 +315,7 @@ class Balance:
             )
 
     def solve(self, y: Floats, w: Floats, prescribed: Mapping[str, float]) -> tuple[Floats, Floats]:
-        """Return the steady motion near y by Newton's method; in a family, the nearest one.
+        """Return the steady motion near y by Newton's method; within a family, the nearest one.
 
         Raises
         ------
@@ -303,7 +327,7 @@ class Balance:
         idle = 0
         for _ in range(MAX_BALANCE_STEPS):
             residual, J = self.equations(y, w, prescribed)
-            # A diverging iteration ends before squares of its values overflow.
+            # End a diverging iteration before the squares of its values overflow.
             if not (
                 np.abs(residual).max(initial=0.0) < DIVERGED_RESIDUAL and np.all(np.isfinite(J))
             ):
@@ -313,11 +337,12 @@ class Balance:
             least = min(least, norm)
             if idle > MAX_IDLE_STEPS and norm > RESIDUAL_TOLERANCE:
                 break
-            # Minimum-norm step: the nearest motion of a family, and redundant equations do no harm.
+            # The minimum-norm step leads to the nearest motion of a family, and tolerates redundant
+            # equations.
             step = -np.linalg.lstsq(J, residual, rcond=RANK_TOLERANCE)[0]
             size = float(np.abs(step).max(initial=0.0))
             y, w = self.move(y, w, step * self.limit(step))
-            # Converged to rounding: the step is tiny, or small and no longer shrinks.
+            # Converged to rounding errors: the step is tiny, or it is small and no longer shrinks.
             if size < 1e-14 or (size < 1e-9 and size >= 0.5 * last):
                 if np.abs(residual).max(initial=0.0) < RESIDUAL_TOLERANCE:
                     return y, w
@@ -326,13 +351,13 @@ class Balance:
         raise ConfigurationError("Newton's method does not converge.")
 
     def limit(self, step: Floats) -> float:
-        """Return the factor that limits a scaled step to `STEP_LIMIT`."""
+        """Return the factor in (0, 1] that limits a scaled step to `STEP_LIMIT`."""
         moved = np.abs(step[: len(step) - len(self.free)]).max(initial=0.0)
         return min(1.0, STEP_LIMIT / max(float(moved), 1e-300))
 
 
 def forward_name(names: Sequence[str]) -> str:
-    """Return the name of the speed of the path whose curvature is prescribed.
+    """Return the name of the speed (m/s) along the path whose curvature is prescribed.
 
     It is the rolling speed of the rear wheel if the machine has this output, else the forward speed.
     """

@@ -15,20 +15,21 @@ from draisine.analysis.equilibrium.balance import (
     RANK_TOLERANCE,
     RESIDUAL_TOLERANCE,
     Balance,
-    choose_pivots,
+    choose_independent_speeds,
 )
 from draisine.errors import ConfigurationError
 from draisine.system.tracing import Law
 
 MAX_BEND = 0.2
-"""Largest correction of a step relative to its length; above it the step is halved."""
+"""Largest corrector step relative to the predictor step; above it the continuation step is halved.
+"""
 
 GROW_BEND = 0.05
-"""Below this correction the next step is longer by half."""
+"""Corrector step relative to the predictor step below which the next step is 50 % longer."""
 
 
 class Curve:
-    """A point on a curve of steady motions, and the direction of the curve there."""
+    """Current point of a continuation curve of steady motions, with the tangent of the curve."""
 
     def __init__(
         self,
@@ -49,13 +50,13 @@ class Curve:
         self.along = np.zeros(len(balance.scale) + (target is not None))
 
     def prescribed(self, s: float) -> dict[str, float]:
-        """Return the prescribed values at s."""
+        """Return the prescribed values at the homotopy parameter s."""
         if self.target is None:
             return self.base
         return {name: x + s * (self.target[name] - x) for name, x in self.base.items()}
 
     def equations(self, y: Floats, w: Floats, s: float) -> tuple[Floats, Floats]:
-        """Return residuals and derivatives by the scaled unknowns, s last."""
+        """Return residuals and their Jacobian by the scaled unknowns, with s as the last unknown."""
         variation = self.balance.evaluate(y, w)
         residual, J = self.balance.equations(y, w, self.prescribed(s), variation)
         if self.target is None:
@@ -65,14 +66,16 @@ class Curve:
         return residual, np.column_stack([J, ahead - residual])
 
     def directions(self, tolerance: float) -> Floats:
-        """Return the directions (rows) that keep all equations, at least one."""
+        """Return a basis (rows) of the null space of the Jacobian, at least one direction."""
         _, J = self.equations(self.y, self.w, self.s)
         _, sizes, rows = np.linalg.svd(J)
         small = np.append(sizes, np.zeros(len(rows) - len(sizes))) < tolerance * sizes[0]
         return rows[small] if small.any() else rows[-1:]
 
     def aim(self, wanted: Floats, tolerance: float = 1e-7) -> bool:
-        """Set the direction to the tangent nearest to a wanted one; return whether it exists."""
+        """Set the tangent to the null direction nearest to a wanted direction; return whether one
+        exists.
+        """
         null = self.directions(tolerance)
         along = null.T @ (null @ wanted)
         length = float(np.linalg.norm(along))
@@ -82,7 +85,8 @@ class Curve:
         return True
 
     def step(self, size: float) -> tuple[Floats, Floats, float, float]:
-        """Return state, inputs and s of the next point, and the size of the correction over the step.
+        """Predict and correct the next point of the curve; return y, w, s and the relative
+        corrector step.
 
         Raises
         ------
@@ -116,12 +120,13 @@ class Curve:
         raise ConfigurationError("The correction of a continuation step does not converge.")
 
     def accept(self, y: Floats, w: Floats, s: float) -> None:
-        """Continue from a point; choose other independent speeds if their pivots are small there."""
+        """Accept a new point; choose other independent speeds if their pivots are small there."""
         last = self.along
-        machine, point = choose_pivots(self.balance.machine, y, self.law)
+        machine, point = choose_independent_speeds(self.balance.machine, y, self.law)
         if machine is not self.balance.machine:
             self.balance = Balance(machine, point, w, self.balance.free)
-            # The new independent speeds have another meaning: keep the sense by the configuration.
+            # The components of the tangent change with the independent speeds, so keep its sense by
+            # the displacement.
             k = np.arange(len(last))
             same = (k < len(machine.columns)) | (k >= len(self.balance.scale))
             last = np.where(same, last, 0.0)

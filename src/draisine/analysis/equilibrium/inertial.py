@@ -1,9 +1,9 @@
 """Machines under the inertial load of a constant acceleration (d'Alembert).
 
-A machine that accelerates forward with a is replaced by the same machine at constant speed, loaded by the
-force `-m a` against its heading at the mass centre of each body, eq. [dalembert]. The load is constant and
-turns with the heading, so that motions of the loaded machine are steady. Wheels that spin up have a
-moment of inertia, which this load leaves out.
+A machine that accelerates forward with a is replaced by the same machine at constant speed, loaded
+by the force `-m a` against its heading at the mass centre of each body, eq. [dalembert]. The load
+is constant and turns with the heading, so that motions of the loaded machine are steady. The load
+does not include the moments that accelerate the rotation of the wheels.
 """
 
 import inspect
@@ -22,7 +22,7 @@ INERTIAL_PARAMETER = "inertial_acceleration"
 
 @dataclass(frozen=True, eq=False)
 class InertialLoad:
-    """The force `-m a` (N) along the heading at the mass centre of each body; a in m/s2."""
+    """Inertial force `-m a` (N) along the heading at the mass centre of each body, with a in m/s2."""
 
     acceleration: Scalar
 
@@ -30,17 +30,20 @@ class InertialLoad:
     states: ClassVar[int] = 0
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Array], Sequence[Scalar]]:
-        """Return the force on each body, in world axes."""
+        """Return the inertial force on each body (N), in world axes."""
         field = -self.acceleration * readings.heading
         return {body.name: body.mass * field for body in readings.tree.model.bodies}, []
 
 
 @lru_cache(maxsize=16)
-def _loaded(vehicle: Callable[..., Model]) -> Callable[..., Model]:
-    """Return a vehicle with one more parameter: the acceleration whose inertial load acts on it."""
+def _with_inertial_load(vehicle: Callable[..., Model]) -> Callable[..., Model]:
+    """Return the vehicle function with one more parameter, the acceleration (m/s2) of its inertial
+    load.
+    """
 
     @wraps(vehicle)
     def loaded(*, inertial_acceleration: float = 0.0, **given: Any) -> Model:
+        """Return the model of the vehicle with the inertial load as a force element."""
         model = vehicle(**given)
         return replace(model, forces=[*model.forces, InertialLoad(inertial_acceleration)])
 
@@ -82,11 +85,12 @@ def under_inertial_load(system: System, acceleration: float) -> System:
             f"{system.vehicle.__name__} has no forward_speed, so that it has no inertial load along its "
             "heading."
         )
-    loaded = system.keep((INERTIAL_PARAMETER,), lambda: _compile(system))
+    loaded = system.keep((INERTIAL_PARAMETER,), lambda: _compile_loaded(system))
     return loaded.with_parameters(**{INERTIAL_PARAMETER: acceleration})
 
 
-def _compile(system: System) -> System:
+def _compile_loaded(system: System) -> System:
+    """Return the compiled machine with the inertial load; the cache keeps one per system."""
     source = system.artifacts
     arguments: dict[str, Any] = {**source.structure, **system.parameters}
-    return compile(_loaded(source.vehicle), store=source.store, **arguments)
+    return compile(_with_inertial_load(source.vehicle), store=source.store, **arguments)

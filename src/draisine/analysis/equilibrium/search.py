@@ -1,4 +1,5 @@
-"""Steady motions with prescribed quantities: `steady` computes them, `Steady` is the result.
+"""Search for a steady motion with prescribed quantities. `steady` computes it, `Steady` is the
+result.
 
 `steady` tries, in this order: Newton's method from the start; a homotopy from steady motions near the
 start, or from straight running, to the prescribed values; Newton's method from random starts. Newton's
@@ -20,10 +21,10 @@ from draisine.analysis.equilibrium.balance import (
     ACCELERATION,
     PATH_CURVATURE,
     Balance,
-    choose_pivots,
+    choose_independent_speeds,
     forward_name,
     quantity_names,
-    state_of,
+    to_user_state,
 )
 from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
 from draisine.analysis.equilibrium.inertial import under_inertial_load
@@ -49,7 +50,9 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 MAX_CURVE_STEPS = 100
-"""Continuation steps of one homotopy; a turn of a motorcycle to a lean of 50 deg takes about 20."""
+"""Largest number of continuation steps of one homotopy; to lean a motorcycle by 50 deg takes about
+20.
+"""
 
 FIRST_CURVE_STEP = 0.05
 MAX_CURVE_STEP = 0.3
@@ -57,21 +60,25 @@ MIN_CURVE_STEP = 1e-5
 """Scaled lengths of the steps of a homotopy; `balance` has the scales. Below the last one it ends."""
 
 SAME_MOTION = 1e-6
-"""Absolute and relative difference of two motions below which the same homotopy is not repeated."""
+"""Absolute and relative difference of two steady motions below which they count as equal, so that
+no homotopy is computed twice.
+"""
 
 GUESSED_SPEEDS = (5.0, 15.0, 1.5, 35.0)
-"""Forward speeds (m/s) of starts if none is prescribed: those of bicycles and motorcycles."""
+"""Forward speeds (m/s) of the initial guesses if no speed is prescribed: usual for bicycles and
+motorcycles.
+"""
 
 MIN_PATH_SPEED = 1e-3
-"""Smallest speed (m/s) of a motion with prescribed curvature: the path of a machine at rest has none."""
+"""Smallest speed (m/s) of a motion with prescribed curvature: a machine at rest has no path."""
 
 MAX_RANDOM_STARTS = 40
-"""Largest number of random starts; each costs some 20 ms."""
+"""Largest number of random starts of Newton's method; each takes about 20 ms."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steady:
-    """A steady motion: y = (q, p, r, u, z) of a machine, and its inputs w.
+    """Steady motion of a machine: the state vector y = (q, p, r, u, z) and the inputs w.
 
     Attributes
     ----------
@@ -105,30 +112,36 @@ class Steady:
             joint.name for k, joint in enumerate(model.joints) if k not in spinning_joints(model)
         ]
         shown = [*(output.name for output in model.outputs[:1]), "lean", *joints, "yaw_rate"]
-        text = ", ".join(f"{n} = {_short(self.values[n])}" for n in shown if n in self.values)
-        inputs = ", ".join(f"{n} = {_short(x)}" for n, x in self.inputs.items() if abs(x) > 1e-12)
-        changing = f", {ACCELERATION} = {_short(self.acceleration)}" if self.acceleration else ""
+        text = ", ".join(
+            f"{n} = {_format_number(self.values[n])}" for n in shown if n in self.values
+        )
+        inputs = ", ".join(
+            f"{n} = {_format_number(x)}" for n, x in self.inputs.items() if abs(x) > 1e-12
+        )
+        changing = (
+            f", {ACCELERATION} = {_format_number(self.acceleration)}" if self.acceleration else ""
+        )
         return f"Steady({text}{changing}; inputs: {inputs or 'none'})"
 
     @cached_property
     def values(self) -> dict[str, float]:
-        """Coordinates, outputs and speeds of the motion, by name."""
+        """Coordinates, outputs and speeds of the motion by name, in SI units and radians."""
         variation = vary(self.machine, self.y[None], self.w[None], seeds=("dt",))
         return dict(zip(variation.names, map(float, variation.values["seen"][0]), strict=True))
 
     @property
     def state(self) -> State:
-        """The motion as a state, with the deflections of its tyres."""
-        return state_of(self.machine, self.y)
+        """The motion as a state with coordinates, speeds and tyre deflections."""
+        return to_user_state(self.machine, self.y)
 
     @property
     def inputs(self) -> dict[str, float]:
-        """The inputs, by name (N m or N)."""
+        """Inputs of the motion by name (N m or N)."""
         return dict(zip(self.machine.system.model.inputs, map(float, self.w), strict=True))
 
     @property
     def hidden(self) -> dict[str, float]:
-        """The states of tyres and control law, by name; of several with one name numbered."""
+        """States of tyres and control law by name; equal names are numbered."""
         z = self.y[self.machine.layout.z]
         names = hidden_states(self.machine.system.model, len(z))
         earlier = [names[:k].count(name) for k, name in enumerate(names)]
@@ -204,7 +217,7 @@ class Steady:
 
     @property
     def recipe(self) -> str:
-        """The Python script that makes the motion again."""
+        """Python script that computes the motion again."""
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
         return call_recipe(
             "motion", steady, self.machine.system, start=self.state, free=list(self.free),
@@ -273,24 +286,24 @@ class Steady:
 
 @dataclass(frozen=True, eq=False)
 class StartedLaw:
-    """A control law with other initial states."""
+    """Control law with other initial states."""
 
     law: Any
-    states: int  # number of states
-    start: tuple[float, ...]  # initial states
+    states: int  # number of states of the law
+    start: tuple[float, ...]  # initial value of each state
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Times at which the law may jump, s."""
+        """Times (s) at which the output of the law may be discontinuous."""
         return tuple(getattr(self.law, "breakpoints", ()))
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the states of the law; none if it has no names for them."""
+        """Names of the states of the law; empty if the law does not name them."""
         return tuple(getattr(self.law, "state_names", ()))
 
     def __call__(self, readings: Any, z: Any) -> Any:
-        """Return the inputs and the rates of the states of the law."""
+        """Return the inputs (N m or N) and the rates of the states of the law."""
         return self.law(readings, z)
 
 
@@ -440,7 +453,7 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
     prescribed = {name: x for name, x in request.items() if name not in _OPTIONS}
     if not prescribed.get(ACCELERATION):
         with suppress(ConfigurationError):
-            return _newton(system, **request)
+            return _newton_without_inputs(system, **request)
     joints = [joint.name for joint in system.model.joints if joint.motion is None]
     return steady(system, free=free or joints, **request)
 
@@ -448,8 +461,8 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
 _OPTIONS = ("start", "inputs", "mode", "law")
 
 
-def _newton(system: System, **request: Any) -> Steady:
-    """Return the steady motion that Newton's method finds without free inputs."""
+def _newton_without_inputs(system: System, **request: Any) -> Steady:
+    """Return the steady motion to which Newton's method converges without free inputs."""
     options = {name: request.pop(name, None) for name in _OPTIONS}
     search = _MotionSearch(
         system,
@@ -463,22 +476,24 @@ def _newton(system: System, **request: Any) -> Steady:
 
 
 _Point = tuple[ClosedForm, Floats, Floats]
-"""A machine, its y and its inputs w."""
+"""Compiled machine, its state vector y and its inputs w."""
 
 
 @dataclass(frozen=True, eq=False)
 class _MotionSearch:
-    """A search for one steady motion."""
+    """Search for one steady motion: the problem and the successive strategies."""
 
     system: System
     mode: Mapping[str, str] | None
     law: Law | None
-    free: Sequence[int]  # indices of the free inputs
-    w: Floats  # initial inputs, N m or N
-    prescribed: Mapping[str, float]  # by name, SI units
+    free: Sequence[int]  # indices of the inputs that are unknowns
+    w: Floats  # initial values of the inputs, N m or N
+    prescribed: Mapping[str, float]  # prescribed quantities by name, in SI units
 
     def find(self, start: State | Steady | None) -> Steady:
-        """Return the motion; raise an error that describes the failed search if it does not exist."""
+        """Return the steady motion; raise an error that describes the failed search if none is
+        found.
+        """
         point = self.begin(start)
         first = Balance(*point, self.free)
         first.check(self.prescribed)
@@ -502,7 +517,8 @@ class _MotionSearch:
             if motion is not None:
                 return motion
             ends += [end] if end else []
-        # One equation more than unknowns is redundant if nothing dissipates: the speed is constant then.
+        # One surplus equation is redundant if nothing dissipates energy, because the speed is then
+        # constant.
         if start is None and first.surplus(self.prescribed) <= 1:
             for scattered in self._scattered():
                 with suppress(ConfigurationError):
@@ -510,7 +526,7 @@ class _MotionSearch:
         raise ConfigurationError(self._failure(first, ends))
 
     def begin(self, start: State | Steady | None) -> _Point:
-        """Return the point at which the search begins."""
+        """Return the point (machine, y, w) at which the search begins."""
         if isinstance(start, Steady):
             machine, y = machine_at(self.system, start.state, self.mode, self.law)
             z = start.y[start.machine.layout.z]
@@ -523,9 +539,9 @@ class _MotionSearch:
         return machine, y, self.w
 
     def _consistent(self, wanted: Mapping[str, float]) -> State:
-        """Return a state with the wanted values.
+        """Return a consistent state with the prescribed values.
 
-        If they contradict each other (a turn on tyres), rates are left out.
+        If the values contradict each other (a turn on tyres), the rates are left out.
         """
         names = [n for n in state_names(self.system.model) if n in wanted]
         simple: dict[str, Any] = {name: wanted[name] for name in names}
@@ -536,10 +552,10 @@ class _MotionSearch:
             return state(self.system, mode=self.mode, **slow)
 
     def _guesses(self) -> Iterator[dict[str, float]]:
-        """Yield turns of a point mass with prescribed quantities, if the machine can lean.
+        """Yield initial guesses for a leaning machine: the steady turn of an inverted pendulum.
 
-        With the curvature c of the path and the wheelbase l, its lean (to the right) is -atan(v^2 c / g)
-        and its steer atan(l c).
+        With the curvature c of the path and the wheelbase l, the lean (to the right) is -atan(v^2 c
+        / g) and the steer angle atan(l c).
         """
         model = self.system.model
         prescribed = self.prescribed
@@ -571,7 +587,7 @@ class _MotionSearch:
                 return
 
     def newton(self, point: _Point, prescribed: Mapping[str, float] | None = None) -> Steady:
-        """Return the motion to which Newton's method converges from a point."""
+        """Return the steady motion to which Newton's method converges from a point (machine, y, w)."""
         machine, y, w = point
         prescribed = self.prescribed if prescribed is None else prescribed
         y, w = Balance(machine, y, w, self.free).solve(y, w, prescribed)
@@ -587,7 +603,7 @@ class _MotionSearch:
         return motion
 
     def _bases(self, point: _Point) -> Iterator[Steady]:
-        """Yield steady motions from which continuation may reach the prescribed values."""
+        """Yield steady motions from which a homotopy may reach the prescribed values."""
         speed = {
             n: x for n, x in self.prescribed.items() if n in ("forward_speed", "rear_wheel_speed")
         }
@@ -604,7 +620,10 @@ class _MotionSearch:
                 yield self.newton((machine, y, w), straight)
 
     def _follow(self, near: Steady) -> tuple[Steady | None, str]:
-        """Follow a homotopy from another motion; return its end, or the values at its fold as text."""
+        """Follow a homotopy from another steady motion.
+
+        Return the motion with the prescribed values, or the values at the fold as text.
+        """
         balance = Balance(near.machine, near.y, near.w, self.free)
         variation = balance.evaluate(near.y, near.w)
         names = [name for name in self.prescribed if name != ACCELERATION]
@@ -631,7 +650,8 @@ class _MotionSearch:
                     break
                 continue
             if s >= 1.0:
-                # Shorten the step so that it ends at the target, for a better start of Newton's method.
+                # Shorten the last step so that it ends at the target: Newton's method then starts
+                # close to the solution.
                 share = (1.0 - curve.s) / max(s - curve.s, 1e-300)
                 with suppress(ConfigurationError):
                     near_y, near_w, _, _ = curve.step(size * min(share, 1.0))
@@ -642,10 +662,11 @@ class _MotionSearch:
                 return None, ""
             try:
                 curve.accept(y, w, s)
-            except ConfigurationError:  # a wheel lies flat, or the base points straight up
+            # Coordinates are singular: a wheel lies flat, or the base points straight up
+            except ConfigurationError:
                 break
             farthest = max(farthest, s)
-            # The curve returns or leads away from the target.
+            # The curve turns back or leads away from the target.
             if s < -0.5 or (farthest > 0.02 and s < 0.0):
                 break
             size = min(MAX_CURVE_STEP, 1.5 * size) if bend < GROW_BEND else size
@@ -656,14 +677,16 @@ class _MotionSearch:
         return None, ", ".join(f"{n} = {last[n]:.6g}" for n in moved)
 
     def _scattered(self) -> Iterator[_Point]:
-        """Yield random starts: wide distributions of shapes and speeds, also with reversed handlebars."""
+        """Yield random starts: widely distributed joint coordinates and speeds, also reversed
+        handlebars.
+        """
         rng = np.random.default_rng(1)
         model = self.system.model
         shape = [j.name for k, j in enumerate(model.joints) if k not in spinning_joints(model)]
         for k in range(MAX_RANDOM_STARTS):
             wide = 0.3 if k < MAX_RANDOM_STARTS // 4 else 1.0
             wanted = {name: wide * rng.normal() for name in shape}
-            if k % 3 == 2:  # joints turned back to front
+            if k % 3 == 2:  # every third start has its joints reversed by half a turn
                 wanted = {name: x + np.pi for name, x in wanted.items()}
             wanted["lean"] = wide * rng.uniform(-1.0, 1.0)
             if "forward_speed" in self.system.outputs:
@@ -672,11 +695,13 @@ class _MotionSearch:
             wanted = {n: x for n, x in wanted.items() if n in names} | dict(self.prescribed)
             with suppress(ConfigurationError, ParameterError):
                 machine, y, w = self.begin(self._consistent(wanted))
-                machine, y = choose_pivots(machine, y, self.law)
+                machine, y = choose_independent_speeds(machine, y, self.law)
                 yield machine, y, w
 
     def _failure(self, balance: Balance, ends: Sequence[str]) -> str:
-        """Return the error message of a failed search: count of equations, and the end of the family."""
+        """Return the error message of a failed search: number of equations, and the end of the
+        family.
+        """
         text = ", ".join(f"{n} = {x:.6g}" for n, x in self.prescribed.items())
         message = "No steady motion found" + (f" with {text}." if text else ".")
         surplus = balance.surplus(self.prescribed) - (not self.system.model.memory)
@@ -695,6 +720,6 @@ class _MotionSearch:
         return message
 
 
-def _short(x: float) -> str:
-    """Return a number with six digits; rounding errors are zero."""
+def _format_number(x: float) -> str:
+    """Return a number as text with six digits; rounding errors become zero."""
     return f"{round(x, 12) + 0.0:.6g}"

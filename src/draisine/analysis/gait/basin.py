@@ -1,4 +1,6 @@
-"""Basins of attraction of walkers: steps from many starts at once, by RK4 with equal steps."""
+"""Basins of attraction of walkers: many initial states walk at once, by RK4 with a constant time
+step.
+"""
 
 from dataclasses import dataclass
 
@@ -10,19 +12,19 @@ from draisine.errors import ConfigurationError
 from draisine.system.configuration import configurations
 
 RK4_STEPS = 400
-"""Equal integration steps per longest step of a walker."""
+"""Number of RK4 steps in the longest allowed duration of a walker's step."""
 
 
 @dataclass(frozen=True, eq=False)
 class Basin:
-    """Results of N starts."""
+    """Numbers of completed steps and final states from N initial states."""
 
-    steps: Floats  # (N,) completed steps
-    x: Floats  # (N, components) after the last of them
+    steps: Floats  # number of completed steps of each start, (N,)
+    x: Floats  # reduced state x after the last completed step, (N, components)
 
 
 def basin(walk: Walk, starts: Floats, steps: int = 10) -> Basin:
-    """Return the number of steps that a walker completes from each start.
+    """Return the number of steps that a walker completes from each initial state.
 
     Touch-downs are located on cubic interpolants of equal steps, with errors of about 1e-7.
 
@@ -57,7 +59,10 @@ def basin(walk: Walk, starts: Floats, steps: int = 10) -> Basin:
 
 
 def _step_all(walk: Walk, x: Floats) -> tuple[Floats, Floats]:
-    """Return the images of many x, and which of them touch down before the walker has fallen."""
+    """Return the images of many reduced states x under the return map, and which of them exist.
+
+    A walker that falls before it touches down has no image.
+    """
     layout = walk.machine.layout
     h = walk.longest / RK4_STEPS
     y = _begin_all(walk, x)
@@ -83,13 +88,13 @@ def _step_all(walk: Walk, x: Floats) -> tuple[Floats, Floats]:
     images = x.copy()
     if struck.any():
         images[struck] = walk.impact(end[struck, None])[0][:, 0]
-    # A leg beyond the horizontal belongs to a walker that has fallen.
+    # If a leg is beyond the horizontal, the walker has fallen.
     upright = np.abs(images[:, : len(walk.joints)]).max(axis=1) < np.pi / 2
     return images, struck & upright
 
 
 def _begin_all(walk: Walk, x: Floats) -> Floats:
-    """Return y for many x."""
+    """Return the state vectors y (N, entries) of many reduced states x (N, components)."""
     k = len(walk.joints)
     try:
         y = configurations(walk.machine, {name: x[:, i] for i, name in enumerate(walk.joints)})
@@ -99,25 +104,27 @@ def _begin_all(walk: Walk, x: Floats) -> Floats:
 
 
 def _rates(walk: Walk, y: Floats) -> Floats:
-    """Return the rates of many y, (N, entries)."""
+    """Return the time derivatives of many state vectors y, (N, entries)."""
     code = walk.machine.rate
     return code.batch(code.inputs.pack(**walk.machine.layout.split(y.T)))["rate"].T
 
 
 def _increment(walk: Walk, y: Floats, k1: Floats, h: float) -> Floats:
-    """Return k1 + 2 k2 + 2 k3 + k4 of a step."""
+    """Return k1 + 2 k2 + 2 k3 + k4 of an RK4 step of length h (s)."""
     k2 = _rates(walk, y + h / 2 * k1)
     k3 = _rates(walk, y + h / 2 * k2)
     return k1 + 2 * (k2 + k3) + _rates(walk, y + h * k3)
 
 
 def _gaps(walk: Walk, y: Floats) -> tuple[Floats, Floats]:
-    """Return gaps (m) and arming conditions of the second foot at many y."""
+    """Return the gaps (m) and arming conditions of the second foot at many state vectors y, (N,)
+    each.
+    """
     return walk.gaps(y[:, walk.machine.layout.r])
 
 
 def _touch_down(walk: Walk, gap: Floats, later: Floats, *ends: Floats) -> Floats:
-    """Return the states at which gaps close on cubic arcs, by the chord method."""
+    """Return the states at which the gaps close on cubic interpolants, by the chord method."""
     share = gap / (gap - later)
     for _ in range(4):
         gap_there = _gaps(walk, _arc(share[:, None], *ends))[0]

@@ -1,4 +1,4 @@
-"""Quantities of one step of a walker's limit cycle: duration, length, speed, energy loss."""
+"""Quantities of one step of a walker's limit cycle: duration, length, speed and energy loss."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,14 +14,14 @@ from draisine.system.state import State
 
 @dataclass(frozen=True, eq=False)
 class Footstep:
-    """A cycle of a walker and the quantities of its step."""
+    """Limit cycle of a walker with the quantities of one step."""
 
     walk: Walk
     cycle: Cycle
 
     @cached_property
     def impact(self) -> StepImpact:
-        """The impact at the end of the step."""
+        """Impact of the foot that touches down at the end of the step."""
         return self.walk.step(self.cycle.x)[2]
 
     @cached_property
@@ -31,29 +31,29 @@ class Footstep:
 
     @property
     def length(self) -> float:
-        """Distance of the second foot ahead of the first one then (m)."""
+        """Step length (m): distance of the second foot ahead of the first at touch-down."""
         return float(self.feet[1, 0] - self.feet[0, 0])
 
     @property
     def speed(self) -> float:
-        """Mean speed (m/s)."""
+        """Mean walking speed (m/s)."""
         return self.length / self.impact.time
 
     @property
     def lost(self) -> float:
-        """Kinetic energy that the impact dissipates (J)."""
+        """Kinetic energy (J) dissipated by the touch-down impact."""
         M = self.walk.masses(self.impact.r)
         before = self.impact.before
         after = self.impact.after
         return float(before @ M @ before - after @ M @ after) / 2
 
     def run(self, samples: int = 200) -> Trajectory:
-        """Return the motion of the step with its impact as an event.
+        """Return the simulated motion of the step, with its impact as an event.
 
         Parameters
         ----------
         samples
-            Number of samples.
+            Number of equally spaced samples in time.
         """
         system = self.walk.system
         impact = self.impact

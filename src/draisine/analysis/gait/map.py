@@ -27,62 +27,67 @@ from draisine.system.state import State
 from draisine.system.system import System
 
 ANGLE_COMPONENTS = (1,)
-"""Indices of the components of x that are angles."""
+"""Indices of the angles in the reduced state x = (Omega, theta)."""
 
 CYCLE_RTOL = 1e-12
 CYCLE_ATOL = 1e-13
-"""Tolerances of integration: multipliers of cycles lose two to three digits."""
+"""Relative and absolute tolerance of the integration; multipliers of cycles lose two to three
+digits.
+"""
 
 MAX_SEARCHED_RATE = 40.0
-"""rad/s; largest turning rate at which cycles are searched."""
+"""Largest turning rate (rad/s) at which cycles are searched."""
 
 MAX_TURNING_RATE = 1e4
-"""rad/s; faster motions are refused, because their integration takes hours."""
+"""Largest turning rate (rad/s) that is integrated; faster motions would take hours."""
 
 SYMMETRY_TOLERANCE = 1e-7
-"""Relative difference of one period and two mirrored halves; integration errors are below 1e-10."""
+"""Largest relative difference of one period and two mirrored halves; integration errors are below
+1e-10.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Hold:
-    """The motion while one grip holds: x at its end from x at its beginning, with derivatives.
+    """Motion of a climber while one grip holds: final x from initial x, with derivatives.
 
-    The code of `machine` and `flow` may have been compiled for other parameters; those of `system` are used.
+    The reduced state is x = (Omega, theta). `machine` and `flow` may have been compiled for other
+    parameter values; those of `system` are used.
     """
 
     system: System
     machine: ClosedForm
-    flow: Compiled  # rates of y with two seeds
-    mode: dict[str, str]  # statuses of the grips
-    start: float  # s
-    end: float  # s
+    flow: Compiled  # program of the rates of y and of two tangent vectors
+    mode: dict[str, str]  # contact statuses of the grips by name
+    start: float  # time at which the grip closes, s
+    end: float  # time at which the grip opens, s
 
     @cached_property
     def _turned(self) -> float:
-        """Angle of the inner base frame in the drawing (rad)."""
+        """Angle (rad) of the inner base frame in the zero configuration."""
         R = self.machine.frame[0]
         return float(np.arctan2(R[1, 0], R[0, 0]))
 
     @property
     def layout(self) -> Layout:
-        """Layout of y: pose, joints and the turning rate u."""
+        """Layout of the state vector y: pose, joint coordinates and the turning rate u."""
         return self.machine.layout
 
     @cached_property
     def observe(self) -> Compiled:
-        """The program that computes all observations of a state."""
+        """Program that computes all observations of a state."""
         return self.machine.observe.rebind(self.system.values)
 
     @cached_property
     def _problem(self) -> Problem:
-        """The initial value problem of y and two seeds."""
+        """Initial value problem of y and two tangent vectors."""
         flow = self.flow.rebind(self.system.values)
         tail = np.zeros(flow.inputs.count("w", "anchors"))
         floors = self.machine.floors_for(self.system.values[:, None])[:, 0]
         return Problem(flow.address, flow.table, flow.outputs.size, tail, floors, keep=flow)
 
     def joints(self, t: float) -> tuple[Floats, Floats]:
-        """Return the joints and their rates by their motions."""
+        """Return the prescribed joint coordinates (rad) and their rates (rad/s) at time t (s)."""
         motions = [
             joint.motion(t) for joint in self.system.model.joints if joint.motion is not None
         ]
@@ -91,7 +96,10 @@ class Hold:
         )
 
     def begin(self, x: Floats, place: Floats | None = None) -> Floats:
-        """Return y at the beginning, the base's origin at `place` (m), then dy/dOmega and dy/dtheta."""
+        """Return y when the grip closes, followed by dy/dOmega and dy/dtheta.
+
+        The origin of the base is at `place` (m).
+        """
         c = np.cos((x[1] + self._turned) / 2)
         s = np.sin((x[1] + self._turned) / 2)
         p = np.zeros(3) if place is None else place
@@ -102,11 +110,11 @@ class Hold:
 
     @cached_property
     def _shape(self) -> Floats:
-        """The joints at the beginning."""
+        """Joint coordinates (rad) when the grip closes."""
         return self.joints(self.start)[0]
 
     def advance(self, y: Floats, times: Floats) -> Floats:
-        """Return y and its seeds at times (s) of the hold, from those at its beginning."""
+        """Integrate y and its tangent vectors from the beginning of the hold to given times (s)."""
         span = Span(self.start, float(times[-1]), 1.0, times, CYCLE_RTOL, CYCLE_ATOL)
         _, samples, status = dop853.advance(self._problem, y, span)
         if status != DONE:
@@ -116,13 +124,15 @@ class Hold:
         return samples
 
     def x_of(self, y: Floats) -> Floats:
-        """Return x for y, its angle within a turn."""
+        """Return the reduced state x = (Omega, theta) of y, theta in (-pi, pi]."""
         (u,) = y[self.layout.u]
         q = y[self.layout.q]
         return np.array([u, 2 * np.arctan2(q[3], q[0]) - self._turned])
 
     def __call__(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return x at the end and its derivative by x at the beginning, eq. [tangent-flow]."""
+        """Return x at the end of the hold and its derivative by x at the beginning, eq.
+        [tangent-flow].
+        """
         if not abs(x[0]) <= MAX_TURNING_RATE:
             raise ConfigurationError(
                 f"A turning rate of {x[0]:.3g} rad/s takes too long to integrate. Stay below "
@@ -142,11 +152,13 @@ class Hold:
 
     @cached_property
     def _free_at_end(self) -> dict[str, Floats]:
-        """Outputs of the program `free` at the end of the hold."""
+        """Outputs of the program `free` when the grip opens."""
         return self.free(self.end)
 
     def speeds(self, free: dict[str, Floats], Omega: float, t: float) -> Floats:
-        """Return all speeds v if the base turns at the rate Omega (rad/s) and the grip holds."""
+        """Return all speeds v of the machine for the turning rate Omega (rad/s) while the grip
+        holds.
+        """
         gripped = next(k for k, (_, status) in enumerate(self.machine.mode) if status != "open")
         rates = self.joints(t)[1]
         rows = free["C"].reshape(-1, 3 + len(rates))[3 * gripped : 3 * gripped + 2]
@@ -155,13 +167,17 @@ class Hold:
         return v
 
     def change(self, Omega: float, mode: dict[str, str], joint: JointAtImpact) -> Regrip:
-        """Return the impact that changes to the grip of another mode, at the rate Omega (rad/s)."""
+        """Return the impact at which the grip of another mode closes, for the turning rate Omega
+        (rad/s).
+        """
         free = self._free_at_end
         v = self.speeds(free, Omega, self.end)
         return regrip(self.system.model, free, v, mode, joint=joint)
 
     def state(self, x: Floats) -> State:
-        """Return the state at the beginning for x, with the base's origin at that of the world."""
+        """Return the state at the beginning of the hold for x, with the base at the origin of the
+        world.
+        """
         q = np.array([np.cos(x[1] / 2), 0.0, 0.0, np.sin(x[1] / 2)])
         v = self.speeds(self.free(self.start), float(x[0]), self.start)
         return State(q, np.zeros(3), self._shape, v)
@@ -169,12 +185,12 @@ class Hold:
 
 @dataclass(frozen=True, eq=False)
 class Gait:
-    """A machine with alternating grips: the holds of one period, in order.
+    """Return map of a climber with alternating grips: the holds of one period, in order.
 
-    A gait is a return map: called with x just after the first grip has closed, it returns x one
-    period later and the derivative, eq. [return-map]. A `mirrored` gait integrates the first hold
-    only and reflects the result, eq. [half-map]: its fixed points are the cycles whose second
-    half is the mirror image of the first, which lead straight up or down.
+    Called with x just after the first grip has closed, it returns x one period later and the
+    derivative, eq. [return-map]. A `mirrored` gait integrates the first hold only and reflects the
+    result, eq. [half-map]: its fixed points are the cycles whose second half is the mirror image of
+    the first, which lead straight up or down.
     """
 
     system: System
@@ -189,18 +205,19 @@ class Gait:
 
     @property
     def power(self) -> int:
-        """Number of maps in one cycle."""
+        """Number of return maps in one cycle."""
         return len(self.holds) if self.mirrored else 1
 
     def next(self, k: int) -> Hold:
-        """Return the hold that follows the k-th."""
+        """Return the hold that follows the k-th hold."""
         return self.holds[(k + 1) % len(self.holds)]
 
     @cached_property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """Coefficients (gain, kick) of `Omega+ = gain Omega- + kick` at the end of each hold.
+        """Coefficients (gain, kick) of the impact `Omega+ = gain Omega- + kick` at the end of each
+        hold.
 
-        An impact is linear in the speeds, and in the axes of the base it does not depend on theta.
+        The impact is linear in the speeds, and in the axes of the base it does not depend on theta.
         """
         gains_and_kicks = []
         for k, hold in enumerate(self.holds[:1] if self.mirrored else self.holds):
@@ -211,7 +228,7 @@ class Gait:
         return tuple(gains_and_kicks)
 
     def __call__(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the image of x and the derivative there."""
+        """Return the image of x = (Omega, theta) under the return map, and the derivative (2, 2)."""
         x = np.asarray(x, float)
         total = np.eye(2)
         for hold, (gain, kick) in zip(self.holds, self.jumps, strict=False):
@@ -221,21 +238,22 @@ class Gait:
         return (np.array([-x[0], np.pi - x[1]]), -total) if self.mirrored else (x, total)
 
     def cycle(self, near: Sequence[float] | Floats) -> Cycle:
-        """Return the cycle near (Omega, theta), by Newton's method."""
+        """Return the limit cycle near (Omega, theta), in rad/s and rad, by Newton's method."""
         return fixed_point(self, near, angles=ANGLE_COMPONENTS, power=self.power)
 
     def cycles(
         self, fastest: float = MAX_SEARCHED_RATE, count: Sequence[int] = (8, 8)
     ) -> list[Cycle]:
-        """Return the cycles with `|Omega| <= fastest` (rad/s) just after the first grip has closed.
+        """Return the limit cycles with `|Omega| <= fastest` (rad/s) just after the first grip has
+        closed.
 
-        Newton's method begins at a grid of `count` rates and angles.
+        Newton's method starts at a grid of `count` rates times `count` angles.
         """
         box = [(-fastest, fastest), (0.0, 2 * np.pi)]
         return fixed_points(self, box, count=count, angles=ANGLE_COMPONENTS, power=self.power)
 
     def at(self, **parameters: float) -> "Gait":
-        """Return the gait of the machine with other parameters, without compiling again."""
+        """Return the gait of the machine with other parameter values, without compiling again."""
         system = self.system.with_parameters(**parameters)
         modes, pause = turns_of(system)
         holds = tuple(
@@ -246,9 +264,10 @@ class Gait:
 
 
 def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True) -> Gait:
-    """Return the gait of a machine whose pins grip one after the other.
+    """Return the gait (return map) of a machine whose pins grip one after the other.
 
-    Their order is that of the drawing; the period is 1 / `frequency`, a parameter of the machine.
+    The pins grip in the order of the model. The period is 1 / `frequency` (s), a parameter of the
+    machine.
 
     Parameters
     ----------
@@ -303,7 +322,7 @@ def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True
 
 
 def turns_of(system: System) -> tuple[list[dict[str, str]], float]:
-    """Return the modes in which the pins grip, in order, and the duration of each (s)."""
+    """Return the contact modes of one period in order, and the duration of each (s)."""
     missing = gait_obstacle(system.model)
     if not missing and not system.parameters.get("frequency", 0.0) > 0.0:
         missing = "it needs a parameter `frequency` greater than zero"
@@ -315,7 +334,7 @@ def turns_of(system: System) -> tuple[list[dict[str, str]], float]:
 
 
 def gait_obstacle(model: Model) -> str:
-    """Return the reason why a machine cannot have a gait; empty if it can."""
+    """Return the reason why a model cannot have a gait; an empty string if it can."""
     pins = model.pins
     if not is_planar(model) or len(pins) < 2 or len(pins) < len(model.contacts):
         return "it must be planar, and its contacts must be two or more grips (pins)"
@@ -326,11 +345,11 @@ def gait_obstacle(model: Model) -> str:
 
 
 def _symmetric(gait: Gait) -> bool:
-    """Return whether there are two holds and the second is the mirror image of the first."""
+    """Return whether a gait has two holds and the second is the mirror image of the first."""
     if len(gait.holds) != 2:
         return False
     full = Gait(gait.system, gait.holds, gait.joint, False)
-    # Compare two mirrored halves with one period, at two states without symmetry.
+    # Compare two mirrored halves with one period, at two states that are not symmetric themselves.
     for x in (np.array([1.0, 0.3]), np.array([-2.0, 2.1])):
         twice, _ = gait(gait(x)[0])
         difference = np.abs(wrap_angles(twice - full(x)[0], ANGLE_COMPONENTS)).max()

@@ -16,60 +16,63 @@ from draisine.analysis.return_map import Cycle
 from draisine.mechanics import loads
 
 HOLD_SAMPLES = 65
-"""Samples of each hold; the polynomials are then exact to rounding."""
+"""Number of Chebyshev samples of each hold; the interpolating polynomials are then exact to
+rounding.
+"""
 
 HOLD_NODES = -np.cos(np.pi * np.arange(HOLD_SAMPLES) / (HOLD_SAMPLES - 1))
-"""Chebyshev points of a hold, which is mapped to [-1, 1]."""
+"""Chebyshev points in [-1, 1], to which the time interval of a hold is mapped."""
 
 EXTREME_GRID = np.linspace(-1.0, 1.0, 401)
-"""Points from which extremes are refined: six between two samples."""
+"""Grid in [-1, 1] from which extremes are refined, about six points between two samples."""
 
 
 def _chebyshev(x: Floats) -> Floats:
-    """Return the Chebyshev polynomials at x, one per column."""
+    """Return the Chebyshev polynomials at the points x, one polynomial per column."""
     return np.cos(np.outer(np.arccos(x), np.arange(HOLD_SAMPLES)))
 
 
 TO_COEFFICIENTS = np.linalg.inv(_chebyshev(HOLD_NODES))
-"""Matrix from values at the samples to Chebyshev coefficients."""
+"""Matrix from values at the Chebyshev points to Chebyshev coefficients."""
 
 TO_GRID = _chebyshev(EXTREME_GRID) @ TO_COEFFICIENTS
-"""Matrix from values at the samples to values on the grid."""
+"""Matrix from values at the Chebyshev points to values on `EXTREME_GRID`."""
 
 TO_SLOPE = np.pad(chebder(np.eye(HOLD_SAMPLES)), ((0, 1), (0, 0)))
-"""Matrix from Chebyshev coefficients to those of the derivative."""
+"""Matrix from the Chebyshev coefficients of a function to those of its derivative."""
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """A change of grips."""
+    """Change of grips of a climber, an impact of the grip that closes."""
 
-    time: float  # s
-    grip: str  # that closes
-    Omega_before: float  # turning rate of the base, rad/s
+    time: float  # time of the impact, s
+    grip: str  # name of the grip that closes
+    Omega_before: float  # turning rate of the base before the impact, rad/s
     Omega_after: float
-    rates_before: tuple[float, ...]  # of the joints, rad/s
-    rates_struck: tuple[float, ...]  # after the impact, if the joints are free
-    rates_prescribed: tuple[float, ...]  # of their motions
-    impulses: dict[str, float]  # by label, in the axes of the base, N s or N m s
-    gain: float  # energy after minus before, J
+    rates_before: tuple[float, ...]  # rates of the joints before the impact, rad/s
+    # Rates of the joints after the impact if the joints are free, rad/s
+    rates_struck: tuple[float, ...]
+    rates_prescribed: tuple[float, ...]  # rates of the prescribed joint motions, rad/s
+    impulses: dict[str, float]  # impulses by label in the axes of the base, N s or N m s
+    gain: float  # kinetic energy after minus before the impact, J
 
 
 @dataclass(frozen=True, eq=False)
 class HoldRecord:
-    """Samples of one hold at Chebyshev points; time is the last axis."""
+    """Samples of one hold at Chebyshev points; the last axis of each array is time."""
 
     hold: Hold
-    t: Floats  # s
-    x: Floats  # (2, samples) turning rate (rad/s) and angle (rad)
-    place: Floats  # (3, samples) position of the base's origin, m
-    torques: Floats  # (joints, samples), N m
-    force: Floats  # (3, samples) of the wall on the closed grip, world axes, N
+    t: Floats  # sampling times, s
+    x: Floats  # turning rate (rad/s) and angle (rad) of the base, (2, samples)
+    place: Floats  # position of the origin of the base, m, (3, samples)
+    torques: Floats  # joint torques, N m, (joints, samples)
+    force: Floats  # force of the wall on the closed grip, world axes, N, (3, samples)
 
     def extremes(self, values: Floats) -> tuple[float, float]:
         """Return the smallest and the largest value of a sampled function of time.
 
-        Newton's method refines the extremes of its polynomial on a grid.
+        Newton's method refines the extremes of the interpolating polynomial, starting from a grid.
         """
         c = TO_COEFFICIENTS @ values
         on_grid = TO_GRID @ values
@@ -87,14 +90,14 @@ class HoldRecord:
 
 @dataclass(frozen=True, eq=False)
 class Stride:
-    """A cycle of a gait and its quantities."""
+    """Limit cycle of a climber with displacement, torques, forces and impacts."""
 
     gait: Gait
     cycle: Cycle
 
     @cached_property
     def holds(self) -> list[HoldRecord]:
-        """The holds of one cycle."""
+        """Sampled holds of one cycle, in order."""
         x = self.cycle.x
         place = np.zeros(3)
         records: list[HoldRecord] = []
@@ -109,11 +112,11 @@ class Stride:
 
     @cached_property
     def impacts(self) -> list[Impact]:
-        """The changes of grips of one cycle; the last one ends it."""
+        """Changes of grips of one cycle; the last one ends the cycle."""
         return [self._impact(k, float(record.x[0, -1])) for k, record in enumerate(self.holds)]
 
     def _impact(self, k: int, Omega: float) -> Impact:
-        """Return the change at the end of hold k."""
+        """Return the change of grips at the end of hold k, for the turning rate Omega (rad/s)."""
         hold = self.gait.holds[k]
         after = self.gait.next(k)
         change = hold.change(Omega, after.mode, self.gait.joint)
@@ -133,7 +136,7 @@ class Stride:
 
     @property
     def displacement(self) -> Floats:
-        """Displacement (x, y) of one cycle (m)."""
+        """Displacement (x, y) of the base in one cycle (m)."""
         return self.holds[-1].place[:2, -1]
 
     @property
@@ -143,7 +146,7 @@ class Stride:
 
     @cached_property
     def swing(self) -> float:
-        """Range of the angle of the base (rad)."""
+        """Smallest and largest angle of the base (rad)."""
         ends = [s.extremes(s.x[1]) for s in self.holds]
         return max(high for _, high in ends) - min(low for low, _ in ends)
 
@@ -180,7 +183,7 @@ class Stride:
 
 
 def _evaluate(hold: Hold, x: Floats, place: Floats) -> HoldRecord:
-    """Return the samples of a hold that begins with x, the base's origin at `place` (m)."""
+    """Return the samples of a hold that begins with x = (Omega, theta), the base at `place` (m)."""
     t = hold.start + (hold.end - hold.start) * (1.0 + HOLD_NODES) / 2
     states = hold.advance(hold.begin(x, place), t)[:, : hold.layout.size].T
     observed = hold.observe.batch(hold.observe.inputs.pack(t=t[None], **hold.layout.split(states)))

@@ -1,8 +1,9 @@
 """Return maps of walkers: machines that step from one foot to the next.
 
-The state of a step is x: angles of the stepping joints and their rates just after a foot has touched down.
-The next foot touches down when its gap closes, by an impact; the old foot lifts off without an impulse. Then
-the symmetry of the steps (`Model.steps`) maps the state back, so that a cycle is a fixed point.
+The reduced state x of a step has the angles of the stepping joints and their rates just after a
+foot has touched down. The next foot touches down when its gap closes, by an impact; the old foot
+lifts off without an impulse. Then the symmetry of the steps (`Model.steps`) maps the state back, so
+that a cycle is a fixed point.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, multiply_jets, solve, transpose
+from draisine.analysis.differentiate import jet, multiply_jets, solve_jets, transpose
 from draisine.analysis.gait.map import CYCLE_ATOL, CYCLE_RTOL
 from draisine.analysis.return_map import Cycle, fixed_point, fixed_points
 from draisine.codegen.derivative import with_tangents
@@ -27,52 +28,55 @@ from draisine.system.state import State
 from draisine.system.system import System
 
 GAP_SAMPLES = 400
-"""Samples of the gap per longest step; a foot that touches for less than a sample is missed."""
+"""Samples of the foot's gap in the longest allowed step; a contact shorter than one sample is
+missed.
+"""
 
 MAX_REFINEMENTS = 40
-"""Newton or bisection steps for the time of touch-down; bisection alone needs 52."""
+"""Newton or bisection steps for the time of touch-down; pure bisection needs 52."""
 
 
 @dataclass(frozen=True, eq=False)
 class StepImpact:
-    """The impact at the end of a step."""
+    """Touch-down impact at the end of a walker's step."""
 
-    time: float  # s, since the beginning of the step
-    r: Floats  # joints, rad
-    before: Floats  # all speeds before the impact
-    after: Floats  # all speeds after the impact
-    impulse: Floats  # of the ground on the foot that touches down, N s
+    time: float  # time since the beginning of the step, s
+    r: Floats  # joint angles at the impact, rad
+    before: Floats  # all speeds of the machine before the impact
+    after: Floats  # all speeds of the machine after the impact
+    impulse: Floats  # impulse of the ground on the foot that touches down, N s
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The return map of a walker.
+    """Return map of a walker.
 
-    Called with x just after a foot has touched down, it returns x just after the next touch-down, and the
-    derivative, eq. [step-map].
+    Called with the reduced state x just after a touch-down, it returns x just after the next
+    touch-down and the derivative, eq. [step-map].
     """
 
     system: System
-    machine: ClosedForm  # on its first foot
-    flow: Compiled  # rates of y with seeds
-    sight: Compiled  # mass matrix, gaps and rows of the feet with derivatives by the joints
-    longest: float  # s, largest duration of a step
+    machine: ClosedForm  # the machine in the contact mode with the first foot on the ground
+    flow: Compiled  # program of the rates of y and of its tangent vectors
+    # Program of the mass matrix, the gaps and rows of the feet, and their derivatives by the joints
+    sight: Compiled
+    longest: float  # longest allowed duration of a step, s
 
     @property
     def steps(self) -> Steps:
-        """Feet, joints and symmetry of the steps."""
+        """Feet, joints and symmetry of the walker's steps."""
         steps = self.system.model.steps
         assert steps is not None
         return steps
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The stepping joints; x has their angles, then their rates."""
+        """Names of the stepping joints; x contains their angles, then their rates."""
         return self.steps.joints
 
     @cached_property
     def _columns(self) -> list[int]:
-        """Indices of the stepping joints."""
+        """Indices of the stepping joints among all joints."""
         names = [joint.name for joint in self.system.model.joints]
         return [names.index(name) for name in self.joints]
 
@@ -85,19 +89,20 @@ class Walk:
 
     @cached_property
     def _problem(self) -> Problem:
-        """The initial value problem of y and its seeds."""
+        """Initial value problem of y and its tangent vectors."""
         tail = np.zeros(self.flow.inputs.count("w", "anchors"))
         code = (self.flow.address, self.flow.table, self.flow.outputs.size)
         return Problem(*code, tail, self.machine.floors, keep=self.flow)
 
     def __call__(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the image of x and the derivative there."""
+        """Return the image of the reduced state x under the return map, and the derivative."""
         return self.step(x)[:2]
 
     def step(self, x: Floats) -> tuple[Floats, Floats, StepImpact]:
-        """Return the image of x, the derivative there, and the impact.
+        """Return the image of the reduced state x, the derivative, and the touch-down impact.
 
-        Neighbouring motions touch down earlier or later by `dt = -dg / g'`, eq. [saltation].
+        A neighbouring motion with the gap g + dg touches down later by `dt = -dg / g'`, eq.
+        [saltation].
         """
         time, jets = self._until_touchdown(self.begin(np.asarray(x, float)))
         rate = self._rate(time, jets[0])
@@ -111,7 +116,9 @@ class Walk:
         return image[0], image[1:].T, StepImpact(time, r, before, after, impulse)
 
     def begin(self, x: Floats) -> Floats:
-        """Return y just after the first foot has touched down, and its derivatives by x, one per row."""
+        """Return the state vector y just after the first foot has touched down, and dy/dx, one
+        derivative per row.
+        """
         k = len(self.joints)
         layout = self.machine.layout
         pose = Configuration(self.machine)
@@ -122,7 +129,8 @@ class Walk:
         return self.with_speeds(jets, np.vstack([x[k:], np.zeros((k, k)), np.eye(k)]))
 
     def with_speeds(self, jets: Floats, w: Floats) -> Floats:
-        """Return y (..., 1 + derivatives, entries) with the speeds u that belong to joint rates w.
+        """Return y (..., 1 + derivatives, entries) with the independent speeds u for joint rates w
+        (rad/s).
 
         The first foot stays on the ground.
         """
@@ -132,25 +140,29 @@ class Walk:
         return out
 
     def state(self, x: Sequence[float] | Floats) -> State:
-        """Return the state of x; other coordinates are as near to the drawing as possible."""
+        """Return the state of x; the other coordinates are as close to the zero configuration as
+        possible.
+        """
         y = self.begin(np.asarray(x, float))[0]
         layout = self.machine.layout
         q, p = self.machine.user_pose(y[layout.q], y[layout.p])
         return State(q, p, y[layout.r], self.machine.observation(y)["v"])
 
     def masses(self, r: Floats) -> Floats:
-        """Return the mass matrix of all speeds for joint angles r."""
+        """Return the mass matrix of all speeds at joint angles r (rad)."""
         return self._evaluate(self.machine.layout.pack(r=r)[None])["M"][0]
 
     def feet(self, r: Floats) -> Floats:
-        """Return the positions of the two feet (m), (2, 3), for joint angles r."""
+        """Return the positions (2, 3) of the two feet (m) at joint angles r (rad)."""
         y = self.machine.layout.pack(q=[1.0, 0.0, 0.0, 0.0], r=r)
         return self.machine.observation(y)["points"].reshape(-1, 3)[list(self._feet)]
 
     def gaps(self, r: Floats) -> tuple[Floats, Floats]:
-        """Return the gap (m) of the second foot and its arming condition for joint angles (N, joints).
+        """Return the gap (m) and the arming condition of the second foot at joint angles r (N,
+        joints), (N,) each.
 
-        The foot can touch only if the condition is positive: a swinging foot may not scuff.
+        The foot can touch only if the arming condition is positive, so that a swinging foot does
+        not scuff.
         """
         code = self.machine.free
         q = np.tile([[1.0], [0.0], [0.0], [0.0]], len(r))
@@ -158,7 +170,9 @@ class Walk:
         return outputs["gaps"][self._feet[1]], outputs["armed"][self._feet[1]]
 
     def next_x(self, r: Floats, w: Floats) -> Floats:
-        """Return x of the next steps (..., components) for joint angles r and rates w after the impact."""
+        """Return the reduced state x (..., components) of the next step for angles r and rates w
+        after impact.
+        """
         order = [self.joints.index(self.steps.exchange.get(name, name)) for name in self.joints]
         turned = [float(self.steps.turn.get(name, 0.0)) for name in self.joints]
         shape = r[..., [self._columns[k] for k in order]]
@@ -180,13 +194,15 @@ class Walk:
         ]
 
     def _rate(self, time: float, y: Floats) -> Floats:
-        """Return the rates of y at a time (s)."""
+        """Return the time derivative of the state vector y at a time (s)."""
         return self.machine.rate(t=[time], **self.machine.layout.split(y))["rate"]
 
     def _evaluate(self, jets: Floats) -> dict[str, Floats]:
-        """Return mass matrix, rows, gaps and arming conditions of the feet, each with derivatives.
+        """Return mass matrix, constraint rows, gaps and arming conditions of the feet with
+        derivatives.
 
-        States are (..., 1 + derivatives, entries): values in the first row, displacements below.
+        States `jets` are (..., 1 + derivatives, entries): values in the first row, tangent vectors
+        below.
         """
         code = self.sight
         shape = jets[..., self.machine.layout.r]
@@ -209,11 +225,13 @@ class Walk:
         others = [k for k in range(C.shape[-1]) if k not in driven]
         H = np.zeros((*C.shape[:-2], C.shape[-1], len(driven)))
         H[..., 0, driven, :] = np.eye(len(driven))
-        H[..., others, :] = -solve(jet(rows[..., others]), jet(rows[..., driven]), np.inf).stack
+        H[..., others, :] = -solve_jets(
+            jet(rows[..., others]), jet(rows[..., driven]), np.inf
+        ).stack
         return H
 
     def _until_touchdown(self, jets: Floats) -> tuple[float, Floats]:
-        """Return the time of the next touch-down (s), and y with its derivatives then."""
+        """Return the time of the next touch-down (s), and y with its derivatives at that time."""
         times = self.longest * np.arange(GAP_SAMPLES + 1) / GAP_SAMPLES
         span = Span(0.0, self.longest, self.longest / GAP_SAMPLES, times, CYCLE_RTOL, CYCLE_ATOL)
         times, samples, _ = dop853.advance(self._problem, jets.ravel(), span)
@@ -226,9 +244,10 @@ class Walk:
         )
 
     def _refine(self, low: float, jets: Floats, high: float) -> tuple[float, Floats]:
-        """Return the time between two at which the gap closes, and y with its derivatives then.
+        """Return the time (s) in a bracket at which the gap closes, and y with its derivatives
+        then.
 
-        Newton's method begins at the first time; a step out of the bracket is replaced by bisection.
+        Newton's method starts at the lower end; a step out of the bracket is replaced by bisection.
         """
         start = low
         time = low
@@ -247,7 +266,8 @@ class Walk:
         return time, reached
 
     def impact(self, jets: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return x after the touch-down of the second foot with derivatives, and speeds before and after.
+        """Return x after the touch-down of the second foot with derivatives, and speeds before and
+        after.
 
         States are (..., 1 + derivatives, entries). The speeds after the impact keep the new foot on the
         ground and conserve the momentum along the motions that it allows, eq. [step-impact].
@@ -257,23 +277,25 @@ class Walk:
         old, new = (jet(self._kernel(evaluated["C"], foot)) for foot in self._feet)
         M = jet(evaluated["M"])
         u = jet(jets[..., layout.u, None])
-        v = old @ solve(old[..., self._free, :], u, np.inf)
+        v = old @ solve_jets(old[..., self._free, :], u, np.inf)
         projection = transpose(new)
-        w = solve(projection @ M @ new, projection @ (M @ v), np.inf)
+        w = solve_jets(projection @ M @ new, projection @ (M @ v), np.inf)
         image = self.next_x(jets[..., layout.r], w.stack[..., 0])
         before, after = (speeds.value[..., 0, :, 0] for speeds in (v, new @ w))
         return image, before, after
 
     def cycle(self, near: Sequence[float] | Floats) -> Cycle:
-        """Return the cycle near x, by Newton's method."""
+        """Return the limit cycle near the reduced state x, by Newton's method."""
         return fixed_point(self, near)
 
     def cycles(self, box: Sequence[tuple[float, float]], count: int = 5) -> list[Cycle]:
-        """Return the cycles in a box, searched from a grid of `count` starts per side."""
+        """Return the limit cycles in a box of x, searched from a grid of `count` starts per side."""
         return fixed_points(self, box, count=count)
 
     def at(self, **parameters: float) -> "Walk":
-        """Return the walk of the machine with other parameters, without compiling again."""
+        """Return the return map of the machine with other parameter values, without compiling
+        again.
+        """
         system = self.system.with_parameters(**parameters)
         machine = system.machine({self.steps.feet[0]: "rolling", self.steps.feet[1]: "open"})
         flow, sight = (code.rebind(system.values) for code in (self.flow, self.sight))

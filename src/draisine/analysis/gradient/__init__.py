@@ -1,9 +1,11 @@
-"""Motions with their exact derivatives, and optimisation by them.
+"""Exact derivatives of simulated motions by parameters, initial values and inputs, and optimisation.
 
-`tangents`: programs with their derivatives, one direction per SIMD lane, and their integration. `mode`: a
-machine on a terrain with derivatives. `stepped`: arcs in time steps. `saltation`: runs on a terrain,
-through events and impacts. `motion`: the user's `gradient`. `design`: minimisation of a cost with
-gradient.
+`tangents`: programs with derivatives, one direction per SIMD lane, and their integration.
+`mode`: accelerations and contact forces in a contact mode, with derivatives (saddle-point system).
+`stepped`: derivatives of arcs in time steps, by the implicit function theorem.
+`saltation`: derivatives of runs on a terrain, through events and impacts (saltation matrices).
+`motion`: the public function `gradient`.
+`design`: minimisation of a cost with gradient, by L-BFGS-B.
 """
 
 from draisine.analysis.gradient.design import Optimum, optimise

@@ -14,29 +14,31 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import DraisineError, ParameterError
 
 Cost = Callable[[dict[str, float]], tuple[float, Mapping[str, float]]]
-"""Function from values by name to a cost and its derivatives by name."""
+"""Function that maps values by name to a cost and its derivatives by name."""
 
-MIN_GRADIENT = 1e-9  # of the initial cost, over the width of the bounds; the search ends below it
+# Relative to the initial cost and the width of the bounds; the search ends below this gradient
+MIN_GRADIENT = 1e-9
 
-# Of the initial cost; added if the cost raises an error. It exceeds the costs in the neighbourhood by far, so
-# that the line search shortens its step.
+# Penalty, relative to the initial cost, that is added if the cost raises an error. It is far above
+# the costs of neighbouring values, so that the line search shortens its step.
 ERROR_COST = 1e3
 
-MAX_LINE_SEARCH_STEPS = 40  # twice SciPy's default: a search returns from costs with errors
+# Twice SciPy's default, so that a line search can leave a region in which the cost raises errors
+MAX_LINE_SEARCH_STEPS = 40
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """The result of a minimisation.
+    """Result of a minimisation.
 
-    If `slope` is not small, the search stopped early: next to values whose cost raises an error, or
-    because of wrong derivatives.
+    If `slope` is not small, the search stopped early: close to values at which the cost raises an
+    error, or because of wrong derivatives.
     """
 
-    values: dict[str, float]  # with the smallest cost
+    values: dict[str, float]  # values by name with the smallest cost
     cost: float
-    evaluations: int  # of the cost
-    slope: float  # largest derivative over the width of a bound, relative to the initial cost
+    evaluations: int  # number of evaluations of the cost
+    slope: float  # largest derivative times the width of its bounds, relative to the initial cost
 
 
 def optimise(
@@ -86,7 +88,7 @@ def optimise(
     """
     from scipy.optimize import minimize
 
-    search: Any = _Search(cost, dict(start), dict(bounds), target)
+    search: Any = _ScaledCost(cost, dict(start), dict(bounds), target)
     minimize(
         search,
         search.begin(),
@@ -100,8 +102,8 @@ def optimise(
     return Optimum(values, lowest, search.evaluations, slope)
 
 
-class _Search:
-    """The cost over unknowns scaled to [0, 1], relative to its value at the start."""
+class _ScaledCost:
+    """Cost, relative to its initial value, as a function of unknowns scaled to [0, 1]."""
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class _Search:
                 raise ParameterError(
                     f"optimise: {name!r} has bounds, but no initial value. Add it to the start."
                 )
-            low, high, initial = _interval(name, interval, start[name])
+            low, high, initial = _check_interval(name, interval, start[name])
             if not low <= initial <= high or not low < high:
                 raise ParameterError(
                     f"optimise: the start of {name!r}, {initial}, is not between its bounds {low} and "
@@ -127,17 +129,17 @@ class _Search:
         self.names = list(bounds)
         self.low, self.high = np.array([bounds[name] for name in self.names], float).T
         self.evaluations = 0
-        self.best = (np.inf, start, np.inf)  # cost, values, slope
-        self.scale = 0.0  # initial cost; set by the first evaluation
+        self.best = (np.inf, start, np.inf)  # best cost so far, its values by name and its slope
+        self.scale = 0.0  # absolute initial cost; set by the first evaluation
         self.slope = np.zeros(len(bounds))
 
     def begin(self) -> Floats:
-        """Return the scaled start."""
+        """Return the initial values scaled to [0, 1], (unknowns,)."""
         values = np.array([self.start[name] for name in self.names])
         return (values - self.low) / (self.high - self.low)
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
-        """Return the scaled cost and its gradient, or a large cost if the cost raises an error."""
+        """Return the scaled cost and its gradient, or a large penalty if the cost raises an error."""
         unknowns = self.low + x * (self.high - self.low)
         values = self.start | dict(zip(self.names, unknowns.tolist(), strict=True))
         self.evaluations += 1
@@ -147,17 +149,20 @@ class _Search:
             if self.evaluations == 1:
                 raise
             return self.best[0] / self.scale + ERROR_COST, self.slope
-        self.scale = self.scale or max(abs(cost), 1e-300)  # a cost of zero is divided by it, too
+        # The lower bound avoids a division by an initial cost of zero
+        self.scale = self.scale or max(abs(cost), 1e-300)
         self.slope = gradient / self.scale
         if cost < self.best[0]:
-            # Derivatives that point out of the bounds do not count.
+            # Descent directions out of the bounds are blocked and do not count in the slope.
             descent = np.clip(x - self.slope, 0.0, 1.0) - x
             slope = float(np.abs(np.where(descent == 0.0, 0.0, self.slope)).max(initial=0.0))
             self.best = (cost, values, slope)
         return cost / self.scale, self.slope
 
     def _evaluate(self, values: dict[str, float]) -> tuple[float, Floats]:
-        """Return the cost and its gradient over the width of the bounds; raise if they are not finite."""
+        """Return the cost and its gradient times the width of the bounds; raise an error if not
+        finite.
+        """
         result = self.cost(values)
         try:
             cost = float(result[0])
@@ -176,13 +181,15 @@ class _Search:
         return cost, gradient * (self.high - self.low)
 
     def check(self, _: Floats) -> None:
-        """Stop if the cost has reached the target."""
+        """Stop the minimisation if the cost has reached the target."""
         if self.best[0] <= self.target:
             raise StopIteration
 
 
-def _interval(name: str, bounds: Any, initial: Any) -> tuple[float, float, float]:
-    """Return both bounds of an unknown and its initial value; raise if they are not finite."""
+def _check_interval(name: str, bounds: Any, initial: Any) -> tuple[float, float, float]:
+    """Return the lower bound, upper bound and initial value of an unknown; raise an error if not
+    finite.
+    """
     try:
         low, high = bounds
         interval = (float(low), float(high), float(initial))

@@ -1,6 +1,6 @@
-"""A machine on a terrain with derivatives: mass matrix, contact rows, accelerations, contact forces.
+"""Accelerations and contact forces of a machine on a terrain in a contact mode, with derivatives.
 
-In a contact mode, accelerations and multipliers solve the saddle-point system, eq. [saddle-point]
+In a contact mode, accelerations and multipliers solve_jets the saddle-point system, eq. [saddle-point]
 
     M vdot - G lam = push,    C vdot = c
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, multiply_jets, solve, transpose
+from draisine.analysis.differentiate import jet, multiply_jets, solve_jets, transpose
 from draisine.analysis.gradient.tangents import Directions, TangentProgram, tangent_program
 from draisine.codegen.fingerprint import fingerprint
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
@@ -24,8 +24,8 @@ from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import Generic
 
-# Names in the programs of `system.generic`: inputs that form a state, and the outputs of each program that
-# derivatives need.
+# Names of variables in the programs of `system.generic`: inputs that form a state, and the outputs
+# of each program whose derivatives are needed.
 STATE_INPUTS = ("q", "p", "r", "v", "z")
 MOTION_OUTPUTS = ("flow", "M", "F", "applied", "zdot", "held", "held_c", "held_b", "held_gap")
 ROW_OUTPUTS = ("C", "c", "b", "gap", "stretch", "local_point", "local_normal", "fold")
@@ -33,20 +33,20 @@ ELEMENT_OUTPUTS = ("push", "lift", "forces", "lifted", "rates")
 OBSERVE_OUTPUTS = ("outputs", "position", "output_rates")
 
 RowTangents = dict[str, Floats]
-"""Outputs of a contact program by name, each with derivatives (1 + k, entries)."""
+"""Outputs of the program of one contact by name, each with k derivatives, (1 + k, entries)."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModeTangents:
-    """Rates and contact forces of a state in a contact mode, with derivatives."""
+    """Rates of a state and contact forces in a contact mode, with k derivatives."""
 
-    rates: Floats  # (1 + k, entries) of the state
-    forces: Floats  # (1 + k, contacts, 3), N: normal, along, across
-    rows: list[RowTangents]  # of the closed contacts
+    rates: Floats  # rates of the state, (1 + k, entries)
+    forces: Floats  # contact forces (normal, along, across), N, (1 + k, contacts, 3)
+    rows: list[RowTangents]  # rows of each closed contact
 
 
 class TerrainTangents:
-    """A machine on a terrain with derivatives along directions."""
+    """Equations of motion of a machine on a terrain, with derivatives along k directions."""
 
     def __init__(self, query: ContactQuery, along: Directions) -> None:
         self.query = query
@@ -56,11 +56,11 @@ class TerrainTangents:
 
     @property
     def machine(self) -> Generic:
-        """The machine without ground."""
+        """Compiled machine without ground contact."""
         return self.query.machine
 
     def _program(self, name: str, outputs: Sequence[str]) -> TangentProgram:
-        """Return a program of the machine with derivatives, compiled at its first use."""
+        """Return a program of the machine with derivatives, which is compiled at its first use."""
         if name not in self._programs:
             machine = self.machine
             key = fingerprint((name, machine.states, machine.motions, machine.law))
@@ -70,7 +70,9 @@ class TerrainTangents:
         return self._programs[name]
 
     def motion(self, t: float, jets: Floats, dt: Floats | None = None) -> dict[str, Floats]:
-        """Return mass matrix, bias force and equality rows of the machine without ground."""
+        """Return mass matrix, bias force and equality rows of the machine without contacts, with
+        derivatives.
+        """
         return self._program("motion", MOTION_OUTPUTS)(t, jets, self.along, dt, w=self.query.inputs)
 
     def row(
@@ -81,7 +83,9 @@ class TerrainTangents:
         dt: Floats | None = None,
         load: float = 0.0,
     ) -> RowTangents:
-        """Return the rows of a contact; the forces of its elements are linearised about a load (N)."""
+        """Return the rows of a contact with derivatives; its force elements are linearised about a
+        load (N).
+        """
         if contact not in self._features:
             feature = self.query.feature(contact)
             name = self.machine.contacts.names[contact.wheel, feature.kind, feature.motion]
@@ -96,9 +100,9 @@ class TerrainTangents:
         return self._program(name, ROW_OUTPUTS + ELEMENT_OUTPUTS)(t, jets, self.along, dt, **fixed)
 
     def observe(self, t: float, jets: Floats, dt: Floats | None = None) -> Floats:
-        """Return the outputs named by `observation_names`, (1 + k, names).
+        """Return all observations of a state with derivatives, (1 + k, names).
 
-        They depend on neither accelerations nor contacts.
+        `observation_names` lists their names. They depend on neither accelerations nor contacts.
         """
         layout = self.machine.layout
         program = self._program("observe", OBSERVE_OUTPUTS)
@@ -118,12 +122,14 @@ class TerrainTangents:
     def accelerate(
         self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> ModeTangents:
-        """Return rates and contact forces in a contact mode, eq. [saddle-point]."""
+        """Return rates of the state and contact forces in a contact mode with derivatives, eq.
+        [saddle-point].
+        """
         layout = self.machine.layout
         n = self.query.n
         count = len(jets)
 
-        # The machine without ground: inertia, applied forces, equality rows.
+        # Contributions of the machine without ground: inertia, applied forces, equality rows.
         motion = self.motion(t, jets, dt)
         C = [motion["held"].reshape(count, -1, n)]
         G = [np.swapaxes(C[0], 1, 2)]
@@ -131,7 +137,7 @@ class TerrainTangents:
         push = -motion["F"]
         rates = np.hstack([motion["flow"], jets[:, layout.v], motion["zdot"]])
 
-        # Its contacts: constraint rows, friction of sliding contacts, forces of tyres.
+        # Contributions of the contacts: constraint rows, friction of sliding contacts, tyre forces.
         rows = []
         units = []  # contact force (normal, along, across) per unit of each multiplier
         for (contact, status, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
@@ -141,7 +147,7 @@ class TerrainTangents:
             unit = np.zeros((count, 3, held))
             unit[0] = np.eye(3)[:, :held]
             if status == Status.SLIDING and 0.0 < mu < np.inf:
-                unit[:, 1:, 0] = -mu * direction(slip_velocity(row, jets[:, layout.v]))
+                unit[:, 1:, 0] = -mu * unit_vector(slip_velocity(row, jets[:, layout.v]))
             C.append(jacobian[:, :held])
             G.append((transpose(jet(jacobian)) @ jet(unit)).stack)
             c.append(row["c"][:, :held])
@@ -176,9 +182,10 @@ class TerrainTangents:
     def hold(
         self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> Floats:
-        """Return the state with speeds projected onto the constraints, eq. [saltation-hold].
+        """Return the state with its speeds projected onto the velocity constraints, eq.
+        [saltation-hold].
 
-        Impulses on the rows of closed contacts and on the equality rows make the speeds satisfy them.
+        The projection applies impulses along the rows of closed contacts and the equality rows.
         """
         v = self.machine.layout.v
         n = self.query.n
@@ -200,10 +207,10 @@ class TerrainTangents:
     def close(
         self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> Floats:
-        """Return the state with its configuration projected onto the constraints.
+        """Return the state with its configuration projected onto the position constraints.
 
-        The smallest step in the configuration closes the gaps of the closed contacts with constraint rows
-        and those of the equality rows.
+        The minimum-norm displacement closes the gaps of the closed contacts with constraint rows
+        and the residuals of the equality rows.
         """
         n = self.query.n
         count = len(jets)
@@ -212,11 +219,11 @@ class TerrainTangents:
             self.row(t, jets, contact, dt) for contact, status, _ in closed if count_rows(status)
         ]
         J = [motion["held"].reshape(count, -1, n), *(row["C"][:, None, :n] for row in rows)]
-        # A gap changes by `stretch` times the normal velocity. It is zero up to rounding, so that the
-        # derivative of `stretch` does not count.
+        # A gap changes by `stretch` times the normal velocity. The gap is zero up to rounding, so
+        # that the derivative of `stretch` has no effect.
         gaps = np.hstack([motion["held_gap"], *(row["gap"] / row["stretch"][0] for row in rows)])
         step = jets.copy()
-        displacement = solve(jet(np.hstack(J)), jet(gaps[:, :, None])).stack[:, :, 0]
+        displacement = solve_jets(jet(np.hstack(J)), jet(gaps[:, :, None])).stack[:, :, 0]
         step[:, self.machine.layout.v] = -displacement
         out = jets.copy()
         out[:, self.query.pose] += self.motion(t, step)["flow"]
@@ -224,7 +231,7 @@ class TerrainTangents:
 
 
 def saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
-    """Return the matrices (count, n + m, n + m) of `M x - G lam = right`, `C x = c`."""
+    """Return the saddle-point matrices (count, n + m, n + m) of `M x - G lam = right`, `C x = c`."""
     n = M.shape[1]
     m = C.shape[1]
     K = np.zeros((len(M), n + m, n + m))
@@ -235,17 +242,17 @@ def saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
 
 
 def solve_saddle(M: Floats, G: Floats, C: Floats, right: Floats) -> Floats:
-    """Return (x, lam) of `M x - G lam, C x = right` with derivatives, (1 + k, n + m, columns)."""
-    return solve(jet(saddle_matrix(M, G, C)), jet(right)).stack
+    """Return (x, lam) of the saddle-point system with derivatives, (1 + k, n + m, columns)."""
+    return solve_jets(jet(saddle_matrix(M, G, C)), jet(right)).stack
 
 
 def slip_velocity(row: RowTangents, v: Floats) -> Floats:
-    """Return the slip velocity (along, across) of a contact with derivatives, (1 + k, 2), m/s."""
+    """Return the slip velocity (along, across) of a contact with derivatives, m/s, (1 + k, 2)."""
     return multiply_jets(row["C"].reshape(len(v), 3, -1)[:, 1:], v) - row["b"][:, 1:]
 
 
-def direction(vector: Floats) -> Floats:
-    """Return the unit vector along a vector (1 + k, entries), with derivatives."""
+def unit_vector(vector: Floats) -> Floats:
+    """Return the unit vector along a vector (1 + k, entries) with derivatives."""
     unit = vector / np.linalg.norm(vector[0])
     unit[1:] -= np.outer(unit[1:] @ unit[0], unit[0])
     return unit

@@ -1,4 +1,4 @@
-"""Motions with their exact derivatives by parameters, initial values and inputs.
+"""Simulated motions with their exact derivatives by parameters, initial values and inputs.
 
 The derivative of `ydot = f(y, p)` along an unknown satisfies the tangent equation, eq. [tangent-flow].
 State and derivatives are integrated together, so that the result is the derivative of the computed
@@ -51,29 +51,33 @@ States = Mapping[str, Floats]
 """Initial states by the names q, p, r and v, one column per state."""
 
 Observed = tuple[Floats, tuple[EventGradient, ...], tuple[StatusChange, ...]]
-"""Outputs (times, 1 + k, outputs) of a motion, its events and its changes of status in time steps."""
+"""Outputs (times, 1 + k, outputs) of a motion, its events, and its status changes in time steps."""
 
-START_STEP = 1e-2  # relative; a difference of eighth order then has an error of about 1e-13
+START_STEP = 1e-2  # relative step of the eighth-order difference; its error is about 1e-13
 
-# Default tolerances: derivatives are two to three digits less accurate than the motion.
+# Default tolerances of the integration; derivatives are two to three digits less accurate than the
+# motion.
 GRADIENT_NUMERICS = Numerics(rtol=1e-12, atol=1e-13)
 
-# In s; a run on a terrain needs a positive duration, also to sample only its start.
+# Shortest duration (s) of a run on a terrain, used if only the initial state is sampled.
 MIN_DURATION = 1e-9
 
-MODE_STATE_INPUTS = ("q", "p", "r", "u", "z")  # of the programs of a motion in one contact mode
+# Names of the state inputs in programs of one contact mode
+MODE_STATE_INPUTS = ("q", "p", "r", "u", "z")
 
 
 @dataclass(frozen=True, eq=False)
 class MotionGradient:
-    """Outputs of a motion and their derivatives by unknowns."""
+    """Outputs of a motion at given times, with their derivatives by the unknowns."""
 
-    values: Floats  # (times, outputs)
-    derivatives: Floats  # (times, outputs, unknowns)
-    times: Floats  # s
+    values: Floats  # outputs, (times, outputs)
+    derivatives: Floats  # derivatives of the outputs, (times, outputs, unknowns)
+    times: Floats  # sampling times, s
     outputs: tuple[str, ...]
-    events: tuple[EventGradient, ...] = ()  # with the derivatives of their times
-    one_sided: tuple[StatusChange, ...] = ()  # status changes in time steps, see `gradient`
+    # Events of the motion with the derivatives of their times
+    events: tuple[EventGradient, ...] = ()
+    # Status changes in time steps, at which derivatives are one-sided
+    one_sided: tuple[StatusChange, ...] = ()
 
     def metric(self, name: str) -> tuple[float, Floats]:
         """Return a metric of the motion and its derivatives by the unknowns.
@@ -87,7 +91,7 @@ class MotionGradient:
         Returns
         -------
         value
-            The metric, in its unit.
+            Value of the metric, in its unit.
         derivatives
             Its derivatives by the unknowns, (unknowns,).
 
@@ -121,11 +125,11 @@ class MotionGradient:
 
 @dataclass(frozen=True)
 class GradientRun:
-    """The settings of a motion with derivatives of outputs by unknowns.
+    """Settings of a simulated motion with derivatives of its outputs by unknowns.
 
-    Unknowns are names of parameters, of initial values that the start contains, of inputs
-    (`inputs.steer`) and of coefficients of the impact model (`restitution.normal`). All other settings
-    are those of `simulate`.
+    Unknowns are names of parameters, of initial values in the start, of inputs (`inputs.steer`) and
+    of coefficients of the impact model (`restitution.normal`). All other settings are those of
+    `simulate`.
 
     >>> from draisine import compile
     >>> bicycle = compile("whipple")
@@ -140,15 +144,16 @@ class GradientRun:
     terrain: Terrain | None = None
     law: Law | None = None
     inputs: Mapping[str, float] = field(default_factory=dict)
-    signals: Sequence[Signal] = ()  # inputs over time, added to `inputs`; without a terrain
+    signals: Sequence[Signal] = ()  # inputs over time, added to `inputs`; not on a terrain
     contact: ContactOptions = CONTACT
     numerics: Numerics = GRADIENT_NUMERICS
-    max_evaluations: float = math.inf  # of the rates; without a terrain
+    # Largest number of evaluations of the rates; not on a terrain
+    max_evaluations: float = math.inf
 
     def __call__(
         self, system: System, start: Mapping[str, Any], times: Sequence[float] | Floats
     ) -> MotionGradient:
-        """Return the outputs of a motion at rising times (s), and their derivatives."""
+        """Return the outputs of a motion at increasing times (s), with their derivatives."""
         check_system("gradient", system)
         sample_times = np.asarray(times, float)
         self._check(system, start, sample_times)
@@ -164,12 +169,12 @@ class GradientRun:
         )
 
     def _indices(self, system: System) -> list[int]:
-        """Return the indices of the outputs among all observations."""
+        """Return the indices of the requested outputs among all observations."""
         names = observation_names(system.model)
         return [names.index(name) for name in self.outputs]
 
     def _check(self, system: System, start: Mapping[str, Any], times: Floats) -> None:
-        """Raise if an output or an unknown does not exist, or times do not rise."""
+        """Raise an error if an output or an unknown does not exist, or the times do not increase."""
         expect_known("no output", self.outputs, observation_names(system.model))
         expect_known("no input", [signal.input for signal in self.signals], system.model.inputs)
         inputs = [f"inputs.{name}" for name in system.model.inputs]
@@ -180,7 +185,7 @@ class GradientRun:
         is_finite = times.ndim == 1 and times.size > 0 and np.isfinite(times).all()
         if not is_finite or times[0] < self.numerics.start or np.any(np.diff(times) <= 0):
             raise ParameterError(
-                f"The times of a gradient must be finite and rise, from {self.numerics.start:g} s on."
+                f"The times of a gradient must be finite and increase, from {self.numerics.start:g} s on."
             )
         if any(contact.anchored for contact in system.model.contacts):
             raise ModelError(
@@ -189,12 +194,14 @@ class GradientRun:
             )
 
     def _directions(self, system: System) -> Directions:
-        """Return the directions of the unknowns in parameters and inputs."""
+        """Return the directions of differentiation in parameters and inputs, one per unknown."""
         inputs = [f"inputs.{name}" for name in system.model.inputs]
         return Directions(self._directions_in(list(system.parameters)), self._directions_in(inputs))
 
     def _directions_in(self, names: Sequence[str]) -> Floats:
-        """Return the derivatives of named quantities by the unknowns, (unknowns, names): 1 or 0."""
+        """Return the derivatives of named quantities by the unknowns, (unknowns, names), each 1 or
+        0.
+        """
         rows = [[float(name == unknown) for name in names] for unknown in self.unknowns]
         return np.array(rows).reshape(len(self.unknowns), len(names))
 
@@ -213,7 +220,7 @@ class GradientRun:
         initial = dict(zip(prescribed, values.values(), strict=True)) | system.parameters
         varied = [name for name in self.unknowns if name in initial]
 
-        # One column per state: the start itself, then the nodes of the difference of each unknown.
+        # One column per state: the start itself, then the difference nodes of each unknown.
         nodes = np.array(DIFFERENCE_NODES)
         count = 1 + len(nodes) * len(varied)
         parameters = np.repeat(system.values[:, None], count, axis=1)
@@ -236,7 +243,7 @@ class GradientRun:
         return np.array([entered[0], *(derivatives[name] for name in self.unknowns)])
 
     def _on_plane(self, system: System, start: Mapping[str, Any], times: Floats) -> Observed:
-        """Return the outputs of a motion in one contact mode."""
+        """Return the outputs of a motion in one contact mode, (times, 1 + k, outputs)."""
         mode = self.contact.mode
         if not (mode is None or isinstance(mode, Mapping)):
             raise ParameterError(
@@ -246,6 +253,7 @@ class GradientRun:
         z = y[machine.layout.z]
 
         def enter(solved: States, parameters: Floats) -> Floats:
+            """Return the states of the integrator for solved initial states, one row per state."""
             return machine.enter_all(solved, parameters, z, self.numerics.start).T
 
         jets = self._start(system, start, enter)
@@ -254,6 +262,7 @@ class GradientRun:
         indices = [system.model.inputs.index(signal.input) for signal in self.signals]
 
         def inputs(t: float) -> Floats:
+            """Return the inputs (N m or N) at time t (s)."""
             w = constant.copy()
             for index, signal in zip(indices, self.signals, strict=True):
                 w[index] += signal.at(t)
@@ -262,8 +271,9 @@ class GradientRun:
         flow = self._tangents(system, machine, "rate", ["rate", "pivots"])
 
         def rates(t: float, jets: Floats) -> Floats:
+            """Return the rates of the state and of its derivatives at time t (s)."""
             out = flow(t, jets, along, w=inputs(t))
-            # The closed form eliminates dependent speeds by pivots; near zero they amplify errors.
+            # The closed form eliminates dependent speeds by pivots, which amplify errors near zero.
             if np.any(np.abs(out["pivots"][0]) < machine.floors):
                 raise SimulationError(
                     f"No gradient: at {t:.6g} s the independent speeds become singular. Compute the "
@@ -291,12 +301,14 @@ class GradientRun:
     def _tangents(
         self, system: System, machine: ClosedForm, name: str, outputs: Sequence[str]
     ) -> TangentProgram:
-        """Return a program of a machine in one contact mode, with derivatives."""
+        """Return a program of a machine in one contact mode with its derivatives."""
         key = None if machine.task.key is None else (machine.task.key, name)
         return tangent_program(system, machine.programs[name], outputs, MODE_STATE_INPUTS, key)
 
     def _on_terrain(self, system: System, start: Mapping[str, Any], times: Floats) -> Observed:
-        """Return the outputs and events of a motion on a terrain."""
+        """Return the outputs (times, 1 + k, outputs), events and status changes of a motion on a
+        terrain.
+        """
         assert self.terrain is not None
         if self.signals:
             raise ParameterError(
@@ -309,7 +321,7 @@ class GradientRun:
             )
         numerics = self.numerics
         if self.contact.solver == "time_stepping" and numerics == GRADIENT_NUMERICS:
-            numerics = Numerics()  # time steps have no rtol and atol
+            numerics = Numerics()  # time stepping does not use rtol and atol
         run = compute_run(
             system,
             state(system, **start),
@@ -328,6 +340,9 @@ class GradientRun:
         z = run.arcs[0].y[0][machine.layout.z]
 
         def enter(solved: States, _: Floats) -> Floats:
+            """Return the states of the terrain programs for solved initial states, one row per
+            state.
+            """
             columns = zip(*(solved[name].T for name in "qprv"), strict=True)
             return np.array([machine.enter(State(*column), z) for column in columns])
 
@@ -364,7 +379,7 @@ def gradient(
     start
         Initial values by name, as for `state` (SI units, rad).
     times
-        Rising times (s).
+        Increasing times (s).
     outputs
         Names of outputs, joints and speeds.
     unknowns
@@ -386,7 +401,7 @@ def gradient(
     SimulationError
         If the motion ends early or its equations are too stiff.
     ParameterError
-        If an output or an unknown does not exist, or the times do not rise.
+        If an output or an unknown does not exist, or the times do not increase.
 
     Examples
     --------

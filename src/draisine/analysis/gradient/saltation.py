@@ -1,9 +1,9 @@
-"""Derivatives of a run on a terrain: along its arcs and through the events between them.
+"""Derivatives of a run on a terrain: along its arcs and through its events, by saltation matrices.
 
-An event is the zero of a guard g, which the run records. A neighbouring motion at a distance dy reaches it
-later by `dt = -dg / g'`. The derivative is moved to the event time of the neighbour, passes the jump of the
-event, and is moved back to the common time, eq. [saltation-jump]. Arcs in time steps are differentiated step
-by step (see `stepped`).
+An event is the zero of a guard g, which the run records. A neighbouring motion at a distance dy
+reaches the event later by `dt = -dg / g'`. The derivative is moved to the event time of the
+neighbour, passes the jump of the event, and is moved back to the common time, eq. [saltation-jump].
+Arcs in time steps are differentiated step by step (see `stepped`).
 """
 
 from collections.abc import Callable
@@ -32,57 +32,64 @@ from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT
 
-# Of the natural rate of a guard; a slower crossing grazes: neighbours may miss it.
+# Crossing rate relative to the natural rate of a guard, below which the event is grazing:
+# neighbouring motions may miss it.
 GRAZING_RATE = 3e-5
-SAME_GAP = 1e-6  # m; contacts with smaller gaps at an event close at the same time
-SAME_DELAY = 1e-6  # relative; time derivatives of simultaneous closures may differ by this much
-EVENT_SEARCH_MARGIN = 1e-3  # m around the wheels within which the contact of an event is searched
+SAME_GAP = 1e-6  # gap (m) at an event below which a contact closes at the same time
+SAME_DELAY = 1e-6  # relative difference of the time derivatives of simultaneous closures
+# Distance (m) from the wheels within which the contact of an event is searched
+EVENT_SEARCH_MARGIN = 1e-3
 
-# Steps of the differences through an impact model, relative to the unknown. If neighbours at the large step
-# reach other contacts, the small one may not.
+# Relative steps of the differences through an impact model. If neighbouring states at the large
+# step involve other contacts, those at the small step may not.
 IMPACT_STEPS = (1e-2, 1e-4)
 
-# Relative change of an impact's derivative when the step is halved, above which it does not exist.
+# Largest relative change of an impact's derivative when the step is halved; above it the derivative
+# does not exist.
 IMPACT_AGREEMENT = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class EventGradient:
-    """An event with its derivatives by the unknowns."""
+    """Event of a run with the derivatives of its time and of the outputs by the unknowns."""
 
     event: Event
-    time: Floats  # (unknowns) derivatives of the time of the event, s per unit
-    values: Floats  # (outputs) just before the event
-    derivatives: Floats  # (outputs, unknowns) from event to event, not at one time
-    crossing: float  # rate at which the guard passes zero (m/s, N/s); 0 for events at fixed times
+    time: Floats  # derivatives of the event time, s per unit of each unknown, (unknowns,)
+    values: Floats  # outputs just before the event, (outputs,)
+    # Derivatives of the outputs from event to event, not at a fixed time, (outputs, unknowns)
+    derivatives: Floats
+    # Rate at which the guard crosses zero (m/s or N/s); 0 for events at fixed times
+    crossing: float
 
 
 @dataclass(frozen=True, eq=False)
 class TerrainMotion:
-    """A run on a terrain, to be repeated with derivatives along directions."""
+    """Run on a terrain that is repeated with derivatives along k directions."""
 
     run: Trajectory
     contact: ContactOptions
     along: Directions
-    coefficients: Floats  # (k, coefficients) directions in the coefficients of the impact model
+    coefficients: Floats  # directions in the coefficients of the impact model, (k, coefficients)
     numerics: Numerics
-    outputs: list[int]  # indices among the names of `observation_names`
-    changes: list[StatusChange] = field(default_factory=list)  # in time steps, filled by `observe`
+    outputs: list[int]  # indices of the outputs among `observation_names`
+    # Status changes in time steps, filled by `observe`
+    changes: list[StatusChange] = field(default_factory=list)
 
     @cached_property
     def query(self) -> ContactQuery:
-        """Contact query for the machine and the terrain of the first arc of the run."""
+        """Contact query of the machine and of the terrain, for the first arc of the run."""
         arc = self.run.arcs[0]
         assert isinstance(arc, TerrainArc | SteppedArc)
         return ContactQuery(arc.machine, arc.terrain, arc.inputs, self.contact.stops)
 
     @cached_property
     def tangents(self) -> TerrainTangents:
-        """Its programs with derivatives."""
+        """Equations of motion on the terrain with derivatives."""
         return TerrainTangents(self.query, self.along)
 
     def observe(self, jets: Floats, times: Floats) -> tuple[Floats, tuple[EventGradient, ...]]:
-        """Return the outputs at times, (times, 1 + k, outputs), and the events.
+        """Return the outputs at given times, (times, 1 + k, outputs), and the events with
+        derivatives.
 
         At the time of an event the outputs are those after it.
 
@@ -91,7 +98,7 @@ class TerrainMotion:
         jets
             State at the start with derivatives, (1 + k, entries).
         times
-            Rising times (s).
+            Increasing times (s).
         """
         observed = []
         events = []
@@ -108,7 +115,8 @@ class TerrainMotion:
                 for t, x in zip(arc_times, samples, strict=True)
             ]
             if not is_last:
-                # Events at one instant, and both ends of an arc in time steps, are delayed together.
+                # Events at one instant, and both ends of an arc in time steps, share the same
+                # derivative of their time.
                 is_same = end == start or isinstance(arc, SteppedArc)
                 common_delay = delay if is_same else None
                 jets, event = self._pass(self.run.events[k], jets, arc, arcs[k + 1], common_delay)
@@ -119,9 +127,10 @@ class TerrainMotion:
     def _follow(
         self, arc: Arc, jets: Floats, times: Floats, delay: Floats
     ) -> tuple[Floats, Floats]:
-        """Return the states of an arc at times, and its end, with derivatives.
+        """Return the states of an arc at given times and at its end, with derivatives.
 
-        At the end of an arc in time steps the derivatives are from event to event, not at one time.
+        At the end of an arc in time steps, derivatives are from event to event, not at a fixed
+        time.
         """
         if isinstance(arc, SteppedArc):
             steps = SteppedTangents(self.tangents, self.contact, arc, delay)
@@ -137,6 +146,7 @@ class TerrainMotion:
         jets[0] = arc.y[0]
 
         def rates(t: float, jets: Floats) -> Floats:
+            """Return the rates of the state and of its derivatives at time t (s)."""
             return self.tangents.accelerate(t, jets, arc.closed).rates
 
         grid = np.unique(np.append(times, arc.t[-1]))
@@ -148,12 +158,12 @@ class TerrainMotion:
     ) -> tuple[Floats, EventGradient]:
         """Return the state after an event with derivatives, eq. [saltation-jump].
 
-        `delay` are the derivatives of its time; if None, they are computed from its guard.
+        `delay` are the derivatives of the event time; if None, they are computed from the guard.
         """
         t = event.t
         tangents = self.tangents
 
-        # To the event times of the neighbours.
+        # Move the derivatives to the event times of the neighbouring motions.
         moved = jets
         crossing = 0.0
         if isinstance(before, TerrainArc):
@@ -167,34 +177,36 @@ class TerrainMotion:
         if not isinstance(after, TerrainArc):
             return moved, gradient
 
-        # Through the jump of the event.
+        # Apply the jump of the event.
         if isinstance(before, TerrainArc):
             moved = self._impact(event, moved, delay)
         else:
-            # Time steps leave small gaps, which an event-driven arc does not have.
+            # Time steps leave small gaps, which must be closed before an event-driven arc.
             moved = tangents.close(t, moved, after.closed, delay)
         moved = tangents.hold(t, moved, after.closed, delay)
-        # Tyres of wheels that touch down begin without deflection.
+        # The tyres of wheels that touch down start without deflection.
         reset = (after.y[0] == 0.0) & (jets[0] != 0.0)
         reset[: self.query.y.z.start] = False
         moved[1:, reset] = 0.0
         moved[0] = after.y[0]
 
-        # Back to the common time, along the flow after the event.
+        # Move the derivatives back to the common time, along the flow after the event.
         flow = tangents.accelerate(t, moved, after.closed, delay).rates[0]
         moved[1:] -= delay[:, None] * flow
         return moved, gradient
 
-    # --- the time of an event
+    # --- derivatives of event times
 
     def _delay(
         self, event: Event, jets: Floats, flow: Floats, arc: TerrainArc
     ) -> tuple[Floats, float]:
-        """Return the derivatives of the time of an event, and the rate at which its guard passes zero."""
+        """Return the derivatives of an event time (s per unit), and the rate at which the guard
+        crosses zero.
+        """
         if event.guard is None:
             return np.zeros(len(self.along)), 0.0
 
-        # One more direction, along the motion itself, yields the rate of the guard.
+        # One more direction, along the motion itself, yields the time derivative of the guard.
         timed = TerrainTangents(self.query, self.along.with_time())
         dt = np.append(np.zeros(len(self.along)), 1.0)
         moving = np.vstack([jets, flow])
@@ -204,7 +216,8 @@ class TerrainMotion:
             k = closed.index(event.guard.contact)
             guards = [self._guard(event.guard, mode, moving, arc, k)]
         else:
-            # The gap of the contact that fired, and of those that close at the same time.
+            # The gap of the contact that triggered the event, and of those that close at the same
+            # time.
             keys = dict.fromkeys([event.guard.contact, *event.impulses])
             closing = [self._find(event, key)[0] for key in keys if key not in closed]
             gaps = [timed.row(event.t, moving, contact, dt)["gap"][:, 0] for contact in closing]
@@ -214,8 +227,8 @@ class TerrainMotion:
         for guard in guards:
             if not abs(guard[-1]) > GRAZING_RATE * self._natural_rate(event.guard.kind):
                 raise GrazingError(
-                    f"No gradient through {event}: it is grazed; its guard passes zero at a rate of "
-                    f"{guard[-1]:.3g}. Neighbouring motions miss it."
+                    f"No gradient through {event}: the contact is grazing; its guard crosses zero at "
+                    f"a rate of {guard[-1]:.3g}. Neighbouring motions miss it."
                 )
             delays.append(-guard[1:-1] / guard[-1])
         tolerance = SAME_DELAY * (1.0 + np.abs(delays[0]).max(initial=0.0))
@@ -228,21 +241,22 @@ class TerrainMotion:
         return delays[0], float(guards[0][-1])
 
     def _natural_rate(self, kind: GuardKind) -> float:
-        """Return the rate at which gravity changes a guard in a motion of the size of a wheel."""
+        """Return the rate at which gravity changes a guard, in a motion of the size of a wheel."""
         gravity = float(np.linalg.norm(self.query.machine.system.model.gravity)) or 1.0
         size = self.query.wheel_size
         match kind:
             case GuardKind.NORMAL_FORCE | GuardKind.FRICTION_CONE:
-                return float(self.query.motion.record.share) * np.sqrt(gravity / size)  # N/s
+                # Rate of a contact force, N/s
+                return float(self.query.motion.record.share) * np.sqrt(gravity / size)
             case GuardKind.SLIP:
-                return gravity  # m/s^2
+                return gravity  # rate of a slip velocity, m/s^2
             case _:
-                return float(np.sqrt(gravity * size))  # m/s
+                return float(np.sqrt(gravity * size))  # rate of a gap, m/s
 
     def _guard(
         self, guard: Guard, mode: ModeTangents, moving: Floats, arc: TerrainArc, k: int
     ) -> Floats:
-        """Return the guard of closed contact k: value, derivatives, rate."""
+        """Return the guard of closed contact k with derivatives and time derivative."""
         contact, _, mu = arc.closed[k]
         row = mode.rows[k]
         force = mode.forces[:, k]
@@ -264,12 +278,15 @@ class TerrainMotion:
                 beyond[0] -= border[BORDER_OFFSET]
                 return beyond
             case _:
-                # Falls end a run, and gaps belong to open contacts.
+                # A fall ends the run, and gaps belong to open contacts: other guards do not occur
+                # here.
                 assert guard.kind is GuardKind.FOLD
-                return _fold(row)
+                return _edge_fold_distance(row)
 
     def _find(self, event: Event, key: Key) -> Closed:
-        """Return the contact with a name near the state of an event: contact, status and friction."""
+        """Return the contact with a given key near the state of an event, with its status and
+        friction.
+        """
         query = self.query
         y = query.machine.enter(event.before, np.zeros(query.machine.memory))
         near = query.find_surroundings(event.t, query.boxes(event.t, y), EVENT_SEARCH_MARGIN)
@@ -284,10 +301,12 @@ class TerrainMotion:
     # --- impacts
 
     def _impact(self, event: Event, moved: Floats, delay: Floats) -> Floats:
-        """Return the state after the impact of an event with derivatives; unchanged without impact.
+        """Return the state after the impact of an event with derivatives; unchanged if there is no
+        impact.
 
-        Impact models have branches and may be written by users: they are differentiated by differences of
-        eighth order along the exact derivatives of mass matrix, contact rows and speeds.
+        Impact models have branches and may be written by users, so they are differentiated by
+        central differences of eighth order along the exact derivatives of mass matrix, contact rows
+        and speeds.
         """
         if not event.trials:
             return moved
@@ -302,6 +321,8 @@ class TerrainMotion:
         for k in range(len(self.along)):
 
             def speeds(x: float, k: int = k) -> Floats:
+                """Return the speeds after the impact at a distance x along direction k."""
+
                 def shifted(jets: Floats) -> Floats:
                     return jets[0] + x * jets[1 + k]
 
@@ -318,15 +339,16 @@ class TerrainMotion:
                 after: Floats = result.chosen.result
                 return after
 
-            out[1 + k, at_v] = _derivative(speeds, event)
+            out[1 + k, at_v] = _impact_derivative(speeds, event)
             out[0, at_v] = speeds(0.0)
         return out
 
 
-def _fold(row: RowTangents) -> Floats:
-    """Return the distance of a torus to the fold of its two contacts with an edge, eq. [edge-fold].
+def _edge_fold_distance(row: RowTangents) -> Floats:
+    """Return the distance of a torus from the fold of its two contacts with an edge, eq.
+    [edge-fold].
 
-    It has derivatives, (1 + k,); its sign does not matter here.
+    The result has derivatives, (1 + k,); its sign is arbitrary.
     """
     fold = row["fold"]
     a, b, c = fold[0]
@@ -337,8 +359,10 @@ def _fold(row: RowTangents) -> Floats:
     return np.append(root**3 - c, fold[1:] @ slopes)
 
 
-def _derivative(f: Callable[[float], Floats], event: Event) -> Floats:
-    """Return the derivative of an impact; raise if it depends on the step of the difference."""
+def _impact_derivative(f: Callable[[float], Floats], event: Event) -> Floats:
+    """Return the derivative of an impact; raise an error if it depends on the step of the
+    difference.
+    """
     for h in IMPACT_STEPS:
         coarse = difference(f, h)
         fine = difference(f, h / 2)

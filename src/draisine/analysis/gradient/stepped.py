@@ -22,14 +22,14 @@ from enum import StrEnum
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, multiply_jets, solve
+from draisine.analysis.differentiate import jet, multiply_jets, solve_jets
 from draisine.analysis.gradient.mode import (
     RowTangents,
     TerrainTangents,
-    direction,
     length,
     saddle_matrix,
     solve_saddle,
+    unit_vector,
 )
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import COMPLIANCE
@@ -40,13 +40,14 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key
 
-BASE_SPEEDS = ("Vx", "Vy", "Vz")  # of the base; at rest the bias force along them is the weight
+# Speeds of the base; at rest, the bias force along them is the weight
+BASE_SPEEDS = ("Vx", "Vy", "Vz")
 
-# Condition number of the equilibrated equations beyond which they count as singular. Redundant equality
-# rows exceed it: their condition number is limited by rounding only (1e16).
+# Condition number of the equilibrated equations above which they count as singular. Only redundant
+# equality rows exceed it, with condition numbers of about 1e16.
 SINGULAR_CONDITION = 1e14
 
-MIN_DIVISOR = 1e-300  # any unit; keeps divisors positive where a row or a step has length zero
+MIN_DIVISOR = 1e-300  # keeps divisors positive if a row or a step has length zero
 
 
 class StepStatus(StrEnum):
@@ -59,9 +60,9 @@ class StepStatus(StrEnum):
 
 @dataclass(frozen=True)
 class StatusChange:
-    """A change of a contact's status between two time steps; derivatives are one-sided there."""
+    """Change of a contact's status between two time steps, at which derivatives are one-sided."""
 
-    time: float  # s, beginning of the step
+    time: float  # beginning of the step, s
     contact: Key
     before: StepStatus
     after: StepStatus
@@ -69,28 +70,28 @@ class StatusChange:
 
 @dataclass(frozen=True, eq=False)
 class _StepContact:
-    """A contact of the engine's last step."""
+    """Contact in the last time step of the engine."""
 
     pair: WheelOnFeature
-    rows: int  # number of rows of the contact law: 1 normal, 3 with friction
+    rows: int  # number of rows of the contact law: 1 (normal) or 3 (with friction)
     status: StepStatus
     mu: float
-    impulse: Floats  # (rows) N s
-    velocity: Floats  # (rows) m/s
-    is_tyred: bool  # whether a tyre acts at it
-    tyre_load: float  # N; load under which the forces of its tyre are evaluated
+    impulse: Floats  # contact impulse, N s, (rows,)
+    velocity: Floats  # velocity of the contact point, m/s, (rows,)
+    is_tyred: bool  # whether a tyre acts at this contact
+    tyre_load: float  # normal load at which the tyre forces are evaluated, N
     follows_load: bool  # whether that load is the normal force of the step, within its bounds
 
 
 class SteppedTangents:
-    """An arc in time steps with derivatives.
+    """Arc in time steps with derivatives along k directions.
 
     Parameters
     ----------
     tangents
-        The machine on its terrain, with derivatives.
+        Equations of motion on the terrain, with derivatives.
     contact
-        Options of the run.
+        Contact options of the run.
     arc
         The arc, from whose first state the steps are repeated.
     delay
@@ -114,13 +115,15 @@ class SteppedTangents:
         self.until = float(arc.t[-1])
         self.changes: list[StatusChange] = []
         self._statuses: dict[WheelOnFeature, StepStatus] | None = None
-        self._loads: dict[WheelOnFeature, Floats] = {}  # of tyres in the last step, (1 + k), N
+        # Tyre loads with derivatives in the last step, N, (1 + k,)
+        self._loads: dict[WheelOnFeature, Floats] = {}
 
     def follow(self, jets: Floats, times: Floats) -> tuple[Floats, Floats]:
-        """Return the states at rising times of the arc, (times, 1 + k, entries), and the state at its end.
+        """Return the states at increasing times of the arc, (times, 1 + k, entries), and the state
+        at its end.
 
-        The end is delayed like the beginning. States within a step are interpolated linearly, like the
-        samples of a run.
+        The time of the end has the same derivatives as that of the beginning. States within a step
+        are interpolated linearly, like the samples of a run.
         """
         jets[0] = self.stepper.y
         samples = []
@@ -138,24 +141,25 @@ class SteppedTangents:
         return np.array(samples[:-1]), jets
 
     def _step(self, jets: Floats) -> Floats:
-        """Take one step; return the state after it with derivatives."""
+        """Take one time step; return the state after it with derivatives."""
         stepper = self.stepper
         layout = self.query.y
         begin = stepper.t
         near = stepper.near
         airborne = stepper.record.airborne.copy()
 
-        # The engine computes the step and decides the statuses.
+        # The engine computes the step and decides the contact statuses.
         stepper.advance(1, self.until)
         contacts = [self._contact(c) for c in range(stepper.record.contact_count)]
         if stepper.near is not near:
-            # After a new search of features the engine keeps the tyre loads of closed contacts only.
+            # After a new query of features, the engine keeps the tyre loads of closed contacts
+            # only.
             self._loads = {c: x for c, x in self._loads.items() if c in (self._statuses or ())}
         self._record_changes(begin, contacts)
         if not len(self.delay):
             return stepper.y[None].copy()
 
-        # The same step with derivatives: half a drift, the impulses, half a drift.
+        # Repeat the step with derivatives: half a drift, the impulses, half a drift.
         h = stepper.t - begin
         t = begin + 0.5 * h
         middle = self._drift(begin, jets, 0.5 * h)
@@ -169,7 +173,7 @@ class SteppedTangents:
         return out
 
     def _contact(self, c: int) -> _StepContact:
-        """Return contact c of the engine's last step."""
+        """Return the record of contact c of the engine's last step."""
         record = self.stepper.record
         problem = record.problem
         k = int(record.which[c])
@@ -180,7 +184,7 @@ class SteppedTangents:
         return _StepContact(
             pair=self.stepper.near[k],
             rows=rows,
-            status=_status(record, c),
+            status=_contact_status(record, c),
             mu=float(problem.mu[c]),
             impulse=problem.impulse[block].copy(),
             velocity=problem.velocity[block].copy(),
@@ -190,7 +194,7 @@ class SteppedTangents:
         )
 
     def _record_changes(self, t: float, contacts: Sequence[_StepContact]) -> None:
-        """Record the contacts whose status differs from that in the previous step."""
+        """Record the contacts whose status differs from the one in the previous step."""
         closed: dict[WheelOnFeature, StepStatus] = {
             contact.pair: contact.status
             for contact in contacts
@@ -204,14 +208,16 @@ class SteppedTangents:
                 self.changes.append(StatusChange(t, self.query.key(pair), before, after))
         self._statuses = closed
 
-    # --- the machine during a step
+    # --- the machine without ground during a step
 
     def _motion(self, t: float, jets: Floats) -> dict[str, Floats]:
-        """Return the machine without ground at a time of the arc."""
+        """Return mass matrix, bias force and equality rows without contacts at a time t (s) of the
+        arc.
+        """
         return self.tangents.motion(t, jets, self.delay)
 
     def _drift(self, t: float, jets: Floats, h: float) -> Floats:
-        """Return the state after a time h at constant speeds, by the midpoint rule."""
+        """Return the state after a time h (s) at constant speeds, by the midpoint rule."""
         pose = self.query.pose
         half = jets.copy()
         half[:, pose] += 0.5 * h * self._motion(t, jets)["flow"]
@@ -220,18 +226,18 @@ class SteppedTangents:
         return self._normalise(out)
 
     def _normalise(self, jets: Floats) -> Floats:
-        """Return a state whose quaternion has unit length."""
+        """Return the state with its quaternion scaled to unit length, with derivatives."""
         if not self.query.motion.record.turns:
             return jets
         out = jets.copy()
         q = self.query.y.q
-        out[:, q] = direction(jets[:, q])
+        out[:, q] = unit_vector(jets[:, q])
         return out
 
     def _row(
         self, t: float, h: float, jets: Floats, contact: _StepContact, load: Floats
     ) -> RowTangents:
-        """Return the rows of a contact; the states of its tyre are those at the end of the step."""
+        """Return the rows of a contact, with the states of its tyre at the end of the step."""
         if not contact.is_tyred:
             return self.tangents.row(t, jets, contact.pair, self.delay)
         later = jets.copy()
@@ -241,23 +247,23 @@ class SteppedTangents:
         return self._tyre_row(t, later, contact, load)
 
     def _tyre_row(self, t: float, jets: Floats, contact: _StepContact, load: Floats) -> RowTangents:
-        """Return the rows of a contact whose tyre is linearised about a load (N)."""
-        # Not about zero: tyre forces have no derivative there.
+        """Return the rows of a contact whose tyre force is linearised about a load (N)."""
+        # Avoid a load of zero, at which tyre forces have no derivative.
         min_load = step.MIN_TYRE_LOAD * self.query.motion.record.share
         return self.tangents.row(t, jets, contact.pair, self.delay, max(float(load[0]), min_load))
 
     def _load(self, contact: _StepContact, t: float, middle: Floats) -> Floats:
-        """Return the load of a tyre in the step (N), (1 + k,).
+        """Return the load of a tyre in the step with derivatives, N, (1 + k,).
 
         The normal force is an unknown of the step: its derivatives are zero here and set by `_solve`.
         """
         if contact.follows_load or not contact.is_tyred:
             return np.append(contact.tyre_load, np.zeros(len(self.delay)))
-        share = self._share(t, middle)
+        share = self._weight_share(t, middle)
         return share * contact.tyre_load / share[0]
 
-    def _share(self, t: float, middle: Floats) -> Floats:
-        """Return a wheel's share of the weight (N), (1 + k,): the bias force on the base at rest."""
+    def _weight_share(self, t: float, middle: Floats) -> Floats:
+        """Return a wheel's share of the weight, N, (1 + k,): the bias force on the base at rest."""
         rest = middle.copy()
         rest[:, self.query.y.v] = 0.0
         names = self.query.machine.system.model.speeds
@@ -289,7 +295,7 @@ class SteppedTangents:
         change = -middle[:, self.query.y.v]
         change[0] += after
 
-        # R, and K = dR/dx. First the momentum balance and the equality rows.
+        # R and K = dR/dx. First the momentum balance and the equality rows.
         size = n + m + sum(contact.rows for contact in contacts)
         K = np.zeros((size, size))
         K[: n + m, : n + m] = saddle_matrix(mass[:1], J[:1].swapaxes(1, 2), J[:1])[0]
@@ -297,7 +303,7 @@ class SteppedTangents:
         R[:, :n] = multiply_jets(mass, change) + h * motion["F"] - nu @ J
         R[:, n : n + m] = J @ after - motion["held_b"] + motion["held_gap"] / h
 
-        # Then the forces and the law of each contact.
+        # Then the force and the contact law of each contact.
         loads = [self._load(contact, t, middle) for contact in contacts]
         pairs = list(zip(contacts, loads, strict=True))
         rows = [self._row(t, h, middle, contact, load) for contact, load in pairs]
@@ -318,23 +324,24 @@ class SteppedTangents:
             if contact.is_tyred and contact.follows_load:
                 K[:n, first] -= row["lift"][0]
             u = C @ after - row["b"][:, : contact.rows] + compliance * contact.impulse
-            u[:, :1] += self._approach(row, h, middle)[:, None]
-            on_velocity, on_impulse = _linear_law(contact)
+            u[:, :1] += self._normal_velocity_term(row, h, middle)[:, None]
+            on_velocity, on_impulse = _linearise_contact_law(contact)
             K[block, :n] = on_velocity @ C[0]
             K[block, block] = on_velocity * compliance[0] + on_impulse
             R[:, block] = u @ on_velocity.T
             first += contact.rows
 
-        # Rows are momenta, velocities and impulses: equilibrate them before solving.
+        # The rows have different units (momenta, velocities, impulses): equilibrate them before
+        # solving.
         row_scales = 1.0 / np.maximum(np.abs(K).max(axis=1), MIN_DIVISOR)
         column_scales = 1.0 / np.maximum(np.abs(row_scales[:, None] * K).max(axis=0), MIN_DIVISOR)
         scaled = np.zeros((count, size, size))
         scaled[0] = row_scales[:, None] * K * column_scales
         right = -(row_scales * R)[:, :, None]
-        solution = solve(jet(scaled), jet(right), SINGULAR_CONDITION).rate[:, :, 0]
+        solution = solve_jets(jet(scaled), jet(right), SINGULAR_CONDITION).rate[:, :, 0]
         dx = column_scales * solution
 
-        # The next step needs the loads of the tyres: normal impulses over the step.
+        # The next step needs the tyre loads: normal impulses divided by the step length.
         first = n + m
         for contact, load in pairs:
             if contact.is_tyred and contact.follows_load:
@@ -343,23 +350,25 @@ class SteppedTangents:
             first += contact.rows
         return np.vstack([after, dx[:, :n]])
 
-    def _approach(self, row: RowTangents, h: float, middle: Floats) -> Floats:
-        """Return the term of gap or restitution in the normal velocity of a contact, (1 + k,), m/s."""
+    def _normal_velocity_term(self, row: RowTangents, h: float, middle: Floats) -> Floats:
+        """Return the gap or restitution term in the normal velocity of a contact, m/s, (1 + k,)."""
         record = self.stepper.record
         normal = row["C"][:, None, : self.query.n]
         before = multiply_jets(normal, middle[:, self.query.y.v])[:, 0] - row["b"][:, 0]
         if before[0] < -record.rest_speed and record.restitution > 0.0:
             return record.restitution * before
         term: Floats = row["gap"][:, 0] / h
-        # The engine removes penetration at the speed of rest at most; that limit has no derivative.
+        # The engine limits the speed at which it removes penetration; a limited speed has no
+        # derivative.
         if term[0] < -record.rest_speed:
             term = np.append(-record.rest_speed, np.zeros(len(term) - 1))
         return term
 
     def _mass(self, M: Floats, implicit: Floats) -> Floats:
-        """Return the mass matrix that the engine uses, with derivatives.
+        """Return the mass matrix that the engine uses in the step, with derivatives.
 
-        It is M + h A, `implicit`; M if that is not positive definite; M with a ridge if M is singular.
+        It is M + h A, `implicit`; M if that is not positive definite; M plus a multiple of the
+        identity if M is singular.
         """
         for mass in (implicit, M):
             if np.linalg.eigvalsh(mass[0])[0] > 0.0:
@@ -371,7 +380,7 @@ class SteppedTangents:
     def _damping(
         self, t: float, h: float, middle: Floats, contacts: Sequence[_StepContact]
     ) -> Floats:
-        """Return A with derivatives, (1 + k, n, n).
+        """Return the damping matrix A of the step with derivatives, (1 + k, n, n).
 
         A is the symmetric part of the derivative of applied and tyre forces by the speeds, by the same
         differences as in the engine.
@@ -383,9 +392,9 @@ class SteppedTangents:
         total = -self._motion(t, shifted)["applied"]
         for contact in contacts:
             if contact.is_tyred:
-                # The load of the previous step; the engine begins with a share of the weight.
+                # Use the load of the previous step; the engine starts with a share of the weight.
                 load = self._loads.get(contact.pair)
-                load = self._share(t, middle) if load is None else load
+                load = self._weight_share(t, middle) if load is None else load
                 total -= _element_forces(self._row(t, h, shifted, contact, load), load)
         A = np.moveaxis((total[1:] - total[0]) / increments[:, None, None], 0, 1)
         return 0.5 * (A + np.swapaxes(A, 1, 2))
@@ -399,9 +408,9 @@ class SteppedTangents:
         contacts: Sequence[_StepContact],
         airborne: Floats,
     ) -> None:
-        """Integrate the states of tyres with the speeds at the end of the step.
+        """Integrate the states of the tyres with the speeds at the end of the step.
 
-        Tyres of wheels that touch down after a flight begin without slip.
+        Tyres of wheels that touch down after a flight start without slip.
         """
         record = self.stepper.record
         first = self.query.y.z.start
@@ -417,12 +426,14 @@ class SteppedTangents:
                 out[:, first : first + rates.shape[1]] += h * rates
 
 
-def _status(record: step.TimeStepping, c: int) -> StepStatus:
-    """Return the status of contact c in the engine's last step, by the map of Alart and Curnier."""
+def _contact_status(record: step.TimeStepping, c: int) -> StepStatus:
+    """Return the status of contact c in the engine's last step, by the projection of Alart and
+    Curnier.
+    """
     problem = record.problem
     block = slice(3 * c, 3 * c + 3)
     impulse = problem.impulse[block]
-    # The engine's velocities are without the compliance of the solver.
+    # Subtract the compliance of the solver, which the engine's velocities do not contain.
     velocity = problem.velocity[block] + COMPLIANCE * problem.softness[block] * impulse
     force = impulse - velocity / problem.scale[c]
     if force[0] <= 0.0 or impulse[0] <= 0.0:
@@ -433,19 +444,20 @@ def _status(record: step.TimeStepping, c: int) -> StepStatus:
     return StepStatus.STICKING if is_inside else StepStatus.SLIDING
 
 
-def _linear_law(contact: _StepContact) -> tuple[Floats, Floats]:
-    """Return A and B, (rows, rows): with frozen status the contact law is A du + B dlam = 0."""
+def _linearise_contact_law(contact: _StepContact) -> tuple[Floats, Floats]:
+    """Return A and B (rows, rows) of the contact law A du + B dlam = 0 with frozen status."""
     rows = contact.rows
     on_velocity = np.eye(rows)
     on_impulse = np.zeros((rows, rows))
     if contact.status is StepStatus.OPEN:
-        # Unlimited friction may act tangentially without a normal load.
+        # Unlimited friction can act tangentially without a normal load.
         is_held = not np.isfinite(contact.mu) and contact.impulse[1:].any()
         open_rows = 1 if is_held else rows
         on_velocity[:open_rows] = 0.0
         on_impulse[:open_rows, :open_rows] = np.eye(open_rows)
     elif contact.status is StepStatus.SLIDING and rows == 3:
-        # lam_1 u_2 = lam_2 u_1 and |lam_t| = mu lam_n: without a division by the slip speed.
+        # The slip law lam_1 u_2 = lam_2 u_1 and |lam_t| = mu lam_n does not divide by the slip
+        # speed.
         normal, along, across = contact.impulse
         on_velocity[1:] = [[0.0, -across, along], [0.0, 0.0, 0.0]]
         on_impulse[1:] = [
@@ -456,15 +468,18 @@ def _linear_law(contact: _StepContact) -> tuple[Floats, Floats]:
 
 
 def _element_forces(row: RowTangents, load: Floats) -> Floats:
-    """Return the generalised force of the elements at a contact under a load (N), with derivatives."""
+    """Return the generalised force of the force elements at a contact under a load (N), with
+    derivatives.
+    """
     force: Floats = row["push"] + multiply_jets(row["lift"][..., None], load[:, None])
     return force
 
 
 def _compliances(inverse_masses: Sequence[Floats]) -> list[Floats]:
-    """Return the compliances of the solver, (1 + k, rows) per contact, from inverse masses.
+    """Return the compliances of the contact solver from inverse masses, (1 + k, rows) per contact.
 
-    Normal rows have the smallest one of all normal rows, tangential rows the mean one of their contact.
+    Normal rows have the smallest compliance of all normal rows, tangential rows the mean of their
+    contact.
     """
     normals = [
         inverse[:, 0] for inverse in inverse_masses if inverse.shape[1] and inverse[0, 0] > 0.0
@@ -480,7 +495,9 @@ def _compliances(inverse_masses: Sequence[Floats]) -> list[Floats]:
 
 
 def _inverse_masses(mass: Floats, J: Floats, C: Floats) -> Floats:
-    """Return the diagonal of C (M + h A)^-1 C' within the equality rows, (1 + k, rows), 1/kg."""
+    """Return the diagonal of C (M + h A)^-1 C' on the null space of the equality rows, 1/kg, (1 +
+    k, rows).
+    """
     n = mass.shape[1]
     right = np.zeros((len(mass), n + J.shape[1], C.shape[1]))
     right[:, :n] = np.swapaxes(C, 1, 2)

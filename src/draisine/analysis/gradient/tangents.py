@@ -1,4 +1,4 @@
-"""Programs with their exact derivatives, and the integration of a motion together with them.
+"""Traced programs with exact derivatives, and integration of a state together with its derivatives.
 
 A state and its derivatives along k directions form one array `jets` of shape (1 + k, entries): the state in
 the first row, its derivatives below. Programs evaluate each direction in a SIMD lane. State and
@@ -27,24 +27,24 @@ from draisine.system.system import System
 
 _CODE = Recent(
     64
-)  # the latest compiled programs with tangents; a machine on a terrain has about ten
+)  # number of compiled programs with tangents in the cache; a machine on a terrain has about ten
 
 Rates = Callable[[float, Floats], Floats]
-"""Function from a time and a state with derivatives to their rates, eq. [tangent-flow]."""
+"""Function that maps a time (s) and a state with derivatives to their rates, eq. [tangent-flow]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Directions:
     """k directions of differentiation in parameters and inputs."""
 
-    parameters: Floats  # (k, parameters)
-    inputs: Floats  # (k, inputs)
+    parameters: Floats  # derivatives of the parameters along each direction, (k, parameters)
+    inputs: Floats  # derivatives of the inputs along each direction, (k, inputs)
 
     def __len__(self) -> int:
         return len(self.parameters)
 
     def with_time(self) -> "Directions":
-        """Return the directions and one more, along time."""
+        """Return the k directions and one more direction along time."""
         return Directions(
             *(np.vstack([x, np.zeros(x.shape[1])]) for x in (self.parameters, self.inputs))
         )
@@ -52,11 +52,11 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class TangentProgram:
-    """Outputs of a program with their derivatives by time, state, inputs and parameters."""
+    """Program whose outputs have derivatives by time, state, inputs and parameters."""
 
     code: Compiled
-    layout: Layout  # of the outputs
-    names: tuple[str, ...]  # of the outputs
+    layout: Layout  # layout of the outputs
+    names: tuple[str, ...]  # names of the outputs
     state: tuple[str, ...]  # names of the program's inputs that form a state
 
     def __call__(
@@ -101,7 +101,8 @@ class TangentProgram:
             by_state = np.moveaxis(states[:, 1:], 2, 0)
             x[inputs.seeds] = np.concatenate([by_time, by_state, by_input, by_parameter])
 
-        # The first half of the outputs are values, equal in all lanes; the second half derivatives.
+        # The first half of the outputs are values, equal in all lanes; the second half are
+        # derivatives.
         out = self.code.batch(x.reshape(inputs.size, -1))["outputs"].reshape(-1, *x.shape[1:])
         half = len(out) // 2
         stack = np.concatenate([out[:half, :, :1], out[half:, :, :k]], axis=2)
@@ -112,15 +113,17 @@ class TangentProgram:
 def tangent_program(
     system: System, program: Program, outputs: Sequence[str], state: Sequence[str], key: Any
 ) -> TangentProgram:
-    """Return outputs of a program with derivatives by time, state, inputs and parameters.
+    """Return selected outputs of a program with derivatives by time, state, inputs and parameters.
 
-    `key` identifies the program among those of the system; if it is None, the code is not cached.
+    `key` identifies the program among those of the system; if it is None, the compiled code is not
+    cached.
     """
     layout = Layout({name: len(program.outputs[name]) for name in outputs})
     entries = [k for name in outputs for k in program.outputs[name]]
     varied = ("t", *state, "w", "parameters")
 
     def build() -> Any:
+        """Trace the program with its directional derivatives."""
         joined = replace(program, outputs={"outputs": entries})
         return Native(with_tangents(joined, varied, "outputs", 1), system.artifacts.store)
 
@@ -140,7 +143,8 @@ def integrate(
     corners: Sequence[float] = (),
     max_evaluations: float = math.inf,
 ) -> Floats:
-    """Integrate a state with its derivatives; return them at rising times, (times, 1 + k, entries).
+    """Integrate a state with its derivatives; return both at increasing times, (times, 1 + k,
+    entries).
 
     Parameters
     ----------
@@ -149,11 +153,11 @@ def integrate(
     jets
         Initial state with derivatives, (1 + k, entries).
     start, times
-        Initial time and rising times of the samples (s).
+        Initial time and increasing times of the samples (s).
     numerics
         Tolerances of the integrator.
     watch
-        Rule by which the machine has fallen, see `Problem.watch`.
+        Condition under which the machine has fallen, see `Problem.watch`.
     corners
         Times (s) at which the rates jump. The integrator restarts there: a step across one would lose
         its order.
@@ -175,8 +179,10 @@ def integrate(
     evaluations = 0
 
     def evaluate(x: Floats) -> Floats:
+        """Return the rates for the integrator's state x = (time, jets)."""
         nonlocal evaluations
-        # The integrator takes an error for a step that is too long. It must not retry after Ctrl+C.
+        # The integrator treats an exception as a step that is too long. It must not retry after
+        # Ctrl+C.
         if isinstance(call.error, KeyboardInterrupt):
             raise call.error
         evaluations += 1

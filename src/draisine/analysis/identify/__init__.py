@@ -1,8 +1,9 @@
-"""Parameters from recorded motions, with their uncertainty.
+"""Parameter identification: fit parameters to recorded motions and estimate their uncertainty.
 
-`recording`: measured outputs, sampled inputs and starts. `fit`: weighted least squares over several
-runs. `noise`: autoregressive noise, covariance and degrees of freedom. `identified`:
-the result and its report.
+`recording`: measured outputs, sampled inputs and initial values of recorded runs.
+`fit`: weighted nonlinear least squares over several runs (Levenberg-Marquardt).
+`noise`: first-order autoregressive measurement noise, covariance and degrees of freedom.
+`identified`: the fitted values with their report.
 """
 
 from draisine.analysis.identify.fit import Prior, identify

@@ -39,24 +39,32 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.vehicles import expect_parameters
 
-MAX_FIT_STEPS = 60  # of one search; well-posed fits take fewer than 15
-# Of the rates of a trial motion: some seconds; stiffer trial values are rejected.
+MAX_FIT_STEPS = 60  # Levenberg-Marquardt steps of one search; well-posed fits take fewer than 15
+# Evaluations of the equations of motion in one trial run, a few seconds of computing time. Trial
+# parameters that make the motion stiffer are rejected.
 MAX_EVALUATIONS = 10_000
-MAX_EVALUATIONS_PER_SAMPLE = 200  # as many for each sample; bicycles on tyres need fewer than 50
-MAX_NOISE_UPDATES = 20  # each change of the weights is a tenth of the last one, or less
-STEP_CONVERGED = 1e-6  # of the norm of the residuals: largest effect of a last step
-WEIGHTS_CONVERGED = 1e-2  # relative; values then change by less than 1e-3 of their deviation
-RANK_THRESHOLD = 1e-6  # of the largest singular value; derivatives have errors of about 1e-8
-# Singular value of unit columns; collinearity above 20, Brun et al. 2001.
+# Added to that limit for each sample; bicycles on tyres need fewer than 50
+MAX_EVALUATIONS_PER_SAMPLE = 200
+# Re-estimates of the noise; each changes the weights by at most a tenth of the previous change
+MAX_NOISE_UPDATES = 20
+# Relative change of the residual norm by a step below which a search has converged
+STEP_CONVERGED = 1e-6
+# Relative change of the weights; fitted values then change by less than 1e-3 of their deviation
+WEIGHTS_CONVERGED = 1e-2
+# Relative to the largest singular value of the Jacobian; its entries have errors of about 1e-8
+RANK_THRESHOLD = 1e-6
+# Smallest singular value of the Jacobian with unit columns below which unknowns are reported as
+# collinear: a collinearity index above 20, Brun et al. 2001.
 COLLINEARITY_THRESHOLD = 0.05
-START_SPREAD = 0.3  # of values, or of the signals if a value is zero; beyond it most bicycles fall
+START_SPREAD = 0.3  # relative spread of random starts; beyond 30 % most bicycles fall
 
-FIT_NUMERICS = Numerics(rtol=1e-8, atol=1e-10)  # far below the noise of any instrument
+# Integration errors far below the noise of any instrument
+FIT_NUMERICS = Numerics(rtol=1e-8, atol=1e-10)
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Normal distribution of parameters before the fit.
+    """Normal distribution of the parameters that is known before the fit.
 
     Parameters
     ----------
@@ -83,15 +91,17 @@ class Prior:
 
     @classmethod
     def independent(cls, mean: Mapping[str, float], deviations: Mapping[str, float]) -> Self:
-        """Return a prior of independent parameters with standard deviations."""
+        """Return the prior of independent parameters with given means and standard deviations."""
         expect_known("Prior: no expected value of", deviations, mean)
         kept = {name: mean[name] for name in deviations}
         return cls(kept, np.diag(np.array(list(deviations.values()), float) ** 2))
 
     def rows(self, names: Sequence[str], values: Floats) -> tuple[Floats, Floats]:
-        """Return whitened residuals (m,) and derivatives (m, unknowns) of the m unknowns it covers.
+        """Return the whitened residuals (m,) and their derivatives (m, unknowns) for the m unknowns
+        with a prior.
 
-        The others are integrated out, so that their covariance is a block of the whole.
+        Parameters of the prior that are not fitted are integrated out: their rows and columns of
+        the covariance are left out.
         """
         names_of_prior = list(self.mean)
         covered = [k for k, name in enumerate(names) if name in names_of_prior]
@@ -112,17 +122,17 @@ class Prior:
 
 
 @dataclass(frozen=True, eq=False)
-class _Minimum:
-    """End of a search."""
+class _FitMinimum:
+    """Minimum of the weighted sum of squares that one search has reached."""
 
     values: Floats
-    residuals: Floats  # of the recordings, in the unit of each; (samples,)
-    jacobian: Floats  # (samples, unknowns)
-    cost: float  # sum of weighted squares, prior included
+    residuals: Floats  # residuals of all recordings, each in the unit of its recording; (samples,)
+    jacobian: Floats  # derivatives of the residuals by the unknowns, (samples, unknowns)
+    cost: float  # sum of weighted squared residuals, including those of the prior
 
 
-class _Problem:
-    """Residuals of all runs as a function of the unknowns."""
+class _FitProblem:
+    """Residuals and Jacobian of all recorded runs as functions of the unknowns."""
 
     def __init__(
         self,
@@ -167,14 +177,23 @@ class _Problem:
         self._check()
 
     def _names(self) -> tuple[str, ...]:
-        """Return the unknowns: parameters, initial values run by run, offsets."""
-        initial_names = [label(name, run) for run in self.runs for name in self.initial]
+        """Return the names of the unknowns: parameters, then initial values of each run, then
+        offsets.
+        """
+        initial_names = [label_run_unknown(name, run) for run in self.runs for name in self.initial]
         pairs = [self.recordings[k] for k in self.offsets]
-        zeros = [label(f"offset of {recording.output}", self.runs[r]) for r, recording in pairs]
+        zeros = [
+            label_run_unknown(f"offset of {recording.output}", self.runs[r])
+            for r, recording in pairs
+        ]
         return (*self.shared, *initial_names, *zeros)
 
     def _unit(self, recording: Recording) -> float:
-        """Return the unit of residuals: the deviation, or the spread of the signal."""
+        """Return the unit in which residuals of a recording are measured.
+
+        It is the given standard deviation of the noise, or else the standard deviation of the
+        signal.
+        """
         if recording.deviation is not None:
             return recording.deviation
         values = [other.value for _, other in self.recordings if other.output == recording.output]
@@ -182,7 +201,11 @@ class _Problem:
         return spread if spread > 0.0 else 1.0
 
     def _noise_model(self, white: bool) -> NoiseModel:
-        """Return the noise: given deviations share one scale, each other channel has its own."""
+        """Return the noise model of all channels.
+
+        Channels with given standard deviations share one scale factor; each other channel has its
+        own.
+        """
         scales: list[int] = []
         groups: list[str] = []
         for channel in self.channels:
@@ -209,7 +232,9 @@ class _Problem:
         return NoiseModel(blocks, scales, white)
 
     def _check(self) -> None:
-        """Raise if there are too few samples."""
+        """Raise an error if the recordings have too few samples to determine the unknowns and the
+        noise.
+        """
         unknowns = len(self.names)
         counts = dict.fromkeys(self.channels, 0)
         estimated = {
@@ -233,29 +258,32 @@ class _Problem:
                 )
 
     def first_values(self) -> Floats:
-        """Return the values at which the search starts."""
+        """Return the initial guess of all unknowns, (unknowns,)."""
         shared = [self.system.parameters[name] for name in self.shared]
         initial = [float(run.start[name]) for run in self.runs for name in self.initial]
         return np.array([*shared, *initial, *[0.0] * len(self.offsets)])
 
     def machine(self, x: Floats) -> System:
-        """Return the system with the parameters among the unknowns."""
+        """Return the system with the trial values of the fitted parameters."""
         return self.system.with_parameters(**dict(zip(self.shared, x.tolist(), strict=False)))
 
     def start(self, r: int, x: Floats) -> dict[str, float]:
-        """Return the initial values of a run."""
+        """Return the trial initial values of run r by name."""
         first = len(self.shared) + r * len(self.initial)
         values = x[first : first + len(self.initial)].tolist()
         return dict(self.runs[r].start) | dict(zip(self.initial, values, strict=True))
 
     def evaluate(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the residuals (samples,) in the units of the recordings, and their derivatives."""
+        """Return the residuals (samples,) in the units of the recordings, and the Jacobian
+        (samples, unknowns).
+        """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # trial values need not be plausible; the result warns
+            # Implausible trial values are allowed; only the result of the fit warns
+            warnings.simplefilter("ignore")
             return self._evaluate(x)
 
     def _evaluate(self, x: Floats) -> tuple[Floats, Floats]:
-        """Compute residuals and derivatives, run by run."""
+        """Simulate each run with its derivatives and return all residuals and the Jacobian."""
         system = self.machine(x)
         shared = len(self.shared)
         initial_count = len(self.initial)
@@ -284,23 +312,30 @@ class _Problem:
         return np.concatenate(residuals), np.concatenate(rows)
 
     def prior_rows(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return whitened residuals and derivatives of the prior; empty without one."""
+        """Return the whitened residuals (m,) and derivatives (m, unknowns) of the prior; m = 0
+        without a prior.
+        """
         if self.prior is None:
             return np.zeros(0), np.zeros((0, len(x)))
         return self.prior.rows(self.names, x)
 
-    def minimise(self, first: Floats | _Minimum, deviations: Floats) -> _Minimum:
-        """Return the minimum that Levenberg-Marquardt reaches from values, or from a minimum for other
-        deviations of the channels.
+    def minimise(self, first: Floats | _FitMinimum, deviations: Floats) -> _FitMinimum:
+        """Return the minimum of the weighted squares that Levenberg-Marquardt reaches from a first
+        guess.
+
+        `first` may be a minimum that was found with other standard deviations of the channels.
         """
 
         def weighted(x: Floats, e: Floats, J: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+            """Return residuals and Jacobian divided by the standard deviations, with the rows of
+            the prior.
+            """
             prior, slopes = self.prior_rows(x)
             rows = self.noise.weigh(deviations, np.column_stack([J, e]))
             return e, J, np.append(rows[:, -1], prior), np.vstack([rows[:, :-1], slopes])
 
         damping = 1e-3
-        if isinstance(first, _Minimum):
+        if isinstance(first, _FitMinimum):
             x = first.values
             e, J, r, K = weighted(x, first.residuals, first.jacobian)
         else:
@@ -310,7 +345,8 @@ class _Problem:
             U, s, V, null, size = self._scaled(K)
             step = -(V.T @ (s / (s * s + damping * s[0] ** 2) * (U.T @ r))) / size
             if len(null):
-                # Of all steps with the same effect, take the one of least relative changes.
+                # Of all steps with the same effect on the residuals, choose the one with the
+                # smallest relative changes.
                 scale = np.where(x == 0.0, 1.0 / size, np.abs(x))
                 free = (null / size).T
                 step += free @ np.linalg.lstsq(free / scale[:, None], -step / scale)[0]
@@ -318,7 +354,8 @@ class _Problem:
             try:
                 trial = weighted(x + step, *self.evaluate(x + step))
                 better = bool(trial[2] @ trial[2] <= r @ r)
-            except DraisineError as error:  # no such machine, or it falls
+            # Trial parameters are physically invalid, or the trial motion falls
+            except DraisineError as error:
                 edge = error
                 better = False
             small = bool(np.abs(step * size).max() < STEP_CONVERGED * (1.0 + np.linalg.norm(r)))
@@ -331,14 +368,14 @@ class _Problem:
                     f"The fit stops because neighbouring motions cannot be computed: {edge}"
                 )
             if small:
-                return _Minimum(x, e, J, float(r @ r))
+                return _FitMinimum(x, e, J, float(r @ r))
         raise SimulationError(
             f"The fit does not converge within {MAX_FIT_STEPS} steps. Start it closer, or fit fewer unknowns."
         )
 
     def _scaled(self, K: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return the singular value decomposition of columns of unit length, the directions without
-        influence, and the lengths of the columns.
+        """Return the SVD of the Jacobian K with unit columns, its null directions and the column
+        norms.
         """
         size = np.sqrt(np.sum(K * K, axis=0))
         if np.any(size == 0.0):
@@ -352,10 +389,10 @@ class _Problem:
         return U[:, kept], s[kept], V[kept], V[~kept], size
 
     def other_starts(self, first: Floats, count: int, seed: int) -> list[Floats]:
-        """Return further starts of the search, drawn about the first one.
+        """Return random starts of further searches, drawn about the first guess, (count, unknowns).
 
-        Their spread is that of the prior. Without one it is 30 % of a value; if that is zero, a change
-        that alters the outputs by 30 % of the signals.
+        The standard deviation of an unknown is that of its prior. Without a prior it is 30 % of the
+        first guess; if that is zero, a change that alters the outputs by 30 % of the signals.
         """
         _, J = self.evaluate(first)
         blocks = zip(self.noise.blocks, self.recordings, self.units, strict=True)
@@ -371,8 +408,10 @@ class _Problem:
         draws = np.random.default_rng(seed).standard_normal((count, len(first)))
         return [first + spread * draw for draw in draws]
 
-    def linear_fit(self, minimum: _Minimum, deviations: Floats) -> LinearFit:
-        """Return the fit near a minimum, in the combinations that the data and the prior determine."""
+    def linear_fit(self, minimum: _FitMinimum, deviations: Floats) -> LinearFit:
+        """Return the fit linearised at a minimum, restricted to combinations that data and prior
+        determine.
+        """
         prior, slopes = self.prior_rows(minimum.values)
         rows = np.vstack([self.noise.weigh(deviations, minimum.jacobian), slopes])
         _, _, V, _, size = self._scaled(rows)
@@ -386,15 +425,15 @@ class _Problem:
             basis,
         )
 
-    def combinations(self, minimum: _Minimum, deviations: Floats) -> tuple[Combination, ...]:
-        """Return the combinations of unknowns that are hardly or not determined."""
+    def combinations(self, minimum: _FitMinimum, deviations: Floats) -> tuple[Combination, ...]:
+        """Return the combinations of unknowns that the recordings determine poorly or not at all."""
         _, slopes = self.prior_rows(minimum.values)
         rows = np.vstack([self.noise.weigh(deviations, minimum.jacobian), slopes])
         size = np.linalg.norm(rows, axis=0)
         _, s, V = np.linalg.svd(rows / size, full_matrices=True)
         s = np.append(s, np.zeros(len(V) - len(s)))
         null = s <= RANK_THRESHOLD * s[0]
-        directions = [(0.0, v) for v in _echelon(V[null])]
+        directions = [(0.0, v) for v in _reduced_echelon_basis(V[null])]
         weak = (RANK_THRESHOLD * s[0] < s) & (s < COLLINEARITY_THRESHOLD)
         directions += list(zip(s[weak], V[weak], strict=True))
         out = []
@@ -410,8 +449,10 @@ class _Problem:
         return tuple(out)
 
 
-def _echelon(null: Floats) -> Floats:
-    """Return a basis of a null space in which each direction has a pivot of its own, to be readable."""
+def _reduced_echelon_basis(null: Floats) -> Floats:
+    """Return the reduced echelon basis of a null space, in which each direction has a pivot 1 of
+    its own.
+    """
     from scipy.linalg import qr
 
     if not len(null):
@@ -420,8 +461,8 @@ def _echelon(null: Floats) -> Floats:
     return np.asarray(np.linalg.solve(null[:, pivots], null), float)
 
 
-def label(name: str, run: Run) -> str:
-    """Return the name of an unknown that belongs to a run."""
+def label_run_unknown(name: str, run: Run) -> str:
+    """Return the name of an unknown of one run, such as "lean[2]"."""
     return f"{name}[{run.name}]" if run.name else name
 
 
@@ -500,17 +541,19 @@ def identify(
         names = [run.name for run in runs]
         unique = len(set(names)) == len(names) and all(names)
         runs = runs if unique else [replace(run, name=str(k + 1)) for k, run in enumerate(runs)]
-    problem = _Problem(system, runs, unknowns, law, prior, white_noise, numerics)
+    problem = _FitProblem(system, runs, unknowns, law, prior, white_noise, numerics)
     recipe = call_recipe(
         "found", identify, system, runs, list(unknowns), law=law, prior=prior, white_noise=white_noise,
         starts=starts, seed=seed, numerics=numerics,
     )  # fmt: skip
-    result = _finish(problem, *_search(problem, starts, seed))
+    result = _reweight_fit(problem, *_search_minima(problem, starts, seed))
     return replace(result, made=law_attributes(law) | {"recipe": recipe})
 
 
-def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, Searches]:
-    """Return the best minimum in the units of the recordings, and the outcome of the searches."""
+def _search_minima(problem: _FitProblem, starts: int, seed: int) -> tuple[_FitMinimum, Searches]:
+    """Return the best minimum over all starts with equal weights, and the count of searches by
+    outcome.
+    """
     first = problem.first_values()
     others = problem.other_starts(first, starts - 1, seed) if starts > 1 else []
     minima = []
@@ -519,7 +562,8 @@ def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, Search
         try:
             minima.append(problem.minimise(x, np.ones(len(problem.channels))))
         except DraisineError as error:
-            # Drawn values may be physically invalid; the user's own must not be.
+            # Randomly drawn starts may be physically invalid and are skipped; an invalid first
+            # guess of the user is an error.
             if x is first and not isinstance(error, SimulationError):
                 raise
             reason = reason or error
@@ -527,18 +571,21 @@ def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, Search
         assert reason is not None
         raise reason
     best = min(minima, key=lambda minimum: minimum.cost)
-    # Searches end within their tolerance; exact data leave no more than errors of integration.
+    # Two minima are equal within the tolerance of a search. With noise-free data the residuals are
+    # only integration errors.
     bound = best.cost * (1.0 + 1e-3) + 1e-9 * len(best.residuals)
     same = sum(minimum.cost <= bound for minimum in minima)
     return best, Searches(same, len(minima) - same, starts - len(minima))
 
 
-def _finish(problem: _Problem, best: _Minimum, searches: Searches) -> Identified:
-    """Return the fit with weights of its own noise, from the minimum for equal weights."""
+def _reweight_fit(problem: _FitProblem, best: _FitMinimum, searches: Searches) -> Identified:
+    """Return the fit with weights from its own estimated noise, iterated from the minimum for equal
+    weights.
+    """
     deviations = np.ones(len(problem.channels))
     linear = problem.linear_fit(best, deviations)
     noise = linear.estimate_noise()
-    # The weight of a single channel changes nothing, unless there is a prior.
+    # The weight of a single channel does not change the minimum, unless there is a prior.
     updates = MAX_NOISE_UPDATES if len(deviations) > 1 or problem.prior is not None else 0
     for _ in range(updates):
         update = problem.noise.effective_deviations(noise)
@@ -571,15 +618,15 @@ def _finish(problem: _Problem, best: _Minimum, searches: Searches) -> Identified
         runs=tuple(problem.runs),
         starts=tuple(problem.start(r, best.values) for r in range(len(problem.runs))),
         fitted=tuple(fitted),
-        channels=_channels(problem, best, noise),
+        channels=_describe_channels(problem, best, noise),
         combinations=combinations,
         searches=searches,
         prior_deviations=_prior_deviations(problem),
     )
 
 
-def _prior_deviations(problem: _Problem) -> dict[str, float]:
-    """Return the standard deviations of the unknowns that the prior covers."""
+def _prior_deviations(problem: _FitProblem) -> dict[str, float]:
+    """Return the prior standard deviations of the unknowns that have a prior, by name."""
     if problem.prior is None:
         return {}
     sizes = np.sqrt(np.diag(problem.prior.covariance))
@@ -587,8 +634,10 @@ def _prior_deviations(problem: _Problem) -> dict[str, float]:
     return {name: deviations[name] for name in problem.names if name in deviations}
 
 
-def _channels(problem: _Problem, best: _Minimum, noise: Floats) -> tuple[Channel, ...]:
-    """Return residuals, explained variance and noise of each channel."""
+def _describe_channels(
+    problem: _FitProblem, best: _FitMinimum, noise: Floats
+) -> tuple[Channel, ...]:
+    """Return the RMS residual, explained variance and estimated noise of each output channel."""
     model = problem.noise
     phi = model.correlations(noise)
     scale = model.deviations(noise)

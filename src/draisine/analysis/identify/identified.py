@@ -1,4 +1,6 @@
-"""Results of a fit: values with their uncertainty, noise of each channel, and what is not determined."""
+"""Results of a fit: values with their uncertainty, noise of each channel, and undetermined
+combinations.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,32 +17,36 @@ from draisine.system.system import System
 if TYPE_CHECKING:
     from xarray import Dataset
 
-STRONG_CORRELATION = 0.9  # of two unknowns; listed in reports from here on
-PRIOR_ONLY = 0.9  # of the prior's deviation; a fit that leaves more has learned hardly anything
+STRONG_CORRELATION = 0.9  # correlation of two unknowns from which on reports list the pair
+# Ratio of posterior to prior deviation; above it the recordings have hardly informed the value
+PRIOR_ONLY = 0.9
 
 
 @dataclass(frozen=True)
 class Channel:
-    """Residuals and noise of one output, over all runs."""
+    """Residuals and estimated noise of one measured output, over all runs."""
 
     output: str
     samples: int
-    rms: float  # of the residuals, in the unit of the output
-    normalised_rms: float | None  # in units of the given deviation; None if it was estimated
+    rms: float  # RMS residual, in the unit of the output
+    # RMS residual divided by the given deviation; None if the deviation was estimated
+    normalised_rms: float | None
     explained: float  # share of the signal's variance that the model explains
     deviation: float  # estimated standard deviation of the noise, in the unit of the output
-    correlation: float  # phi of successive samples
-    effective_samples: float  # independent samples that determine a mean as well
-    durbin_watson: float  # of the residuals; about 2 if they are white
-    durbin_watson_innovations: float  # after prewhitening; about 2 if the noise model suffices
+    correlation: float  # correlation phi of successive noise samples
+    effective_samples: float  # number of independent samples with the same information on the mean
+    durbin_watson: float  # Durbin-Watson statistic of the residuals; about 2 if they are white
+    # Durbin-Watson statistic after prewhitening; about 2 if the noise model is adequate
+    durbin_watson_innovations: float
 
 
 @dataclass(frozen=True)
 class Combination:
-    """Changes of unknowns whose effects on the recordings cancel."""
+    """Linear combination of unknowns whose effects on the recordings cancel."""
 
-    parts: Mapping[str, float]  # changes in the units of the unknowns; the first one is 1
-    strength: float  # remaining effect of columns of unit length; 0: not determined at all
+    parts: Mapping[str, float]  # change of each unknown in its own unit; the first change is 1
+    # Singular value of the Jacobian with unit columns; 0 if the combination has no effect
+    strength: float
 
     def __str__(self) -> str:
         return ", ".join(f"{name} by {x:+.3g}" for name, x in self.parts.items())
@@ -48,16 +54,16 @@ class Combination:
 
 @dataclass(frozen=True)
 class Searches:
-    """Number of searches, by their end."""
+    """Numbers of searches from different first guesses, by outcome."""
 
     same_minimum: int
     worse_minimum: int
-    failed: int  # not converged, or the motion could not be computed
+    failed: int  # searches that did not converge, or whose motion could not be computed
 
     def __str__(self) -> str:
         total = self.same_minimum + self.worse_minimum + self.failed
         ends = [
-            f"{self.same_minimum} of {_count(total, 'search', 'searches')} ended in this minimum"
+            f"{self.same_minimum} of {_with_noun(total, 'search', 'searches')} ended in this minimum"
         ]
         ends += [f"{self.worse_minimum} in a worse one"] if self.worse_minimum else []
         ends += [f"{self.failed} failed"] if self.failed else []
@@ -66,24 +72,30 @@ class Searches:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identified:
-    """Fitted unknowns with covariance, the machine and motions that they make, and the noise.
+    """Fitted unknowns with covariance, the fitted machine, the fitted motions and the noise of the
+    recordings.
 
     `print(found)` shows the report.
     """
 
-    names: tuple[str, ...]  # parameters, initial values run by run, offsets
-    values: Floats  # (unknowns,)
-    covariance: Floats  # (unknowns, unknowns); inf on the diagonal if not determined
-    degrees_of_freedom: Floats  # (unknowns,), of Student's distribution
-    system: System  # with the fitted parameters
-    runs: tuple[Run, ...]  # as recorded
-    starts: tuple[dict[str, float], ...]  # fitted initial values of each run
-    fitted: tuple[Floats, ...]  # model at the samples of each recording, run by run
+    names: tuple[str, ...]  # names of the unknowns: parameters, initial values of each run, offsets
+    values: Floats  # fitted values of the unknowns, (unknowns,)
+    # Covariance of the unknowns, (unknowns, unknowns); inf on the diagonal if not determined
+    covariance: Floats
+    # Degrees of freedom of Student's t-distribution of each unknown, (unknowns,)
+    degrees_of_freedom: Floats
+    system: System  # the machine with the fitted parameters
+    runs: tuple[Run, ...]  # the recorded runs that were fitted
+    starts: tuple[dict[str, float], ...]  # fitted initial values of each run, by name
+    fitted: tuple[Floats, ...]  # simulated outputs at the samples of each recording, run by run
     channels: tuple[Channel, ...]
-    combinations: tuple[Combination, ...]  # hardly or not determined
-    searches: Searches  # how the searches ended
-    prior_deviations: dict[str, float] = field(default_factory=dict)  # of unknowns with a prior
-    made: dict[str, str] = field(default_factory=dict)  # attributes: control law, recipe
+    # Combinations of unknowns that are poorly or not determined
+    combinations: tuple[Combination, ...]
+    searches: Searches  # numbers of searches by outcome
+    # Prior standard deviations by name, for unknowns with a prior
+    prior_deviations: dict[str, float] = field(default_factory=dict)
+    # Attributes of stored files: control law, Python script
+    made: dict[str, str] = field(default_factory=dict)
 
     @property
     def deviations(self) -> Floats:
@@ -92,14 +104,14 @@ class Identified:
 
     @property
     def correlations(self) -> Floats:
-        """Correlations of the unknowns, (unknowns, unknowns); nan if not determined."""
+        """Correlation matrix of the unknowns, (unknowns, unknowns); nan for undetermined unknowns."""
         size = self.deviations
         with np.errstate(invalid="ignore"):
             correlations = self.covariance / np.outer(size, size)
         return correlations
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
-        """Return the confidence interval of an unknown, by Student's distribution.
+        """Return the confidence interval of an unknown, by Student's t-distribution.
 
         Parameters
         ----------
@@ -118,7 +130,9 @@ class Identified:
 
     @property
     def not_identifiable(self) -> tuple[str, ...]:
-        """Unknowns that the recordings do not determine: without limit, or by the prior alone."""
+        """Names of unknowns with infinite variance, or whose variance is hardly smaller than in the
+        prior.
+        """
         return tuple(
             name
             for name, size in zip(self.names, self.deviations, strict=True)
@@ -126,7 +140,7 @@ class Identified:
         )
 
     def _recordings(self) -> Iterator[tuple[Run, Recording, Floats]]:
-        """Yield each recording with its run and the fitted values."""
+        """Yield each recording with the index of its run and its fitted values."""
         pairs = [(run, one) for run in self.runs for one in run.recordings]
         for (run, one), fitted in zip(pairs, self.fitted, strict=True):
             yield run, one, fitted
@@ -145,12 +159,12 @@ class Identified:
 
     def __repr__(self) -> str:
         samples = sum(channel.samples for channel in self.channels)
-        lines = [f"Fit of {samples} samples in {_count(len(self.runs), 'run', 'runs')}"]
+        lines = [f"Fit of {samples} samples in {_with_noun(len(self.runs), 'run', 'runs')}"]
         lines += [*self._unknown_lines(), *self._channel_lines(), *self.remarks()]
         return "\n".join(lines)
 
     def _unknown_lines(self) -> list[str]:
-        """Return a line for each unknown."""
+        """Return the lines of the report on the unknowns: value, deviation, unit."""
         width = max(map(len, self.names))
         lines = []
         for name, value, size in zip(self.names, self.values, self.deviations, strict=True):
@@ -161,7 +175,7 @@ class Identified:
         return lines
 
     def _channel_lines(self) -> list[str]:
-        """Return a line for each output."""
+        """Return the lines of the report on the outputs: residuals and noise."""
         lines = []
         for one in self.channels:
             normalised = ""
@@ -177,7 +191,9 @@ class Identified:
         return lines
 
     def remarks(self) -> list[str]:
-        """Return sentences on correlations, on what is not determined, and on the searches."""
+        """Return sentences on strong correlations, undetermined unknowns and the outcome of the
+        searches.
+        """
         lines = []
         correlations = self.correlations
         for i, j in zip(*np.triu_indices(len(self.names), 1), strict=True):
@@ -204,7 +220,9 @@ class Identified:
         return lines
 
     def to_xarray(self) -> "Dataset":
-        """Return the fit as a dataset: unknowns with covariance, and all samples one after another."""
+        """Return the fit as a dataset: unknowns with their covariance, and the samples of all
+        recordings in sequence.
+        """
         import xarray
 
         rows = list(self._recordings())
@@ -248,12 +266,13 @@ class Identified:
         )
 
 
-def _count(number: int, noun: str, plural: str) -> str:
+def _with_noun(number: int, noun: str, plural: str) -> str:
+    """Return a number with its noun, such as "1 search" or "3 searches"."""
     return f"{number} {noun if number == 1 else plural}"
 
 
 def with_deviation(value: float, deviation: float) -> str:
-    """Return a value and its standard deviation, to two digits of the latter.
+    """Return a value with its standard deviation as text, rounded to two digits of the deviation.
 
     >>> with_deviation(0.0641234, 0.00081), with_deviation(7012.3, 210.0)
     ('0.06412 +- 0.00081', '7012 +- 210')

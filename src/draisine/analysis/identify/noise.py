@@ -28,73 +28,85 @@ from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 
-MAX_CORRELATION = 0.999  # of successive samples; beyond it offset and noise cannot be distinguished
-MIN_SCALE = 1e-9  # of the residuals' unit; the integrator's own error is about 1e-8 of a signal
-LIKELIHOOD_STEP = 1e-3  # of log s and artanh phi; its square, 1e-6, is the error of differences
-MIN_CURVATURE = 1e-3  # of the deviance; its curvature is about twice the number of samples
-MAX_LIKELIHOOD_STEPS = 50  # from moment estimates it takes fewer than 10
-NEWTON_CONVERGED = 1e-5  # of log s and artanh phi; their standard error is about n^-1/2
+# Correlation of successive samples; beyond it the noise cannot be distinguished from an offset
+MAX_CORRELATION = 0.999
+# Smallest noise deviation in units of the residuals; integration errors are about 1e-8
+MIN_SCALE = 1e-9
+# Step of central differences in log s and artanh phi; their error is its square, 1e-6
+LIKELIHOOD_STEP = 1e-3
+# Smallest second derivative of the deviance; usual values are twice the number of samples
+MIN_CURVATURE = 1e-3
+# Newton steps of the likelihood; from moment estimates it takes fewer than 10
+MAX_LIKELIHOOD_STEPS = 50
+NEWTON_CONVERGED = 1e-5  # Newton step in log s and artanh phi; their standard error is about n^-1/2
 
 
 @dataclass(frozen=True, eq=False)
 class SampleBlock:
-    """Place and sampling of one recording among all residuals."""
+    """Index range and sampling of one recording in the vector of all residuals."""
 
     rows: slice
-    steps: NDArray[np.int64]  # sampling intervals between successive samples; more than 1 at gaps
+    steps: NDArray[np.int64]  # sampling intervals between successive samples; larger than 1 at gaps
     channel: int
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseModel:
-    """Covariance of all residuals as a function of `coefficients`: log s of each scale, then
-    artanh phi of each channel.
+    """Covariance of all residuals as a function of the noise coefficients.
+
+    The coefficients are log s of each scale, then artanh phi of each channel.
     """
 
     blocks: Sequence[SampleBlock]
-    scales: Sequence[int]  # index of the scale of each channel
-    white: bool = False  # whether phi is known to be zero
+    scales: Sequence[int]  # index of the noise scale of each channel
+    white: bool = False  # whether the correlation phi is known to be zero
 
     @property
     def size(self) -> tuple[int, int]:
-        """Numbers of scales and of channels."""
+        """Number of scales and number of channels."""
         return max(self.scales) + 1, len(self.scales)
 
     @property
     def unit(self) -> Floats:
-        """Coefficients of white noise of unit scale."""
+        """Coefficients (log s = 0, artanh phi = 0) of white noise with unit deviation."""
         return np.zeros(sum(self.size))
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
-        """Bounds of the coefficients."""
+        """Lower and upper bounds of the noise coefficients log s and artanh phi."""
         scales, channels = self.size
         low = np.log(MIN_SCALE)
         high = 0.0 if self.white else np.arctanh(MAX_CORRELATION)
         return [(low, -low)] * scales + [(-high, high)] * channels
 
     def correlations(self, coefficients: Floats) -> Floats:
-        """Return phi of each channel."""
+        """Return the correlation phi of successive samples of each channel, (channels,)."""
         return np.tanh(coefficients[self.size[0] :])
 
     def deviations(self, coefficients: Floats) -> Floats:
-        """Return s of each channel, in the units of its residuals."""
+        """Return the standard deviation s of each channel in the unit of its residuals,
+        (channels,).
+        """
         return np.exp(coefficients[list(self.scales)])
 
     def effective_deviations(self, coefficients: Floats) -> Floats:
-        """Return the deviation of white noise that determines slow changes of a channel as well."""
+        """Return the deviation of white noise that would determine slow signals equally well,
+        (channels,).
+        """
         phi = self.correlations(coefficients)
         return self.deviations(coefficients) * np.sqrt((1.0 + phi) / (1.0 - phi))
 
     def weigh(self, deviations: Floats, rows: Floats) -> Floats:
-        """Return rows of residuals (samples, columns), divided by the deviation of each channel."""
+        """Return residual rows (samples, columns) divided by the standard deviation of their
+        channel.
+        """
         out = np.empty_like(rows)
         for block in self.blocks:
             out[block.rows] = rows[block.rows] / deviations[block.channel]
         return out
 
     def whiten(self, coefficients: Floats, rows: Floats) -> Floats:
-        """Return the innovations of columns of residuals, (samples, columns)."""
+        """Return the innovations (uncorrelated, unit variance) of residual rows (samples, columns)."""
         out = np.empty_like(rows)
         phi = self.correlations(coefficients)
         s = self.deviations(coefficients)
@@ -104,7 +116,7 @@ class NoiseModel:
         return out
 
     def log_determinant(self, coefficients: Floats) -> float:
-        """Return log |V|."""
+        """Return log |V| of the noise covariance V of all residuals."""
         phi = self.correlations(coefficients)
         s = self.deviations(coefficients)
         total = 0.0
@@ -116,7 +128,7 @@ class NoiseModel:
 
 
 def innovations(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
-    """Return the innovations of one recording, scaled to the variance of its samples."""
+    """Return the innovations of the rows of one recording, scaled to the variance of its samples."""
     out = rows.copy()
     powers = phi**steps
     out[1:] -= powers[:, None] * rows[:-1]
@@ -125,8 +137,8 @@ def innovations(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
 
 
 def correlated_product(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
-    """Return J' R J of rows J (samples, columns) with the correlations R, in linear time."""
-    # u_i = sum over j <= i of R_ij J_j
+    """Return J' R J for rows J (samples, columns) and their correlation matrix R, in linear time."""
+    # Recursive form of u_i = sum over j <= i of R_ij J_j.
     sums = rows.copy()
     for k, power in enumerate(phi**steps):
         sums[k + 1] += power * sums[k]
@@ -135,7 +147,7 @@ def correlated_product(rows: Floats, steps: NDArray[np.int64], phi: float) -> Fl
 
 
 def sampling_steps(time: Floats) -> NDArray[np.int64]:
-    """Return the numbers of sampling intervals between successive times.
+    """Return the number of sampling intervals between successive times (s), (samples - 1,).
 
     >>> sampling_steps(np.array([0.0, 0.1, 0.2, 0.5, 0.601]))
     array([1, 1, 3, 1])
@@ -148,35 +160,39 @@ def sampling_steps(time: Floats) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """A weighted fit near its solution: residuals, their derivatives and rows of the prior.
+    """Weighted least-squares fit, linearised at its solution: residuals, Jacobian J and prior rows.
 
     Only combinations of unknowns that the data or the prior determine are among the columns of J.
     """
 
     model: NoiseModel
-    deviations: Floats  # (channels,): by which the fit divides residuals
-    residuals: Floats  # (samples,)
-    jacobian: Floats  # (samples, combinations)
-    prior: Floats  # (rows, combinations + 1): whitened, residuals last
-    basis: Floats  # (unknowns, combinations)
+    deviations: Floats  # standard deviations by which the fit divides the residuals, (channels,)
+    residuals: Floats  # residuals at the solution, (samples,)
+    # Derivatives of the residuals by the determined combinations, (samples, combinations)
+    jacobian: Floats
+    # Whitened rows of the prior with their residual in the last column, (rows, combinations + 1)
+    prior: Floats
+    basis: Floats  # determined combinations of unknowns as columns, (unknowns, combinations)
 
     def triangle(self, coefficients: Floats) -> Floats:
-        """Return the triangular factor of the whitened [J, e], prior included."""
+        """Return the triangular QR factor of the whitened [J, e], including the rows of the prior."""
         rows = np.column_stack([self.jacobian, self.residuals])
         stacked = np.vstack([self.model.whiten(coefficients, rows), self.prior])
         return np.asarray(np.linalg.qr(stacked, mode="r"))
 
     def deviance(self, coefficients: Floats) -> float:
-        """Return -2 log of the restricted likelihood, up to a constant."""
+        """Return the deviance, -2 log of the restricted likelihood up to a constant."""
         R = self.triangle(coefficients)
         k = self.jacobian.shape[1]
         information = 2.0 * float(np.sum(np.log(np.abs(np.diag(R)[:k]))))
-        # Fewer rows than columns: the residuals vanish.
+        # With fewer rows than columns the residuals vanish.
         squares = float(R[k, k] ** 2) if len(R) > k else 0.0
         return self.model.log_determinant(coefficients) + information + squares
 
     def covariance(self, coefficients: Floats) -> Floats:
-        """Return the covariance of the unknowns, for the true noise and the weights of the fit."""
+        """Return the covariance of the unknowns (unknowns, unknowns) for correlated noise and the
+        fit's weights.
+        """
         J = self.model.weigh(self.deviations, self.jacobian)
         prior = self.prior[:, :-1]
         R = np.linalg.qr(np.vstack([J, prior]), mode="r")
@@ -190,7 +206,9 @@ class LinearFit:
         return half @ middle @ half.T
 
     def estimate_noise(self) -> Floats:
-        """Return the coefficients that maximise the restricted likelihood, by Newton's method."""
+        """Return the noise coefficients that maximise the restricted likelihood, by Newton's
+        method.
+        """
         low, high = np.array(self.model.bounds).T
         coefficients = np.clip(self._moments(), low, high)
         for _ in range(MAX_LIKELIHOOD_STEPS):
@@ -215,7 +233,9 @@ class LinearFit:
         return coefficients
 
     def _moments(self) -> Floats:
-        """Return estimates from the residuals alone: root mean square, and phi by Durbin-Watson."""
+        """Return moment estimates of the noise coefficients: RMS residual, and phi from
+        Durbin-Watson.
+        """
         model = self.model
         scales, channels = model.size
         squares = [np.zeros(0)] * scales
@@ -232,7 +252,7 @@ class LinearFit:
         )
 
     def _expand(self, at: Floats) -> tuple[float, Floats, Floats]:
-        """Return the deviance with gradient and Hessian, by central differences."""
+        """Return the deviance, its gradient and its Hessian by central differences."""
         h = LIKELIHOOD_STEP
         units = h * np.eye(len(at))
         value = self.deviance(at)
@@ -248,9 +268,9 @@ class LinearFit:
         return value, (plus - minus) / (2.0 * h), hessian / h**2
 
     def degrees_of_freedom(self, coefficients: Floats) -> Floats:
-        """Return Satterthwaite's degrees of freedom of each unknown."""
+        """Return Satterthwaite's degrees of freedom of each unknown, (unknowns,)."""
         low, high = np.array(self.model.bounds).T
-        # A coefficient at its bound is not estimated.
+        # A coefficient at its bound is fixed and contributes no uncertainty.
         inside = (coefficients > low) & (coefficients < high)
         steps = LIKELIHOOD_STEP * np.eye(len(coefficients))[inside]
         variance = np.diag(self.covariance(coefficients))
@@ -268,10 +288,12 @@ class LinearFit:
 
 
 def durbin_watson(blocks: Sequence[tuple[Floats, NDArray[np.int64]]]) -> float:
-    """Return the statistic of Durbin and Watson: squared successive differences over squares.
+    """Return the Durbin-Watson statistic: sum of squared successive differences over sum of
+    squares.
 
-    About 2 for white residuals, less for positive, more for negative correlation. Differences over gaps
-    are left out.
+    The blocks are pairs of residuals (samples,) and sampling intervals between them (samples - 1,).
+    The statistic is about 2 for white residuals, less for positive, more for negative correlation.
+    Differences over gaps are left out.
 
     >>> alternating = np.array([1.0, -1.0, 1.0, -1.0])
     >>> float(durbin_watson([(alternating, np.array([1, 1, 1]))]))
@@ -283,7 +305,9 @@ def durbin_watson(blocks: Sequence[tuple[Floats, NDArray[np.int64]]]) -> float:
 
 
 def effective_samples(blocks: Sequence[NDArray[np.int64]], phi: float) -> float:
-    """Return how many independent samples determine a mean as well: 1' R^-1 1 of the correlations R.
+    """Return the number of independent samples with the same information on the mean: 1' R^-1 1.
+
+    R is the correlation matrix of the samples.
 
     >>> round(effective_samples([np.ones(98, int)], 0.5), 6)  # 1 + 98 (1 - phi) / (1 + phi)
     33.666667

@@ -1,4 +1,4 @@
-"""Recorded motions: measured outputs, sampled inputs and initial values."""
+"""Recorded motions as input of a fit: measured outputs, sampled inputs and initial values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Samples of one output.
+    """Samples of one measured output.
 
     Parameters
     ----------
@@ -27,8 +27,9 @@ class Recording:
     value
         Measured values in SI units, shape (samples,).
     deviation
-        Standard deviation of the noise. It sets the weight of this recording relative to others whose
-        deviations are given. None: it is estimated from the residuals.
+        Standard deviation of the noise, in the unit of the output. It sets the weight of this
+        recording relative to others whose deviations are given. None: it is estimated from the
+        residuals.
     fit_offset
         Whether the instrument has an unknown zero, which is fitted.
     """
@@ -55,11 +56,12 @@ class Recording:
 
     @property
     def _name(self) -> str:
+        """Name of the recording in error messages."""
         return f"Recording of {self.output!r}"
 
 
 def check_samples(name: str, time: Floats, value: Floats) -> None:
-    """Raise if times and values are not finite samples at increasing times."""
+    """Raise an error unless times (s) and values are finite and the times increase."""
     if time.ndim != 1 or time.shape != value.shape or not time.size:
         raise ParameterError(
             f"{name}: {time.size} times and {value.size} values. Give one value for each time."
@@ -82,7 +84,7 @@ def check_samples(name: str, time: Floats, value: Floats) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One recorded motion: its start, its measured outputs and its inputs.
+    """One recorded motion: initial values, measured outputs and inputs.
 
     Parameters
     ----------
@@ -116,7 +118,7 @@ class Run:
 
     @property
     def begin(self) -> float:
-        """Time at which the initial values hold, s."""
+        """Time (s) at which the motion has its initial values."""
         if self.start_time is not None:
             return float(self.start_time)
         return min(float(one.time[0]) for one in self.recordings)
@@ -134,7 +136,7 @@ class Run:
         drop_missing: bool = False,
         name: str = "",
     ) -> Self:
-        """Return a run from columns of a recording.
+        """Return the recorded run of a dataset over time.
 
         Parameters
         ----------
@@ -172,6 +174,7 @@ class Run:
             expect_known("Not among the fitted outputs:", option, outputs)
 
         def samples(column: str) -> tuple[Floats, Floats]:
+            """Return the times (s) and values of one column."""
             series = data[column].dropna("time") if drop_missing else data[column]
             return series["time"].values.astype(float), series.values.astype(float)
 

@@ -1,5 +1,6 @@
-"""Riders, designed and analysed.
+"""Riders as controllers: design and analysis of rider models.
 
-`preview`: optimal path following with delay and preview. `loops`: loop transfer functions, margins, ranges
-of speed, nested loops by crossover frequencies. `handling`: metrics of manoeuvres and of steady turns.
+`preview`: linear-quadratic path following with reaction delay, muscles and preview of the path.
+`loops`: loop transfer functions, stability margins, stable speed ranges, and nested loops.
+`handling`: handling indices of manoeuvres and of steady turns.
 """

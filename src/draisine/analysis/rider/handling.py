@@ -26,34 +26,38 @@ from draisine.simulation.trajectory import Trajectory
 from draisine.system.system import System
 
 STRAIGHT_LEAN = 1e-9
-"""rad; a motion with a smaller lean is straight, and ratios to its lean are meaningless."""
+"""Lean angle (rad) below which a motion counts as straight, so that ratios to its lean are
+meaningless.
+"""
 
 FILTER_FREQUENCY = 20.0
-"""Double corner frequency, rad/s, of the filter of the handling quality metric: its numbers include it."""
+"""Double corner frequency (rad/s) of the filter in the definition of the handling quality metric.
+"""
 
 HANDLING_LEVELS = (5.0, 8.0)
-"""Peaks of the handling quality metric up to which handling is of level 1 (little compensation by the
-rider) and of level 2 (moderate compensation); beyond, it is of level 3."""
+"""Upper bounds of the peak handling quality metric of level 1 (little compensation by the rider)
+and of level 2 (moderate compensation); larger peaks are level 3.
+"""
 
 
 @dataclass(frozen=True)
 class Handling:
-    """Metrics of a run under a rider who follows a path."""
+    """Handling metrics of a run under a rider who follows a path."""
 
     completed: bool  # whether the run reached its end without a fall
-    max_offset: float  # m, largest distance from the path
-    rms_offset: float  # m, root mean square over time
-    final_offset: float  # m, at the end
-    max_heading_error: float  # rad
-    max_torque: float  # N m, largest steer torque
-    rms_torque: float  # N m
-    max_lean: float  # rad
-    max_lean_rate: float  # rad/s
-    koch_index: float  # N s2/rad, largest torque per largest lean rate and mean speed
+    max_offset: float  # largest distance from the path, m
+    rms_offset: float  # RMS distance from the path over time, m
+    final_offset: float  # distance from the path at the end, m
+    max_heading_error: float  # largest heading error, rad
+    max_torque: float  # largest steer torque, N m
+    rms_torque: float  # RMS steer torque, N m
+    max_lean: float  # largest lean angle, rad
+    max_lean_rate: float  # largest lean rate, rad/s
+    koch_index: float  # Koch index: largest torque per largest lean rate and mean speed, N s2/rad
 
 
 def handling(run: Trajectory, input: str = "steer") -> Handling:
-    """Return the handling metrics of a run.
+    """Return the handling metrics of a run under a rider who follows a path.
 
     Parameters
     ----------
@@ -110,7 +114,7 @@ def handling(run: Trajectory, input: str = "steer") -> Handling:
 
 
 def _mean(t: Floats, x: Floats) -> float:
-    """Return the mean over time, by the trapezium rule."""
+    """Return the time average of x over times t (s), by the trapezium rule."""
     return float(np.sum((x[1:] + x[:-1]) / 2.0 * np.diff(t)) / (t[-1] - t[0]))
 
 
@@ -150,16 +154,16 @@ def turning_indices(turn: Steady, input: str = "steer") -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class HandlingQuality:
-    """The handling quality metric of a rider at a speed."""
+    """Handling quality metric of a rider at one speed."""
 
-    metric: Linear  # its response at a frequency has the metric as magnitude
-    peak: float  # largest magnitude over all frequencies
-    frequency: float  # rad/s, where it is
-    level: int  # 1 to 3, by `HANDLING_LEVELS`
+    metric: Linear  # linear system whose frequency response has the metric as its magnitude
+    peak: float  # largest magnitude of the metric over all frequencies
+    frequency: float  # frequency of the peak, rad/s
+    level: int  # level of handling from 1 to 3, by `HANDLING_LEVELS`
 
 
 def handling_quality(system: System, rider: LoopRider, speed: float) -> HandlingQuality:
-    """Return the handling quality metric of a bicycle under a rider of nested loops.
+    """Return the handling quality metric of a bicycle under a rider with nested loops.
 
     With the three inner loops closed and those of heading and path open, the metric is::
 
@@ -210,7 +214,7 @@ def handling_quality(system: System, rider: LoopRider, speed: float) -> Handling
     for name in inner:
         b = rider.gains[name] * b
         A = A - np.outer(b, rows[name])
-    # Path coordinates and the speed are outside of the three loops.
+    # Path coordinates and the speed are not part of the three inner loops.
     moved = np.linalg.eigvals(A)
     if moved.real.max() > 1e-7 * np.abs(moved).max():
         raise ConfigurationError(
@@ -230,6 +234,7 @@ def handling_quality(system: System, rider: LoopRider, speed: float) -> Handling
     metric = replace(siso(filtered, drive, np.eye(n + 2)[-1]), made=attributes)
 
     def size(frequency: float) -> float:
+        """Return the magnitude of the metric at a frequency (rad/s)."""
         return abs(complex(metric.response(frequency)[0, 0, 0]))
 
     smallest, frequency = least_over_frequency(lambda x: -size(x), filtered)

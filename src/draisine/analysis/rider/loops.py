@@ -1,4 +1,5 @@
-"""Loops of a controlled machine: loop transfer functions, margins, crossover frequencies, speed ranges.
+"""Loop transfer functions of a controlled machine: stability margins, crossover frequencies, stable
+speeds.
 
 A law that acts on one input w closes the loop `w = -L(s) w`. `open_loop` returns L as a linear system
 about a steady motion. Frequencies at which |L| = 1 are imaginary eigenvalues of the Hamiltonian matrix
@@ -31,15 +32,18 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 IMAGINARY_TOLERANCE = 1e-6
-"""Real part, relative to the magnitude, up to which an eigenvalue is taken as imaginary. Round-off of
-a Hamiltonian eigenvalue is some 1e-8 (they are double where |L| touches 1)."""
+"""Largest real part of an eigenvalue that counts as imaginary, relative to its magnitude.
+
+Rounding errors of Hamiltonian eigenvalues are about 1e-8, because they are double if |L| touches 1.
+"""
 
 SINGLE_INPUT_RESIDUAL = 1e-6
-"""Residual, relative to the closed loop, up to which a law acts on one input alone."""
+"""Largest residual, relative to the closed loop, with which a law acts on a single input."""
 
 SPEED_STEP = 0.05
-"""Step of the search for the end of a range of speeds, m/s: the spacing at which eigenvalues are
-followed."""
+"""Speed step (m/s) of the search for the end of a stable range, the spacing at which eigenvalues
+are tracked.
+"""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ class Margins:
 
     def __str__(self) -> str:
         def decibel(x: float) -> str:
+            """Return a gain factor in decibels as text."""
             return f"{20.0 * math.log10(x):+.2f} dB" if 0.0 < x < math.inf else "no bound"
 
         crossovers = ", ".join(f"{w:.3g}" for w in self.crossovers) or "none"
@@ -75,14 +80,14 @@ class Margins:
 
 
 def open_loop(motion: Steady, input: str = "steer") -> Linear:
-    """Return the loop transfer function of a control law, cut open at its input.
+    """Return the loop transfer function of a control law, with the loop cut open at one input.
 
     Parameters
     ----------
     motion
         Steady motion under the law, from `steady(system, law=law, ...)`.
     input
-        Input of the machine that the law acts on, and no other.
+        Name of the only input of the machine that the law acts on.
 
     Returns
     -------
@@ -173,6 +178,7 @@ def margins(loop: Linear) -> Margins:
     A, b, c, d = _single(loop)
 
     def L(w: float) -> complex:
+        """Return the loop transfer function at the frequencies w (rad/s)."""
         return complex(c @ np.linalg.solve(1j * w * np.eye(len(A)) - A, b) + d)
 
     unity = _gain_crossovers(A, b, c, d)
@@ -180,7 +186,8 @@ def margins(loop: Linear) -> Margins:
     factors = [1.0 / abs(L(w)) for w in real]
     lags = {w: float(np.angle(-L(w))) for w in unity}
     closed = np.linalg.eigvals(A - np.outer(b, c) / (1.0 + d))
-    # States outside the loop (the place along the path, angles of wheels) stay as they are.
+    # States outside the loop (distance along the path, wheel angles) have zero eigenvalues and are
+    # left out.
     growth = 1e-7 * (1.0 + np.abs(closed).max(initial=0.0))
     return Margins(
         bool(closed.real.max(initial=-1.0) < growth),
@@ -195,7 +202,9 @@ def margins(loop: Linear) -> Margins:
 
 
 def siso(A: Floats, b: Floats, c: Floats, d: float = 0.0) -> Linear:
-    """Return a linear system of one input and one output from its matrices, states named z[k]."""
+    """Return a linear system with one input and one output from its matrices; its states are named
+    z[k].
+    """
     names = tuple(f"z[{k}]" for k in range(len(A)))
     return Linear(
         np.asarray(A, float),
@@ -212,7 +221,7 @@ def siso(A: Floats, b: Floats, c: Floats, d: float = 0.0) -> Linear:
 
 
 def _single(loop: Linear) -> tuple[Floats, Floats, Floats, float]:
-    """Return A, b, c, d of a system of one input and one output."""
+    """Return A, b, c, d of a linear system with one input and one output."""
     A = loop.check_single("margins")
     if loop.B.shape[1] != 1 or loop.C.shape[0] != 1:
         raise ParameterError(
@@ -223,7 +232,9 @@ def _single(loop: Linear) -> tuple[Floats, Floats, Floats, float]:
 
 
 def _imaginary(values: Floats) -> list[float]:
-    """Return the positive frequencies of eigenvalues on the imaginary axis, in rising order."""
+    """Return the positive frequencies (rad/s) of eigenvalues on the imaginary axis, in increasing
+    order.
+    """
     finite = values[np.isfinite(values)]
     scale = np.abs(finite).max(initial=0.0)
     near = np.abs(finite.real) <= 1e-4 * np.abs(finite)
@@ -234,7 +245,9 @@ def _imaginary(values: Floats) -> list[float]:
 
 
 def _refine(f: Callable[[float], float], guesses: Sequence[float]) -> list[float]:
-    """Return the roots of a real function near guesses, each once; guesses without a root are left out."""
+    """Return the distinct roots of a real function near guesses; guesses without a root are left
+    out.
+    """
     from scipy.optimize import brentq
 
     roots: list[float] = []
@@ -251,7 +264,9 @@ def _refine(f: Callable[[float], float], guesses: Sequence[float]) -> list[float
 
 
 def _gain_crossovers(A: Floats, b: Floats, c: Floats, d: float) -> list[float]:
-    """Return the frequencies at which |L| = 1, from the Hamiltonian matrix of 1 - L(-s) L(s)."""
+    """Return the frequencies (rad/s) at which |L| = 1, from the Hamiltonian matrix of 1 - L(-s)
+    L(s).
+    """
     rest = 1.0 - d * d
     if rest == 0.0:
         raise ConfigurationError("margins: |L| tends to 1 at high frequencies.")
@@ -259,13 +274,14 @@ def _gain_crossovers(A: Floats, b: Floats, c: Floats, d: float) -> list[float]:
     H = np.block([[F, np.outer(b, b) / rest], [-np.outer(c, c) / rest, -F.T]])
 
     def excess(w: float) -> float:
+        """Return |L| - 1 at the frequency w (rad/s), zero at a gain crossover."""
         return float(abs(c @ np.linalg.solve(1j * w * np.eye(len(A)) - A, b) + d) - 1.0)
 
     return _refine(excess, _imaginary(np.linalg.eigvals(H)))
 
 
 def _real_crossovers(A: Floats, b: Floats, c: Floats, L: Callable[[float], complex]) -> list[float]:
-    """Return the frequencies at which L is real: the imaginary zeros of L(s) - L(-s)."""
+    """Return the frequencies (rad/s) at which L is real: the imaginary zeros of L(s) - L(-s)."""
     from scipy.linalg import eigvals
 
     n = len(A)
@@ -282,17 +298,17 @@ def _real_crossovers(A: Floats, b: Floats, c: Floats, L: Callable[[float], compl
 
 
 def _smallest_return(L: Callable[[float], complex], known: Sequence[float], A: Floats) -> float:
-    """Return the smallest |1 + L| over all frequencies."""
+    """Return the smallest magnitude of the return difference |1 + L| over all frequencies."""
     return least_over_frequency(lambda w: abs(1.0 + L(w)), A, known)[0]
 
 
 def least_over_frequency(
     f: Callable[[float], float], A: Floats, known: Sequence[float] = ()
 ) -> tuple[float, float]:
-    """Return the smallest value of a function of the frequency, and its frequency (rad/s).
+    """Return the smallest value of a function of the frequency, and that frequency (rad/s).
 
     Frequencies are searched from a hundredth of the slowest eigenvalue of A to a hundred times the
-    fastest one; `known` are other frequencies of interest.
+    fastest one; `known` are additional frequencies (rad/s) of interest.
     """
     from scipy.optimize import minimize_scalar
 
@@ -313,23 +329,24 @@ def least_over_frequency(
 def stable_speeds(
     system: System, law: Law, low: float = 0.1, high: float = 30.0
 ) -> tuple[float, float]:
-    """Return the range of forward speeds in which a rider keeps a two-wheeler upright and on its line.
+    """Return the range of forward speeds in which a rider stabilises a two-wheeler.
 
-    The gains of the law stay as they are. The range is that around the speed of the design.
+    The gains of the law are constant. The range contains the design speed of the law.
 
     Parameters
     ----------
     system
         The two-wheeler.
     law
-        The rider. One who follows a path is taken on a straight line.
+        Control law of the rider. The path of a rider who follows one is replaced by a straight
+        line.
     low, high
         Speeds between which the range is searched, m/s.
 
     Returns
     -------
     tuple
-        Lowest and highest speed of the range, m/s, where the real part of an eigenvalue passes zero.
+        Lowest and highest speed of the range, m/s, at which the real part of an eigenvalue is zero.
 
     Raises
     ------
@@ -357,6 +374,7 @@ def stable_speeds(
     wheeler = TwoWheeler(system, law.on(0.0) if isinstance(law, PathFollowing | LoopRider) else law)
 
     def growth(v: float) -> float:
+        """Return the largest real part of the eigenvalues (1/s) at the speed v (m/s)."""
         return float(np.linalg.eigvals(wheeler.matrices(np.array([v]))[0]).real.max())
 
     if not growth(middle) < 0.0:
@@ -376,10 +394,10 @@ def stable_speeds(
 
 
 def nested_loops(system: System, rider: LoopRider, speed: float) -> dict[str, Linear]:
-    """Return the loop transfer functions of a rider of nested loops, from the innermost one out.
+    """Return the loop transfer functions of a rider with nested loops, from the innermost outwards.
 
-    Each is cut open where it begins, with the inner loops closed and the outer ones open. `margins`
-    of it has the crossover frequency.
+    Each loop is cut open at its error signal, with the inner loops closed and the outer loops open.
+    `margins` of a loop contains its crossover frequency.
 
     Parameters
     ----------
@@ -416,14 +434,16 @@ def nested_loops(system: System, rider: LoopRider, speed: float) -> dict[str, Li
 
 
 def _close(A: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return a loop closed with unit gain."""
+    """Return A and b of a loop after closing it with unit gain."""
     return A - np.outer(b, c), b
 
 
 @dataclass(frozen=True, eq=False)
 class _Probe:
-    """A law without inputs: path coordinates on a straight line, and states that follow the values
-    that a rider compares.
+    """Control law without inputs that adds path coordinates and the signals that a rider feeds
+    back.
+
+    The path is a straight line.
     """
 
     rider: LoopRider
@@ -439,7 +459,9 @@ class _Probe:
 def rider_plant(
     system: System, rider: LoopRider, speed: float
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
-    """Return A and b from the commanded to the applied torque and the rows of the compared values."""
+    """Return A and b from commanded torque to applied torque, and the output rows of the fed-back
+    signals.
+    """
     straight = state(system, forward_speed=speed)
     linear = linearise(system, straight, law=_Probe(rider.on(0.0)))
     n = len(linear.states) - len(LOOPS)
@@ -458,11 +480,13 @@ def rider_plant(
 
 
 CROSSOVER_FREQUENCIES = {"lean": 2.0, "heading": 1.0, "path": 0.5}
-"""Published crossover frequencies of the outer loops, rad/s."""
+"""Published crossover frequencies of the three outer loops, rad/s."""
 
 DAMPING_RATIOS = {"steer": 0.1289, "lean_rate": 0.0855}
-"""Damping ratios of the pair of eigenvalues of muscles and steer with the inner loops closed: those of the
-published gains of the benchmark bicycle at 5 m/s."""
+"""Damping ratios of the eigenvalue pair of muscles and steer after the inner loops are closed.
+
+They are those of the published gains of the benchmark bicycle at 5 m/s.
+"""
 
 
 def design_loops(
@@ -472,7 +496,7 @@ def design_loops(
     damping: Mapping[str, float] | None = None,
     **rider: Any,
 ) -> LoopRider:
-    """Return the rider of nested loops whose loops cross over at given frequencies.
+    """Design a rider with nested loops for given crossover frequencies and damping ratios.
 
     The two inner gains follow from the damping ratio of the pair of eigenvalues of muscles and steer
     after each of the two loops is closed, the outer gains from the crossover frequencies.
@@ -545,7 +569,8 @@ def design_loops(
 
 
 def _damped_gain(A: Floats, b: Floats, c: Floats, ratio: float, name: str) -> float:
-    """Return the gain of a loop at which the pair of muscles and steer has a damping ratio.
+    """Return the gain of a loop at which the eigenvalue pair of muscles and steer has a damping
+    ratio.
 
     The pair is the oscillation of lowest damping above 3 rad/s. Gains are searched with the sign by
     which the steer loop raises, and the lean-rate loop lowers, its damping to the ratio.
@@ -553,6 +578,7 @@ def _damped_gain(A: Floats, b: Floats, c: Floats, ratio: float, name: str) -> fl
     from scipy.optimize import brentq
 
     def lowest(gain: float) -> float:
+        """Return the lowest damping ratio above `FAST_PAIR` for a gain, minus the wanted ratio."""
         values = np.linalg.eigvals(A - gain * np.outer(b, c))
         pairs = values[values.imag > FAST_PAIR]
         return float((-pairs.real / np.abs(pairs)).min(initial=1.0)) - ratio
@@ -570,8 +596,12 @@ def _damped_gain(A: Floats, b: Floats, c: Floats, ratio: float, name: str) -> fl
 
 
 FAST_PAIR = 3.0
-"""Frequency above which the pair of muscles and steer is searched, rad/s: above the weave of bicycles
-whose steer is held."""
+"""Frequency (rad/s) above which the eigenvalue pair of muscles and steer is searched.
+
+It is above the weave frequency of bicycles with a fixed steer.
+"""
 
 GAIN_BOUNDS = {"steer": (1.0, 1e4), "lean_rate": (1e-4, 10.0)}
-"""Gains between which the inner loops are searched: N m/rad, and rad per rad/s."""
+"""Bounds of the gains of the inner loops in the search: N m/rad for steer, rad per rad/s for lean
+rate.
+"""

@@ -1,4 +1,5 @@
-"""Riders who follow a path: optimal feedback and preview for the linear system of the machine itself.
+"""Path-following riders: linear-quadratic feedback and preview, designed for the linearised
+machine.
 
 The plant is the machine that runs straight at a speed, in path coordinates (offset, heading error),
 behind the delay and the muscles of the rider. With the curvature k of the path it is
@@ -33,12 +34,15 @@ from draisine.model.names import state_names
 from draisine.system.system import System
 
 PATH_WEIGHTS = {OFFSET: 1.0, HEADING_ERROR: 1.0}
-"""Weights by default: an offset of 1 m costs as much as a heading error of 1 rad."""
+"""Default weights of the path coordinates: an offset of 1 m costs as much as a heading error of 1
+rad.
+"""
 
 MACHINE_NEEDS = "follow_path: the machine needs a joint 'steer', a lean and a place on the ground."
 
 PATH_NAMES = {"y": OFFSET, "yaw": HEADING_ERROR}
-"""States of the straight running machine that become path coordinates."""
+"""Names of the path coordinates, by the states of the straight running machine that they replace.
+"""
 
 
 def follow_path(
@@ -55,11 +59,11 @@ def follow_path(
     muscles: float | None = None,
     damping: float = 0.707,
 ) -> PathFollowing:
-    """Return the rider who steers a bicycle along a path at a speed at least cost.
+    """Design the rider who steers a bicycle along a path at a given speed with minimum cost.
 
-    Delay and muscles are part of the plant that the gains are computed for. So the rider predicts
-    over the delay. On a slope, the plant climbs straight up; where the path leaves this direction, the weight
-    across it is a disturbance to him.
+    The gains are computed for a plant that includes delay and muscles, so that the rider predicts
+    over the delay. On a slope the plant runs straight uphill; if the path leaves this direction,
+    the lateral weight is a disturbance.
 
     Parameters
     ----------
@@ -70,14 +74,14 @@ def follow_path(
     speed
         Forward speed, m/s, that the gains are computed for.
     weights
-        Weights of the states: `offset` (1/m2), `heading_error` (1/rad2), `lean`, ...; by default 1 for
-        the two path coordinates. States without a name have none.
+        Weights of the states: `offset` (1/m2), `heading_error` (1/rad2), `lean`, ...; by default 1
+        for the two path coordinates. States that are not listed have no weight.
     cost
         Weight of the squared torque, 1/(N m)2.
     horizon
         Time of preview, s; by default 2 s beside the delay.
     count
-        Number of points of the path that the rider sees.
+        Number of preview points on the path ahead.
     delay
         Transport delay of the rider, s.
     order
@@ -151,7 +155,7 @@ def follow_path(
     X, U = _steady_turn(A, B, turned, names.index(OFFSET))
     edges = np.linspace(0.0, time, count + 1)
     future = [float(B[:, 0] @ scipy.linalg.expm(closed * t) @ P @ X) / cost for t in edges]
-    future[-1] = 0.0  # beyond the horizon the curvature is taken as constant
+    future[-1] = 0.0  # the curvature beyond the horizon is assumed constant
     ahead = [U + float(K @ X) - future[0], *(-np.diff(future)).tolist()]
     distances = [0.0, *(speed * (edges[:-1] + edges[1:]) / 2.0).tolist()]
     size = len(names)
@@ -169,7 +173,9 @@ def follow_path(
 
 
 def _straight_running(system: System, speed: float) -> Linear:
-    """Return the linear system of straight running, with a drive that balances slope and drag."""
+    """Return the linear system of straight running, with a drive torque that balances slope and
+    drag.
+    """
     names = state_names(system.model)
     if not {"lean", "yaw", "forward_speed"} <= set(names):
         raise ConfigurationError(MACHINE_NEEDS)
@@ -179,7 +185,9 @@ def _straight_running(system: System, speed: float) -> Linear:
 
 
 def _path_plant(linear: Linear) -> tuple[list[str], Floats, Floats]:
-    """Return the lateral states by the names of path coordinates, A, and the column of the torque."""
+    """Return the names of the lateral states in path coordinates, A, and the input column of the
+    torque.
+    """
     if "steer" not in linear.inputs or "steer" not in linear.states or "y" not in linear.states:
         raise ConfigurationError(MACHINE_NEEDS)
     linked = np.abs(linear.A) > 1e-9 * np.abs(linear.A).max()
@@ -190,9 +198,9 @@ def _path_plant(linear: Linear) -> tuple[list[str], Floats, Floats]:
 
 
 def _behind_hands(A: Floats, b: Floats, hands: Neuromuscular) -> tuple[Floats, Floats]:
-    """Return the plant behind delay and muscles: its A over (states, states of the hands) and its B.
+    """Return A and B of the plant extended by the delay and the muscles of the rider.
 
-    The hands are linear, so their matrices are their values at unit vectors.
+    The rider's dynamics are linear, so their matrices are their values at unit vectors.
     """
     n = len(A)
     m = hands.states
@@ -209,7 +217,7 @@ def _behind_hands(A: Floats, b: Floats, hands: Neuromuscular) -> tuple[Floats, F
 
 
 def _steady_turn(A: Floats, B: Floats, turned: Floats, offset: int) -> tuple[Floats, float]:
-    """Return states and command per curvature in a steady turn without offset."""
+    """Return states and command per unit of curvature in a steady turn without offset."""
     n = len(A)
     matrix = np.zeros((n + 1, n + 1))
     matrix[:n, :n] = A

@@ -6,13 +6,16 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ConfigurationError, DataError, SimulationError
 from draisine.experiment.kinds.run import run_dataset, simulate_plan
-from draisine.experiment.sweep.designs import Columns, Design, make_design, to_column
+from draisine.experiment.sweep.designs import (
+    Columns,
+    Design,
+    make_design,
+    scenario_value,
+    to_column,
+)
 from draisine.experiment.sweep.free_law import can_differ
 from draisine.experiment.sweep.lanes import INITIAL_TABLE, PARAMETER_TABLE, Lanes
 from draisine.experiment.sweep.table import (
@@ -24,6 +27,7 @@ from draisine.experiment.sweep.table import (
     as_numbers,
     short_outcome,
 )
+from draisine.experiment.sweep.terrain_runs import TERRAIN_TABLE, TerrainRuns
 from draisine.results.bodies import Bodies
 from draisine.results.queries import parse_query
 from draisine.scenario.library import Loaded, validate_scenario
@@ -35,6 +39,14 @@ from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity import Validity
 from draisine.simulation.validity.assess import part_until
 from draisine.system.system import System
+
+TERRAIN_TASK = 16
+"""Number of runs on terrain that are computed together; larger tasks save little and lose more if
+interrupted.
+"""
+
+VARIED_TABLES = (PARAMETER_TABLE, INITIAL_TABLE, TERRAIN_TABLE)
+"""Prefixes of the key paths whose numbers may differ between runs that are computed together."""
 
 
 class Runner:
@@ -80,9 +92,12 @@ class Runner:
         return tuple(paths) if fits else ()
 
     @cached_property
-    def lanes(self) -> bool:
-        """Whether runs share SIMD lanes, as decided by the first run."""
-        return self._lanes(*self._split(self.design.columns(0, 1), 0)) is not None
+    def task_size(self) -> int:
+        """Number of runs that are computed together: a chunk in lanes, `TERRAIN_TASK` on terrain, or one."""
+        group = self._lanes(*self._split(self.design.columns(0, 1), 0))
+        if group is None:
+            return 1
+        return TERRAIN_TASK if isinstance(group, TerrainRuns) else self.chunk
 
     def rows(self, first: int, last: int) -> SweepRows:
         """Simulate the runs with numbers `first` <= k < `last`; return their outputs and outcomes."""
@@ -99,7 +114,12 @@ class Runner:
         for (paths, values), members in groups.items():
             lanes = self._lanes(paths, values)
             single = members
-            if lanes is not None:
+            if isinstance(lanes, TerrainRuns):
+                values_of_runs = {path: columns[path][members] for path in paths}
+                group_rows, alone = lanes.run(values_of_runs, self.threads)
+                rows.put(members, group_rows)
+                single = [members[k] for k in alone]
+            elif lanes is not None:
                 numbers = {path: as_numbers(columns[path][members]) for path in paths}
                 lane_rows, degenerate = lanes.run(
                     {path: x for path, x in numbers.items() if x is not None}
@@ -115,18 +135,18 @@ class Runner:
         return [
             path
             for path, values in columns.items()
-            if not (path.startswith((PARAMETER_TABLE, INITIAL_TABLE)) or path in self.free)
+            if not (path.startswith(VARIED_TABLES) or path in self.free)
             or as_numbers(values) is None
         ]
 
     def _split(self, columns: Columns, k: int) -> tuple[tuple[str, ...], tuple[Any, ...]]:
         """Return the key paths that may differ between lanes, and the structural values of run k."""
         structural = self._structural(columns)
-        values = tuple((path, _scalar(columns[path], k)) for path in structural)
+        values = tuple((path, scenario_value(columns[path], k)) for path in structural)
         return tuple(path for path in columns if path not in structural), _Key(values)
 
-    def _make_lanes(self, paths: tuple[str, ...], values: "_Key") -> Lanes | None:
-        """Return SIMD lanes for machines with these structural values; None if they must run one by one."""
+    def _make_lanes(self, paths: tuple[str, ...], values: "_Key") -> Lanes | TerrainRuns | None:
+        """Return the group of runs with these structural values (lanes or terrain); None for single runs."""
         plan = self.loaded.plan
         if not paths:  # every run has its own structure, so that no lanes can be shared
             return None
@@ -137,6 +157,9 @@ class Runner:
                 return None
         scenario = plan.scenario
         assert isinstance(scenario, RunScenario | SweepScenario)
+        if plan.terrain is not None:
+            runs = TerrainRuns(plan, scenario.run.until, self.outputs)
+            return runs if runs.fits(paths) else None
         threads = plan.numerics.threads if self.threads is None else self.threads
         plan = replace(plan, numerics=replace(plan.numerics, threads=threads))
         free = [path for path in paths if path in self.free]
@@ -161,7 +184,7 @@ class Runner:
     def _run_single(self, columns: Columns, k: int, rows: SweepRows) -> None:
         """Simulate run k by itself and store its outputs and outcome in `rows`."""
         try:
-            plan = self._plan({path: _scalar(values, k) for path, values in columns.items()})
+            plan = self._plan({path: scenario_value(values, k) for path, values in columns.items()})
         except DataError:
             rows.outcome[k] = NO_MACHINE
             return
@@ -216,8 +239,3 @@ class _Key(tuple[tuple[str, Any], ...]):
     def __eq__(self, other: object) -> bool:
         """Return whether both dictionaries have equal representations."""
         return isinstance(other, _Key) and repr(tuple(self)) == repr(tuple(other))
-
-
-def _scalar(values: NDArray[Any], k: int) -> Any:
-    """Return entry k of a column as the Python object that a scenario file contains."""
-    return values[k].item() if isinstance(values[k], np.generic) else values[k]

@@ -92,6 +92,11 @@ def to_column(values: list[Any]) -> NDArray[Any]:
     return out
 
 
+def scenario_value(values: NDArray[Any], k: int) -> Any:
+    """Return value k as the Python object that a scenario file has."""
+    return values[k].item() if isinstance(values[k], np.generic) else values[k]
+
+
 def _vary_one_at_a_time(values: Mapping[str, list[Any]], nominal: Mapping[str, Any]) -> Columns:
     """Return a run with nominal values, followed by runs in which one value differs."""
     rows = [dict(nominal)] + [{**nominal, path: x} for path in values for x in values[path]]

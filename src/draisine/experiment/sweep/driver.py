@@ -12,13 +12,14 @@ Engine = Callable[[Runner, Sequence[RunRange]], TaskResults]
 
 
 def make_tasks(runner: Runner, chunks: Iterable[int]) -> list[RunRange]:
-    """Divide chunks into tasks: a whole chunk if its runs share SIMD lanes, otherwise single runs."""
+    """Divide chunks into tasks: ranges of runs that are computed together."""
     count = runner.design.count
+    size = runner.task_size
     tasks = []
     for k in chunks:
         first = k * runner.chunk
         last = min((k + 1) * runner.chunk, count)
-        tasks += [(first, last)] if runner.lanes else [(j, j + 1) for j in range(first, last)]
+        tasks += [(j, min(j + size, last)) for j in range(first, last, size)]
     return tasks
 
 

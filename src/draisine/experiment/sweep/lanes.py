@@ -133,7 +133,7 @@ class Lanes:
             and all(name in plan.system.parameters for name in parameters)
             and all(name in state_names(plan.system.model) for name in initial)
             and all(self._is_observed(query) for query in self.queries.values())
-            and not (self._is_designed() and (parameters or "forward_speed" in initial))
+            and not (is_law_designed(plan) and (parameters or "forward_speed" in initial))
             and not any(
                 set(row.parameters) & set(parameters)
                 for row in plan.system.survey(plan.contact.mode).redundant
@@ -147,11 +147,6 @@ class Lanes:
         if isinstance(query, SeriesQuery):
             return observed_entry(query.series, self.plan.system.model) is not None
         return isinstance(query, ValidityQuery)
-
-    def _is_designed(self) -> bool:
-        """Return whether a control law is designed for each machine and speed (LQR, path following)."""
-        laws = getattr(self.plan.scenario, "law", None) or ()
-        return any(find("law", str(entry["name"])) in (LQR, FollowPath) for entry in laws)
 
     def _is_traced(self) -> bool:
         """Return whether the control law can be traced; a plain Python law cannot control lanes."""
@@ -446,6 +441,12 @@ class Lanes:
     def _entry(self, name: str, k: int) -> int:
         """Return the row of index k of an output of `observe` among the compiled `_entries`."""
         return self._entries[name].index(k)
+
+
+def is_law_designed(plan: Plan) -> bool:
+    """Return whether a control law is designed for each machine and speed (LQR, path following)."""
+    laws = getattr(plan.scenario, "law", None) or ()
+    return any(find("law", str(entry["name"])) in (LQR, FollowPath) for entry in laws)
 
 
 def paths_in_table(paths: Sequence[str] | Mapping[str, object], table: str) -> dict[str, str]:

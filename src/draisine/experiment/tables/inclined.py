@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 FORCE_AXES = ("normal", "along", "across")
+"""Components of contact forces: normal, longitudinal, lateral."""
 
 ZERO_VALUE = 1e-9
-"""Values (SI) below this are rounding errors of a computed steady motion, and are printed as zero."""
+"""SI units; smaller values are round-off of a computed steady motion and are printed as zero."""
 
 RIDE_TIME = 5.0
-"""Duration (s) of the drawn ride: some wavelengths of the slowest oscillation of a bicycle."""
+"""s; duration of the simulated ride that is drawn, several periods of the slowest oscillation."""
 
 
 @recorded

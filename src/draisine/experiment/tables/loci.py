@@ -29,7 +29,7 @@ LOCUS_UNITS = {
     "yaw": "rad",
     ACCELERATION: "m/s2",
 }
-"""Quantities, with units, over which the command `eigenvalues` computes a root locus."""
+"""Units of the quantities over which the command `eigenvalues` computes a root locus."""
 
 
 @recorded
@@ -88,7 +88,7 @@ def compute_root_locus(
 
 
 def _straight_running(system: System, over: str, fixed: Mapping[str, float]) -> dict[str, float]:
-    """Return the quantities that complete straight running, if they are not varied or fixed.
+    """Return the prescribed values that complete straight running, unless they are varied or fixed.
 
     On a cambered road the machine keeps its heading and finds its lean, on other roads a two-wheeler is
     upright.
@@ -100,9 +100,7 @@ def _straight_running(system: System, over: str, fixed: Mapping[str, float]) -> 
 
 
 def tabulate_locus(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str]]]:
-    """Return headings and evenly spaced rows of text: the varied value, the inputs, the largest real
-    part and the frequency of its eigenvalue.
-    """
+    """Return headings and evenly spaced rows of text for a root locus."""
     angle = data["value"].attrs.get("units") == "rad"
     unit = "deg" if angle else str(data["value"].attrs.get("units", ""))
     used = [

@@ -1,6 +1,7 @@
-"""Contacts of wheels with the ground: geometry, constraint rows, contact forces, modes in closed form.
+"""Contacts of wheels with a terrain: geometry, constraint rows, element forces, modes in closed form.
 
 `features`: geometry and rows of a wheel on a face, an edge, a vertex or a plane of another body.
-`elements`: tyres and rolling resistance at such a contact. `modes`: the dynamics of a set of closed
-contacts in closed form. `rolling`: the shorter closed form of wheels that all roll on faces.
+`elements`: forces of tyres and rolling resistance at such a contact.
+`modes`: accelerations and contact forces of a set of closed contacts in closed form.
+`rolling`: the shorter closed form for wheels that all roll on faces.
 """

@@ -1,7 +1,8 @@
-"""Force elements at a wheel on a feature of the terrain: its tyre, its rolling resistance.
+"""Force elements at a contact of a wheel with a feature of the terrain: tyre and rolling
+resistance.
 
-An element reads slip, camber and spin in the axes of the contact. Its force depends on the load, which is
-a multiplier that the contact problem solves for. So it is split, eq. [loads], into
+An element reads slip, camber and spin in the axes of the contact. Its force depends on the load, a
+multiplier that the contact problem solves for. Therefore the force is split, eq. [loads], into
 
     force(load) = force_at_zero_load + load * force_per_load
 
@@ -26,14 +27,15 @@ from draisine.model import Blade, Contact, ForceElement, Model, Wheel, Wrench
 
 ROW_NAMES = ("normal", "along", "across")
 
-# The values that are reported of the elements of a contact: force (normal, along, across) in N, then
-POWER = 3  # index of the power of the tyre, W
-ENERGY = 4  # index of the energy stored in the tyre, J
-REPORTED = 5  # their number
+# Layout of the values that are reported for the elements of a contact: force (normal, along,
+# across) in N, then power and stored energy.
+POWER = 3  # index of the power of the tyre (W) in the reported values
+ENERGY = 4  # index of the energy stored in the tyre (J) in the reported values
+REPORTED = 5  # number of reported values
 
 
 def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceElement]]:
-    """Return the elements that act at a contact, each with the index of its first state."""
+    """Return the force elements that act at a contact, each with the index of its first state."""
     elements = []
     first = 0
     for element in model.elements:
@@ -46,7 +48,8 @@ def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceEle
 def tyre_rows(wheel: Wheel) -> int:
     """Return the number of constraint rows of a wheel on its tyre.
 
-    They are the first ones of normal, along and across; the tyre generates the other forces.
+    The rows are the first ones of normal, along and across; the tyre generates the forces in the
+    other directions.
     """
     names = wheel.rows["tyre"]
     if names != ROW_NAMES[: len(names)]:
@@ -60,26 +63,28 @@ def tyre_rows(wheel: Wheel) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FeatureReadings(Readings):
-    """Readings of a machine whose wheel is on a feature."""
+    """Readings of a machine for the elements of a wheel on a feature."""
 
     wheel: str
-    touch: ContactRows  # of the wheel with the feature
+    touch: ContactRows  # contact of the wheel with the feature
     relative: (
-        Array  # (3), m/s, velocity of the material point over the ground: normal, along, across
+        # Velocity of the material point relative to the ground (normal, along, across), m/s, (3,)
+        Array
     )
-    travel_velocity: Array  # (3), m/s, velocity of the contact point over the ground, world axes
+    # Velocity of the contact point relative to the ground, world axes, m/s, (3,)
+    travel_velocity: Array
 
     def gap(self, name: str) -> Scalar:
-        """Return the distance of a contact from its feature, m."""
+        """Return the distance of the wheel from its feature (m)."""
         return self._own(name).meeting.gap
 
     def slip(self, name: str) -> Slip:
-        """Return the velocity of a contact's material point over the ground, m/s."""
+        """Return the velocity of the material point of the wheel relative to the ground (m/s)."""
         self._own(name)
         return Slip(*self.relative)
 
     def travel(self, name: str) -> Scalar:
-        """Return the velocity of the contact point itself over the ground, along the heading, m/s."""
+        """Return the velocity of the contact point along the heading of the wheel (m/s)."""
         return self._own(name).axes[1] @ self.travel_velocity
 
     def camber(self, name: str) -> Scalar:
@@ -99,11 +104,13 @@ class FeatureReadings(Readings):
 
     @property
     def angular_jacobian(self) -> Array:
-        """J with `J v` the wheel's angular velocity in world axes."""
+        """Jacobian J (3, 6 + n) whose product `J v` is the angular velocity of the wheel in world
+        axes.
+        """
         return self.world.R @ spin_matrix(self.tree, self.geo, self.touch.at)
 
     def _own(self, name: str) -> ContactRows:
-        """Return the rows of the element's own contact; other contacts cannot be read on a terrain."""
+        """Return the contact rows of the wheel; raise an error if another contact is read."""
         if name != self.wheel:
             raise ModelError(
                 f"An element of wheel {self.wheel!r} reads contact {name!r}. On a terrain an element can "
@@ -119,7 +126,7 @@ def read_feature(
     relative: Array,
     travel_velocity: Array,
 ) -> FeatureReadings:
-    """Return the readings of the elements of a wheel on a feature."""
+    """Return the readings for the elements of a wheel on a feature."""
     inherited = {field.name: getattr(readings, field.name) for field in fields(Readings)}
     return FeatureReadings(
         **inherited,
@@ -132,26 +139,32 @@ def read_feature(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureForces:
-    """Forces of the elements of a contact, split by the load."""
+    """Forces of the elements of a contact, split into a constant part and a part proportional to
+    the load.
+    """
 
-    force_at_zero_load: Array  # (n) generalised force
-    force_per_load: Array  # (n) generalised force per newton of load
-    reported_at_zero_load: Array  # (REPORTED) force, power and stored energy
-    reported_per_load: Array  # (REPORTED)
-    rates: list[Scalar]  # of the states of all elements; zero for those of other contacts
-    is_nonlinear: bool  # whether the split holds about the given load only
+    force_at_zero_load: Array  # generalised force at zero load, (n,)
+    force_per_load: Array  # generalised force per newton of load, (n,)
+    # Reported force, power and stored energy at zero load, (REPORTED,)
+    reported_at_zero_load: Array
+    reported_per_load: Array  # reported values per newton of load, (REPORTED,)
+    rates: list[Scalar]  # rates of the states of all elements; zero for elements of other contacts
+    # Whether the split is a linearisation that is valid about the given load only
+    is_nonlinear: bool
 
 
 def feature_forces(
     readings: FeatureReadings, elements: Sequence[tuple[int, ForceElement]], z: Array, load: Expr
 ) -> FeatureForces:
-    """Return the forces of elements at a contact, linearised about a load, which is a symbol."""
+    """Return the forces of the elements at a contact, linearised about a load (N), which is a
+    symbol.
+    """
     n = len(readings.speeds)
     ends = [n, n + REPORTED]
     tyres = [wheel.tyre for wheel in readings.tree.model.wheels]
 
     def evaluate_elements(load: Scalar) -> Array:
-        """Return generalised force, reported values and rates, one after the other."""
+        """Return generalised force, reported values and state rates, concatenated."""
         total = np.zeros(ends[1] + len(z), dtype=object)
         loaded = replace(readings, loads={readings.wheel: load})
         for first, element in elements:
@@ -182,7 +195,9 @@ def feature_forces(
 def _generalised_force(
     readings: FeatureReadings, element: ForceElement, wrenches: Mapping[str, Any]
 ) -> Array:
-    """Return the generalised force of an element at its contact, then its force (normal, along, across)."""
+    """Return the generalised force of an element, followed by its contact force (normal, along,
+    across).
+    """
     total = np.zeros(len(readings.speeds) + 3, dtype=object)
     normal, along, across = readings.touch.axes
     for name, wrench in wrenches.items():

@@ -32,7 +32,7 @@ FEATURE = 8
 
 
 def move_feature(kind: str, f: Array, R: Array, p: Array) -> Array:
-    """Return the values of a face, edge or vertex after a rotation R and a translation p of its frame."""
+    """Return the values of a face, edge or vertex after a rotation R and a translation p (m)."""
     if kind == "face":
         N = R @ f[:3]
         return array([*N, f[3] + N @ p, 0.0, 0.0, 0.0])
@@ -42,14 +42,15 @@ def move_feature(kind: str, f: Array, R: Array, p: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactRows:
-    """Geometry and constraint rows of one contact; vectors in world axes."""
+    """Geometry and constraint rows of one contact; all vectors are in world axes."""
 
     meeting: FeatureContact  # gap (m), contact point, normal, heading
-    centre: Array  # (3) hub of the wheel, m
-    surface: Surface  # of the wheel
+    centre: Array  # hub of the wheel, m, (3,)
+    surface: Surface  # surface of the wheel
     at: Point  # material point of the machine at the contact
     axes: tuple[Array, Array, Array]  # normal, along (in the plane of the wheel), across
-    C: Array  # (3, 6 + joints) velocity along the axes over v = (V, W, rdot)
+    # Jacobian of the contact velocity along the axes, for v = (V, W, rdot), (3, 6 + joints)
+    C: Array
 
 
 def contact_rows(
@@ -62,7 +63,7 @@ def contact_rows(
     f: Array,
     frame: tuple[Array, Array] | None = None,
 ) -> ContactRows:
-    """Return the contact of a wheel or blade with a feature, eq. [contact-rows].
+    """Return geometry and constraint rows of a wheel or blade on a feature, eq. [contact-rows].
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def contact_rows(
 def contact_rows_on_body(
     tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel | Blade, flat: Flat
 ) -> ContactRows:
-    """Return the contact of a wheel with a plane of another body, eq. [flat-rows].
+    """Return geometry and constraint rows of a wheel on a plane of another body, eq. [flat-rows].
 
     The plane is a face whose points move with that body, so the rows are relative velocities.
     """

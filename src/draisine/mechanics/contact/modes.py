@@ -1,4 +1,4 @@
-"""Modes on features in closed form.
+"""Contact modes on features in closed form.
 
 Problem. Accelerations and contact forces of a machine whose wheels roll or slide on features of a terrain,
 as straight-line code: M vdot + F = C' lam + friction and tyre forces, C vdot = c. The numbers of the features
@@ -8,9 +8,10 @@ Method.
 
 1. `_rows`: the constraint rows of the closed contacts, and the forces that grow with a normal force: friction
    drag of a sliding contact, the forces of a tyre.
-2. `hold`: eliminate [C; S] along pivots that are chosen in the drawing, which leads to the null space H of C.
-3. `_loads`: the normal forces that bring others with them follow from the response of the multipliers to
-   forces, eq. [sliding-closed-form]; for tyres that are nonlinear in the load by Newton's method in line.
+2. `eliminate_constraints`: eliminate [C; S] along pivots that are chosen in the nominal configuration,
+   which yields the null space H of C.
+3. `_loads`: normal forces that cause friction or tyre forces follow from the response of the multipliers to
+   forces, eq. [sliding-closed-form]; for tyres that are nonlinear in the load, by unrolled Newton steps.
 4. `HeldMachine.respond`: H' M H udot = H' f, then the multipliers.
 
 Pivots are outputs. A run takes the dense system instead if one of them has lost nine tenths of its size.
@@ -30,35 +31,43 @@ from draisine.mechanics.contact.features import FEATURE, LOAD, ContactRows, cont
 from draisine.mechanics.formulations.projected import choose_speeds
 from draisine.mechanics.kernel import Elimination, eliminate, kernel_basis, plan, solve_symmetric
 from draisine.mechanics.kinematics import Geometry
-from draisine.mechanics.loads import LOAD_NEWTON_STEPS, accuracy, limit_loads, weight
+from draisine.mechanics.loads import LOAD_NEWTON_STEPS, limit_loads, load_convergence, weight
 from draisine.mechanics.tree import Tree
 from draisine.model import Model, Wheel
 
 MAX_CLOSED_FORM_WHEELS = 2
-"""Largest number of wheels with closed forms: three wheels on a plane have redundant rows, and which rows are
-redundant depends on the features. Machines with more wheels use the dense system, whose rank is numerical.
+"""Largest number of wheels with closed forms.
+
+Three wheels on a plane have redundant rows, and which rows are redundant depends on the features.
+Machines with more wheels use the dense system, whose rank is computed numerically.
 """
 
 FACE_NORMAL = (0.0, 0.0, 1.0)
-"""Normal of the faces below wheels in the drawing, where pivots are chosen."""
+"""Normal of the faces below the wheels in the nominal configuration, in which pivots are chosen."""
 
 EDGE_DIRECTION = (0.0, 1.0, 0.0)
-"""Direction of the edges below wheels in the drawing: across the heading, as wheels meet kerbs."""
+"""Direction of the edges below the wheels in the nominal configuration: across the heading, like a
+kerb.
+"""
 
 Signature = tuple[tuple[int, str, int], ...]
-"""A mode: for each closed contact its wheel, the kind of feature, and its number of constraint rows."""
+"""Contact mode on features: wheel, kind of feature and number of constraint rows of each closed
+contact.
+"""
 
 Act = Callable[[Any, ContactRows, Array, Expr], FeatureForces | None]
-"""From a wheel, its rows on a feature, the velocity of the ground and a load to the forces of the elements
-there, linearised at the load; None without elements.
+"""Function that returns the forces of the elements at a contact, linearised about a load; None
+without elements.
+
+Its arguments are a wheel, its rows on a feature, the velocity of the ground, and the load (N).
 """
 
 
 def mode_names(model: Model) -> dict[str, Signature]:
     """Return the signatures of all modes with a closed form, by the names of their programs.
 
-    These are wheels on fixed features other than patches, one contact each. Models with couplings have
-    none, because the rows of couplings may be redundant with those of wheels.
+    In these modes each wheel has one contact with a fixed feature that is not a patch. Models with
+    couplings have no such mode, because rows of couplings may be redundant with those of wheels.
     """
     wheels = [k for k, contact in enumerate(model.contacts) if isinstance(contact, Wheel)]
     if model.couplings or len(wheels) > MAX_CLOSED_FORM_WHEELS:
@@ -84,63 +93,65 @@ def _kinds(model: Model, k: int) -> list[str]:
 
 
 def _counts(model: Model, k: int) -> tuple[int, ...]:
-    """Return the possible numbers of rows of a wheel: 3 if it rolls, 1 if it slides; those of its tyre."""
+    """Return the possible numbers of constraint rows of wheel k: 3 rolling, 1 sliding, or those of
+    its tyre.
+    """
     wheel = model.contacts[k]
     assert isinstance(wheel, Wheel)
     return (3, 1) if wheel.tyre is None else (tyre_rows(wheel),)
 
 
 def mode_name(model: Model, signature: Signature) -> str:
-    """Return the name of a mode's program; joints, with their stops, are numbered after the contacts."""
+    """Return the name of the program of a mode; joints with stops are numbered after the contacts."""
     names = [*(c.name for c in model.contacts), *(joint.name for joint in model.joints)]
     return " ".join(["mode", *(f"{names[k]}.{kind}.{rows}" for k, kind, rows in signature)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeMachine:
-    """A machine without contacts: configuration, speeds, and `M vdot + F = C' lam`."""
+    """Machine without contacts: configuration, speeds, and the terms of `M vdot + F = C' lam`."""
 
     tree: Tree
     geo: Geometry
-    R: Array  # rotation of the base
-    p: Array  # position of the base
-    speeds: Array  # all of (V, W, rdot)
-    along: Mapping[str, Any]  # rates of the symbols of the configuration
-    columns: list[int]  # speeds that the base's group leaves free
+    R: Array  # rotation of the base, (3, 3)
+    p: Array  # position of the base, m, (3,)
+    speeds: Array  # all speeds (V, W, rdot)
+    along: Mapping[str, Any]  # time derivatives of the symbols of the configuration
+    columns: list[int]  # indices of the speeds that the group of the base leaves free
     M: Array
     F: Array
-    held: Array  # rows that are active in every mode: held vdot = held_c
+    held: Array  # constraint rows that are active in every mode: held vdot = held_c
     held_c: list[Scalar]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModeMotion:
-    """Accelerations and forces of a mode."""
+    """Accelerations and contact forces of a contact mode."""
 
     vdot: Array
-    forces: list[Scalar]  # normal, along, across of each contact
-    rates: Array  # of the states of elements at contacts
-    pivots: list[Scalar]  # relative to their sizes in the drawing
+    forces: list[Scalar]  # contact forces (normal, along, across) of each contact, N
+    rates: Array  # rates of the states of elements at contacts
+    pivots: list[Scalar]  # pivots of the elimination, relative to their nominal values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """The rows `C vdot = c` of a mode, and the forces of friction and tyres."""
+    """Constraint rows `C vdot = c` of a mode, and the forces of friction and tyres."""
 
     C: Array
     c: list[Scalar]
     drags: list[
         tuple[Array, Array] | None
-    ]  # per unit normal force: generalised, and along the axes
-    push: Array  # generalised force of elements at zero load
-    forces: list[Array]  # the same per contact: normal, along, across
-    rates: Array  # of the states of all elements
+    ]  # friction and tyre force per unit normal force: generalised, and along the contact axes
+    push: Array  # generalised force of the elements at zero load
+    forces: list[Array]  # force of the elements at zero load per contact: normal, along, across
+    rates: Array  # rates of the states of all elements
     uneven: dict[
         int, Expr
-    ]  # symbols of the loads at which nonlinear tyres are linearised, by contact
+    ]  # symbols of the loads about which nonlinear tyres are linearised, by contact
 
     def about(self, loads: Mapping[int, Scalar]) -> "_Rows":
-        """Return the rows with nonlinear tyres linearised at loads."""
+        """Return the rows with nonlinear tyres linearised about given loads (N)."""
         if not self.uneven:
             return self
         n = len(self.push)
@@ -159,7 +170,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldMachine:
-    """A machine under rows: their elimination, the null space H, `M H` and `H' M H`."""
+    """Machine under constraint rows: their elimination, the null space H, `M H` and `H' M H`."""
 
     solver: Elimination
     H: Array
@@ -167,13 +178,15 @@ class HeldMachine:
     inertia: Array
 
     def respond(self, force: Array) -> tuple[Array, Array]:
-        """Return vdot and the multipliers under rows `C vdot = 0` and a generalised force."""
+        """Return vdot and the multipliers under the rows `C vdot = 0` and a generalised force."""
         udot = solve_symmetric(self.inertia, self.H.T @ force)
         rows = len(self.H) - self.H.shape[1]
         return self.H @ udot, self.solver.solve_transposed(list(self.MH @ udot - force))[:rows]
 
     def multiplier_row(self, row: int) -> Array:
-        """Return a such that `a @ Q` is the multiplier of a row under a generalised force Q."""
+        """Return the row a for which `a @ Q` is the multiplier of a row under a generalised force
+        Q.
+        """
         s = self.solver.solve(list(np.eye(len(self.H))[row]))
         return self.H @ solve_symmetric(self.inertia, self.MH.T @ s) - s
 
@@ -186,7 +199,7 @@ def solve_mode(
     drawing: Mapping[str, float],
     act: Act,
 ) -> ModeMotion:
-    """Return the motion of a mode, eqs. [reduced-dynamics] and [multipliers].
+    """Return accelerations and contact forces of a mode, eqs. [reduced-dynamics] and [multipliers].
 
     Parameters
     ----------
@@ -199,13 +212,13 @@ def solve_mode(
     mu
         Symbols of their friction coefficients.
     drawing
-        Values of all symbols in the drawing, where pivots are chosen.
+        Values of all symbols in the nominal configuration, in which pivots are chosen.
     act
         Forces of elements at contacts.
     """
     point = dict(drawing)
     rows = _rows(free, signature, features, mu, point, act)
-    constrained = hold(rows.C, free.M, len(free.tree.model.twist), point)
+    constrained = eliminate_constraints(rows.C, free.M, len(free.tree.model.twist), point)
     particular = constrained.solver.solve([*rows.c, *[0.0] * constrained.H.shape[1]])
     free_force = -(free.F + free.M @ particular)
     starts = np.cumsum([0, *(count for *_, count in signature)]).tolist()
@@ -220,15 +233,15 @@ def solve_mode(
     for i, load in loads.items():
         force = force + load * _drag_of(rows, i)
     change, lam = constrained.respond(force)
-    accuracies = [accuracy(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
-    pivots = watch([*constrained.solver.pivot, *pivots, *accuracies], point)
+    accuracies = [load_convergence(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
+    pivots = relative_pivots([*constrained.solver.pivot, *pivots, *accuracies], point)
     return ModeMotion(
         particular + change, _contact_forces(rows, signature, lam), rows.rates, pivots
     )
 
 
-def watch(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
-    """Return the pivots that depend on the state, relative to their sizes in the drawing."""
+def relative_pivots(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
+    """Return the pivots that depend on the state, relative to their nominal values."""
     varying = [x for x in pivots if isinstance(x, Expr) and not x.fixed]
     nominal_sizes = np.abs(np.asarray(evaluate(varying, point), float)) if varying else []
     return [x / size for x, size in zip(varying, nominal_sizes, strict=True)]
@@ -237,7 +250,8 @@ def watch(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
 def _loads(
     rows: _Rows, responses: Mapping[int, Array], free_force: Array, total_weight: Scalar
 ) -> tuple[dict[int, Scalar], list[Scalar]]:
-    """Return the normal forces of contacts with friction or tyres, and the pivots of their coupling.
+    """Return the normal forces of contacts with friction or tyres, and the pivots of their coupled
+    equations.
 
     `free_force` is the generalised force without contacts, `total_weight` the weight of the machine.
     """
@@ -255,14 +269,16 @@ def _loads(
 
 
 def _drag_of(rows: _Rows, i: int) -> Array:
-    """Return the generalised force of friction and tyre per unit normal force."""
+    """Return the generalised force of friction and tyre of contact i per unit normal force."""
     drag = rows.drags[i]
     assert drag is not None
     return drag[0]
 
 
 def _contact_forces(rows: _Rows, signature: Signature, lam: Array) -> list[Scalar]:
-    """Return normal, along and across of each contact: multipliers, friction and forces of elements."""
+    """Return normal, along and across force of each contact: multipliers, friction and element
+    forces (N).
+    """
     forces: list[Scalar] = []
     start = 0
     for (*_, row_count), drag, force in zip(signature, rows.drags, rows.forces, strict=True):
@@ -280,7 +296,7 @@ def _rows(
     point: dict[str, float],
     act: Act,
 ) -> _Rows:
-    """Return the rows of a mode, and add the values of the features below the wheels to `point`."""
+    """Return the constraint rows of a mode, and add the nominal values of the features to `point`."""
     rows: list[Array] = []
     targets: list[Scalar] = []
     drags: list[tuple[Array, Array] | None] = []
@@ -324,7 +340,7 @@ def _rows(
 def _feature_below(
     kind: str, wheel: Wheel, centre: Array, point: Mapping[str, float]
 ) -> list[float]:
-    """Return the numbers of a feature below a wheel in the drawing."""
+    """Return the values of a feature below a wheel in the nominal configuration."""
     hub = np.asarray(evaluate(list(centre), point), float)
     below = hub - float(evaluate([wheel.surface.reach], point)[0]) * np.array(FACE_NORMAL)
     if kind == "face":
@@ -333,9 +349,10 @@ def _feature_below(
 
 
 def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
-    """Return the generalised friction force per unit normal force, and its components.
+    """Return the generalised friction force per unit normal force, and its components (normal,
+    along, across).
 
-    The components are normal, along and across.
+    The friction opposes the slip velocities.
     """
     slip_squared = slips[1] * slips[1] + slips[2] * slips[2]
     sliding = slip_squared > 0.0
@@ -344,8 +361,11 @@ def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
     return along * C[1] + across * C[2], array([0.0, along, across])
 
 
-def hold(C: Array, M: Array, first: int, point: Mapping[str, float]) -> HeldMachine:
-    """Return a machine of inertia M under rows C, with [C; S] eliminated along pivots of the drawing.
+def eliminate_constraints(
+    C: Array, M: Array, first: int, point: Mapping[str, float]
+) -> HeldMachine:
+    """Return a machine with mass matrix M under the rows C, with [C; S] eliminated along nominal
+    pivots.
 
     S selects the independent speeds: joint rates (from index `first` on) before angular and linear
     velocities.

@@ -1,4 +1,5 @@
-"""Wheels that all roll on faces, in closed form: the equations of the plane with one normal per wheel.
+"""Closed form for wheels that all roll on faces: the equations on a plane with one normal per
+wheel.
 
 A contact that blocks every direction needs no contact axes: its rows are the components of the velocity of
 its point in the base's frame, and the face only determines the point. The rows are therefore as short as on
@@ -18,7 +19,13 @@ from draisine.algebra.trace import evaluate
 from draisine.mechanics import constraints
 from draisine.mechanics.contact.elements import ROW_NAMES
 from draisine.mechanics.contact.features import FEATURE
-from draisine.mechanics.contact.modes import FACE_NORMAL, ModeMotion, Signature, hold, watch
+from draisine.mechanics.contact.modes import (
+    FACE_NORMAL,
+    ModeMotion,
+    Signature,
+    eliminate_constraints,
+    relative_pivots,
+)
 from draisine.mechanics.formulations.projected import map_rate, user_map
 from draisine.mechanics.kinematics import (
     Geometry,
@@ -35,13 +42,13 @@ from draisine.model.surface import Surface
 
 
 class _Touch(NamedTuple):
-    """A wheel on a face."""
+    """Wheel that touches a face."""
 
     contact: Any
-    normal: Array  # of the face, in the base's axes
-    world: constraints.Ground  # with this normal
+    normal: Array  # normal of the face, in the base's axes
+    world: constraints.Ground  # ground with this normal
     at: Point  # touching point
-    surface: Surface  # of the wheel, in the frame of its link
+    surface: Surface  # surface of the wheel, in the frame of its link
 
 
 def solve_rolling(
@@ -53,10 +60,11 @@ def solve_rolling(
     features: Array,
     drawing: Mapping[str, float],
 ) -> ModeMotion:
-    """Return the motion of a free machine whose wheels roll on faces.
+    """Return accelerations and contact forces of a free machine whose wheels roll on faces.
 
-    Eqs. [reduced-dynamics] and [multipliers]. `pose` is the base's rotation and the shape, `v` are all
-    speeds, `force` is a generalised force on them. Pivots are chosen in the drawing.
+    Eqs. [reduced-dynamics] and [multipliers]. `pose` is the rotation of the base and the joint
+    coordinates, `v` are all speeds, `force` is the generalised force. Pivots are chosen in the
+    nominal configuration.
     """
     point = dict(drawing)
     for i in range(len(signature)):
@@ -69,7 +77,8 @@ def solve_rolling(
         _touch(tree, geo, R, model.contacts[k], features[FEATURE * i : FEATURE * i + 3])
         for i, (k, *_) in enumerate(signature)
     ]
-    # The base's velocity is taken at the contact with the shortest path: its rows are the shortest.
+    # Take the velocity of the base at the contact with the shortest path to the base: its rows are
+    # the shortest.
     nearest = min(touching, key=lambda touch: len(tree.path(touch.at.link)))
     ref = nearest.at.c
     W = base.R.T @ v[3:6]
@@ -78,7 +87,7 @@ def solve_rolling(
     rhodot = constraints.support_rate(nearest.surface, nearest.at, nearest.world, vel)
     _, refdot = point_drift(tree, geo, vel, nearest.at, rhodot, np.zeros(3))
     C, c = _rows(tree, geo, vel, touching, ref, refdot)
-    constrained = hold(C, mass_matrix(tree, geo, ref), len(model.twist), point)
+    constrained = eliminate_constraints(C, mass_matrix(tree, geo, ref), len(model.twist), point)
     particular = constrained.solver.solve([*c, *[0.0] * constrained.H.shape[1]])
     required = wrenches(tree, geo, vel, particular, ref, refdot, R.T @ model.gravity)
     T = user_map(tree, ref)
@@ -87,12 +96,12 @@ def solve_rolling(
         T @ (particular + change) + map_rate(tree, W, refdot),
         _along_axes(tree, geo, touching, lam),
         array([0.0] * model.memory),
-        watch(constrained.solver.pivot, point),
+        relative_pivots(constrained.solver.pivot, point),
     )
 
 
 def _touch(tree: Tree, geo: Geometry, R: Array, contact: Any, N: Array) -> _Touch:
-    """Return a wheel on a face with a normal N, in world axes."""
+    """Return the contact of a wheel with a face of normal N (world axes)."""
     world = constraints.ground_with_normal(tree, geo, R, R.T @ N)
     return _Touch(
         contact, world.up[0], world, *constraints.contact_point(tree, geo, world, contact)
@@ -107,7 +116,9 @@ def _rows(
     ref: Array,
     refdot: Array,
 ) -> tuple[Array, list[Scalar]]:
-    """Return C and c of `C vdot = c`; slip velocities stay constant in world axes."""
+    """Return C and c of the constraint rows `C vdot = c`; slip velocities stay constant in world
+    axes.
+    """
     rows: list[Array] = []
     targets: list[Scalar] = []
     for contact, _, world, point, surface in touching:
@@ -119,7 +130,7 @@ def _rows(
 
 
 def _along_axes(tree: Tree, geo: Geometry, touching: Sequence[_Touch], lam: Array) -> list[Scalar]:
-    """Return the multipliers, three per contact in the base's axes, as normal, along and across."""
+    """Return multipliers, three per contact in the base's axes, as normal, along and across forces."""
     forces: list[Scalar] = []
     for i, (contact, N, _, point, _) in enumerate(touching):
         axle = geo.R0[point.link] @ (tree.axes(contact.body) @ contact.guide)

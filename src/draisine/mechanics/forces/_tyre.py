@@ -23,14 +23,16 @@ TWIST_RELAXATION = 1.0 / 3.0
 """
 
 SMOOTHING_SPEED = 1e-3
-"""m/s; below this rolling speed the sign of the direction of travel is smoothed. It is far below walking
-speed, and many integration steps long when a machine starts or stops.
+"""Rolling speed (m/s) below which the sign of the direction of travel is smoothed.
+
+It is far below walking speed, and a starting or stopping machine takes many integration steps to
+pass it.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class OnWheel:
-    """Base class of tyres; the wheel sets the name of its contact."""
+    """Base class of tyres; a wheel attaches a tyre to its contact by `on`."""
 
     contact: str = field(default="", kw_only=True)
 
@@ -40,22 +42,22 @@ class OnWheel:
 
     @property
     def name(self) -> str:
-        """Name of its wheel."""
+        """Name of the wheel that has this tyre."""
         return self.contact
 
     def on(self, contact: str) -> Self:
-        """Return a copy of the tyre for the wheel of this name."""
+        """Return a copy of the tyre for the wheel with a given contact name."""
         return replace(self, contact=contact)
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
-        """Return the energy stored in the deflections z, J."""
+        """Return the energy (J) stored in the tyre deflections z."""
         return 0.0
 
     def rolling_speed(self, readings: Any) -> Scalar:
-        """Return the speed at which tread passes through the contact, m/s, negative backwards.
+        """Return the speed (m/s) at which the tread passes through the contact, negative backwards.
 
-        It is the faster of travel and rolling speed, so that the contact patch of locked and spinning
-        wheels is renewed, too.
+        It is the faster of travel speed and rolling speed, so that the contact patch of locked and
+        of spinning wheels is renewed, too.
         """
         travel = readings.travel(self.contact)
         if "along" in self.holds:
@@ -74,7 +76,7 @@ class OnWheel:
         return speed / sqrt(SMOOTHING_SPEED * SMOOTHING_SPEED + speed * speed)
 
     def refuse_negative(self, *names: str) -> None:
-        """Raise an error if one of the named numbers is negative; symbols are not checked."""
+        """Raise an error if one of the named parameters is negative; symbols are not checked."""
         for name in names:
             value = getattr(self, name)
             if isinstance(value, int | float) and not value >= 0.0:

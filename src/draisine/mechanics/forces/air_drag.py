@@ -38,15 +38,16 @@ class AirDrag:
 
     @property
     def name(self) -> str:
-        """Name of the element, with that of its body."""
+        """Name of the element, followed by the name of its body."""
         return f"drag of {self.body}"
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Array], Sequence[Scalar]]:
-        """Return the drag force by body, N; there are no states."""
+        """Return the drag force (N) on the body; the element has no states."""
         body = readings.tree.model.body(self.body)
         v = readings.velocity(self.body, body.com) - array(list(self.wind))
         speed_squared = v @ v
-        # The square root has no derivative at zero; 1e-24 is (1e-12 m/s)^2.
+        # The offset 1e-24 = (1e-12 m/s)^2 avoids the infinite derivative of the square root at
+        # zero.
         at_rest = speed_squared < 1e-24
         speed = where(at_rest, 0.0, sqrt(where(at_rest, 1.0, speed_squared)))
         area_velocity = self.area * v

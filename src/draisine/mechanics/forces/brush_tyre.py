@@ -17,10 +17,11 @@ from draisine.model import Wrench
 class BrushTyre(OnWheel):
     """Brush tyre with combined slip and sliding.
 
-    The states slip_along and slip follow the slips of the wheel over the relaxation length. The force
-    opposes them: `stiffness` times load and slip at small slips, `friction` times load at large slips. The
-    third state, the twist, determines the aligning moment: pneumatic trail times side force, plus the
-    smallest moment against the spin that makes the tyre passive.
+    The states slip_along and slip follow the longitudinal and side slip of the wheel over the
+    relaxation length. The force opposes them: `stiffness` times load and slip at small slips,
+    `friction` times load at large slips. The third state, the twist, determines the aligning
+    moment: pneumatic trail times side force, plus the smallest moment against the spin that makes
+    the tyre passive.
 
     Parameters
     ----------
@@ -47,7 +48,9 @@ class BrushTyre(OnWheel):
         self.refuse_negative("half_length")
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return forces and aligning moment on the contact, and the rates of slips and twist."""
+        """Return force (N) and aligning moment (N m) on the contact, and the rates of slips and
+        twist.
+        """
         speed = self.rolling_speed(readings)
         pace = self.pace(readings)
         slip = readings.slip(self.contact)
@@ -59,7 +62,8 @@ class BrushTyre(OnWheel):
             (-v - pace * x) / self.relaxation
             for v, x in zip((slip.along, slip.across), z[:2], strict=True)
         ]
-        # Side force over stiffness, twice since the arm is half of the trail at small slips.
+        # Side force divided by the stiffness, times two because the lever arm is half of the trail
+        # at small slips.
         trail_slip = 2.0 * sticking * (grip / self.stiffness) * z[1]
         arm = self._small_slip_trail / 2.0
         rates.append(
@@ -71,16 +75,16 @@ class BrushTyre(OnWheel):
 
     @property
     def _small_slip_trail(self) -> Scalar:
-        """Pneumatic trail at small slips, m; it is the largest."""
+        """Pneumatic trail at small slips (m), its largest value."""
         return self.half_length / 3.0
 
     def grip(self, slip: Scalar) -> tuple[Scalar, Scalar]:
-        """Return the force per load and slip, and the pneumatic trail (m), for the magnitude of a slip."""
+        """Return the force per load and slip, and the pneumatic trail (m), at a slip magnitude."""
         force, sticking = self._sticking(slip)
         return force, self._small_slip_trail * sticking
 
     def _sticking(self, slip: Scalar) -> tuple[Scalar, Scalar]:
-        """Return the force per load and slip, and the pneumatic trail relative to that at small slips."""
+        """Return the force per load and slip, and the trail relative to its value at small slips."""
         utilisation = (self.stiffness / (3.0 * self.friction)) * slip
         stuck = utilisation < 1.0
         x = where(stuck, utilisation, 1.0)
@@ -91,14 +95,15 @@ class BrushTyre(OnWheel):
         )
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
-        """Return the energy of the deflected bristles and of the twist, J.
+        """Return the energy (J) of the deflected bristles and of the twist.
 
-        The first is the relaxation length times the integral of the force over the slip.
+        The energy of the bristles is the relaxation length times the integral of the force over the
+        slip.
         """
         slip = sqrt(z[0] * z[0] + z[1] * z[1] + SLIP_SQUARE_OFFSET)
         sliding_slip = (
             3.0 * self.friction / self.stiffness
-        )  # the slip from which on all bristles slide
+        )  # the slip above which all bristles slide
         x = where(slip < sliding_slip, slip / sliding_slip, 1.0)
         sliding = where(slip < sliding_slip, 0.0, slip - sliding_slip)
         bending = self.friction * (sliding_slip * x * x * (1.5 - x + x * x / 4.0) + sliding)
@@ -107,8 +112,9 @@ class BrushTyre(OnWheel):
 
 
 SLIP_SQUARE_OFFSET = 1e-16
-"""Added to the square of a slip, because the square root has no derivative at zero; slips are resolved
-down to its root, 1e-8.
+"""Offset of a squared slip, which avoids the infinite derivative of the square root at zero.
+
+Slips are resolved down to its root, 1e-8.
 """
 
 FORCE = BrushTyre

@@ -20,8 +20,8 @@ def smooth_sign(x: Scalar) -> Scalar:
 class JointFriction:
     """Regularised dry friction of a joint, `-torque r' / sqrt(rate^2 + r'^2)`, eq. [joint-friction].
 
-    Far above `rate` it is dry friction; far below it is a damper of `torque / rate`, which linear systems
-    contain. It always dissipates energy.
+    At rates far above `rate` the element is dry friction; far below it is a damper of `torque /
+    rate`, which linear systems contain. It always dissipates energy.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class JointFriction:
 
     @property
     def name(self) -> str:
-        """Name of the element, with that of its joint."""
+        """Name of the element, followed by the name of its joint."""
         return f"friction of {self.joint}"
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Scalar], Sequence[Scalar]]:
-        """Return the torque by joint; there are no states."""
+        """Return the friction torque (N m or N) on the joint; the element has no states."""
         return {self.joint: -self.torque * smooth_sign(readings.rate(self.joint) / self.rate)}, []
 
 

@@ -15,11 +15,11 @@ from draisine.model import Wrench
 
 
 class SpinLevers(NamedTuple):
-    """Lengths by which slip and twist depend on the spin, eq. [linear-tyre]."""
+    """Lengths that relate slip and twist to the spin of a wheel, eq. [linear-tyre]."""
 
-    reach: Scalar  # m; camber thrust is the side force of the slip at `reach` ahead of the contact
-    lever: Scalar  # m; reach plus trail, moment of the twist per cornering stiffness
-    resistance: Scalar  # m; twist per spin
+    reach: Scalar  # distance ahead of the contact at which the slip causes the camber thrust, m
+    lever: Scalar  # reach plus trail, the moment of the twist per cornering stiffness, m
+    resistance: Scalar  # twist per unit of spin, m
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +57,12 @@ class LinearTyre(OnWheel):
         self.refuse_negative("camber", "trail", "spin")
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return side force and aligning moment, and the rates of slip and twist."""
+        """Return side force (N) and aligning moment (N m), and the rates of slip and twist."""
         slip, twist = z
         levers = self.levers(readings)
         across = readings.slip(self.contact).across
         spin = readings.spin(self.contact)
-        # Ahead and behind swap with the direction of travel.
+        # The sides ahead of and behind the contact are exchanged when the wheel rolls backwards.
         direction = self.direction(readings)
         pace = direction * self.rolling_speed(readings)
         ahead = direction * levers.reach
@@ -75,7 +75,7 @@ class LinearTyre(OnWheel):
         return {self.contact: Wrench(across=side, aligning=moment)}, [slip_rate, twist_rate]
 
     def levers(self, readings: Any) -> SpinLevers:
-        """Return the levers of camber thrust, trail and spin."""
+        """Return the lengths that relate slip and twist to the spin (m)."""
         # A cambered wheel that rolls straight ahead has the spin sin(camber) / radius per travel.
         reach = (self.camber / self.cornering) * readings.rolling_radius(self.contact)
         lever = reach if self.trail is None else reach + self.trail
@@ -85,7 +85,7 @@ class LinearTyre(OnWheel):
         return SpinLevers(reach, lever, resistance)
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
-        """Return the energy of both springs, J."""
+        """Return the energy (J) of the lateral and the torsional spring."""
         slip, twist = z
         levers = self.levers(readings)
         share = TWIST_RELAXATION * levers.lever / (levers.resistance + LEVER_OFFSET)
@@ -94,6 +94,8 @@ class LinearTyre(OnWheel):
 
 
 LEVER_OFFSET = 1e-9
-"""m; added to a length in a denominator, which is zero for a tyre without camber thrust and trail."""
+"""Offset (m) of a length in a denominator, which is zero for a tyre without camber thrust and
+trail.
+"""
 
 FORCE = LinearTyre

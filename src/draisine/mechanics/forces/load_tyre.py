@@ -39,7 +39,7 @@ class LoadTyre(LinearTyre):
     ] = None
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return side force and aligning moment, and the rates of slip and twist."""
+        """Return side force (N) and aligning moment (N m), and the rates of slip and twist."""
         wrenches, rates = super().__call__(readings, z)
         load = readings.load(self.contact)
         unit = wrenches[self.contact]
@@ -47,7 +47,7 @@ class LoadTyre(LinearTyre):
         return {self.contact: wrench}, rates
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
-        """Return the energy of lateral and torsional spring at the current load, J."""
+        """Return the energy (J) of the lateral and the torsional spring at the current load."""
         return readings.load(self.contact) * super().stored_energy(readings, z)
 
 

@@ -18,23 +18,25 @@ from draisine.mechanics.forces._tyre import OnWheel
 from draisine.model import Wrench
 
 RADIANS_PER_DEGREE = math.pi / 180.0
-"""The coefficients of the formula are fitted to angles in degrees."""
+"""Radians per degree: the published coefficients are fitted to angles in degrees."""
 
 
 class SmallSlips(NamedTuple):
-    """Coefficients of a tyre at small slips."""
+    """Linear coefficients of a Magic Formula tyre at small slips."""
 
-    cornering: Scalar  # N/rad, side force per slip
-    trail: Scalar  # m, distance of the side force of a slip behind the contact
-    reach: Scalar  # m, slip per spin whose side force is the camber thrust
-    twisting: Scalar  # N m2/rad, moment per spin at constant side force
+    cornering: Scalar  # side force per slip, N/rad
+    trail: Scalar  # distance of the side force of a slip behind the contact, m
+    reach: Scalar  # slip per spin that causes the camber thrust, m
+    twisting: Scalar  # moment per spin at constant side force, N m2/rad
 
 
 MIN_STIFFNESS = 1e-9
-"""N/rad or N m2/rad; lower bound of a stiffness in a denominator, which is zero for an unloaded tyre."""
+"""Lower bound (N/rad or N m2/rad) of a stiffness in a denominator, which is zero for an unloaded
+tyre.
+"""
 
 MIN_CURVATURE_EXCESS = 1e-6
-"""Lower bound of E - 1, which bounds B x by 1000; slips of a right angle are far below."""
+"""Lower bound of E - 1, which bounds B x by 1000; the slip angle of 90 degrees is far below."""
 
 ENERGY_NODES, ENERGY_WEIGHTS = np.polynomial.legendre.leggauss(6)
 """Gauss-Legendre quadrature of the side force over the slip; its error is below 1e-4 of the energy."""
@@ -109,7 +111,7 @@ class MagicFormula(OnWheel):
 
     @staticmethod
     def coefficients(values: Mapping[str, float]) -> dict[str, tuple[float, ...]]:
-        """Return `Fy` and `Mz` of a parameter set.
+        """Return the coefficients `Fy` and `Mz` of a parameter set.
 
         >>> from draisine.vehicles import parameter_set
         >>> measured = parameter_set("magic_formula", "schwalbe_t03_300kpa")
@@ -128,12 +130,12 @@ class MagicFormula(OnWheel):
 
     @property
     def free_gap(self) -> Scalar:
-        """Gap at which the vertical spring is unloaded, m."""
+        """Gap (m) at which the vertical spring is unloaded."""
         assert self.vertical is not None
         return self.preload / self.vertical
 
     def _load(self, readings: Any) -> Scalar:
-        """Return the load, N: the ground's normal force, or the force of the vertical spring."""
+        """Return the load (N): the normal force of the ground, or the force of the vertical spring."""
         if self.vertical is None:
             return readings.load(self.contact)
         gap = readings.gap(self.contact)
@@ -142,7 +144,7 @@ class MagicFormula(OnWheel):
         return where(spring_force > 0.0, spring_force, 0.0)
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return forces and aligning moment on the contact, and the rates of the states."""
+        """Return force (N) and aligning moment (N m) on the contact, and the rates of the states."""
         along, across, spin, late_across, late_spin = z
         load = self._load(readings)
         small = self._small_slips(readings)
@@ -168,19 +170,21 @@ class MagicFormula(OnWheel):
         return {self.contact: wrench}, [rate / self.relaxation for rate in rates]
 
     def _small_slips(self, readings: Any) -> SmallSlips:
-        """Return the small-slip coefficients."""
+        """Return the linear coefficients at small slips for the current load."""
         return self.small_slips(self._load(readings), readings.rolling_radius(self.contact))
 
     def _side_and_twist(self, load: Scalar, small: SmallSlips, z: Array) -> tuple[Scalar, Scalar]:
-        """Return the side force, and the moment about the point `reach` ahead of the contact."""
+        """Return the side force (N), and the moment (N m) about the point `reach` ahead of the
+        contact.
+        """
         along, across, spin, late_across, late_spin = z
         shifted = across - small.reach * spin
         late = late_across - small.reach * late_spin
         side = self.grip(load, along, shifted) * shifted
         late_side = self.grip(load, along, late) * late
         late_moment = -(small.trail * late_side)
-        # The tyre is passive only if the trail is largest at small slips, so a fitted moment that
-        # opposes the slip more than that trail does is bounded by it.
+        # The tyre is passive only if the trail is largest at small slips. Therefore the fitted
+        # moment is bounded by the side force times the trail at small slips.
         if self.Mz:
             slip_size = _slip_magnitude(along, late)
             fitted = self.moment(load, slip_size, 0.0) * late / slip_size
@@ -188,12 +192,12 @@ class MagicFormula(OnWheel):
         return side, late_moment - small.reach * late_side - small.twisting * spin
 
     def grip(self, load: Scalar, along: Scalar, across: Scalar) -> Scalar:
-        """Return the force per slip, N, at a load (N) and two slips."""
+        """Return the force per slip (N) at a load (N) and at slips along and across."""
         size = _slip_magnitude(along, across)
         return self.side_force(load, size, 0.0) / size
 
     def small_slips(self, load: Scalar, radius: Scalar) -> SmallSlips:
-        """Return the small-slip coefficients at a load (N) and a rolling radius (m)."""
+        """Return the linear coefficients at small slips for a load (N) and a rolling radius (m)."""
         a = self.Fy
         c = self.Mz
         F = load / 1000.0
@@ -213,7 +217,7 @@ class MagicFormula(OnWheel):
         )
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
-        """Return the energy of slips and twist, J, and that of the vertical spring."""
+        """Return the energy (J) of slips, twist and vertical spring."""
         load = self._load(readings)
         small = self._small_slips(readings)
         size = _slip_magnitude(z[0], z[1] - small.reach * z[2])
@@ -265,17 +269,22 @@ class MagicFormula(OnWheel):
 
 
 def _slip_magnitude(along: Scalar, across: Scalar) -> Scalar:
-    """Return the magnitude of a slip, offset from zero, where the square root has no derivative."""
+    """Return the magnitude of a slip with a small offset that avoids the infinite derivative at
+    zero.
+    """
     return sqrt(along * along + across * across + 1e-16)
 
 
 def _moment_slope(c: Sequence[float], F: Scalar) -> Scalar:
-    """Return the slope of the moment over the slip angle (N m per degree) at a load in kN."""
+    """Return the derivative of the aligning moment by the slip angle (N m per degree) at a load F
+    (kN).
+    """
     return (c[3] * F * F + c[4] * F) * exp(-c[5] * F)
 
 
 def _curve(C: Scalar, B: Scalar, E: Scalar, x: Scalar) -> Scalar:
-    """Return the formula itself, sin(C atan(B x - E (B x - atan(B x)))), bounded for large slips.
+    """Return the curve sin(C atan(B x - E (B x - atan(B x)))) of the formula, bounded for large
+    slips.
 
     If E > 1, the inner function has its maximum at (B x)^2 = 1 / (E - 1), and far beyond the force would
     act along the slip. Therefore B x is bounded by this value, and the argument of the sine by pi.

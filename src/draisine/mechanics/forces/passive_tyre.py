@@ -33,7 +33,7 @@ class PassiveTyre(OnWheel):
     relaxation: Annotated[Scalar, "m", "relaxation length"]
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return the side force, its moment, and the rate of the slip."""
+        """Return the side force (N), its moment (N m), and the rate of the slip."""
         V = self.pace(readings)
         arm = self.direction(readings) * self.arm
         slip = readings.slip(self.contact).across + arm * readings.spin(self.contact)
@@ -42,7 +42,7 @@ class PassiveTyre(OnWheel):
         return {self.contact: wrench}, [(-slip - V * z[0]) / self.relaxation]
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
-        """Return the energy of the lateral spring, J."""
+        """Return the energy (J) of the lateral spring."""
         return 0.5 * self.relaxation * self.cornering * z[0] * z[0]
 
 

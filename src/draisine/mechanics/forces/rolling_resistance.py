@@ -11,9 +11,9 @@ from draisine.model import Wrench
 
 @dataclass(frozen=True, eq=False)
 class RollingResistance:
-    """Moments against rolling and spinning at the contact of a wheel, eq. [rolling-resistance].
+    """Moments that oppose rolling and spinning of a wheel at its contact, eq. [rolling-resistance].
 
-    Both are proportional to the load and smooth at rest.
+    Both moments are proportional to the load and smooth at rest.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ class RollingResistance:
 
     @property
     def name(self) -> str:
-        """Name of the element, with that of its wheel."""
+        """Name of the element, followed by the name of its wheel."""
         return f"rolling resistance of {self.contact}"
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return both moments on the contact; there are no states."""
+        """Return both moments (N m) on the contact; the element has no states."""
         load = readings.load(self.contact)
         rolls = smooth_sign(readings.travel(self.contact) / self.speed)
         turns = smooth_sign(readings.spin(self.contact) / self.rate)

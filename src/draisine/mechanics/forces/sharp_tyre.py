@@ -1,9 +1,9 @@
 """Linear tyre of Sharp (1971): side slip and camber thrust with one lag. It can create energy.
 
 Sharp, The stability and control of motorcycles, Journal of Mechanical Engineering Science 13 (1971)
-316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. It reproduces published results, eq. [sharp-tyre]. A camber
-thrust without a moment against the spin creates energy, and so does a trail that shifts the camber thrust.
-`LinearTyre` is passive; without camber and trail both are equal.
+316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. The tyre reproduces published results, eq.
+[sharp-tyre]. A camber thrust without a moment against the spin creates energy, and so does a trail
+that shifts the camber thrust. `LinearTyre` is passive; without camber and trail both are equal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class SharpTyre(OnWheel):
     trail: Annotated[Scalar | None, "m", "pneumatic trail"] = None
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return the side force, its moment, and the rate of the slip."""
+        """Return the side force (N), its moment (N m), and the rate of the slip."""
         pace = self.pace(readings)
         across = readings.slip(self.contact).across
         lean_slip = (self.camber / self.cornering) * readings.camber(self.contact)
@@ -50,7 +50,7 @@ class SharpTyre(OnWheel):
         return {self.contact: Wrench(across=side, aligning=moment)}, [rate]
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
-        """Return the energy of the lateral spring, J."""
+        """Return the energy (J) of the lateral spring."""
         return 0.5 * self.relaxation * self.cornering * z[0] * z[0]
 
 

@@ -22,45 +22,47 @@ ZERO_VECTOR = np.zeros(3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A body at one instant, in world axes."""
+    """Position, velocity and orientation of one body at one instant, in world axes."""
 
     body: Body
-    x: Array  # m, centre of mass
-    v: Array  # m/s, its velocity
-    w: Array  # rad/s, angular velocity
-    R: Array  # (3, 3), from the drawing's axes on the body to the world's
-    own: Array  # (3, 3), from the axes of w' to the world's
+    x: Array  # position of the centre of mass, m
+    v: Array  # velocity of the centre of mass, m/s
+    w: Array  # angular velocity, rad/s
+    R: Array  # rotation from the axes of the zero configuration to world axes, (3, 3)
+    own: Array  # rotation from the axes of w' to world axes, (3, 3)
 
     def arm(self, point: Array) -> Array:
-        """Return the vector from the centre of mass to a point of the drawing on this body."""
+        """Return the vector from the centre of mass to a point, given in the zero configuration."""
         return self.R @ (point - self.body.com)
 
     def turning(self, r: Array) -> Array:
-        """Return w x r, the rate of a vector fixed to the body."""
+        """Return w x r, the time derivative of a vector r fixed to the body."""
         return cross(self.w, r)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """One linear form of the speeds, the sum of `f.v + m.w` over bodies.
+    """Linear form of the body velocities, the sum of `f.v + m.w` over bodies.
 
-    Its rate is the same form of the accelerations plus g. As a constraint the form equals b.
+    Its time derivative is the same form of the accelerations plus g. As a constraint, the form
+    equals b.
     """
 
     label: str
-    parts: dict[int, tuple[Array, Array]]  # index of a body -> (f, m) in world axes
-    g: Scalar  # convective term
+    parts: dict[int, tuple[Array, Array]]  # coefficients (f, m) by index of the body, world axes
+    g: Scalar  # convective term of the time derivative
     gap: Scalar | None = None  # position residual of a holonomic row
-    angle: bool = False  # the gap is an angle, defined up to whole turns
-    b: Scalar = 0.0  # prescribed value
-    c: Scalar = 0.0  # its rate
-    size: Scalar = 1.0  # length of the vector that was normalised to its direction; 0 if degenerate
+    angle: bool = False  # whether the gap is an angle, defined modulo 2 pi
+    b: Scalar = 0.0  # prescribed value of the form
+    c: Scalar = 0.0  # time derivative of the prescribed value
+    size: Scalar = 1.0  # length of the vector that was normalised; 0 if the direction is undefined
 
 
 def coincidence(label: str, i: int, j: int, bodies: list[Placed], point: Array, n: Array) -> Row:
-    """Return the row of `n . (A_j - A_i)`, for one point A of the drawing on both bodies.
+    """Return the row of `n . (A_j - A_i)`, for a common point A of the bodies i and j in the zero
+    configuration.
 
-    The direction n turns with body i.
+    The direction n is fixed to body i.
     """
     first = bodies[i]
     second = bodies[j]
@@ -102,9 +104,10 @@ def point_velocity(
     ndot: Array,
     gap: Scalar | None = None,
 ) -> Row:
-    """Return the row of `n . (v + w x arm)`, the velocity of a material point along a direction.
+    """Return the row of `n . (v + w x arm)`, the velocity of a material point along a direction n.
 
-    The point may move over the body (`armdot` is the total rate of the arm), and the direction may turn.
+    The point may move over the body (`armdot` is the total rate of the arm), and the direction may
+    rotate.
     """
     body = bodies[i]
     g = n @ body.turning(armdot) + ndot @ (body.v + body.turning(arm))
@@ -121,7 +124,7 @@ def across_axis(axis: Array) -> tuple[Array, Array, Array]:
 
 
 def joint_angle(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
-    """Return the row of the angular rate of a joint; its gap is the angle."""
+    """Return the row of the angular rate of a joint; its position residual is the angle."""
     a, b, c = across_axis(joint.axis)
     first = bodies[i]
     second = bodies[j]
@@ -133,13 +136,13 @@ def joint_angle(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
 
 
 def joint_length(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
-    """Return the row of the sliding rate of a joint; its gap is the length."""
+    """Return the row of the sliding rate of a joint; its position residual is the length."""
     axis = bodies[i].R @ (joint.axis / norm(joint.axis))
     return coincidence(joint.name, i, j, bodies, joint.through, axis)
 
 
 def joint_coordinate(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
-    """Return the row of a joint's rate; its gap is the joint coordinate r.
+    """Return the row of the rate of a joint; its position residual is the joint coordinate r.
 
     For helical joints r follows from the length, which is unique, unlike the angle.
     """
@@ -149,7 +152,7 @@ def joint_coordinate(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
 
 
 def scale_row(row: Row, factor: Scalar) -> Row:
-    """Return a row times a number."""
+    """Return a row multiplied by a number."""
     assert row.gap is not None
     parts = {k: (factor * f, factor * m) for k, (f, m) in row.parts.items()}
     return replace(row, parts=parts, g=factor * row.g, gap=factor * row.gap)
@@ -158,7 +161,7 @@ def scale_row(row: Row, factor: Scalar) -> Row:
 def screw_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
     """Return the row that couples angle and length of a joint.
 
-    The length is zero without slide; otherwise the angle is `turn / slide` times the length.
+    For a hinge the length is zero; otherwise the angle is `turn / slide` times the length.
     """
     length = joint_length(joint, i, j, bodies)
     if joint.slide == 0.0:
@@ -209,7 +212,7 @@ def joint_constraint_rows(
 
 
 def loop_rows(loop: Loop, i: int, j: int, bodies: list[Placed]) -> list[Row]:
-    """Return the rows of a closed loop: coincidence of a point, along the axes of body i."""
+    """Return the rows of a closed loop: a common point of two bodies, along the axes of body i."""
     return [
         coincidence(f"{loop.name}.{axis}", i, j, bodies, loop.point, bodies[i].R @ n)
         for axis, n in zip("xyz", WORLD_AXES, strict=True)
@@ -270,9 +273,9 @@ def contact_constraint_rows(
 
 
 def base_twist(bodies: list[Placed]) -> list[Row]:
-    """Return the rows of the base's twist: velocity of the drawing's origin, angular velocity.
+    """Return the rows of the base's twist: velocity of the base's origin, and angular velocity.
 
-    Both are in the drawing's axes on the base.
+    Both are in the base's axes.
     """
     base = bodies[0]
     arm = base.arm(np.zeros(3))
@@ -285,7 +288,9 @@ def base_twist(bodies: list[Placed]) -> list[Row]:
 
 
 def base_rows(model: Model, bodies: list[Placed], home: Array) -> list[Row]:
-    """Return the rows of the motions that the base's group excludes, relative to its position `home`."""
+    """Return the rows of the motions that the group of the base excludes, relative to its position
+    `home`.
+    """
     base = bodies[0]
     blocked = set(range(6)) - set(model.twist)
     arm = base.arm(np.zeros(3))
@@ -320,7 +325,7 @@ def inertia_forces(body: Placed, gravity: Array) -> tuple[Array, Array]:
 
     The force consists of weight, gyroscopic moment, added mass and drag of the fluid.
     """
-    axes = body.R.T @ body.own  # the axes of w' in the drawing, constant numbers
+    axes = body.R.T @ body.own  # constant axes of w' in the zero configuration
     w = body.own.T @ body.w
     J = axes.T @ body.body.inertia @ axes
     M = np.zeros((6, 6), dtype=object)
@@ -350,14 +355,14 @@ def inertia_forces(body: Placed, gravity: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AbsoluteEquations:
-    """The saddle-point system for y = (all v, all w')."""
+    """Saddle-point system for the speeds y = (all v, all w') of all bodies."""
 
-    M: list[Array]  # (6, 6) per body
-    Q: list[Array]  # (6,) per body
-    rows: list[Row]  # constraints
+    M: list[Array]  # mass matrix of each body, (6, 6)
+    Q: list[Array]  # applied force of each body, (6,)
+    rows: list[Row]  # constraint rows
     user: list[
         Row
-    ]  # the user's speeds: base twist, joint rates; their gaps are the joint coordinates
+    ]  # rows of the user's speeds (base twist, joint rates); their residuals are joint coordinates
     bodies: list[Placed]
 
 
@@ -370,7 +375,7 @@ def absolute_equations(
     anchors: Array,
     home: Array,
 ) -> AbsoluteEquations:
-    """Return the equations of a tree of bodies, over any scalar.
+    """Return the equations of motion of a tree of bodies in absolute coordinates, over any scalar.
 
     `pushes` and `anchors` hold three components per push and per pin; `home` is the base's position.
     """

@@ -23,7 +23,7 @@ from draisine.mechanics.newton_euler import Wrenches
 from draisine.mechanics.tree import Link, Rotor
 
 MIN_ARTICULATED_LINKS = 8
-"""Longer trees need fewer operations by articulated bodies than by composite ones."""
+"""Number of links above which articulated bodies need fewer operations than composite bodies."""
 
 
 class _Bodies:
@@ -42,7 +42,9 @@ class _Bodies:
         self.rates: dict[int, tuple[Scalar, Array]] = {}
 
     def eliminate_joint(self, step: JointStep, target: Scalar) -> None:
-        """Eliminate a joint: its acceleration becomes `offset - gain . incoming`, for its parent's."""
+        """Eliminate a joint, so that its acceleration is `offset - gain . incoming` with the
+        parent's acceleration.
+        """
         j = step.link
         if step.spins:
             rotor = next(r for r in self.links[j].rotors if r.joint == step.joint)
@@ -64,7 +66,7 @@ class _Bodies:
         else:
             offset = target / step.pivot
             gain = step.rho
-            # The projected inertia (1 - gain S') I (1 - S gain'), written with two outer products.
+            # Projected inertia (1 - gain S') I (1 - S gain'), as two outer products.
             half_term = U - gain * (0.5 * D)
             I_remaining = self.I[j] - np.outer(gain, half_term) - np.outer(half_term, gain)
             bias = self.p[j] + U * offset
@@ -75,14 +77,14 @@ class _Bodies:
         self.p[i] = self.p[i] + wrench_to_parent(self.geo, j, p_remaining)
 
     def _eliminate_rotor(self, j: int, rotor: Rotor, step: JointStep, target: Scalar) -> None:
-        """Eliminate a rotor, which spins about its axis of symmetry."""
+        """Eliminate a rotor that spins about its axis of symmetry."""
         lag = self.lag[rotor.joint]
         axle = np.concatenate([np.zeros(3), rotor.axis])
         axial = rotor.inertia * axle
         armature = self.armatures[rotor.joint]
         inertia = rotor.inertia + armature
         if step.row is None:
-            # Without armature the share is exactly 1; the division would leave an expression.
+            # Without armature the share is exactly 1; a division would leave a traced expression.
             share = 1.0 if is_zero(armature) else rotor.inertia / inertia
             offset = lag / inertia
             gain = share * axle
@@ -109,7 +111,7 @@ def accelerations(
     required
         Wrenches of the motion with `vdot = 0`.
     force
-        (6 + n,), generalised force.
+        Generalised force, (6 + n,).
     targets
         Accelerations that the rows prescribe, less those of the motion with `vdot = 0`.
 
@@ -147,7 +149,7 @@ def accelerations(
 
 
 def _base_acceleration(solver: TreeElimination, I: Array, p: Array, targets: list[Scalar]) -> Array:  # noqa: E741
-    """Return the acceleration of the base under the rows that reach it."""
+    """Return the acceleration (6,) of the base under the rows that reach it."""
     if not targets:
         return solve_symmetric(I, -p)
     free = len(I) - len(targets)

@@ -1,8 +1,9 @@
-"""Protocol of a formulation: from a model to accelerations and contact forces in the user's terms.
+"""Protocol of a formulation: from a model to its accelerations and contact forces.
 
-Each formulation has a function `accelerations(model, ...)` that returns an `Accelerate`. Its internal
-coordinates are private. Its equations are written over any scalar, traced once, and turned into a function
-of floats by `realise`: plain Python by default, or a code generator of the caller.
+Each formulation has a function `accelerations(model, ...)` that returns an `Accelerate`. The
+internal coordinates of a formulation are private. Its equations are written over any scalar, traced
+once, and turned into a function of floats by `realise`: plain Python by default, or a code
+generator of the caller.
 """
 
 import math
@@ -19,28 +20,28 @@ from draisine.model import Model
 
 
 class Configured(Protocol):
-    """Configuration and speeds of a machine in the user's terms (drawing's frame on the base)."""
+    """Configuration and speeds of a machine in the user's coordinates."""
 
     @property
     def q(self) -> Floats:
-        """(4,), unit quaternion of the base, scalar first."""
+        """Unit quaternion of the base, scalar first, (4,)."""
 
     @property
     def p(self) -> Floats:
-        """(3,), position of the drawing's origin on the base, m."""
+        """Position of the base's origin, m, (3,)."""
 
     @property
     def r(self) -> Floats:
-        """(n,), joint coordinates."""
+        """Joint coordinates, rad or m, (n,)."""
 
     @property
     def v(self) -> Floats:
-        """Speeds (eta, rdot)."""
+        """Speeds (eta, rdot): twist of the base and joint rates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A `Configured` that a formulation returns."""
+    """Configuration and speeds that a formulation returns, as a `Configured`."""
 
     q: Floats
     p: Floats
@@ -49,17 +50,17 @@ class Snapshot:
 
 
 Accelerate = Callable[[float, Configured, Any], tuple[Floats, Floats]]
-"""From time, state and inputs to vdot and contact forces.
+"""Function from time (s), state and inputs to vdot and contact forces.
 
-Inputs are in the order of `model.inputs`; None means zero. The forces of the ground on the contacts have one
-row (normal, along, across) per contact, or (x, y, z) for a pin.
+Inputs are in the order of `model.inputs`; None means zero. The forces of the ground on the contacts
+have one row (normal, along, across) per contact, or (x, y, z) for a pin.
 """
 
 Evaluator = Callable[..., Mapping[str, Floats]]
 """Function of named arrays of floats that returns named arrays of floats."""
 
 Realise = Callable[[Mapping[str, Sequence[Expr]], Mapping[str, Sequence[Any]]], Evaluator]
-"""From traced inputs and outputs by name to a function of floats: arrays in and out by name."""
+"""Compiler from traced inputs and outputs by name to a function of float arrays by name."""
 
 
 _TEXT = {
@@ -126,6 +127,7 @@ def interpret(
     ends = np.cumsum([len(values) for values in outputs.values()])[:-1]
 
     def evaluate(**arrays: Any) -> dict[str, Floats]:
+        """Return the outputs by name for inputs by name."""
         values = [
             np.asarray(arrays[name], float).tolist() if name in arrays else [0.0] * len(symbols)
             for name, symbols in inputs.items()
@@ -147,7 +149,7 @@ def trace_symbols(sizes: Mapping[str, int]) -> dict[str, Array]:
 def realise_arrays(
     realise: Realise, symbols: Mapping[str, Array], outputs: Mapping[str, Any]
 ) -> Evaluator:
-    """Return traced arrays as a function of floats; its results have the shapes of the arrays."""
+    """Compile traced arrays into a function of floats whose results have the shapes of the arrays."""
     arrays = {name: np.asarray(x, dtype=object) for name, x in outputs.items()}
     evaluate = realise(
         {name: list(x) for name, x in symbols.items()},
@@ -155,6 +157,7 @@ def realise_arrays(
     )
 
     def evaluate_shaped(**values: Any) -> dict[str, Floats]:
+        """Return the outputs by name, each in the shape of its traced array."""
         flat = evaluate(**values)
         return {name: flat[name].reshape(x.shape) for name, x in arrays.items()}
 
@@ -162,7 +165,7 @@ def realise_arrays(
 
 
 def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot: Array) -> Array:
-    """Return the torques of all joints (n,): inputs less springs and dampers."""
+    """Return the torques of all joints (n,): inputs minus springs and dampers."""
     return array(
         [
             inputs[k] - joint.spring * (r[k] - joint.rest) - joint.damper * rdot[k]
@@ -172,7 +175,7 @@ def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot
 
 
 def check_numeric_model(model: Model) -> Model:
-    """Return the model, after checking that a formulation of numbers supports it."""
+    """Return the model after checking that a numerical formulation supports it."""
     bodies = [x for b in model.bodies for x in (b.mass, *b.com, *b.inertia.ravel())]
     joints = [x for j in model.joints for x in (*j.axis, *j.through)]
     joints += [x for j in model.joints for x in (j.spring, j.damper, j.rest, j.armature)]
@@ -200,7 +203,7 @@ def check_inputs(model: Model, state: Configured, inputs: Any) -> Floats:
             raise ParameterError(f"state: {name} has shape {value.shape}; it must be ({size},).")
         if not np.all(np.isfinite(value)):
             raise ParameterError(f"state: {name} has entries that are not finite numbers.")
-    # 1e-6: quaternions rounded to six digits in files and tables pass.
+    # A tolerance of 1e-6 accepts quaternions that files and tables round to six digits.
     if abs(np.linalg.norm(state.q) - 1.0) > 1e-6:
         raise ParameterError("state: the length of the quaternion q is not 1. Normalise it.")
     names = model.inputs

@@ -27,23 +27,25 @@ from draisine.mechanics.tree import Tree, as_floats, assemble
 from draisine.model import Model
 
 DEPENDENCE_TOLERANCE = 1e-9
-"""Rows of unit length whose distance to the span of others is smaller are dependent on them; rounding
+"""Distance of a unit row from the span of other rows below which it depends on them; rounding
 errors of rows are about 1e-15.
 """
 
 CLOSURE_TOLERANCE = 1e-9
-"""m or rad; residual of the holonomic constraints up to which Newton's method has converged."""
+"""Largest residual (m or rad) of the holonomic constraints at which Newton's method has converged.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RedundantRow:
-    """A constraint row that depends linearly on others."""
+    """Constraint row that depends linearly on other rows."""
 
     label: str
-    repeats: tuple[str, ...]  # rows on which it depends
+    repeats: tuple[str, ...]  # labels of the rows on which it depends
     parameters: tuple[
         str, ...
-    ] = ()  # it is redundant only for these values of them; empty: for all
+        # Parameters for whose values alone the row is redundant; empty if it is always redundant
+    ] = ()
 
     def __str__(self) -> str:
         when = f"for these values of {', '.join(self.parameters)}" if self.parameters else "always"
@@ -54,12 +56,14 @@ class RedundantRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """Rank of the constraint rows of a mode."""
+    """Rank and redundant rows of the constraints of a contact mode."""
 
-    labels: tuple[str, ...]  # of all rows
+    labels: tuple[str, ...]  # labels of all rows
     redundant: tuple[RedundantRow, ...] = ()
-    singular: tuple[str, ...] = ()  # rows that are dependent in the drawing, but not near it
-    # Inner quaternion and shape at which pivots are chosen; None: those of the drawing.
+    # Rows that are dependent in the zero configuration, but not near it
+    singular: tuple[str, ...] = ()
+    # Inner quaternion and joint coordinates at which pivots are chosen; None for the zero
+    # configuration.
     nominal: tuple[Floats, Floats] | None = None
 
     @property
@@ -70,7 +74,9 @@ class Survey:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A configuration (pose q, p of the inner base frame, shape r) at a time, for numbers."""
+    """Numerical configuration at a time: pose q, p of the inner base frame, and joint coordinates
+    r.
+    """
 
     tree: Tree
     mode: Mode
@@ -81,33 +87,35 @@ class Place:
 
     @cached_property
     def rows(self) -> projected.Rows:
-        """Geometry and rows."""
-        with np.errstate(divide="ignore", invalid="ignore"):  # `check_rows` names what is missing
-            return projected.rows(self.tree, self.mode, rotation(self.q), self.r, self.p)
+        """Geometry and constraint rows of the configuration."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # `check_rows` reports undefined rows
+            return projected.constraint_rows(self.tree, self.mode, rotation(self.q), self.r, self.p)
 
     @cached_property
     def C(self) -> Floats:
-        """The rows along their named directions, over the free columns, of unit length."""
+        """Constraint matrix with unit rows along their named directions, over the free columns."""
         rows = self.rows
         columns = free_columns(self.tree.model)
         with np.errstate(divide="ignore", invalid="ignore"):
-            C = constraints.matrix(self.tree, rows.geo, rows.world, rows.active, named=True)
+            C = constraints.constraint_matrix(
+                self.tree, rows.geo, rows.world, rows.active, named=True
+            )
         C = np.asarray(C[:, columns], float)
         lengths = np.linalg.norm(C, axis=1)
         return C / np.where(lengths > 1e-12, lengths, np.inf)[:, None]
 
     @cached_property
     def b(self) -> Floats:
-        """The right side of `C v = b`, in the scale of C."""
+        """Right-hand side of `C v = b`, scaled like the rows of C."""
         rows = self.rows
         named = [replace(a, holds_all=False) for a in rows.active]
-        full = constraints.matrix(self.tree, rows.geo, rows.world, named)
+        full = constraints.constraint_matrix(self.tree, rows.geo, rows.world, named)
         lengths = np.linalg.norm(full[:, free_columns(self.tree.model)].astype(float), axis=1)
         b = constraints.velocity_targets(self.tree, rows.geo, rows.world, named, self.p, self.t)
         return np.array(b, float) / np.where(lengths > 1e-12, lengths, 1.0)
 
     def rank(self) -> int:
-        """Return the rank of C."""
+        """Return the rank of the constraint matrix C."""
         return (
             int((np.linalg.svd(self.C, compute_uv=False) > DEPENDENCE_TOLERANCE).sum())
             if len(self.C)
@@ -117,13 +125,13 @@ class Place:
     def closed(self, anchors: Floats) -> tuple["Place", float]:
         """Return the nearest configuration on the constraint manifold, and its largest residual.
 
-        Newton's method with minimum-norm steps; all holonomic constraints are closed.
+        Newton's method with minimum-norm steps closes all holonomic constraints.
         """
         place = self
         error = np.inf
         columns = free_columns(self.tree.model)
         for _ in range(40):
-            values, rows, _ = projected.conditions(place.rows, place.r, place.t, anchors)
+            values, rows, _ = projected.holonomic_residuals(place.rows, place.r, place.t, anchors)
             previous_error = error
             error = float(np.abs(np.array(values, float)).max(initial=0.0))
             if error < 1e-14 or not error < previous_error:
@@ -133,12 +141,14 @@ class Place:
             # singular values, so that a step does not try to satisfy their difference.
             cut = min(0.1, max(1e-9, 10 * error))
             step = -np.linalg.lstsq(J, np.array(values, float), rcond=cut)[0]
-            # 0.3 rad or m bounds a step: larger ones leave the range of the linearisation.
+            # A bound of 0.3 (rad or m) keeps a step within the range of the linearisation.
             place = place.moved(step / max(1.0, float(np.abs(step).max()) / 0.3))
         return place, error
 
     def moved(self, step: Floats, t: float | None = None) -> "Place":
-        """Return the configuration displaced by speeds (V at the reference point, W, rdot)."""
+        """Return the configuration displaced by a step of speeds (V at the reference point, W,
+        rdot).
+        """
         speeds = np.asarray(expand_speeds(self.tree.model, step), float)
         V = speeds[:3] - cross(speeds[3:6], np.asarray(self.rows.ref, float))
         q = self.q + quaternion_rate(self.q, speeds[3:6])
@@ -160,22 +170,24 @@ class Place:
 
 
 def place_drawing(model: Model, mode: Mode) -> Place:
-    """Return the drawing of a model of numbers, with prescribed joints at their initial values."""
+    """Return the zero configuration of a numerical model, with prescribed joints at their initial
+    values.
+    """
     tree = assemble(model, aligned=is_free(model), evaluate=as_floats)
     base = tree.links[0]
     r = [0.0 if joint.motion is None else joint.motion(0.0)[0] for joint in model.joints]
     return Place(tree, mode, quaternion(base.R), np.asarray(base.o, float), np.array(r, float))
 
 
-def survey(
+def survey_redundancy(
     draw: Callable[[Mapping[str, float]], Model], parameters: Mapping[str, float], mode: Mode
 ) -> Survey:
-    """Return the redundant rows of a mode; `draw` returns the model for parameters.
+    """Return rank and redundant rows of a mode; `draw` maps parameters to the model.
 
     Contradicting rows raise an error that names them.
     """
     model = draw(parameters)
-    labels = tuple(constraints.labels(model, mode))
+    labels = tuple(constraints.row_labels(model, mode))
     start = place_drawing(model, mode)
     projected.check_rows(start.C, labels)
     anchors = start.anchors()
@@ -204,18 +216,18 @@ def survey(
 
 
 def redundant_rows_at(
-    survey: Survey, model: Model, mode: Mode, q: Floats, r: Floats
+    survey_redundancy: Survey, model: Model, mode: Mode, q: Floats, r: Floats
 ) -> tuple[str, ...]:
-    """Return the labels of the rows to leave out, if pivots are chosen at another configuration.
+    """Return the labels of the rows to leave out if pivots are chosen at another configuration.
 
-    q is the inner quaternion, r the shape. Their number is that of the drawing; the best conditioned rows
-    are kept.
+    The configuration is the inner quaternion q and the joint coordinates r. The number of rows is
+    that of the zero configuration; the best conditioned rows are kept.
     """
-    if not survey.redundant:
+    if not survey_redundancy.redundant:
         return ()
     place = replace(place_drawing(model, mode), q=np.asarray(q, float), r=np.asarray(r, float))
-    keep = independent_rows(place.C, constraints.holonomic(model, mode), survey.rank)
-    return tuple(label for k, label in enumerate(survey.labels) if k not in keep)
+    keep = independent_rows(place.C, constraints.holonomic(model, mode), survey_redundancy.rank)
+    return tuple(label for k, label in enumerate(survey_redundancy.labels) if k not in keep)
 
 
 def independent_rows(C: Floats, first: Sequence[bool], rank: int) -> list[int]:
@@ -242,19 +254,23 @@ def _neighbours(nominal: Place, anchors: Floats) -> list[Place]:
 
 
 def _nominal_configuration(start: Place, nominal: Place) -> tuple[Floats, Floats] | None:
-    """Return inner quaternion and shape of `nominal` if they differ from those of the drawing."""
+    """Return inner quaternion and joint coordinates of `nominal` if they differ from the zero
+    configuration.
+    """
     drawing = np.zeros_like(start.r)
     distance = max(np.abs(nominal.q - start.q).max(), np.abs(nominal.r - drawing).max(initial=0.0))
     return (nominal.q, nominal.r) if distance > 1e-6 else None
 
 
 def _smallest_singular_value(place: Place, rank: int) -> float:
-    """Return the smallest singular value of C among the first `rank`."""
+    """Return the smallest of the `rank` largest singular values of the constraint matrix."""
     return float(np.linalg.svd(place.C, compute_uv=False)[rank - 1])
 
 
 def _dependent(C: Floats, b: Floats | None = None) -> tuple[int, ...]:
-    """Return the indices of rows in vanishing combinations; with b, in the one that b violates."""
+    """Return the indices of rows in vanishing linear combinations; with b, in the one that b
+    violates.
+    """
     U, s, _ = np.linalg.svd(C)
     null = U[:, int((s > DEPENDENCE_TOLERANCE).sum()) :]
     weight = np.abs(null).max(axis=1, initial=0.0) if b is None else np.abs(null @ (null.T @ b))
@@ -267,7 +283,7 @@ def _check_configuration(
     place: Place, anchors: Floats, labels: Sequence[str], error: float
 ) -> None:
     """Raise an error if holonomic constraints contradict each other."""
-    values, rows, indices = projected.conditions(place.rows, place.r, place.t, anchors)
+    values, rows, indices = projected.holonomic_residuals(place.rows, place.r, place.t, anchors)
     J = np.array(rows, float)[:, free_columns(place.tree.model)]
     if np.linalg.matrix_rank(J, tol=1e-6) == len(J):
         return
@@ -333,13 +349,13 @@ def _independent_at(
     keep: Sequence[int],
     redundant: Sequence[int],
 ) -> list[int]:
-    """Return the redundant rows that are independent of the kept ones at other parameters.
+    """Return the redundant rows that are independent of the kept rows at other parameters.
 
-    The rank is computed near a configuration. If the model cannot be drawn with these parameters, no row is
+    The rank is computed near a configuration. If these parameters are physically invalid, no row is
     returned.
     """
     try:
-        # Perturbed parameters may cause warnings that mean nothing to the user.
+        # Perturbed parameters may cause warnings that do not concern the user.
         with warnings.catch_warnings(action="ignore"):
             start = place_drawing(draw(parameters), configuration.mode)
         anchors = start.anchors()

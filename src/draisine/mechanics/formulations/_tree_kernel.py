@@ -26,39 +26,44 @@ from draisine.mechanics.newton_euler import Wrenches
 from draisine.mechanics.tree import Evaluate, Link, Tree
 
 RowsAtJoint = list[tuple[int, Array, Scalar]]
-"""Rows at a joint: index, coefficients (6,) of the twist on the parent's side, coefficient of the rate."""
+"""Constraint rows at a joint: index, coefficients (6,) of the parent's twist, coefficient of the
+joint rate.
+"""
 
 ChooseRow = Callable[[int, RowsAtJoint], int | None]
-"""From joint and rows at it to the index of the row that determines its rate; None if it stays free."""
+"""Function from a joint and its rows to the index of the row that determines its rate; None if the
+rate is free.
+"""
 
 MIN_RELATIVE_PIVOT = 1e-6
-"""Smallest pivot relative to the largest coefficient of its row; below, the row does not determine the
-joint.
+"""Smallest pivot relative to the largest coefficient of its row; with a smaller one, the row does
+not determine the joint rate.
 """
 
 MAX_SPEED_GROWTH = 1e4
-"""Largest speed per unit of an independent speed. Beyond, the elimination from the base loses four digits,
-and all rows are solved at once instead.
+"""Largest speed per unit of an independent speed.
+
+Above it, the elimination along the tree loses four digits, and all rows are solved at once instead.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalRow:
-    """One row `w . (V, W) + s rate` over the twist of a link and the rate of one joint."""
+    """Constraint row `w . (V, W) + s rate` over the twist of one link and the rate of one joint."""
 
     link: int
-    w: Array  # (6,), in the link's frame
-    joint: int | None = None  # of a rotor, or prescribed
+    w: Array  # coefficients of the link's twist in the link's frame, (6,)
+    joint: int | None = None  # index of a rotor's joint or of a prescribed joint
     s: Scalar = 0.0
 
     def of(self, vel: Velocities) -> Scalar:
-        """Return the value of the row for velocities."""
+        """Return the value of the row for given velocities."""
         value = self.w @ np.concatenate([vel.V_link[self.link], vel.W[self.link]])
         return value if self.joint is None else value + self.s * vel.rdot[self.joint]
 
 
 def directions(tree: Tree, geo: Geometry, world: Ground, a: Active) -> Array:
-    """Return the blocked directions of a contact, in the axes of its link, one per row.
+    """Return the blocked directions of a contact in the axes of its link, one per row.
 
     A contact that blocks all directions has rows along the link's axes.
     """
@@ -69,12 +74,12 @@ def directions(tree: Tree, geo: Geometry, world: Ground, a: Active) -> Array:
 
 
 def _guide(tree: Tree, a: Active) -> Array:
-    """Return the guiding direction of a contact (axle of a wheel), in the frame of its link."""
+    """Return the guiding direction of a contact (the axle of a wheel), in the frame of its link."""
     return tree.axes(a.contact.body) @ a.contact.guide
 
 
 def _touching_point(a: Active) -> Array:
-    """Return the touching point of a contact, in the frame of its link."""
+    """Return the touching point of a contact in the frame of its link (m)."""
     return a.point.rho if a.point.rotor is None else a.point.rotor.centre + a.point.rho
 
 
@@ -109,9 +114,9 @@ def local_targets(
     gravity: Array,
     t: Scalar,
 ) -> list[Scalar]:
-    """Return the accelerations that the rows prescribe, less those of the motion with `vdot = 0`.
+    """Return the accelerations that the rows prescribe, minus those of the motion with `vdot = 0`.
 
-    `reference` holds the accelerations of that motion; gravity is in the base's axes.
+    `reference` contains the accelerations of that motion; gravity is in the base's axes.
     """
     targets: list[Scalar] = []
     for a in active:
@@ -140,14 +145,16 @@ def local_targets(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointStep:
-    """Elimination of one joint: `rate = (b_row - w . incoming) / pivot`, for the parent's twist."""
+    """Elimination of one joint rate: `rate = (b_row - w . incoming) / pivot`, with the parent's
+    twist.
+    """
 
     joint: int
     link: int
-    spins: bool  # a rotor of the link, not the joint of the link
-    row: int | None  # None: the rate stays independent
+    spins: bool  # whether the joint is that of a rotor, not that of the link itself
+    row: int | None  # index of the row that determines the rate; None if the rate is independent
     pivot: Scalar
-    rho: Array  # w / pivot
+    rho: Array  # coefficients w divided by the pivot
     factors: list[tuple[int, Scalar]]  # (row, multiplier) of the other rows at the joint
 
 
@@ -157,23 +164,23 @@ class TreeElimination:
 
     tree: Tree
     geo: Geometry
-    steps: list[JointStep]  # from the leaves to the base
-    base: Elimination  # of the rows that reach the base
+    steps: list[JointStep]  # elimination steps from the leaves to the base
+    base: Elimination  # factors of the rows that reach the base
     base_rows: list[int]
     independent: list[int]  # indices of the independent speeds among the free columns
-    count: int  # number of rows
+    count: int  # number of constraint rows
 
     @property
     def pivot(self) -> list[Scalar]:
-        """All pivots."""
+        """All pivots of the elimination."""
         return [s.pivot for s in self.steps if s.row is not None] + self.base.pivot
 
     def _columns(self) -> int:
-        """Return the number of free speeds of the base."""
+        """Return the number of free velocities of the base."""
         return len(self.tree.model.twist)
 
     def reduce(self, rows: Sequence[Scalar]) -> list[Scalar]:
-        """Return the right-hand sides of the rows after the elimination of the rows before them."""
+        """Return the right-hand sides of the rows after elimination of the preceding rows."""
         reduced = list(rows)
         for step in self.steps:
             if step.row is not None:
@@ -182,7 +189,7 @@ class TreeElimination:
         return reduced
 
     def solve(self, b: Sequence[Scalar]) -> Array:
-        """Return the speeds over the free columns; b holds the targets of the rows, then u."""
+        """Return the speeds over the free columns; b contains the targets of the rows, then u."""
         n = self._columns()
         links = self.tree.links
         rows = self.reduce(b[: self.count])
@@ -213,7 +220,7 @@ class TreeElimination:
         return array(speeds)
 
     def solve_transposed(self, c: Sequence[Scalar]) -> Array:
-        """Return y with A' y = c: multipliers of the rows, then forces along the independent speeds."""
+        """Return y of A' y = c: multipliers of the rows, then forces along the independent speeds."""
         n = self._columns()
         links = self.tree.links
         wrenches = [array([0.0] * 6) for _ in links]
@@ -256,7 +263,7 @@ def screw(link: Link) -> Array:
 
 
 def twist_from_parent(geo: Geometry, j: int, twist: Array) -> Array:
-    """Return a twist of the parent at the origin of link j, with the joint locked."""
+    """Return the parent's twist at the origin of link j, with the joint locked."""
     E = geo.E[j]
     V = twist[:3]
     W = twist[3:]
@@ -264,7 +271,7 @@ def twist_from_parent(geo: Geometry, j: int, twist: Array) -> Array:
 
 
 def wrench_to_parent(geo: Geometry, j: int, wrench: Array) -> Array:
-    """Return a wrench on link j at the origin of its parent."""
+    """Return a wrench on link j, transferred to the origin of its parent."""
     E = geo.E[j]
     force = E @ wrench[:3]
     return np.concatenate([force, E @ wrench[3:] + cross(geo.p[j], force)])
@@ -273,7 +280,7 @@ def wrench_to_parent(geo: Geometry, j: int, wrench: Array) -> Array:
 def _inward(
     tree: Tree, geo: Geometry, rows: Sequence[LocalRow], choose: ChooseRow
 ) -> tuple[list[JointStep], list[tuple[int, Array]]]:
-    """Return the steps from the leaves to the base, and the rows that reach it."""
+    """Return the elimination steps from the leaves to the base, and the rows that reach the base."""
     rows_at: list[list[tuple[int, Array]]] = [[] for _ in tree.links]
     joint_rows: dict[int, RowsAtJoint] = {}
     for k, row in enumerate(rows):
@@ -301,7 +308,7 @@ def _inward(
 def _eliminate_joint(
     steps: list[JointStep], joint: int, j: int, spins: bool, acting: RowsAtJoint, choose: ChooseRow
 ) -> list[tuple[int, Array]]:
-    """Append the elimination step of one joint; return the remaining rows."""
+    """Append the elimination step of one joint, and return the remaining rows."""
     row = choose(joint, acting)
     if row is None:
         steps.append(JointStep(joint, j, spins, None, 1.0, array([0.0] * 6), []))
@@ -321,11 +328,12 @@ def eliminate_tree(
     independent: Sequence[int],
     pivots: Sequence[Pivot],
 ) -> TreeElimination:
-    """Return the factors of the rows along pivots (row, free column)."""
+    """Return the factors of the constraint rows along given pivots (row, free column)."""
     n = len(tree.model.twist)
     row_of = {column - n: row for row, column in pivots}
 
     def choose(joint: int, acting: RowsAtJoint) -> int | None:
+        """Return the row that is the given pivot of a joint."""
         return row_of.get(joint)
 
     steps, remaining = _inward(tree, geo, rows, choose)
@@ -346,17 +354,19 @@ def eliminate_tree(
 def plan_tree(
     tree: Tree, geo: Geometry, rows: Sequence[LocalRow], evaluate: Evaluate
 ) -> tuple[list[int], list[Pivot]] | None:
-    """Return independent speeds and pivots at the nominal configuration, or None if impossible.
+    """Return independent speeds and pivots at the nominal configuration, or None if not possible.
 
-    At each joint the row with the largest coefficient of its rate becomes the pivot row. Joint by joint
-    the rows cannot be solved if a row contains a joint's rate only in other configurations, if the rows at
-    the base are dependent, or if speeds grow too much along the tree.
+    At each joint, the row with the largest coefficient of the joint rate becomes the pivot row. The
+    rows cannot be solved joint by joint if a row contains a joint rate only in other
+    configurations, if the rows at the base are dependent, or if speeds grow too much along the
+    tree.
     """
     n = len(tree.model.twist)
     numbers = _evaluate_rows(tree, geo, rows, evaluate)
     pivots: list[Pivot] = []
 
     def choose(joint: int, acting: RowsAtJoint) -> int | None:
+        """Return the row with the largest coefficient of the joint rate."""
         magnitudes = {
             k: abs(s) for k, w, s in acting if abs(s) > MIN_RELATIVE_PIVOT * np.abs([*w, s]).max()
         }
@@ -389,10 +399,10 @@ def plan_tree(
 
 
 def _plan_base(B: Array, translations: int, scale: float) -> list[Pivot] | None:
-    """Return pivots for the rows that reach the base, or None if these are dependent.
+    """Return pivots for the rows that reach the base, or None if the rows are dependent.
 
-    The largest entries come first; translations (the first columns) are preferred to rotations, whose
-    entries have another unit.
+    The largest entries come first. Translations (the first columns) are preferred to rotations,
+    whose entries have another unit.
     """
     A = B.copy()
     pivots = list[Pivot]()

@@ -51,7 +51,7 @@ from draisine.mechanics.formulations._plug import (
     realise_arrays,
     trace_symbols,
 )
-from draisine.mechanics.formulations.multiplier import saddle_point, scaled_saddle
+from draisine.mechanics.formulations.multiplier import scaled_saddle, solve_kkt_system
 from draisine.model import Body, Model
 
 FORMULATION = "every body with six coordinates, joints as constraints, after Schwab"
@@ -63,19 +63,19 @@ Orientation = Literal["euler", "quaternion"]
 class Coordinates:
     """Absolute coordinates and speeds of all bodies."""
 
-    x: Floats  # (bodies, 3), positions of the mass centres, m
-    e: Floats  # (bodies, 3 or 4), Euler angles or quaternions
-    v: Floats  # (bodies, 3), velocities of the mass centres, m/s
-    w: Floats  # (bodies, 3), angular velocities in the bodies' own axes, rad/s
+    x: Floats  # positions of the mass centres, m, (bodies, 3)
+    e: Floats  # Euler angles or quaternions, (bodies, 3 or 4)
+    v: Floats  # velocities of the mass centres, m/s, (bodies, 3)
+    w: Floats  # angular velocities in the bodies' own axes, rad/s, (bodies, 3)
 
     @property
     def speeds(self) -> Floats:
-        """The speeds y = (all v, all w')."""
+        """Speeds y = (all v, all w') of all bodies."""
         return np.concatenate([self.v.ravel(), self.w.ravel()])
 
 
 class Absolute:
-    """One mode of one model in absolute coordinates."""
+    """Equations of one model in one contact mode, in absolute coordinates."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Absolute:
         self.evaluate = realise_arrays(realise, self.symbols, self._outputs())
 
     def _own_axes(self, body: Body) -> Floats:
-        """Return the axes of w' in the drawing (columns).
+        """Return the axes of w' of a body as columns, in the zero configuration.
 
         The second axis of a wheel is its axle, so that the last Euler angle is its rotation; other bodies
         have the drawing's axes.
@@ -115,14 +115,15 @@ class Absolute:
         for wheel in self.model.wheels:
             if wheel.body == body.name:
                 y, z, x = across_axis(wheel.axle)
-                # An axle along y needs no other axes; the drawing's are shorter to write.
+                # If the axle is along y, the axes of the zero configuration give shorter
+                # expressions.
                 if abs(y[1]) > 1.0 - 1e-12:
                     break
                 return np.column_stack([x, y, z])
         return np.eye(3)
 
     def _outward(self) -> list[int]:
-        """Return the joints in an order in which each parent is placed before its child."""
+        """Return the joints in an order in which each parent precedes its child."""
         placed = {self.model.bodies[0].name}
         order: list[int] = []
         while len(order) < len(self.model.joints):
@@ -133,11 +134,11 @@ class Absolute:
         return order
 
     def _rotation(self, e: Array) -> Array:
-        """Return the rotation from a body's own axes to the world's."""
+        """Return the rotation from a body's own axes to world axes."""
         return rot_z(e[0]) @ rot_x(e[1]) @ rot_y(e[2]) if self.euler else rotation(e)
 
     def _trace(self) -> AbsoluteEquations:
-        """Return the equations as traced expressions of the symbols."""
+        """Return the equations as traced expressions of new symbols."""
         s = self.symbols
         n = len(self.model.bodies)
         x, e, v, w = (s[name].reshape(n, -1) for name in ("x", "e", "v", "w"))
@@ -152,7 +153,7 @@ class Absolute:
         )
 
     def _outputs(self) -> dict[str, Any]:
-        """Return the arrays of the equations by name."""
+        """Return the arrays of the equations by name, as traced expressions."""
         parts = self.equations
         D = row_matrix(parts.rows, parts.bodies)
         U = row_matrix(parts.user, parts.bodies)
@@ -172,7 +173,7 @@ class Absolute:
 
         `anchors` are the positions of the pins and of the base, as `fixed_points` returns them.
         """
-        # 1e-7: nearer to gimbal lock the rates of Euler angles lose half of their digits.
+        # Closer than 1e-7 to gimbal lock, the rates of Euler angles lose half of their digits.
         if self.euler and np.abs(np.cos(coordinates.e[:, 1])).min() < 1e-7:
             body = self.model.bodies[int(np.argmin(np.abs(np.cos(coordinates.e[:, 1]))))]
             raise SingularityError(
@@ -217,9 +218,10 @@ class Absolute:
         anchors: tuple[Floats, Floats],
         near: Floats,
     ) -> tuple[Floats, Floats, Floats]:
-        """Return ydot, the multipliers of all rows, and the rates of the user's speeds.
+        """Return ydot, the multipliers of all rows, and the accelerations in the user's speeds.
 
-        `near` holds joint coordinates within half a turn of the current ones, to count whole turns.
+        `near` contains joint coordinates within half a turn of the current ones, which determine
+        the number of turns.
         """
         joints = self.model.joints
         arrays = self.compute_arrays(t, coordinates, inputs[len(joints) :], anchors)
@@ -235,7 +237,7 @@ class Absolute:
         target = (arrays["c"] - arrays["g"])[self.keep]
         n = len(Q)
         (K, scale) = scaled_saddle(arrays["M"], D)
-        # A nearly singular system: `saddle_point` raises the error that names the cause.
+        # The system is nearly singular: `solve_kkt_system` raises the error that names the cause.
         if np.linalg.cond(K) > 1e13:
             speeds = [
                 f"{b.name}.{quantity}{k}"
@@ -244,7 +246,7 @@ class Absolute:
                 for k in "xyz"
             ]
             labels = [self.labels[k] for k in self.keep]
-            saddle_point(arrays["M"], -Q, D, target, labels, speeds)
+            solve_kkt_system(arrays["M"], -Q, D, target, labels, speeds)
         solution = np.linalg.solve(K, np.concatenate([Q, target]) / scale) / scale
         return (
             solution[:n],
@@ -253,7 +255,9 @@ class Absolute:
         )
 
     def _shared(self, D: Floats, lam: Floats) -> Floats:
-        """Return the multipliers of all rows, with minimum-norm contact forces, from the kept ones."""
+        """Return the multipliers of all rows, with minimum-norm contact forces, from those of the
+        kept rows.
+        """
         if len(self.keep) == len(D):
             return lam
         full = np.zeros(len(D))
@@ -266,13 +270,13 @@ class Absolute:
         return full - N @ np.linalg.lstsq(scale[:, None] * N, scale * full, rcond=None)[0]
 
     def _whole_turns(self, r: Floats, near: Floats) -> Floats:
-        """Return joint coordinates plus the whole turns that bring angles closest to `near`."""
+        """Return joint coordinates plus multiples of 2 pi that bring angles closest to `near`."""
         turn = 2.0 * np.pi
         angles = np.array([row.angle for row in self.equations.user[6:]], bool)
         return r + turn * np.where(angles, np.round((near - r) / turn), 0.0)
 
     def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
-        """Return vdot and the ground's force on each contact."""
+        """Return vdot and the force of the ground on each contact (N)."""
         lam, rates = self._respond(t, state, inputs)
         return rates[free_columns(self.model)], self._forces(lam)
 
@@ -282,7 +286,7 @@ class Absolute:
         return dict(zip(self.labels, map(float, lam), strict=True))
 
     def _respond(self, t: float, state: Configured, inputs: Any) -> tuple[Floats, Floats]:
-        """Return the multipliers of all rows, and the rates of the user's speeds."""
+        """Return the multipliers of all rows, and the accelerations in the user's speeds."""
         values = check_inputs(self.model, state, inputs)
         coordinates = self.enter(state)
         return self.solve(
@@ -290,7 +294,7 @@ class Absolute:
         )[1:]
 
     def _forces(self, lam: Floats) -> Floats:
-        """Return the contact forces (contacts, 3) from the multipliers of all rows."""
+        """Return the contact forces (contacts, 3) from the multipliers of all rows (N)."""
         forces = np.zeros((len(self.model.contacts), 3))
         for k, contact in enumerate(self.model.contacts):
             for j, name in enumerate(contact.directions):
@@ -306,12 +310,14 @@ class Absolute:
         return np.array(points, float).ravel(), self._point(coordinates, 0, np.zeros(3))
 
     def _point(self, coordinates: Coordinates, i: int, point: Floats) -> Floats:
-        """Return the position of a body's point, given in the drawing."""
+        """Return the position (m) of a point of body i, given in the zero configuration."""
         axes = np.asarray(self._rotation(coordinates.e[i]), float)
         return coordinates.x[i] + axes @ (self.axes[i].T @ (point - self.model.bodies[i].com))
 
     def _frames(self, state: Configured) -> list[tuple[Floats, Floats, Floats, Floats]]:
-        """Return R, p, w, v of the drawing's frame on every body, in world axes."""
+        """Return rotation R, position p, angular velocity w and velocity v of every body's frame,
+        in world axes.
+        """
         model = self.model
         twist = np.zeros(6)
         twist[list(model.twist)] = state.v[: len(model.twist)]

@@ -13,7 +13,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints, couplings
-from draisine.mechanics.applied import generalised
+from draisine.mechanics.applied import generalised_input_force
 from draisine.mechanics.kinematics import geometry, point_drift, point_matrix, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Tree
@@ -24,19 +24,21 @@ FORMULATION = "the saddle-point system of accelerations and multipliers"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeDynamics:
-    """Free dynamics and the rows of all contacts, active or not: `M vdot + F = C' lam`, `C vdot = c`."""
+    """Free dynamics with the rows of all contacts, active or not: `M vdot + F = C' lam`, `C vdot =
+    c`.
+    """
 
-    M: Array  # (6 + n, 6 + n)
-    F: Array  # (6 + n,), including the generalised forces of the inputs
-    C: Array  # (3 k, 6 + n); per contact normal, along, across, or x, y, z
-    c: Array  # (3 k,)
-    gaps: list[Scalar]  # m, per contact
+    M: Array  # mass matrix, (6 + n, 6 + n)
+    F: Array  # bias force including the generalised forces of the inputs, (6 + n,)
+    C: Array  # three rows per contact (normal, along, across, or x, y, z), (3 k, 6 + n)
+    c: Array  # right-hand side of the acceleration rows, (3 k,)
+    gaps: list[Scalar]  # gap of each contact, m
 
 
 def evaluate_free_dynamics(
     tree: Tree, R: Array, p: Array, r: Array, speeds: Array, inputs: Array, t: Scalar = 0.0
 ) -> FreeDynamics:
-    """Return the matrices of the saddle-point system for any mode; `speeds` is (V, W, rdot)."""
+    """Return the terms of the saddle-point system for any mode; `speeds` is (V, W, rdot)."""
     zero = np.zeros(3)
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
@@ -44,7 +46,7 @@ def evaluate_free_dynamics(
     zero_rates = array([0.0] * len(speeds))
     gravity = world.R.T @ tree.model.gravity
     F = inverse_dynamics(tree, geo, vel, zero_rates, zero, zero, gravity)
-    F = F - generalised(tree, geo, world, inputs, zero)
+    F = F - generalised_input_force(tree, geo, world, inputs, zero)
     rows = []
     targets = []
     contact_points = []
@@ -74,26 +76,28 @@ def active_row_indices(model: Model, mode: constraints.Mode) -> list[int]:
 
 
 def coupled_row_indices(model: Model) -> list[int]:
-    """Return the indices of the rows of prescribed joints and couplings, which follow the contacts."""
+    """Return the indices of the rows of prescribed joints and couplings, which follow the contact
+    rows.
+    """
     first = 3 * len(model.contacts)
     count = len(constraints.prescribed_joints(model)) + len(couplings.coupling_labels(model))
     return list(range(first, first + count))
 
 
 def motion_row_indices(model: Model) -> list[int]:
-    """Return the indices of the rows of prescribed joints, which follow those of contacts."""
+    """Return the indices of the rows of prescribed joints, which follow the contact rows."""
     first = 3 * len(model.contacts)
     return list(range(first, first + len(constraints.prescribed_joints(model))))
 
 
 def scaled_saddle(M: Floats, C: Floats) -> tuple[Floats, Floats]:
-    """Return the saddle-point matrix with equilibrated rows and columns, and the divisors."""
+    """Return the saddle-point matrix with equilibrated rows and columns, and their scale factors."""
     K = np.block([[M, -C.T], [C, np.zeros((len(C), len(C)))]])
     scale = np.sqrt(np.maximum(np.abs(K).max(axis=1), 1e-300))
     return K / scale[:, None] / scale[None, :], scale
 
 
-def saddle_point(
+def solve_kkt_system(
     M: Floats, F: Floats, C: Floats, c: Floats, labels: Sequence[str], speed_names: Sequence[str]
 ) -> tuple[Floats, Floats]:
     """Solve the saddle-point system `M vdot + F = C' lam`, `C vdot = c`, eq. [saddle-point].
@@ -101,9 +105,9 @@ def saddle_point(
     Parameters
     ----------
     M, F
-        (n, n) and (n,), mass matrix and forces.
+        Mass matrix (n, n) and forces (n,).
     C, c
-        (m, n) and (m,), independent constraint rows and their accelerations.
+        Independent constraint rows (m, n) and their prescribed accelerations (m,).
     labels
         Names of the rows, for errors.
     speed_names
@@ -127,14 +131,14 @@ def saddle_point(
     (K, scale) = scaled_saddle(M, C)
     rhs = np.concatenate([-F, c]) / scale
     U, s, Vt = np.linalg.svd(K)
-    # 1e-13: below, rounding errors of double precision dominate the solution.
+    # Below a reciprocal condition number of 1e-13, rounding errors dominate the solution.
     if s[-1] < 1e-13 * s[0]:
         _explain(M, C, labels, speed_names)
     x = (Vt.T @ ((U.T @ rhs) / s)) / scale
     return x[:n], x[n:]
 
 
-def shared_saddle_point(
+def solve_redundant_kkt_system(
     M: Floats,
     F: Floats,
     C: Floats,
@@ -144,10 +148,11 @@ def shared_saddle_point(
     rank: int,
     compliances: Floats,
 ) -> tuple[Floats, Floats]:
-    """Solve the saddle-point system of redundant rows, of which `rank` are independent in general.
+    """Solve the saddle-point system with redundant rows, of which `rank` are independent in
+    general.
 
-    An orthogonal basis of the row space replaces the rows. lam is the minimum-norm solution, weighed by
-    `compliances` (zero for torques), eq. [shared-forces].
+    An orthogonal basis of the row space replaces the rows. lam is the minimum-norm solution,
+    weighted by `compliances` (zero for torques), eq. [shared-forces].
     """
     U, s, Vt = np.linalg.svd(C)
     # In a singular configuration even the independent rows lose rank.
@@ -156,7 +161,7 @@ def shared_saddle_point(
     N = U[:, rank:]
     U = U[:, :rank]
     s = s[:rank]
-    vdot, y = saddle_point(M, F, Vt[:rank], (U.T @ c) / s, labels, speed_names)
+    vdot, y = solve_kkt_system(M, F, Vt[:rank], (U.T @ c) / s, labels, speed_names)
     lam = U @ (y / s)
     scale = np.sqrt(compliances)
     return vdot, lam - N @ np.linalg.lstsq(scale[:, None] * N, scale * lam, rcond=None)[0]
@@ -167,10 +172,10 @@ def _explain(M: Floats, C: Floats, labels: Sequence[str], speed_names: Sequence[
     if len(C):
         norms = np.linalg.norm(C, axis=1)
         U, s, _ = np.linalg.svd(C / np.maximum(norms, 1e-300)[:, None])
-        # 1e-11: rows of unit length, so this is looser than the bound on the scaled system.
+        # The tolerance 1e-11 for unit rows is larger than the bound on the scaled system.
         rank = int((s > 1e-11 * s[0]).sum())
         if rank < len(C):
-            # 1e-6: rows with smaller weights in the dependent combinations are rounding errors.
+            # Rows with weights below 1e-6 in the dependent combinations are rounding errors.
             involved = np.abs(U[:, rank:]).max(axis=1) > 1e-6
             names = [label for label, yes in zip(labels, involved, strict=True) if yes]
             raise RedundancyError(
@@ -181,7 +186,7 @@ def _explain(M: Floats, C: Floats, labels: Sequence[str], speed_names: Sequence[
 
 
 def massless_motion_error(mode: Floats, speed_names: Sequence[str]) -> SingularityError:
-    """Return the error that names the speed which is largest in a motion without inertia."""
+    """Return the error that names the largest speed of a motion without inertia."""
     return SingularityError(
         f"no inertia resists {speed_names[int(np.argmax(np.abs(mode)))]!r}: the reduced mass matrix is "
         "singular. Give the bodies that move with it some mass, or prescribe the joint."
@@ -189,13 +194,13 @@ def massless_motion_error(mode: Floats, speed_names: Sequence[str]) -> Singulari
 
 
 def find_massless_motion(M: Floats, C: Floats) -> Floats | None:
-    """Return a motion (n,) that the rows C allow and no inertia resists, or None."""
+    """Return a motion (n,) that the rows C allow and no inertia resists; None if there is none."""
     mode, inertia = _weakest(M, C)
     return mode if inertia < 1e-13 else None
 
 
 def _weakest(M: Floats, C: Floats) -> tuple[Floats, float]:
-    """Return the motion of least inertia that the rows allow, and that inertia.
+    """Return the motion with the least inertia that the rows allow, and that inertia.
 
     Each speed is scaled by its own inertia, so that the measure does not depend on units.
     """
@@ -212,9 +217,9 @@ def _weakest(M: Floats, C: Floats) -> tuple[Floats, float]:
 
 
 def solve_by_nullspace(M: Floats, F: Floats, C: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return vdot and lam by an orthonormal basis of the kernel (QR factorisation of C').
+    """Return vdot and lam from an orthonormal basis of the kernel of C (QR factorisation of C').
 
-    It serves configurations in which the pivots of the closed form vanish.
+    It is used in configurations in which pivots of the closed form vanish.
     """
     Q, R = np.linalg.qr(C.T, mode="complete")
     m = len(c)

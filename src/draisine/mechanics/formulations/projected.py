@@ -1,10 +1,16 @@
-"""Projection of the free dynamics on the kernel of the constraints, in closed form (thesis 2.3, IFAC 5).
+"""Projection of the free dynamics onto the kernel of the constraints, in closed form (thesis 2.3,
+IFAC 5).
 
-Inside, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`), and its
-velocity is taken at the first rolling contact. Both are changes of coordinates that shorten the constraint
-rows; `user_map` returns to v. Steps: geometry and rows (`rows`), choice of independent speeds and pivots,
-velocities (`motion`), accelerations and multipliers (`dynamics`). Long trees are solved joint by joint
-instead (`_tree_kernel`, `_articulated`), if their rows allow it.
+Internally, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`),
+and its velocity is taken at the first rolling contact. Both are changes of coordinates that shorten the
+constraint rows; `user_map` maps back to the user's speeds v.
+
+1. `constraint_rows`: geometry and constraint rows.
+2. `choose_speeds`, `plan_pivots`: independent speeds and pivots of the elimination.
+3. `reconstruct_velocities`: all velocities from the independent speeds.
+4. `solve_reduced_dynamics`: accelerations and multipliers.
+
+Long trees are solved joint by joint instead (`_tree_kernel`, `_articulated`), if their rows allow it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -65,20 +71,20 @@ class Rows:
     world: Ground
     contact_points: list[tuple[Point, Surface]]
     active: list[constraints.Active]
-    reference: int | None  # index of the contact at which the base's velocity is taken
-    ref: Array  # m, that point in the base's frame
-    p: Array  # m, position of the base's origin
-    keep: list[int]  # rows that are independent in general
-    redundant: list[int]  # the other rows
+    reference: int | None  # index of the contact at which the velocity of the base is taken
+    ref: Array  # position of that contact point in the base's frame, m
+    p: Array  # position of the base's origin, m
+    keep: list[int]  # indices of the rows that are independent in general
+    redundant: list[int]  # indices of the redundant rows
 
     @cached_property
     def C(self) -> Array:
-        """The rows over all speeds, (m, 6 + n)."""
-        return constraints.matrix(self.tree, self.geo, self.world, self.active)
+        """Constraint matrix over all speeds, (m, 6 + n)."""
+        return constraints.constraint_matrix(self.tree, self.geo, self.world, self.active)
 
     @cached_property
     def local(self) -> list[LocalRow]:
-        """The rows over the twists of single links."""
+        """Constraint rows over the twists of single links."""
         return local_rows(self.tree, self.geo, self.world, self.active)
 
 
@@ -99,7 +105,7 @@ def reference_contact(tree: Tree, mode: Mode) -> int | None:
     return min(rolling, key=lambda k: paths[k]) if rolling else None
 
 
-def rows(
+def constraint_rows(
     tree: Tree,
     mode: Mode,
     R: Array,
@@ -108,11 +114,11 @@ def rows(
     redundant: Collection[str] = (),
     at_origin: bool = False,
 ) -> Rows:
-    """Return the constraint rows of a mode in one configuration.
+    """Return the constraint rows of a contact mode in one configuration.
 
-    R is the rotation of the base's inner frame, r the shape, p the position of the base. `redundant`
-    names redundant rows. The base's velocity is taken at a rolling contact, or at the origin of its frame
-    if `at_origin`.
+    R is the rotation of the base's inner frame, r are the joint coordinates, p is the position of
+    the base (m). `redundant` names redundant rows. The velocity of the base is taken at a rolling
+    contact, or at the origin of its frame if `at_origin`.
     """
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
@@ -120,8 +126,8 @@ def rows(
     static_reference = at_origin or _by_joints(tree, redundant)
     reference = None if static_reference else reference_contact(tree, mode)
     ref = np.zeros(3) if reference is None else contact_points[reference][0].c
-    active = constraints.activate(tree, geo, mode, contact_points, ref, redundant)
-    labels = constraints.labels(tree.model, mode)
+    active = constraints.active_contacts(tree, geo, mode, contact_points, ref, redundant)
+    labels = constraints.row_labels(tree.model, mode)
     keep = [k for k, label in enumerate(labels) if label not in redundant]
     redundant_rows = [k for k, label in enumerate(labels) if label in redundant]
     return Rows(
@@ -130,7 +136,9 @@ def rows(
 
 
 def _by_joints(tree: Tree, redundant: Collection[str]) -> bool:
-    """Return whether a tree is solved joint by joint: it is long, and its rows couple neighbours only."""
+    """Return whether a tree is solved joint by joint: it is long, and its rows couple only
+    neighbouring links.
+    """
     model = tree.model
     couples_links = (
         bool(couplings.coupling_labels(model)) or model.ground is not None or bool(redundant)
@@ -149,10 +157,11 @@ def velocity_residual(rows: Rows, speeds: Array, t: Scalar, along_tree: bool) ->
     return array([row.of(vel) - x for row, x in zip(rows.local, b, strict=True)])
 
 
-def conditions(
+def holonomic_residuals(
     row_data: Rows, r: Array, t: Scalar, anchors: Array
 ) -> tuple[list[Scalar], list[Array], list[int]]:
-    """Return the residuals of the holonomic constraints, their rows, and the indices of these in C.
+    """Return the residuals of the holonomic constraints, their rows, and the indices of these rows
+    in C.
 
     Pins are attached at their `anchors`. A pin in moving ground has no residual, because only its velocity
     is constrained.
@@ -164,7 +173,7 @@ def conditions(
     heights = constraints.gaps(row_data.world, p, row_data.contact_points)
     pins = [c.name for c in model.pins]
     active = {a.contact.name: a for a in row_data.active}
-    labels = constraints.labels(model, row_data.mode)
+    labels = constraints.row_labels(model, row_data.mode)
     values: list[Scalar] = []
     rows: list[Array] = []
     indices: list[int] = []
@@ -195,7 +204,9 @@ def conditions(
 
 
 def user_map(tree: Tree, ref: Array) -> Array:
-    """Return T with v = T v', from the internal speeds v' (V at ref, aligned axes) to the user's."""
+    """Return the matrix T of v = T v', from internal speeds v' (V at ref, aligned axes) to the
+    user's speeds v.
+    """
     base = tree.links[0]
     n = len(tree.model.joints)
     origin = -(base.R.T @ base.o)
@@ -208,7 +219,7 @@ def user_map(tree: Tree, ref: Array) -> Array:
 
 
 def check_rows(C: np.ndarray, labels: Sequence[str]) -> None:
-    """Raise an error that names a row without finite entries, if there is one."""
+    """Raise an error that names a constraint row with non-finite entries, if one exists."""
     for label, row in zip(labels, C, strict=True):
         if not np.isfinite(row).all():
             raise SingularityError(
@@ -218,7 +229,9 @@ def check_rows(C: np.ndarray, labels: Sequence[str]) -> None:
 
 
 def speed_order(model: Model, columns: Sequence[int]) -> list[int]:
-    """Return the order of preference of independent speeds: joint rates, angular, linear velocity."""
+    """Return the order of preference of independent speeds: joint rates, angular, then linear
+    velocities.
+    """
     n = len(model.twist)
     turning = [k for k in range(n) if columns[k] >= 3]
     return [*range(n, len(columns)), *turning, *[k for k in range(n) if columns[k] < 3]]
@@ -227,7 +240,7 @@ def speed_order(model: Model, columns: Sequence[int]) -> list[int]:
 def choose_speeds(
     model_speeds: int, C: np.ndarray, labels: Sequence[str], preferred: Sequence[int]
 ) -> list[int]:
-    """Return the indices of independent speeds, for the rows C at a nominal state.
+    """Return the indices of independent speeds, for the constraint rows C at a nominal state.
 
     C is over the user's speeds. The speeds are tried in the order `preferred`; a speed is accepted if its
     row is independent of the constraints and of the speeds accepted before. A row that loses rank in this
@@ -242,25 +255,27 @@ def choose_speeds(
                 "near it: the shape is singular. Start from another shape, or let wheels that block one "
                 "another slip, by tyres or by the status 'sliding'."
             )
-    # 1e-6: a speed with a smaller remainder would make the pivots ill-conditioned.
+    # Remainders below 1e-6 would make the pivots ill-conditioned.
     return independent_vectors(np.eye(model_speeds), basis, 1e-6, preferred)
 
 
 def system_matrix(rows: Rows, independent: Sequence[int]) -> Array:
-    """Return the rows [C; S] over the free columns: constraints, then independent speeds."""
+    """Return the square matrix [C; S] over the free columns: constraint rows, then independent
+    speeds.
+    """
     columns = free_columns(rows.tree.model)
     return np.vstack([rows.C[np.ix_(rows.keep, columns)], np.eye(len(columns))[list(independent)]])
 
 
 def plan_joints(rows: Rows, evaluate: Evaluate) -> tuple[list[int], list[Pivot]] | None:
-    """Return independent speeds and pivots for an elimination along the tree, None if impossible."""
+    """Return independent speeds and pivots for an elimination along the tree; None if not possible."""
     if rows.redundant or not _by_joints(rows.tree, ()):
         return None
     return plan_tree(rows.tree, rows.geo, rows.local, evaluate)
 
 
 def plan_pivots(rows: Rows, independent: Sequence[int], evaluate: Evaluate) -> list[Pivot]:
-    """Return pivots for the rows, chosen by rank at the nominal configuration."""
+    """Return pivots for the constraint rows, chosen by rank at the nominal configuration."""
     A = system_matrix(rows, independent)
     if not len(rows.C):
         return [(k, k) for k in range(len(A))]
@@ -276,7 +291,8 @@ def plan_pivots(rows: Rows, independent: Sequence[int], evaluate: Evaluate) -> l
 def factorise(
     rows: Rows, independent: Sequence[int], pivots: Sequence[Pivot], along_tree: bool = False
 ) -> Elimination | TreeElimination:
-    """Return the factors of the rows along the pivots, of all rows at once or joint by joint.
+    """Return the factors of the constraint rows along the pivots, of all rows at once or joint by
+    joint.
 
     Along the tree, only the rows of constraints have pivots.
     """
@@ -291,19 +307,19 @@ class Reconstruction:
 
     rows: Rows
     solver: Elimination | TreeElimination
-    speeds: Array  # (V at ref, W, rdot) = H u + particular solution
+    speeds: Array  # all speeds (V at ref, W, rdot) = H u + particular solution
     vel: Velocities
-    refdot: Array  # m/s, velocity of ref relative to the base
+    refdot: Array  # velocity of ref relative to the base, m/s
 
     @cached_property
     def H(self) -> Array:
-        """The kernel of the rows, over the free columns."""
+        """Kernel of the constraint rows over the free columns, (columns, k)."""
         m = len(self.rows.keep)
         n = len(free_columns(self.rows.tree.model))
         return kernel_basis(self.solver.solve, m, n)
 
 
-def motion(
+def reconstruct_velocities(
     rows: Rows,
     u: Array,
     t: Scalar,
@@ -362,13 +378,13 @@ def motion(
 class Reduced:
     """Solution of the reduced dynamics at one state."""
 
-    udot: Array  # (k,), rates of the independent speeds
-    vdot: Array  # (6 + n,), rates of (V at ref, W, rdot)
-    multipliers: Array  # (m,), of all rows
-    guiding: Array  # (n,), torques of guided joints
+    udot: Array  # time derivatives of the independent speeds, (k,)
+    vdot: Array  # time derivatives of (V at ref, W, rdot), (6 + n,)
+    multipliers: Array  # multipliers of all rows, (m,)
+    guiding: Array  # torques of guided joints, N m or N, (n,)
 
 
-def dynamics(
+def solve_reduced_dynamics(
     moving: Reconstruction, force: Array, t: Scalar, gravity: Array, guides: Mapping[int, Guide]
 ) -> Reduced:
     """Solve the reduced dynamics, eqs. [reduced-dynamics]-[multipliers].
@@ -421,7 +437,7 @@ def dynamics(
 def _balance(
     moving: Reconstruction, force: Array, t: Scalar, gravity: Array
 ) -> tuple[Array, Array]:
-    """Return the particular accelerations of the rows, and the force that they leave unbalanced."""
+    """Return the particular accelerations of the rows, and the force that these leave unbalanced."""
     rows = moving.rows
     vel = moving.vel
     tree = rows.tree
@@ -438,9 +454,9 @@ def _balance(
 
 
 def imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Array:
-    """Return a generalised force less the required force of admissible accelerations.
+    """Return a generalised force minus the required force of admissible accelerations.
 
-    The multipliers depend on this difference, whichever admissible accelerations are subtracted.
+    The multipliers depend only on this difference, for any choice of admissible accelerations.
     """
     rows = moving.rows
     solver = moving.solver
@@ -457,7 +473,7 @@ def imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -
 def _dynamics_by_joints(
     moving: Reconstruction, solver: TreeElimination, force: Array, t: Scalar, gravity: Array
 ) -> Reduced:
-    """Return the dynamics of a long tree by articulated bodies."""
+    """Return the accelerations of a long tree by articulated bodies."""
     rows = moving.rows
     vel = moving.vel
     tree = rows.tree
@@ -484,14 +500,14 @@ def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
 
 
 def _include_redundant_rows(moving: Reconstruction, lam: Array) -> Array:
-    """Return the multipliers of all rows of C from those of the eliminated rows."""
+    """Return the multipliers of all rows of C from those of the independent rows."""
     rows = moving.rows
     solver = moving.solver
     model = moving.rows.tree.model
     if isinstance(solver, TreeElimination):
         return _rotate_to_base(rows, lam)
     if rows.redundant:
-        compliances = constraints.compliances(model, rows.mode)
+        compliances = constraints.row_compliances(model, rows.mode)
         lam = minimum_norm_multipliers(
             solver, lam, rows.C[:, free_columns(model)], rows.keep, compliances
         )
@@ -499,10 +515,10 @@ def _include_redundant_rows(moving: Reconstruction, lam: Array) -> Array:
 
 
 def _rotate_to_base(rows: Rows, lam: Array) -> Array:
-    """Return multipliers of local rows as those of C.
+    """Return multipliers of local rows as multipliers of C.
 
-    Local rows are along the contact's axes; those of a contact that blocks all directions are along the
-    base's axes in C.
+    Local rows are along the axes of the contact; in C, the rows of a contact that blocks all
+    directions are along the base's axes.
     """
     lam = lam.copy()
     first = 0
@@ -515,7 +531,7 @@ def _rotate_to_base(rows: Rows, lam: Array) -> Array:
     return lam
 
 
-def loads(rows: Rows, multipliers: Array) -> dict[str, Scalar]:
+def normal_forces(rows: Rows, multipliers: Array) -> dict[str, Scalar]:
     """Return the normal forces of the contacts (N, by name) from the multipliers of the rows."""
     normal_forces: dict[str, Scalar] = {}
     first = 0
@@ -532,7 +548,8 @@ def loads(rows: Rows, multipliers: Array) -> dict[str, Scalar]:
 
 
 def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Array]:
-    """Return for each named contact the row a of its load per generalised force, dN = a Q, eq. [loads].
+    """Return the row a of `dN = a Q` for each named contact: its load per generalised force, eq.
+    [loads].
 
     Guided joints are not supported.
     """
@@ -543,7 +560,9 @@ def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Arr
     m = len(rows.keep)
     k = moving.H.shape[1]
     MH = mass_matrix(rows.tree, rows.geo, rows.ref)[np.ix_(columns, columns)] @ H
-    unit_loads = [loads(rows, _include_redundant_rows(moving, array(list(e)))) for e in np.eye(m)]
+    unit_loads = [
+        normal_forces(rows, _include_redundant_rows(moving, array(list(e)))) for e in np.eye(m)
+    ]
     sensitivities = []
     for name in names:
         s = moving.solver.solve([*(unit_load[name] for unit_load in unit_loads), *[0.0] * k])
@@ -555,10 +574,11 @@ def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Arr
 def solve_guides(
     H: Array, MH: Array, udot: Array, particular: Array, guides: Mapping[int, Guide], first: int
 ) -> tuple[Array, Array]:
-    """Return the torques (n,) that give guided joints their accelerations, and their effect on udot.
+    """Return the torques (n,) that produce the accelerations of guided joints, and their effect on
+    udot.
 
-    Eq. [guide]. `particular` are the accelerations at zero udot; joints are the rows of H from `first` on.
-    An inactive guide has zero torque.
+    Eq. [guide]. `particular` are the accelerations at zero udot; joints are the rows of H from
+    `first` on. Inactive guides have zero torque.
     """
     joints = list(guides)
     rows = [H[first + joint] for joint in joints]
@@ -581,6 +601,6 @@ def solve_guides(
 
 
 def map_rate(tree: Tree, W: Array, refdot: Array) -> Array:
-    """Return Tdot v': `ref` moves in the base, so the user's velocity changes even at constant v'."""
+    """Return Tdot v', which is nonzero because `ref` moves relative to the base."""
     drift = tree.links[0].R @ cross(refdot, W)
     return np.concatenate([drift, np.zeros(3 + len(tree.model.joints))])

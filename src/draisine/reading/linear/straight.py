@@ -168,7 +168,7 @@ class StraightMotion:
         """The residuals of closed contacts and loops, at any state."""
         machine = self.machine
         anchors = np.zeros(3 * len(machine.model.pins))
-        return projected.conditions(machine.rows, machine.r, machine.t, anchors)[0]
+        return projected.holonomic_residuals(machine.rows, machine.r, machine.t, anchors)[0]
 
     def differentiate(self, xs: Sequence[Scalar], symbols: Sequence[str]) -> Array:
         """Return the derivatives of expressions in the straight motion, one column for each symbol."""

@@ -174,6 +174,30 @@ def demand(run: "Trajectory") -> None:
         )
 
 
+def may_end_early(run: "Trajectory") -> bool:
+    """Return whether a machine falls, or may turn a joint called steer beyond its limit. States alone are
+    examined, which costs less than the validity of the run.
+    """
+    model = run.arcs[0].machine.system.model
+    options = run.contact if run.contact is not None else CONTACT
+    if _fall(run, model, options) is not None:
+        return True
+    for k, joint in enumerate(model.joints):
+        if joint.name == "steer":
+            index = run.arcs[0].machine.layout.r.start + k
+            parts = [x for arc in run.arcs for x in _states(arc)]
+            margin = STEER - np.abs(np.concatenate([y[:, index] for y in parts]))
+            least = margin.min()
+            if not least > MAX_UNDERSHOOT * (margin.max() - least):
+                return True
+    return False
+
+
+def _states(arc: Any) -> list[Floats]:
+    """Return the samples of an arc and the nodes of its dense output, (times, n) each."""
+    return [arc.y] if arc.dense is None else [arc.y, arc.dense.flat[1]]
+
+
 def warn_invalid(run: "Trajectory", expected: Collection[str] = (), stacklevel: int = 3) -> None:
     """Warn once of a run that is not physically valid, but for the faults that are expected."""
     text = run.validity.unexpected(expected)

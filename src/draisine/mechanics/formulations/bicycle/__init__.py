@@ -1,1 +1,5 @@
-"""Independent derivations of the bicycle alone, one file each; `_drawing` reads a model as one."""
+"""Formulations of the bicycle only, derived independently of the general ones.
+
+`planar`: reduced dynamics on SE(2) x S. `partitioned`: Lagrange's equations with coordinate
+partitioning. `_drawing`: geometry of a bicycle from a model.
+"""

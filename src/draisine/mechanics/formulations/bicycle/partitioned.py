@@ -54,24 +54,26 @@ from draisine.model import Model
 FORMULATION = "Lagrange of the first kind, partitioned, after Escalona and Recuero, for bicycles"
 
 XC, YC, PHI, THETA, PSI, BETA, GAMMA, EPSILON, EXTRA = range(9)
-"""Indices of the coordinates; additional joints begin at EXTRA, xi is the last one."""
+"""Indices of the coordinates; additional joints start at EXTRA, and xi is the last coordinate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """Pose of the drawing's frame on a body."""
+    """Pose of a body relative to the zero configuration."""
 
-    A: Array  # (3, 3), from the drawing's axes to the world's
-    o: Array  # m, position of the drawing's origin
+    A: Array  # rotation from the axes of the zero configuration to world axes, (3, 3)
+    o: Array  # position of the point at the origin of the zero configuration, m
 
     def position(self, point: Array) -> Array:
-        """Return the position of a point of the drawing on this body, in the world."""
+        """Return the position (m) in the world of a point of this body, given in the zero
+        configuration.
+        """
         return self.o + self.A @ point
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lagrange:
-    """The terms of (33) and (34): `M pddot + D' lam = Q`, `D pdot = b`, `D pddot = c`.
+    """Terms of (33) and (34): `M pddot + D' lam = Q`, `D pdot = b`, `D pddot = c`.
 
     The total vertical force of the ground is `lift @ pddot + weight`.
     """
@@ -85,16 +87,16 @@ class Lagrange:
     lift: Array
     weight: Scalar
     along: Array  # direction of the front wheel's track
-    A: Array  # axes of the frame in the world
-    o: Array  # m, position of the drawing's origin on the frame
-    H: Array  # partial velocities of that origin
-    G: Array  # partial angular velocities of the frame
-    h: Array  # drift of H pdot
-    g: Array  # drift of G pdot
+    A: Array  # axes of the bicycle frame in the world, (3, 3)
+    o: Array  # position of the origin of the bicycle frame, m
+    H: Array  # partial velocities of that origin, (3, coordinates)
+    G: Array  # partial angular velocities of the bicycle frame, (3, coordinates)
+    h: Array  # time derivative of H pdot at zero pddot
+    g: Array  # time derivative of G pdot at zero pddot
 
 
 class Symbols:
-    """The symbols of a bicycle and the derivatives by them."""
+    """Symbols of the coordinates of a bicycle, and derivatives by them."""
 
     def __init__(self, bike: Bicycle, speed: float | None) -> None:
         self.bike = bike
@@ -108,7 +110,7 @@ class Symbols:
         self.r = self._joints(self.p)
 
     def _joints(self, p: Array) -> list[Scalar]:
-        """Return the joint coordinates r."""
+        """Return the joint coordinates r as functions of the coordinates p."""
         bike = self.bike
         r: list[Scalar] = [0.0] * len(self.model.joints)
         r[bike.steer] = p[GAMMA]
@@ -119,13 +121,13 @@ class Symbols:
         return r
 
     def by_coordinates(self, values: Any) -> Array:
-        """Return the derivatives of values by p, (values, coordinates)."""
+        """Return the derivatives of expressions by the coordinates p, (values, coordinates)."""
         flat = list(np.asarray(values, dtype=object).ravel())
         columns = [tangent(flat, {f"p[{k}]": 1.0}) for k in range(len(self.p))]
         return array(columns).T.reshape(len(flat), len(self.p))
 
     def in_time(self, values: Any) -> Array:
-        """Return the rates of values for moving p and constant pdot."""
+        """Return the time derivatives of expressions at constant pdot."""
         seed: dict[str, Any] = {f"p[{k}]": x for k, x in enumerate(self.pdot)}
         return array(tangent(list(np.asarray(values, dtype=object).ravel()), seed | {"t[0]": 1.0}))
 
@@ -152,7 +154,9 @@ class Symbols:
         return hub, frames
 
     def angular(self, A: Array) -> Array:
-        """Return the partial angular velocities in body axes, eq. (8): axial vectors of A' dA/dp."""
+        """Return the partial angular velocities in body axes, eq. (8): the axial vectors of A'
+        dA/dp.
+        """
         rates = self.by_coordinates(A).T.reshape(len(self.p), 3, 3)
         columns = []
         for rate in rates:
@@ -255,16 +259,16 @@ class Symbols:
         return array([list(row) for row in rows]), b, bdot, contact
 
     def _material(self, frame: Frame, centre: Array, rho: Array) -> Array:
-        """Return the partial velocities of the material point at rho from a body's centre."""
+        """Return the partial velocities of the material point at rho (m) from the centre of a body."""
         return self.by_coordinates(centre) - hat(rho) @ (frame.A @ self.angular(frame.A))
 
 
 class Partitioned:
-    """A bicycle in the coordinates of Escalona and Recuero.
+    """Equations of a bicycle in the coordinates of Escalona and Recuero.
 
-    `speed` (m/s) adds their driving constraint: radius times rolling angle of the rear wheel is `speed`
-    times t. States that violate the constraints by more than `tolerance` (m, or relative to the speeds)
-    raise an error.
+    `speed` (m/s) adds their driving constraint: radius times rolling angle of the rear wheel is
+    `speed` times t. States that violate the constraints by more than `tolerance` (m, or relative to
+    the speeds) raise an error.
     """
 
     def __init__(
@@ -293,7 +297,9 @@ class Partitioned:
         self.kinematic = [k for k in others if k not in (BETA, self.size - 1)]
 
     def _choose(self) -> list[int]:
-        """Return the independent coordinates: theta, gamma, psi and additional joints, unless driven."""
+        """Return the independent coordinates: theta, gamma, psi and additional joints, except
+        driven ones.
+        """
         bike = self.bike
         joints = self.model.joints
         coordinate_of = {bike.steer: GAMMA, bike.rear: PSI, bike.front: PSI}
@@ -310,14 +316,14 @@ class Partitioned:
 
     @property
     def labels(self) -> list[str]:
-        """The labels of the rows of D."""
+        """Labels of the rows of the constraint matrix D."""
         rows = ["front.normal", "front.tangent", "rear.x", "rear.y", "front.x", "front.y"]
         rows += ["driving"] if self.speed is not None else []
         return rows + [f"{j.name}.motion" for j in self.model.joints if j.motion is not None]
 
     def compute_arrays(self, t: float, p: Floats, pdot: Floats, inputs: Floats) -> Any:
-        """Return the terms of the equations in numbers, as arrays by name."""
-        # 1e-7: nearer to a flat wheel the heading loses half of its digits.
+        """Return the terms of the equations as float arrays by name."""
+        # Closer than 1e-7 to a flat wheel, the heading loses half of its digits.
         if abs(np.cos(p[THETA])) < 1e-7:
             raise SingularityError("The rear wheel lies flat, so that it has no heading.")
         return self.evaluate(t=[t], p=p, pdot=pdot, inputs=inputs)
@@ -363,7 +369,7 @@ class Partitioned:
             if np.linalg.cond(terms["slopes"]) > 1e12:
                 break
             step = np.linalg.solve(terms["slopes"], -terms["contact"])
-            # 0.5 rad bounds a step, so that xi stays near the lowest point of the rim.
+            # A bound of 0.5 rad per step keeps xi near the lowest point of the rim.
             p[[BETA, -1]] += np.clip(step, -0.5, 0.5)
             if np.abs(step).max() < 1e-14:
                 return p
@@ -376,7 +382,7 @@ class Partitioned:
         )
 
     def lowest(self, p: Floats) -> float:
-        """Return xi of the lowest point of the front rim."""
+        """Return the parameter xi of the lowest point of the front rim."""
         leaned = rot_z(p[PHI]) @ rot_x(p[THETA]) @ rot_y(p[BETA])
         joint = self.model.joints[self.bike.steer]
         fork = rot_about(joint.axis / norm(joint.axis), p[GAMMA])
@@ -423,7 +429,7 @@ class Partitioned:
         return p, pdot
 
     def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
-        """Return vdot and the ground's force on each contact, (2, 3)."""
+        """Return vdot and the force of the ground on each contact, N, (2, 3)."""
         values = check_inputs(self.model, state, inputs)
         p, pdot = self.enter(t, state)
         terms = self.compute_arrays(t, p, pdot, values)
@@ -439,14 +445,14 @@ class Partitioned:
     def reactions(self, t: float, state: Configured, inputs: Any = None) -> dict[str, float]:
         """Return the force of every constraint by its label.
 
-        That of `driving` is the required torque on the rear wheel about its axle.
+        The force of `driving` is the required torque on the rear wheel about its axle (N m).
         """
         values = check_inputs(self.model, state, inputs)
         _, forces = self.solve(self.compute_arrays(t, *self.enter(t, state), values))
         return dict(zip(self.labels, map(float, forces), strict=True))
 
     def _shape(self, p: Floats) -> Floats:
-        """Return joint coordinates (or their rates) of p (or its rates)."""
+        """Return the joint coordinates of p, or the joint rates of pdot."""
         bike = self.bike
         r = np.zeros(len(self.model.joints))
         r[[bike.steer, bike.rear, bike.front]] = p[GAMMA], p[PSI] - p[BETA], p[EPSILON]
@@ -454,7 +460,7 @@ class Partitioned:
         return r
 
     def _contacts(self, terms: Any, p: Floats, pddot: Floats, forces: Floats) -> Floats:
-        """Return the contact forces (2, 3) in the axes of the contacts.
+        """Return the contact forces (2, 3) in the axes of the contacts (N).
 
         The normal force of the rear wheel follows from the vertical balance.
         """
@@ -495,7 +501,7 @@ class Partitioned:
         return p, self.velocities(terms, y[k + n :])
 
     def leave(self, t: float, y: Floats) -> Snapshot:
-        """Return the user's state for y."""
+        """Return the user's state for the integrated state y."""
         p, pdot = self.complete(t, y)
         terms = self.compute_arrays(t, p, pdot, np.zeros(len(self.model.inputs)))
         V = terms["A"].T @ (terms["H"] @ pdot)

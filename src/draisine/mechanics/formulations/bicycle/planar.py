@@ -57,27 +57,27 @@ YAW = 2
 ROLL = 3
 PITCH = 4
 FIRST_JOINT = 5
-"""Indices of coordinates and of speeds: SE(2), roll, pitch, then the joints."""
+"""Index of the first joint among coordinates and speeds, after SE(2), roll and pitch."""
 
 FORWARD = np.array([1.0, 0.0, 0.0])
-"""Unit vector along the track of the rear wheel, in the contact frame."""
+"""Unit vector along the track of the rear wheel, in the contact frame of that wheel."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CarriedBody:
-    """A rigid frame of the kinematic chain, in the contact frame."""
+    """Rigid frame of the kinematic chain, expressed in the contact frame of the rear wheel."""
 
-    R: Array  # (3, 3), axes
-    o: Array  # m, origin
-    at: Array  # m, the origin as a point of the drawing
-    turns: Array  # (3, n), partial angular velocities, one column per speed
-    moves: Array  # (3, n), partial velocities of the origin
-    w: Array  # rad/s, angular velocity
-    alpha: Array  # rad/s2, angular acceleration at constant speeds
-    a: Array  # m/s2, acceleration of the origin at constant speeds
+    R: Array  # axes as columns, (3, 3)
+    o: Array  # position of the origin, m
+    at: Array  # position of the origin in the zero configuration, m
+    turns: Array  # partial angular velocities, one column per speed, (3, n)
+    moves: Array  # partial velocities of the origin, one column per speed, (3, n)
+    w: Array  # angular velocity, rad/s
+    alpha: Array  # angular acceleration at constant speeds, rad/s2
+    a: Array  # acceleration of the origin at constant speeds, m/s2
 
     def arm(self, point: Array) -> Array:
-        """Return the vector from the origin to a point of the drawing."""
+        """Return the vector from the origin to a point that is given in the zero configuration (m)."""
         return self.R @ (point - self.at)
 
     def velocity(self, d: Array) -> Array:
@@ -85,12 +85,14 @@ class CarriedBody:
         return self.moves - hat(d) @ self.turns
 
     def drift(self, d: Array, ddot: Array) -> Array:
-        """Return the acceleration of the material point at d at constant speeds; ddot is d's rate."""
+        """Return the acceleration at constant speeds of the material point at d; ddot is the rate
+        of d.
+        """
         return self.a + cross(self.alpha, d) + cross(self.w, ddot)
 
 
 def contact_frame(speeds: Array) -> CarriedBody:
-    """Return the contact frame of the rear wheel, which moves over the ground."""
+    """Return the contact frame of the rear wheel for given speeds."""
     n = len(speeds)
     moves = np.zeros((3, n))
     turns = np.zeros((3, n))
@@ -103,7 +105,7 @@ def contact_frame(speeds: Array) -> CarriedBody:
 def turn_frame(
     before: CarriedBody, k: int, axis: Array, d: Array, at: Array, R: Array, rate: Scalar
 ) -> CarriedBody:
-    """Return the frame that rotates about an axis through the point at d from the previous origin."""
+    """Return the frame rotated about an axis through the point at d from the previous origin."""
     column = np.zeros((1, before.turns.shape[1]))
     column[0, k] = 1.0
     return CarriedBody(
@@ -119,7 +121,7 @@ def turn_frame(
 
 
 def slide_frame(before: CarriedBody, k: int, axis: Array, r: Scalar, rate: Scalar) -> CarriedBody:
-    """Return the frame displaced by r along an axis."""
+    """Return the frame displaced by r (m) along an axis."""
     column = np.zeros((1, before.turns.shape[1]))
     column[0, k] = 1.0
     d = axis * r
@@ -137,7 +139,7 @@ def slide_frame(before: CarriedBody, k: int, axis: Array, r: Scalar, rate: Scala
 
 
 def cross_joint(before: CarriedBody, joint: Joint, k: int, r: Scalar, rate: Scalar) -> CarriedBody:
-    """Return the frame beyond a joint."""
+    """Return the frame of the body after a joint with coordinate r and given rate."""
     a = joint.axis / norm(joint.axis)
     axis = before.R @ a
     slid_frame = slide_frame(before, k, axis * joint.slide, r, rate)
@@ -147,7 +149,7 @@ def cross_joint(before: CarriedBody, joint: Joint, k: int, r: Scalar, rate: Scal
 
 
 def front_angle(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
-    """Return alpha1, the angle of C1 on the front wheel from the steer axis, eq. (2.27)."""
+    """Return alpha1 (rad), the angle of C1 on the front wheel from the steer axis, eq. (2.27)."""
     y, x = _front_direction(bike, phi0, alpha0, r1)
     return atan2(y, x)
 
@@ -169,7 +171,7 @@ def front_angle_rate(
     alpha0dot: Scalar,
     r1dot: Scalar,
 ) -> Scalar:
-    """Return the rate of alpha1, cf. eq. (2.31)."""
+    """Return the time derivative of alpha1 (rad/s), cf. eq. (2.31)."""
     a, b = _front_direction(bike, phi0, alpha0, r1)
     tilt = alpha0 + bike.mu
     c = cos(phi0)
@@ -180,7 +182,7 @@ def front_angle_rate(
 
 
 def front_gap(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
-    """Return the height of C1 above C0, m, eq. (2.26); it is zero if both wheels touch.
+    """Return the height (m) of C1 above C0, eq. (2.26); zero if both wheels touch the ground.
 
     Corrections of the print: `-h3 cos(alpha0)`, `-h3 sin(alpha0)`, and `rise` for h2 - h3.
     """
@@ -214,7 +216,7 @@ def front_gap(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarEquations:
-    """The dynamics `M vdot + F = C' lam` with the constraints `C v = b`, `C vdot = c`.
+    """Terms of the dynamics `M vdot + F = C' lam` with the constraints `C v = b`, `C vdot = c`.
 
     The total vertical force of the ground is `lift @ vdot + weight`.
     """
@@ -227,8 +229,8 @@ class PlanarEquations:
     lift: Array
     weight: Scalar
     along: Array  # direction of the front wheel's track
-    gap: Scalar  # m, of the front wheel
-    frame: CarriedBody  # frame of the drawing on the base
+    gap: Scalar  # gap of the front wheel, m
+    frame: CarriedBody  # frame of the bicycle's base
 
 
 def planar_equations(
@@ -241,7 +243,8 @@ def planar_equations(
     phi0 = coordinates[ROLL]
     pitch = coordinates[PITCH]
     lean = rot_x(-phi0)
-    hub_offset = (bike.h3 - bike.k3) * (lean @ VERTICAL)  # from the tyre's centre line to the hub
+    # Vector from the tyre's centre line to the hub, m
+    hub_offset = (bike.h3 - bike.k3) * (lean @ VERTICAL)
     lean_frame = turn_frame(
         contact_frame(speeds), ROLL, -FORWARD, bike.k3 * VERTICAL, np.zeros(3), lean, speeds[ROLL]
     )
@@ -314,7 +317,7 @@ def _front_rows(
 
 
 def _carried(model: Model, base: CarriedBody, r: Array, rdot: Array) -> dict[str, CarriedBody]:
-    """Return the frames of all bodies."""
+    """Return the frames of all bodies by name."""
     frames = {model.bodies[0].name: base}
     while len(frames) < len(model.bodies):
         for k, joint in enumerate(model.joints):
@@ -333,7 +336,7 @@ def _dynamics(
     rdot: Array,
     inputs: Array,
 ) -> tuple[Array, Array, Array, Scalar]:
-    """Return M and F of `M vdot + F = 0` without constraints, then lift and weight."""
+    """Return M and F of `M vdot + F = 0` without constraints, followed by lift and weight."""
     n = FIRST_JOINT + len(model.joints)
     gravity = heading.T @ model.gravity
     M = np.zeros((n, n))
@@ -363,7 +366,7 @@ def _dynamics(
 
 
 class Planar:
-    """A bicycle in SE(2) x S.
+    """Equations of a bicycle on SE(2) x S.
 
     States that violate the constraints by more than `tolerance` (m, or relative to the speeds) raise an
     error.
@@ -390,7 +393,7 @@ class Planar:
     def _choose(self) -> list[int]:
         """Return the independent speeds: roll, steer, rear wheel and additional joints.
 
-        Prescribed joints are left out.
+        Prescribed joints are not independent.
         """
         bike = self.bike
         joints = self.model.joints
@@ -408,8 +411,8 @@ class Planar:
         return [ROLL, *[FIRST_JOINT + k for k in free if k not in dependent]]
 
     def compute_arrays(self, t: float, coordinates: Floats, speeds: Floats, inputs: Floats) -> Any:
-        """Return the terms of the equations in numbers, as arrays by name."""
-        # 1e-7: nearer to a flat wheel the heading loses half of its digits.
+        """Return the terms of the equations as float arrays by name."""
+        # Closer than 1e-7 to a flat wheel, the heading loses half of its digits.
         if abs(np.cos(coordinates[ROLL])) < 1e-7:
             raise SingularityError(
                 "The rear wheel lies flat, so that the contact frame has no heading."
@@ -426,11 +429,13 @@ class Planar:
         yaw, lean, pitch = yaw_lean_pitch(R)
         coordinates = np.concatenate([[0.0, 0.0, yaw, -lean, pitch], state.r])
         e = np.asarray(rot_x(lean) @ VERTICAL, float)
-        hub = bike.k3 * VERTICAL + (bike.h3 - bike.k3) * e  # from C0, in the contact frame
+        # Vector from C0 to the hub in the contact frame, m
+        hub = bike.k3 * VERTICAL + (bike.h3 - bike.k3) * e
         heading = np.asarray(rot_z(yaw), float)
         C0 = state.p + R @ bike.rear_hub - heading @ hub
         coordinates[[X, Y]] = C0[:2]
-        W = np.asarray(rot_y(pitch), float) @ state.v[3:6]  # in leaned axes
+        # Angular velocity in the leaned axes, rad/s
+        W = np.asarray(rot_y(pitch), float) @ state.v[3:6]
         yaw_rate = W[2] / np.cos(lean)
         pitch_rate = W[1] - yaw_rate * np.sin(lean)
         V = heading.T @ R @ (state.v[:3] + np.cross(state.v[3:6], bike.rear_hub))
@@ -449,7 +454,7 @@ class Planar:
         return coordinates, speeds
 
     def solve(self, terms: Any) -> tuple[Floats, Floats]:
-        """Return vdot and lam of the reduced dynamics, eqs. (2.9) and (2.11) to (2.12)."""
+        """Return vdot and lam of the reduced dynamics, eqs. (2.9) and (2.11)-(2.12)."""
         M = terms["M"]
         F = terms["F"]
         C = terms["C"]
@@ -464,7 +469,7 @@ class Planar:
         return vdot, (inverse.T @ (M @ vdot + F))[:m]
 
     def stacked(self, C: Floats) -> Floats:
-        """Return the square matrix of constraint rows and independent speeds."""
+        """Return the square matrix of constraint rows and selected independent speeds."""
         A = np.vstack([C, np.eye(C.shape[1])[self.independent]])
         if np.linalg.cond(A) > 1e12:
             raise SingularityError(
@@ -474,7 +479,7 @@ class Planar:
         return A
 
     def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
-        """Return vdot and the ground's force on each contact, (2, 3)."""
+        """Return vdot and the force of the ground on each contact, N, (2, 3)."""
         values = check_inputs(self.model, state, inputs)
         coordinates, speeds = self.enter(state)
         terms = self.compute_arrays(t, coordinates, speeds, values)
@@ -488,6 +493,7 @@ class Planar:
         return np.concatenate([twist, vdot[FIRST_JOINT:]]), self._forces(terms, vdot, lam)
 
     def _check(self, terms: Any, speeds: Floats) -> None:
+        """Raise an error if a state violates the constraints by more than the tolerance."""
         violation = terms["C"] @ speeds - terms["b"]
         worst = int(np.argmax(np.abs(violation)))
         scale = max(1.0, float(np.abs(speeds).max()))
@@ -501,7 +507,9 @@ class Planar:
             )
 
     def _forces(self, terms: Any, vdot: Floats, lam: Floats) -> Floats:
-        """Return the contact forces (2, 3): multipliers, and at C0 the rest of the vertical balance."""
+        """Return the contact forces (2, 3): multipliers, and at C0 the remainder of the vertical
+        balance (N).
+        """
         rear, front = self.bike.contacts
         forces = np.zeros((2, 3))
         along = terms["along"]

@@ -14,6 +14,7 @@ Method, `search_nearby`:
 A slot that is not used holds a contact that is out of reach of every wheel.
 """
 
+from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Flags, IntegerMatrix, Integers, Matrix, Record, routine
 from draisine.mechanics.contact.features import FEATURE, SIDE
@@ -49,6 +50,7 @@ class Ground(Record):
     first: Integers  # (size + 1) index of the first border of each
     low: Matrix  # (size, 3) m, corner of the box around each
     high: Matrix  # (size, 3) m, its other corner
+    cells: Matrix  # (size, PATCH) polynomials of patches, if there are any
 
     # Wheels on kinds of features
     wheels: int  # number of wheels
@@ -92,6 +94,7 @@ def clear_slot(near: ContactColumns, k: int) -> None:
     near.moved[k] = 0
     near.carried[k] = 0
     near.folds[k] = 0
+    near.patches[k] = 0
     near.first[k + 1] = near.first[k]
 
 
@@ -109,6 +112,7 @@ def copy_pair(source: ContactColumns, i: int, near: ContactColumns, k: int) -> N
     near.moved[k] = source.moved[i]
     near.folds[k] = source.folds[i]
     near.carried[k] = source.carried[i]
+    near.patches[k] = source.patches[i]
     near.reach[k] = source.reach[i]
     near.radius[k] = source.radius[i]
     near.bend[k] = source.bend[i]
@@ -149,6 +153,8 @@ def add_feature(r: RunLoop, g: Ground, wheel: int, feature: int, side: int, k: i
     copy_pair(g.columns, g.pairs[wheel, g.kinds[feature]], near, k)
     near.features[k * FEATURE :][:SIDE] = g.numbers[feature, :SIDE]
     near.features[k * FEATURE + SIDE] = float(side)
+    if near.patches[k] == 1:
+        near.cells[k * PATCH :][:PATCH] = g.cells[feature, :PATCH]
     near.low[3 * k :][:3] = g.low[feature, :3]
     near.high[3 * k :][:3] = g.high[feature, :3]
     near.borders[7 * first :][: 7 * borders] = g.borders[7 * source :][: 7 * borders]

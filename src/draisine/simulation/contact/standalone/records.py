@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.errors import ParameterError
@@ -127,6 +128,7 @@ def _make_ground(
     features = query.table.pick(range(len(query.terrain)))
     attached = query.table.surroundings(UNBOUNDED, [()] * wheels)
     pairs, sides = _make_pairs(query, features)
+    has_patches = features.cells.size > 0
     all_contacts = len(attached) + int(sides[:, features.kind].sum())
     most_borders = int(np.diff(features.first).max(initial=0))
     slots = all_contacts
@@ -146,6 +148,7 @@ def _make_ground(
         first=features.first.copy(),
         low=np.vstack([features.low, np.zeros((1, 3))]),
         high=np.vstack([features.high, np.zeros((1, 3))]),
+        cells=np.vstack([features.cells, np.zeros((1, PATCH))]) if has_patches else (1, 1),
         wheels=wheels,
         pairs=pairs,
         sides=sides,
@@ -168,7 +171,7 @@ def _make_ground(
         begin=3 * wheels + 1,
         kept=(touching + 2 * slots + 1, 3),
     )
-    near = _empty_table(query, slots, border_slots)
+    near = _empty_table(query, slots, border_slots, has_patches)
     return ground, near, Capacity(slots + 1, max(1, most_borders), touching)
 
 
@@ -205,12 +208,16 @@ def _pair_columns(query: ContactQuery) -> ContactColumns:
         first=np.zeros(1, np.int64),
         low=np.zeros(1),
         high=np.zeros(1),
+        cells=np.zeros(1),
+        x_cell=0,
         **by_pair,
     )
 
 
-def _empty_table(query: ContactQuery, slots: int, border_slots: int) -> Surroundings:
-    """Return a table with room for contacts, which routines fill."""
+def _empty_table(
+    query: ContactQuery, slots: int, border_slots: int, has_patches: bool
+) -> Surroundings:
+    """Return a table with room for contacts, which routines fill; on request also for those with patches."""
     size = slots + 1
     columns: ContactColumns = make_record(
         ContactColumns,
@@ -222,6 +229,8 @@ def _empty_table(query: ContactQuery, slots: int, border_slots: int) -> Surround
         first=size + 1,
         low=3 * size,
         high=3 * size,
+        cells=size * PATCH if has_patches else 1,
+        x_cell=query.machine.inputs.cell.start,
         **dict.fromkeys((*INTEGER_COLUMNS, *FLOAT_COLUMNS), size),
     )
     none = np.zeros(slots, np.int64)

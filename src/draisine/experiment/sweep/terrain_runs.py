@@ -1,0 +1,335 @@
+"""Runs of a sweep on terrain, for machines of one structure that differ in numbers only.
+
+The scenario is validated once. Initial states of all runs are computed together, runs are distributed over
+threads (`simulation.contact.many`), and the outputs of the sweep are computed from the states of all runs
+together, without a dataset. Results equal those of single runs bit by bit.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.program import select
+from draisine.errors import ConfigurationError, DraisineError, SimulationError
+from draisine.experiment.kinds.run import run_dataset
+from draisine.experiment.sweep.designs import Columns, scenario_value
+from draisine.experiment.sweep.lanes import (
+    INITIAL_TABLE,
+    PARAMETER_TABLE,
+    is_law_designed,
+    paths_in_table,
+)
+from draisine.experiment.sweep.table import (
+    NO_MACHINE,
+    NO_START,
+    SweepRows,
+    as_numbers,
+    short_outcome,
+)
+from draisine.model.names import state_names
+from draisine.results.bodies import Bodies
+from draisine.results.events import EventQuery, event_records
+from draisine.results.queries import SeriesQuery, ValidityQuery, observed_entry, parse_query
+from draisine.scenario.plan import Plan
+from draisine.scenario.terrain import place_state, tilt_of
+from draisine.simulation.compare.compliant import Compliant
+from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.many import run_each
+from draisine.simulation.contact.run import EnergyWarning
+from draisine.simulation.options import Task
+from draisine.simulation.simulate import run_task
+from draisine.simulation.trajectory import Trajectory
+from draisine.simulation.validity.assess import may_end_early
+from draisine.system.artifacts import find_invalid_machines
+from draisine.system.compiled import Compiled
+from draisine.system.generic import Generic, generic
+from draisine.system.state import State, states
+from draisine.system.system import System
+from draisine.terrain import Terrain
+
+TERRAIN_TABLE = "terrain."
+"""Prefix of the key paths of dimensions of the terrain, which may differ between runs."""
+
+NOT_A_FUNCTION_OF_STATES = frozenset({"inputs", "motion_torques", "coupling_forces"})
+"""Outputs of the program `observe` to which constraint forces are added afterwards."""
+
+
+class StartGround(NamedTuple):
+    """The ground of a run."""
+
+    terrain: Terrain
+    turn: Floats | None  # quaternion from level ground to the slope at the place of the start
+
+
+class TerrainRuns:
+    """Runs of one plan on terrain that differ in parameters, initial values and dimensions of the terrain.
+
+    Parameters
+    ----------
+    plan
+        Machine, initial values, law, ground and options that the runs share.
+    until
+        End time in s.
+    outputs
+        Names of the outputs of each run.
+    """
+
+    def __init__(self, plan: Plan, until: float, outputs: Sequence[str]) -> None:
+        self.plan = plan
+        self.until = until
+        self.queries = {text: parse_query(text, plan.system.model) for text in outputs}
+
+    def fits(self, paths: Sequence[str]) -> bool:
+        """Return whether runs that differ in these key paths can be computed here."""
+        plan = self.plan
+        parameters = paths_in_table(paths, PARAMETER_TABLE)
+        initial = paths_in_table(paths, INITIAL_TABLE)
+        ground = paths_in_table(paths, TERRAIN_TABLE)
+        return (
+            plan.terrain is not None
+            and plan.motion is None
+            and not isinstance(plan.contact.solver, Compliant)
+            and len(parameters) + len(initial) + len(ground) == len(paths)
+            and all(name in plan.system.parameters for name in parameters)
+            and all(name in state_names(plan.system.model) for name in initial)
+            and all("." not in name and "[" not in name for name in ground)
+            and not (is_law_designed(plan) and (parameters or "forward_speed" in initial))
+        )
+
+    def run(self, columns: Columns, threads: int | None = 1) -> tuple[SweepRows, list[int]]:
+        """Run with values (runs) by key path, as the scenario has them.
+
+        Returns
+        -------
+        SweepRows
+            Outputs and outcomes of all runs.
+        list of int
+            Indices of the runs that must be run alone: their ground does not exist, they fall, or their
+            steer angle may exceed its limit.
+        """
+        count = len(next(iter(columns.values())))
+        rows = SweepRows.empty(list(self.queries), count)
+        numbers = {
+            path: as_numbers(values)
+            for path, values in columns.items()
+            if not path.startswith(TERRAIN_TABLE)
+        }
+        systems = self._systems(numbers, rows)
+        grounds = self._grounds(columns, list(systems))
+        alone = [k for k in systems if k not in grounds]
+        starts = self._starts(numbers, systems, grounds, rows)
+        runs = sorted(starts)
+
+        def simulate_one(i: int) -> Trajectory:
+            k = runs[i]
+            plan = self.plan
+            return run_task(
+                Task(
+                    systems[k],
+                    starts[k],
+                    self.until,
+                    grounds[k].terrain,
+                    plan.law,
+                    None,
+                    plan.contact,
+                    plan.numerics,
+                    None,
+                )
+            )
+
+        # Each event records the energy that its impact creates; a warning would report it twice.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EnergyWarning)
+            results, is_interrupted = run_each(
+                simulate_one, len(runs), threads, None, lambda result: result
+            )
+        if is_interrupted:
+            raise KeyboardInterrupt
+        completed: dict[int, Trajectory] = {}
+        for k, result in zip(runs, results, strict=True):
+            if isinstance(result, ConfigurationError):
+                rows.outcome[k] = NO_START
+                continue
+            trajectory = result.partial if isinstance(result, SimulationError) else result
+            if not isinstance(trajectory, Trajectory):
+                rows.outcome[k] = short_outcome(str(result))
+            elif may_end_early(trajectory):
+                alone.append(k)
+            else:
+                completed[k] = trajectory
+        self._evaluate(completed, rows)
+        return rows, sorted(alone)
+
+    def _systems(self, numbers: Mapping[str, Any], rows: SweepRows) -> dict[int, System]:
+        """Return the machine of each run; physically invalid ones are missing."""
+        system = self.plan.system
+        count = len(rows.outcome)
+        names = paths_in_table(numbers, PARAMETER_TABLE)
+        if not names:
+            return dict.fromkeys(range(count), system)
+        values = np.repeat(system.values[:, None], count, axis=1)
+        for name, path in names.items():
+            values[list(system.parameters).index(name)] = numbers[path]
+        invalid = find_invalid_machines(system.artifacts, values)
+        rows.outcome[list(invalid)] = NO_MACHINE
+        return {
+            k: System(system.artifacts, dict(zip(system.parameters, column, strict=True)))
+            for k, column in enumerate(values.T.tolist())
+            if k not in invalid
+        }
+
+    def _grounds(self, columns: Columns, runs: Sequence[int]) -> dict[int, StartGround]:
+        """Return the ground of each run; those that do not exist are missing."""
+        plan = self.plan
+        names = paths_in_table(columns, TERRAIN_TABLE)
+        if not names:
+            assert plan.terrain is not None
+            return dict.fromkeys(runs, self._ground(plan.terrain))
+        table: Any = getattr(plan.scenario, "terrain", None)
+        written = table.model_dump(exclude_unset=True)
+        grounds: dict[int, StartGround] = {}
+        for k in runs:
+            changes = {name: scenario_value(columns[path], k) for name, path in names.items()}
+            # Pydantic's ValidationError is a ValueError.
+            with suppress(DraisineError, ValueError):
+                terrain = type(table).model_validate(written | changes).terrain()
+                grounds[k] = self._ground(terrain)
+        return grounds
+
+    def _ground(self, terrain: Terrain) -> StartGround:
+        """Return a ground with the turn of the machine at its place."""
+        place = self.plan.start.place
+        return StartGround(terrain, None if place is None else tilt_of(terrain, place))
+
+    def _starts(
+        self,
+        numbers: Mapping[str, Any],
+        systems: Mapping[int, System],
+        grounds: Mapping[int, StartGround],
+        rows: SweepRows,
+    ) -> dict[int, State]:
+        """Return the initial states of the runs on their grounds; those that do not exist are missing."""
+        plan = self.plan
+        start = plan.start
+        starts: dict[int, State] = {}
+        # Machines on one slope are computed together.
+        groups: dict[bytes, list[int]] = {}
+        for k, ground in grounds.items():
+            key = b"" if ground.turn is None else ground.turn.tobytes()
+            groups.setdefault(key, []).append(k)
+        initial = paths_in_table(numbers, INITIAL_TABLE)
+        for members in groups.values():
+            requested = {name: np.full(len(members), x) for name, x in start.values.items()}
+            requested |= {name: numbers[path][members] for name, path in initial.items()}
+            arrays, errors = states(
+                plan.system,
+                requested,
+                mode=start.mode,
+                at_rest=start.at_rest,
+                parameters=np.array([systems[k].values for k in members]),
+                tilt=grounds[members[0]].turn,
+            )
+            for i, k in enumerate(members):
+                if errors[i]:
+                    rows.outcome[k] = NO_START
+                    continue
+                q, p, r, v = (arrays[name][:, i].copy() for name in "qprv")
+                starts[k] = State(q, p, r, v)
+                if start.place is not None:
+                    tree = systems[k].tree
+                    starts[k] = place_state(tree, grounds[k].terrain, starts[k], start.place)
+        return starts
+
+    # --- outputs
+
+    @cached_property
+    def _entries(self) -> dict[str, tuple[str, int]]:
+        """Entries of observations that the outputs need, by the text of the output."""
+        model = self.plan.system.model
+        entries = {
+            text: observed_entry(query.series, model)
+            for text, query in self.queries.items()
+            if isinstance(query, SeriesQuery)
+        }
+        return {text: entry for text, entry in entries.items() if entry is not None}
+
+    @cached_property
+    def _selected(self) -> tuple[Compiled | None, dict[tuple[str, int], int]]:
+        """The part of the program `observe` that computes those entries which are functions of the state,
+        and the row of each in its output.
+        """
+        assert self.plan.terrain is not None
+        machine = generic(self.plan.system, self.plan.law, self.plan.terrain.motions)
+        program = machine.programs["observe"]
+        by_array: dict[str, list[int]] = {}
+        for name, k in dict.fromkeys(self._entries.values()):
+            if name not in program.outputs or name in NOT_A_FUNCTION_OF_STATES:
+                continue
+            needed = select(program, {name: [k]})
+            if not any(step[0] == "input" and step[1] == "a" for step in needed.steps):
+                by_array.setdefault(name, []).append(k)
+        if not by_array:
+            return None, {}
+        entries = [(name, k) for name, numbers in by_array.items() for k in numbers]
+        compiled = self.plan.system.artifacts.bind(select(program, by_array), np.zeros(0))
+        return compiled, {entry: row for row, entry in enumerate(entries)}
+
+    def _evaluate(self, runs: Mapping[int, Trajectory], rows: SweepRows) -> None:
+        """Fill in outcomes and outputs of runs."""
+        by_machine: dict[int, list[int]] = {}
+        for k, run in runs.items():
+            by_machine.setdefault(id(run.arcs[0].machine), []).append(k)
+        for members in by_machine.values():
+            observed = self._observe([runs[k] for k in members])
+            for k, states_of_run in zip(members, observed, strict=True):
+                rows.outcome[k] = short_outcome(runs[k].outcome)
+                for text, query in self.queries.items():
+                    rows.outputs[text][k] = self._value(text, query, runs[k], states_of_run)
+
+    def _observe(self, runs: Sequence[Trajectory]) -> list[Floats]:
+        """Return the rows of `_selected` of runs of one machine, (rows, times) of each."""
+        compiled, _ = self._selected
+        if compiled is None:
+            return [np.zeros((0, len(run.t))) for run in runs]
+        arcs: list[Any] = [arc for run in runs for arc in run.arcs]
+        machine: Generic = arcs[0].machine
+        times = [arc.t_before if isinstance(arc, TerrainArc) else arc.t for arc in arcs]
+        y = np.concatenate([arc.y for arc in arcs]).T
+        inputs = np.array([arc.inputs for arc in arcs]).repeat([len(t) for t in times], axis=0)
+        x = compiled.inputs.pack(
+            t=np.concatenate(times)[None],
+            **machine.layout.split(y),
+            w=inputs.T,
+            a=np.zeros((machine.speeds, y.shape[1])),
+        )
+        bound = compiled.rebind(machine.system.values)
+        values = np.concatenate(list(bound.batch(x).values()))
+        ends = np.cumsum([len(run.t) for run in runs])[:-1]
+        return np.split(values, ends, axis=1)
+
+    def _value(self, text: str, query: Any, run: Trajectory, observed: Floats) -> float:
+        """Return an output of a run from its observed rows (rows, times)."""
+        if isinstance(query, ValidityQuery):
+            return query.of(run.validity)
+        if isinstance(query, EventQuery):
+            return query.of(event_records(run.events))
+        assert isinstance(query, SeriesQuery)
+        if text not in self._entries:
+            return query.evaluate(Bodies(run_dataset(run), self.plan.system.model))
+        name, k = self._entries[text]
+        rows = self._selected[1]
+        if name == "time":
+            series = run.t
+        elif name == "r":
+            first = run.arcs[0].machine.layout.r.start
+            series = np.concatenate([arc.y[:, first + k] for arc in run.arcs])
+        elif (name, k) in rows:
+            series = observed[rows[name, k]]
+        else:
+            series = run.observations[name][k]
+        return float(query.reduce(run.t[None], series[None])[0])
