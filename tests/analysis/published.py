@@ -1,4 +1,4 @@
-"""Numbers from outside that the analysis is held to, with their origin.
+"""Published reference numbers for the tests of the analysis, with their origin.
 
 Signs and axes are those of Meijaard et al. 2007: x forward, z down, lean and steer to the right.
 """
@@ -19,7 +19,7 @@ MATRICES = {
 
 AT_REST = (-5.53094371765393464, -3.13164324790655567, 3.13164324790655567, 5.53094371765393464)
 
-# speed: weave (real, imaginary), capsize, castering
+# Speed: weave (real, imaginary), capsize, castering.
 EXACT = {
     1: (3.52696170990069417, 0.807740275199310045, -3.13423125066578423, -7.11008014637440773),
     2: (2.68234517512745345, 1.68066296590675776, -3.07158645641514251, -8.67387984831737163),
@@ -241,7 +241,9 @@ REVERSED_START = {"speed": 7.90081190243646, "pitch": 0.3348361867721638}
 
 
 def appendix_a(p: dict[str, float]) -> dict[str, np.ndarray]:
-    """Return M, C1, K0, K2 by appendix A of Meijaard et al. 2007, doi:10.1098/rspa.2007.1857."""
+    """Return the canonical matrices M, C1, K0, K2 by appendix A of Meijaard et al. 2007,
+    doi:10.1098/rspa.2007.1857.
+    """
     w = p["w"]
     c = p["c"]
     sin = math.sin(p["lam"])

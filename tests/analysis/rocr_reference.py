@@ -1,4 +1,5 @@
-"""The climbing robot by hand: thesis section 1.7 with its errata, and independent numbers.
+"""Independent model of the climbing robot ROCR: thesis section 1.7 with its errata, and reference
+numbers.
 
 The equations here are Lagrange's for a body that turns about a fixed point and a tail of given
 motion, written out; they share nothing with the package. CYCLES are an independent computation of the
@@ -22,7 +23,7 @@ f = 1.5
 A = np.pi / 3
 w = 2 * np.pi * f
 T = 1 / f
-SIDE = {1: a / 2, 2: -a / 2}  # from the grip to the middle along n0
+SIDE = {1: a / 2, 2: -a / 2}  # position of the middle from each grip along n0, m
 
 CYCLES = {
     "a": {
@@ -148,11 +149,12 @@ STABLE = {
 }
 STILL = 3.751888761136569
 UPRIGHT = 4.705268861136133
-"""Phases at which the straight gait has no displacement, and at which its theta is pi."""
+"""Phase at which the straight gait has no displacement, and phase at which its theta is pi (rad).
+"""
 
 
 def tail(t, phase):
-    """Return r, rdot, rddot, (1.23)."""
+    """Return angle, rate and acceleration of the tail, (1.23)."""
     return (
         A * np.cos(w * t + phase),
         -A * w * np.sin(w * t + phase),
@@ -161,7 +163,7 @@ def tail(t, phase):
 
 
 def centre(theta, Omega, angular, r, rd, rdd, grip):
-    """Return the accelerations of the two mass centres in the world, the grip being at rest."""
+    """Return the accelerations of the two mass centres in the world, with the grip at rest (m/s2)."""
     out = []
     s = np.array([np.cos(theta), np.sin(theta)])
     n = np.array([-np.sin(theta), np.cos(theta)])
@@ -178,7 +180,7 @@ def centre(theta, Omega, angular, r, rd, rdd, grip):
 
 
 def angular_acceleration(t, Omega, theta, phase, grip):
-    """Return Omegadot by the balance of moments about the grip."""
+    """Return Omegadot (rad/s2) from the balance of moments about the grip."""
     r, rd, rdd = tail(t, phase)
     d = SIDE[grip]
     c = np.cos(r)
@@ -193,7 +195,7 @@ def angular_acceleration(t, Omega, theta, phase, grip):
 
 
 def swing(x, phase, grip=1, start=0.0):
-    """Return the motion while a grip holds, with dense output."""
+    """Return the motion while one grip holds, with dense output."""
 
     def rate(t, y):
         return [angular_acceleration(t, y[0], y[1], phase, grip), y[0]]
@@ -204,7 +206,9 @@ def swing(x, phase, grip=1, start=0.0):
 
 
 def torque_and_force(t, Omega, theta, phase, grip):
-    """Return the torque of the tail and the force of the wall (x, y), by Newton and Euler."""
+    """Return the torque of the tail (N m) and the force of the wall (x, y) in N, by Newton and
+    Euler.
+    """
     r, rd, rdd = tail(t, phase)
     angular = angular_acceleration(t, Omega, theta, phase, grip)
     both = centre(theta, Omega, angular, r, rd, rdd, grip)
@@ -218,13 +222,17 @@ def torque_and_force(t, Omega, theta, phase, grip):
 
 
 def impact(Omega, t, phase, joint, old=1, new=2):
-    """Return Omega and rdot after the new grip took hold: its moments are kept about it (free: also
-    the tail's about the hinge)."""
+    """Return Omega and rdot after the new grip has closed.
+
+    The angular momentum about the new grip is conserved; for a free joint, also that of the tail
+    about the hinge.
+    """
     r, rd, _ = tail(t, phase)
     c = np.cos(r)
     s = np.sin(r)
 
-    def momenta(V, Omega, rd):  # V: velocity of the middle, body axes; about the middle and hinge
+    # Momenta about the middle and the hinge; V is the velocity of the middle in body axes
+    def momenta(V, Omega, rd):
         hinge = V + np.array([0.0, b * Omega])
         tip = hinge + MS1 / m1 * (Omega + rd) * np.array([-s, c])
         body = V + np.array([0.0, MS0 / m0 * Omega])
@@ -239,7 +247,7 @@ def impact(Omega, t, phase, joint, old=1, new=2):
         at_grip = turning + SIDE[new] * -linear[0]  # the new grip is at -SIDE along n0
         return np.array([at_grip, own])
 
-    def held(grip, Omega):  # the middle turns about a grip
+    def held(grip, Omega):  # velocity of the middle if the robot rotates about a grip
         return np.array([-SIDE[grip] * Omega, 0.0])
 
     before = momenta(held(old, Omega), Omega, rd)

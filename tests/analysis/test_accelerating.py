@@ -1,4 +1,6 @@
-"""Linear systems about accelerating motions and along runs, against nonlinear runs and slopes."""
+"""Linear systems about accelerating motions and along runs, compared with nonlinear runs and
+slopes.
+"""
 
 import math
 
@@ -57,8 +59,10 @@ def test_the_frozen_form_is_the_first_instant_of_a_run() -> None:
 
 
 def test_braking_changes_the_steer_column_in_proportion() -> None:
-    """Straight braking adds a stiffness in proportion to the acceleration, by the steer angle alone: a
-    lean alone leaves both wheels in one plane, the mirror image of which has the same load.
+    """Straight braking adds a stiffness proportional to the acceleration, only in the column of the
+    steer angle.
+
+    With lean alone, both wheels stay in one plane, and the mirror image has the same load.
     """
     level = steady(BICYCLE, forward_speed=5.0).linear().A
     changes = [braking(a).linear(form="frozen").A - level for a in (-2.0, -1.0, 3.0)]
@@ -71,8 +75,10 @@ def test_braking_changes_the_steer_column_in_proportion() -> None:
 
 @pytest.mark.parametrize("a", [-2.0, 1.5])
 def test_the_dalembert_form_is_a_slope(a: float) -> None:
-    """The inertial load of a forward acceleration a is gravity on the slope atan(a / g), with the field
-    sqrt(a^2 + g^2); only the yaw, which the load follows and a slope does not, differs.
+    """The inertial load of a forward acceleration a is equivalent to gravity on the slope atan(a /
+    g) with the field sqrt(a^2 + g^2).
+
+    Only the yaw differs, because the load follows it and a slope does not.
     """
     g = BICYCLE.parameters["g"]
     slope = compile("whipple", slope=math.atan2(a, g), g=math.hypot(a, g))

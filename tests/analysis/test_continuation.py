@@ -64,7 +64,7 @@ def test_eigenvalues_along_the_family_are_continuous(forward: SteadyFamily) -> N
 
 
 def test_a_reversed_handlebar_has_a_family_of_its_own() -> None:
-    """It starts at its capsize speed and has a stable stretch."""
+    """The family starts at its capsize speed and has a stable interval."""
     found = steady_turns(BICYCLE, kind="reversed", until={"lean": 0.9}, step=0.04)
     assert_allclose(found["rear_wheel_speed"][0], REVERSED_START["speed"], rtol=1e-12)
     assert_allclose(LAM - found["pitch"][0], REVERSED_START["pitch"], rtol=0, atol=1e-12)
@@ -74,8 +74,10 @@ def test_a_reversed_handlebar_has_a_family_of_its_own() -> None:
 
 
 def test_third_family_passes_a_rear_wheel_at_rest() -> None:
-    """Basu-Mandal et al. 2007, doi:10.1098/rspa.2007.1849: it goes on to a reversed handlebar; small
-    parts of two families are stable, here when run the other way round.
+    """Basu-Mandal et al. 2007, doi:10.1098/rspa.2007.1849: the family continues to a reversed
+    handlebar.
+
+    Small parts of two families are stable, here in the time-reversed motion.
     """
     start = state(BICYCLE, lean=0.4, steer=-0.66, rear_wheel_speed=2.7)
     found = family(

@@ -23,7 +23,9 @@ def test_a_disc_that_rolls_upright_is_gyroscopically_stable_beyond_a_speed():
 
 
 def test_trailers_follow_within_their_lengths():
-    """Behind a car at speed v hitches decay with v over the lengths, the steer over the wheelbase."""
+    """Behind a car at speed v, hitch angles decay at the rate v / length, the steer angle at v /
+    wheelbase.
+    """
     car = compile("car_with_trailers", wheelbase=1.2, lengths=(1.0, 0.8))
     modes, (motion,) = steady_modes(car, 2.0)
     assert_allclose(np.sort(modes.values[0].real), [-2.5, -2.0, -2.0 / 1.2, 0.0, 0.0], atol=1e-9)
@@ -31,8 +33,9 @@ def test_trailers_follow_within_their_lengths():
 
 
 def test_two_contacts_that_cannot_lean_are_no_two_wheeler():
-    """Without springs and weight time scales with speed: eigenvalues of a roller racer do, too, and a
-    snakeboard, whose trucks nothing turns back, has none but zero.
+    """Without springs and weight, time scales with speed. Eigenvalues of a roller racer are
+    proportional to speed; those of a snakeboard, whose trucks have no restoring torque, are
+    zero.
     """
     racer = eigenvalues(compile("roller_racer"), [1.0, 2.0])
     assert racer.names == ("arm", "arm", "Vx")

@@ -21,9 +21,10 @@ PERIOD = 2.0 * math.pi / OMEGA
 def shaken_pendulum(
     *, amplitude: float = 0.1, g: float = 9.81, length: float = 1.0, damper: float = 0.0
 ) -> Model:
-    """Return a pendulum whose pivot moves up and down, amplitude * cos(OMEGA t)."""
+    """Return a pendulum whose pivot moves vertically by amplitude * cos(OMEGA t)."""
 
     def heave(t: Any) -> Any:
+        """Return height, velocity and acceleration of the pivot at time t (s)."""
         return (
             amplitude * cos(OMEGA * t),
             -amplitude * OMEGA * sin(OMEGA * t),
@@ -60,7 +61,9 @@ def test_the_borders_of_mathieus_equation(characteristic: Any, order: int, trace
 
 
 def test_liouvilles_formula() -> None:
-    """The determinant is exp of the integral of the trace: that of the damper."""
+    """The determinant of the monodromy matrix is exp of the integral of the trace, which is that of
+    the damper.
+    """
     system = compile(shaken_pendulum, damper=0.7)
     found = floquet(simulate(system, state(system), PERIOD))
     assert_allclose(np.linalg.det(found.monodromy), math.exp(-0.7 * PERIOD), rtol=1e-10)
@@ -70,7 +73,7 @@ def test_liouvilles_formula() -> None:
 
 
 def test_multipliers_of_a_steady_circle() -> None:
-    """Once around, they are exp(eigenvalue * period)."""
+    """After one revolution the multipliers are exp(eigenvalue * period)."""
     turn = steady(compile("whipple"), free=["steer"], lean=0.1, forward_speed=4.5)
     period = 2.0 * math.pi / abs(turn.values["yaw_rate"])
     found = floquet(turn.simulate(period))

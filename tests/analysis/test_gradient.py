@@ -1,4 +1,6 @@
-"""Gradients of motions: closed forms, differences in fifty digits, and other ways to the same numbers."""
+"""Gradients of motions, compared with closed forms, differences in fifty digits and independent
+methods.
+"""
 
 from decimal import Decimal, localcontext
 from types import SimpleNamespace
@@ -57,10 +59,10 @@ def digits(f, at, k):
 
 
 def bounces(z, v, g, e, T=mpf(1)):
-    """Return height and speed of a ball that is dropped and bounces, in closed form."""
+    """Return height (m) and speed (m/s) of a dropped, bouncing ball at time T (s), in closed form."""
     t = mpf(0)
     while True:
-        s = (v + mpmath.sqrt(v * v + 2 * g * z)) / g  # when it comes down
+        s = (v + mpmath.sqrt(v * v + 2 * g * z)) / g  # time of the first impact, s
         if t + s > T:
             s = T - t
             return z + v * s - g * s * s / 2, v - g * s
@@ -70,8 +72,10 @@ def bounces(z, v, g, e, T=mpf(1)):
 
 
 def test_the_gradient_of_a_bouncing_ball(ball):
-    """What differentiating through a solver of events gets wrong where it forgets that neighbours
-    strike at other times: three bounces, by height, speed, gravity and restitution, in closed form.
+    """Three bounces, differentiated by height, speed, gravity and restitution in closed form.
+
+    The derivative is wrong if a method neglects that neighbouring motions hit the ground at other
+    times.
     """
     start = OPEN | {"z": 0.4, "Vz": 0.5}
     bounce = ContactOptions(impact="newton", restitution={"normal": 0.8})
@@ -80,7 +84,7 @@ def test_the_gradient_of_a_bouncing_ball(ball):
     assert [one.event.kind for one in found.events] == ["collision"] * 2
     at = (0.4, 0.5, G, 0.8)
     assert_allclose(found.values[0], [float(x) for x in bounces(*map(mpf, at))], rtol=1e-11)
-    first = found.events[0]  # it strikes with sqrt(v^2 + 2 g z)
+    first = found.events[0]  # the ball hits the ground with the speed sqrt(v^2 + 2 g z)
     strikes = np.sqrt(0.5**2 + 2 * G * 0.4)
     assert_allclose(first.values, [0.0, -strikes], atol=1e-11)
     assert_allclose(first.derivatives[1, :2], [-G / strikes, -0.5 / strikes], rtol=1e-10)
@@ -89,14 +93,18 @@ def test_the_gradient_of_a_bouncing_ball(ball):
 
 
 def lands_and_rolls(z, v, spin, g, slope, T=mpf(1)):
-    """Return how far along the slope and how fast a ball is that falls onto a slope, keeps its moment of
-    momentum about the point where it lands, and rolls on: closed form, radius 0.1, 2/5 m R^2.
+    """Return distance and speed along a slope of a ball that falls onto it and then rolls, in
+    closed form.
+
+    The angular momentum about the contact point is conserved at landing; the radius is 0.1 m, the
+    moment of inertia 2/5 m R^2.
     """
     R = mpf("0.1")
     s = mpmath.sin(slope)
     c = mpmath.cos(slope)
-    v += R * spin  # of its middle; Vx is that of its lowest point
-    # heights above the slope fall with g cos, along it with g sin; z is that of the ball's lowest point
+    v += R * spin  # velocity of the centre; Vx is that of the lowest point
+    # Perpendicular to the slope the ball falls with g cos, along it with g sin; z is the height of
+    # its lowest point.
     height = (z + R) * c - R
     up = -v * s
     ahead = v * c
@@ -111,8 +119,10 @@ def lands_and_rolls(z, v, spin, g, slope, T=mpf(1)):
 
 
 def middle(found):
-    """Return the derivatives of the place (x, z) of a ball's middle: the drawing's origin, which x, z
-    and pitch tell of, is its lowest point in the drawing and turns with it.
+    """Return the derivatives of the position (x, z) of the centre of a ball.
+
+    The coordinates x and z are those of the base's origin, the lowest point in the zero
+    configuration, which rotates with the ball.
     """
     (_, _, pitch, _) = found.values[0]
     (x, z, turn, _) = found.derivatives[0]
@@ -133,8 +143,9 @@ def test_the_gradient_through_a_landing_in_fifty_digits(ball):
 
 
 def test_a_ball_that_slides_and_then_rolls(ball):
-    """It slides until 2 v / 7 mu g, with mu g; then it rolls at 5/7 of its speed. Sliding ends at a slip
-    of 1e-6 m/s, not at zero."""
+    """The ball slides until 2 v / 7 mu g, decelerated by mu g; then it rolls at 5/7 of its speed.
+    Sliding ends at a slip of 1e-6 m/s, not at zero.
+    """
     v = 2.0
     mu = 0.2
     T = 1.0
@@ -158,8 +169,9 @@ def test_a_ball_that_slides_and_then_rolls(ball):
 
 
 def test_a_walker_on_a_terrain_has_the_multipliers_of_its_cycle():
-    """Over the time of one step, from the first quarter of a swing, with the legs exchanged: the published
-    cycle's multipliers (independent computation), and one of a mere delay.
+    """Over the duration of one step, starting in the first quarter of a swing, with the legs
+    exchanged: the multipliers of the published cycle (independent computation), and one for a
+    shift in time.
     """
     compass = draisine.compile("compass_walker", slope=np.radians(3.0))
     names = ["left", "right", "left_rate", "right_rate"]
@@ -178,8 +190,8 @@ def test_a_walker_on_a_terrain_has_the_multipliers_of_its_cycle():
 
 
 def test_the_multipliers_of_a_ball_that_bounces_on_a_shaking_table(ball):
-    """One bounce in each period of the table: its fixed point in closed form, the multipliers by an
-    independent computation (their product is the square of the restitution).
+    """One bounce per period of the table: fixed point in closed form, multipliers by an independent
+    computation (their product is the squared restitution).
     """
     size = 0.01
     w = 30.0
@@ -190,7 +202,7 @@ def test_the_multipliers_of_a_ball_that_bounces_on_a_shaking_table(ball):
     strobe = return_map(ball, ["z", "Vz"], T, terrain=table, contact=bounce, **OPEN)
     phase = np.arccos(G * T * (1 - e) / (2 * (1 + e) * size * w))
     t = phase / w
-    up = G * T / 2  # when it strikes, and how fast it leaves
+    up = G * T / 2  # time of the impact, and speed after it
     fall = T - t
     exact = [size * np.sin(phase) + up * fall - G * fall**2 / 2, up - G * fall]
     cycle = fixed_point(strobe, np.array(exact) + [1e-4, 1e-3])
@@ -218,11 +230,11 @@ LONG = {
     "sin": lambda a: circular(mpmath.sin, a),
     "cos": lambda a: circular(mpmath.cos, a),
 }
-"""The operations of programs over long decimal numbers."""
+"""Operations of traced programs over numbers of fifty digits."""
 
 
 def evaluated(program, inputs, wanted, kept):
-    """Return the values of the wanted steps of a program, those that are kept included."""
+    """Return the values of the wanted steps of a program, including those that are kept."""
     found = dict(kept)
     for i, (op, *rest) in enumerate(program.steps):
         if i in kept or not wanted[i]:
@@ -237,7 +249,7 @@ def evaluated(program, inputs, wanted, kept):
 
 
 def long_flow(program, parameters, y, until, steps):
-    """Return y after a motion by equal steps of Dormand and Prince's method in long numbers."""
+    """Return y after a motion, by equal steps of the Dormand-Prince method in fifty digits."""
     first = [
         step[0] == "const" or fixed
         for step, fixed in zip(program.steps, program.fixed, strict=True)
@@ -268,8 +280,9 @@ def long_flow(program, parameters, y, until, steps):
 
 
 def test_the_gradient_of_a_smooth_ride_in_fifty_digits(bicycle):
-    """One second of the bicycle, by its lean rate and by the mass of its frame: the same equations over
-    fifty digits, differentiated by differences of 1e-20.
+    """One second of the bicycle, differentiated by its lean rate and by the mass of its frame.
+
+    The reference integrates the same equations in fifty digits and uses differences of 1e-20.
     """
     start = {"forward_speed": 5.0, "lean_rate": 0.2}
     unknowns = ["lean_rate", "mB"]
@@ -278,7 +291,7 @@ def test_the_gradient_of_a_smooth_ride_in_fifty_digits(bicycle):
     found = gradient(bicycle, start, [1.0], outputs, unknowns, numerics=fine).derivatives[0]
     machine = bicycle.machine()
     ys = [machine.enter(draisine.state(bicycle, **start | {"lean_rate": x})) for x in (0.2, 1.2)]
-    along = ys[1] - ys[0]  # speeds are linear in what is asked of them
+    along = ys[1] - ys[0]  # the speeds are linear in the prescribed values
     mass = list(bicycle.parameters).index("mB")
     program = machine.programs["rate"]
     exact = []
@@ -297,11 +310,11 @@ def test_the_gradient_of_a_smooth_ride_in_fifty_digits(bicycle):
     assert_allclose(found, np.array(exact).T, rtol=0, atol=1e-12)
 
 
-# --- against differences
+# --- compared with differences
 
 
 def differences(system, start, T, outputs, unknowns, h=1e-5, **options):
-    """Return central differences of what `gradient` gives as values."""
+    """Return central differences of the outputs that `gradient` returns."""
     fine = options.pop("numerics", Numerics(rtol=1e-12, atol=1e-13))
     columns = []
     for name in unknowns:
@@ -373,7 +386,7 @@ def test_gradients_by_a_moment_at_the_limit_of_the_triangle_inequality(bicycle):
 
 
 def test_gradients_through_landings_on_tyres():
-    """A kerb downwards: tyres leave, touch, and have forgotten."""
+    """Descent of a kerb: tyres lift off, touch down, and start without deflection."""
     tyre = LinearTyre(9000.0, 0.0, 0.15)
     bicycle = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
     start = {"forward_speed": 5.0, "lean_rate": 0.05}
@@ -387,7 +400,7 @@ def test_gradients_through_landings_on_tyres():
 
 
 def sled(*, mass: float = 40.0, relaxation: float = 0.15):
-    """A block on a locked wheel whose side force is not proportional to its load."""
+    """Return a block on a locked wheel whose side force is not proportional to its load."""
     tyre = MagicFormula((1.5, -300.0, 1000.0, 200.0, 1.0, *[0.0] * 9), relaxation)
     wheel = Wheel("ground", "block", (0, 0, 0.3), (0, 1, 0), Disc(0.3), tyre=tyre)
     return Model([Body("block", mass)], contacts=[wheel], base="translations")
@@ -407,7 +420,7 @@ def test_gradients_through_loads_that_newton_finds():
 
 
 def test_the_fold_of_a_torus_on_an_edge_in_fifty_digits():
-    """(a^(2/3) + b^(2/3))^(3/2) - c, as the engine computes it, and its gradient."""
+    """The distance (a^(2/3) + b^(2/3))^(3/2) - c as the engine computes it, and its gradient."""
 
     def fold(a, b, c):
         return [(mpmath.cbrt(a * a) + mpmath.cbrt(b * b)) ** mpf(1.5) - c]
@@ -420,14 +433,14 @@ def test_the_fold_of_a_torus_on_an_edge_in_fifty_digits():
     assert_allclose(found[1:], [digits(fold, at, k)[0] for k in range(3)], rtol=1e-12)
 
 
-# --- where there is none
+# --- motions without a gradient
 
 
 @pytest.mark.parametrize("higher", [1e-11, 1e-13])
 def test_a_motion_that_only_grazes_has_no_gradient(ball, higher):
-    """Thrown up against a ceiling that it reaches with 14 um/s, or only just."""
+    """A ball is thrown up against a ceiling that it reaches with 14 um/s, or barely reaches."""
     ceiling = Terrain([face("ceiling", (0.0, 0.0, -1.0), -1.0)])
-    height = 0.8 + higher  # of its lowest point, at the top of its flight
+    height = 0.8 + higher  # height of the lowest point at the apex of the flight
     start = OPEN | {"z": 0.0, "Vz": float(np.sqrt(2 * G * height))}
     bounce = ContactOptions(impact="newton", restitution={"normal": 0.5})
     with pytest.raises(GrazingError, match="graz"):
@@ -435,7 +448,7 @@ def test_a_motion_that_only_grazes_has_no_gradient(ball, higher):
 
 
 def test_two_strikes_at_once_have_no_gradient(bicycle):
-    """A bicycle that is dropped level: which wheel is first depends on its pitch."""
+    """A bicycle is dropped level: the wheel that touches first depends on its pitch."""
     start = {"mode": {"rear": "open", "front": "open"}, "z": 0.1, "pitch": 0.0}
     with pytest.raises(GrazingError, match="several contacts close at once"):
         gradient(bicycle, start, [0.3], ["pitch"], ["pitch", "z"], terrain=plane())
@@ -473,7 +486,7 @@ def test_times_are_finite_and_rise(times):
 
 
 def test_a_motion_that_needs_too_many_evaluations_is_reported():
-    """A search may try values that make a machine very stiff; it must not wait for them."""
+    """A search may try parameters that make a machine very stiff, and must not wait for them."""
     run = GradientRun(["lean"], ["c"], max_evaluations=20)
     with pytest.raises(SimulationError, match="Their rates were evaluated 20 times"):
         run(draisine.compile("whipple"), {"forward_speed": 5.0}, np.array([0.0, 1.0]))

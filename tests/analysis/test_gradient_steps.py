@@ -1,4 +1,4 @@
-"""Gradients through time steps: closed forms, and differences of whole runs with the same statuses."""
+"""Gradients through time steps, compared with closed forms and with differences of complete runs."""
 
 import math
 
@@ -26,7 +26,7 @@ def steps(h, **options):
 
 
 def hills(begin, height=0.01, cell=0.1):
-    """Return hills of random heights, level before `begin`."""
+    """Return a terrain of random heights that is level before `begin` (m)."""
     x = np.arange(-2.0, 4.0, cell)
     y = np.arange(-1.5, 1.55, cell)
     z = np.random.default_rng(0).uniform(0.0, height, (len(x), len(y)))
@@ -35,7 +35,7 @@ def hills(begin, height=0.01, cell=0.1):
 
 
 def shift(system, start, options, name, d):
-    """Return a system, a start and options of which one unknown is larger by d."""
+    """Return system, start and options with one unknown increased by d."""
     if name in system.parameters:
         system = system.with_parameters(**{name: system.parameters[name] + d})
     elif name in start:
@@ -53,7 +53,7 @@ def statuses(changes):
 
 
 def differences(system, start, times, outputs, unknowns, one_sided, **options):
-    """Return differences of fourth order of whole runs; all of them have the same statuses."""
+    """Return differences of fourth order of complete runs, which must all have the same statuses."""
     columns = []
     for name, h in unknowns.items():
         terms = []
@@ -67,7 +67,7 @@ def differences(system, start, times, outputs, unknowns, one_sided, **options):
 
 
 def sled(*, mass: float = 40.0, relaxation: float = 0.15):
-    """A block on a locked wheel whose side force is not proportional to its load."""
+    """Return a block on a locked wheel whose side force is not proportional to its load."""
     tyre = MagicFormula((1.5, -300.0, 1000.0, 200.0, 1.0, *[0.0] * 9), relaxation)
     wheel = Wheel("ground", "block", (0, 0, 0.3), (0, 1, 0), Disc(0.3), tyre=tyre)
     return Model([Body("block", mass)], contacts=[wheel], base="translations")
@@ -76,7 +76,7 @@ def sled(*, mass: float = 40.0, relaxation: float = 0.15):
 TYRE = LinearTyre(9000.0, 0.0, 0.15)
 RIDE = {"forward_speed": 6.0, "lean_rate": 0.05}
 BICYCLE = ["lean", "steer", "pitch", "x", "Wz"]
-# vehicle, structure, start, end (s), outputs, unknowns with the step of their differences, options
+# Vehicle, structure, start, end (s), outputs, unknowns with the step of their differences, options.
 CASES = {
     "cart on hills": (
         "tricycle", {}, {"forward_speed": 1.5, "yaw": 0.1}, 0.3, ["x", "y", "yaw", "Wz"],
@@ -155,7 +155,7 @@ CASES = {
 def test_gradients_are_those_of_differences(case):
     vehicle, structure, start, end, outputs, unknowns, options = CASES[case]
     system = machine() if vehicle is machine else draisine.compile(vehicle, **structure)
-    times = [0.37 * end, end]  # the first one lies within a step
+    times = [0.37 * end, end]  # the first time lies within a step
     found = gradient(system, start, times, outputs, list(unknowns), **options)
     same = {"one_sided": found.one_sided}
     expected = differences(system, start, times, outputs, unknowns, **same, **options)
@@ -164,8 +164,8 @@ def test_gradients_are_those_of_differences(case):
 
 
 def test_the_gradient_of_a_sliding_ball_converges_to_its_closed_form():
-    """The middle moves by x = v T - mu g T^2 / 2, the spin rises by 5 mu g T / 2 R; errors are at least of
-    first order.
+    """The centre moves by x = v T - mu g T^2 / 2, the spin rises by 5 mu g T / 2 R; errors are at
+    least of first order in the step.
     """
     mu = 0.2
     T = 0.1
@@ -178,7 +178,8 @@ def test_the_gradient_of_a_sliding_ball_converges_to_its_closed_form():
         found = gradient(draisine.compile("ball"), start, [T], outputs, ["Vx", "g"], **options)
         assert found.one_sided == ()
         x, pitch, spin = found.derivatives[0]
-        # The origin of the drawing, whose place is x, is the lowest point and turns with the ball.
+        # x is the position of the base's origin, which is the lowest point at the start and rotates
+        # with the ball.
         middle = x + R * np.cos(found.values[0, 1]) * pitch
         errors.append(np.abs([middle - [T, -mu * T**2 / 2], spin - [0.0, 2.5 * mu * T / R]]))
     assert (errors[1] < 0.55 * errors[0]).all()
@@ -186,7 +187,7 @@ def test_the_gradient_of_a_sliding_ball_converges_to_its_closed_form():
 
 
 def block(*, mass: float = 2.0):
-    """A block on a locked wheel."""
+    """Return a block on a locked wheel."""
     wheel = Wheel("ground", "block", (0, 0, 0.3), (0, 1, 0), Disc(0.3))
     return Model([Body("block", mass, (0, 0, 0.3))], contacts=[wheel], base="translations")
 

@@ -23,13 +23,14 @@ def bicycle():
 
 @pytest.mark.parametrize("speed", [4.0, 7.0])
 def test_indices_of_shallow_turns_are_those_of_the_linear_equations(bicycle, speed):
-    """K(v) q = (0, T) in a steady turn, Meijaard et al. 2007: steer and torque follow from the lean. The
-    yaw rate is v cos(lam) / w times the steer."""
+    """In a steady turn K(v) q = (0, T), Meijaard et al. 2007: steer angle and torque follow from
+    the lean. The yaw rate is v cos(lam) / w times the steer angle.
+    """
     lean = 1e-4
     found = turning_indices(steady(bicycle, free=["steer"], lean=lean, forward_speed=speed))
     K = canonical_matrices(bicycle).stiffness(speed)
     steer = -K[0, 0] / K[0, 1]
-    torque = K[1, 0] + K[1, 1] * steer  # per lean, to the right
+    torque = K[1, 0] + K[1, 1] * steer  # steer torque per lean, to the right
     yaw_rate = speed * math.cos(math.pi / 10) / 1.02 * steer
     assert found["roll_index"] == pytest.approx(torque, rel=1e-5)
     assert found["acceleration_index"] == pytest.approx(torque / (speed * yaw_rate), rel=1e-5)
@@ -62,7 +63,7 @@ def test_metrics_are_those_of_the_series(bicycle):
     assert found.max_heading_error == pytest.approx(np.abs(data.yaw.values).max(), abs=1e-7)
     assert found.max_torque == pytest.approx(np.abs(torque).max(), rel=1e-12)
     expected = found.max_torque / (5.0 * found.max_lean_rate)
-    assert found.koch_index == pytest.approx(expected, rel=0.01)  # the speed hardly changes
+    assert found.koch_index == pytest.approx(expected, rel=0.01)  # the speed is nearly constant
 
 
 def test_a_run_without_path_is_refused(bicycle):
@@ -92,7 +93,9 @@ def quality_at(found, frequencies):
 
 
 def test_the_handling_quality_of_the_benchmark_is_the_published_one(bicycle):
-    """Its printed peak, 4.64, is the largest of points 0.4 rad/s apart; the true one is a little larger."""
+    """The printed peak, 4.64, is the largest value on a grid of 0.4 rad/s; the exact peak is
+    slightly larger.
+    """
     found = handling_quality(bicycle, design_loops(bicycle, 5.0), 5.0)
     assert_allclose(
         quality_at(found, FREQUENCIES[list(QUALITY)]), list(QUALITY.values()), rtol=5e-5
@@ -118,7 +121,9 @@ def test_the_handling_quality_of_an_optimal_bicycle_is_the_published_one():
 
 
 def test_handling_worsens_as_speed_falls():
-    """Figure of the peaks over speed in Hess, Moore and Hubbard 2012: 2.5 m/s is of level 3."""
+    """Peaks over speed in a figure of Hess, Moore and Hubbard 2012: at 2.5 m/s handling is of level
+    3.
+    """
     slow = draisine.compile("whipple", parameter_set="browserins_jason")
     found = handling_quality(slow, LoopRider(22.0, -0.090, 23.3, 0.058, 0.195), 2.5)
     assert found.level == 3

@@ -1,4 +1,4 @@
-"""Parameters fitted to recorded motions, and their uncertainty."""
+"""Identification of parameters from recorded motions, and their uncertainty."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ TIME = np.linspace(0.0, 1.5, 31)
 
 @pytest.fixture(scope="module")
 def tyred():
-    """A bicycle on tyres, with friction of known smoothing rate in its steering."""
+    """Return a bicycle on tyres, with steering friction of known smoothing rate."""
     tyre = LinearTyre(9000.0, 0.0, 0.15)
     friction = Flexible(steer_friction=0.02, steer_friction_rate=0.02)
     return draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre, flexible=friction)
@@ -44,7 +44,7 @@ def outputs(system, start, names, times, signals=()):
 
 
 def noisy(values, seed, phi=0.0, size=0.01):
-    """Return a signal with noise, whose successive samples have the correlation phi."""
+    """Return a signal with autoregressive noise of correlation phi."""
     shocks = np.random.default_rng(seed).standard_normal(values.shape)
     noise = shocks.copy()
     for k in range(1, len(values)):
@@ -53,7 +53,7 @@ def noisy(values, seed, phi=0.0, size=0.01):
 
 
 def test_derivatives_are_those_of_differences(tyred):
-    """Parameters change the start, too: contacts close elsewhere, wheels turn at other rates."""
+    """Parameters also change the initial state: contact points and wheel rates differ."""
     unknowns = ["c", "flexible_steer_friction", "flexible_steer_friction_rate", "steer"]
     run = GradientRun(["lean_rate", "steer"], unknowns, numerics=draisine.Numerics())
     times = np.array([0.0, 0.1, 0.2])
@@ -71,7 +71,7 @@ def test_derivatives_are_those_of_differences(tyred):
 
 
 def test_signals_drive_a_motion_as_the_same_law_does(bicycle):
-    """A law is traced into compiled code; signals are evaluated between the steps."""
+    """A law is traced into compiled code, whereas signals are evaluated between the steps."""
     signals = (
         Table("steer", (0.0, 0.3, 0.5), (0.0, 0.8, -0.4)),
         Step("steer", 0.5, 0.2, 0.4),
@@ -127,7 +127,7 @@ def test_interval_of_white_noise_is_that_of_least_squares(bicycle):
 
 
 def covariance_of(steps, phi):
-    """Return the correlations of autoregressive samples."""
+    """Return the correlation matrix of autoregressive samples."""
     place = np.concatenate([[0], np.cumsum(steps)])
     return phi ** np.abs(place[:, None] - place)
 
@@ -192,7 +192,9 @@ def test_durbin_watson_and_effective_samples_follow_their_limits():
 
 @pytest.fixture(scope="module")
 def pushed(bicycle):
-    """Three rides at different speeds, each with its own start and recorded steer torque."""
+    """Return three rides at different speeds, each with its own initial values and recorded steer
+    torque.
+    """
     runs = []
     for k, (speed, rate) in enumerate(((4.6, 0.5), (5.0, -0.3), (5.5, 0.2))):
         start = {"forward_speed": speed, "lean_rate": rate}
@@ -218,7 +220,7 @@ def test_three_runs_give_narrower_intervals_than_each(bicycle, pushed):
 
 
 def test_recorded_inputs_matter(bicycle, pushed):
-    """Without the recorded torque the same ride cannot be explained."""
+    """Without the recorded torque, the fit of the same ride has large residuals."""
     run = pushed[0]
     with_torque = identify(bicycle, run, ["lean_rate"], starts=1)
     without = identify(bicycle, Run(run.start, run.recordings), ["lean_rate"], starts=1)
@@ -226,7 +228,9 @@ def test_recorded_inputs_matter(bicycle, pushed):
 
 
 def test_undetermined_combination_is_named(bicycle):
-    """A wheel is symmetric about its axle: its moment about a diameter adds to IBxx and IBzz alike."""
+    """A wheel is symmetric about its axle: its moment about a diameter adds equally to IBxx and
+    IBzz.
+    """
     data = noisy(outputs(bicycle, START, ["lean_rate"], TIME)[:, 0], 5)
     run = Run(START, [Recording("lean_rate", TIME, data)])
     found = identify(bicycle, run, ["IRxx", "IBxx", "IBzz", "c"], starts=1, white_noise=True)
@@ -258,7 +262,7 @@ def test_prior_determines_unobservable_parameters(bicycle):
 
 
 def pendulum(*, length: float = 1.0, mass: float = 2.0, g: float = 9.81):
-    """A bob below a hinge."""
+    """Return a point mass below a hinge."""
     return Model(
         bodies=[Body("ceiling"), Body("bob", mass, (0.0, 0.0, -length))],
         joints=[Revolute("hinge", "ceiling", "bob", (0.0, 1.0, 0.0))],
@@ -268,8 +272,8 @@ def pendulum(*, length: float = 1.0, mass: float = 2.0, g: float = 9.81):
 
 
 def test_a_pendulum_has_local_minima_and_no_mass():
-    """Small swings are cos(sqrt(g / l) t): only g / l can be identified, and a wrong count of swings is a
-    local minimum.
+    """Small swings are cos(sqrt(g / l) t): only g / l can be identified, and a wrong number of
+    swings is a local minimum.
     """
     system = draisine.compile(pendulum)
     times = np.linspace(0.0, 6.0, 31)

@@ -1,4 +1,4 @@
-"""Linear systems about steady motions: closed forms, other ways to the same, labels."""
+"""Linear systems about steady motions, compared with closed forms and independent methods."""
 
 import math
 from typing import Any
@@ -30,7 +30,7 @@ def pendulum(
 
 
 def cart(*, M: float = 2.0, m: float = 0.5, h: float = 0.6, g: float = 9.81) -> Model:
-    """A point mass m on an upright stick of length h on a cart M."""
+    """Return a point mass m on an upright massless rod of length h on a cart of mass M."""
     bodies = [Body("rail"), Body("cart", M), Body("stick", m, (0.0, 0.0, h))]
     joints = [
         Prismatic("slide", "rail", "cart", (1.0, 0.0, 0.0)),
@@ -50,7 +50,7 @@ def disc(
 
 
 def hung(*, m: float = 1.0, h: float = 0.5, J: float = 0.02, g: float = 9.81) -> Model:
-    """A free body held at one point."""
+    """Return a free body pinned at one point."""
     grip = Pin("grip", "bob", (0.0, 0.0, 0.0))
     body = Body("bob", m, (0.0, 0.0, -h), inertia(J, J, J))
     return Model([body], contacts=[grip], gravity=(0.0, 0.0, -g))
@@ -133,8 +133,8 @@ def test_a_disc_rolls_upright_above_its_critical_speed() -> None:
 
 
 def test_a_disc_on_a_circle_is_a_steady_motion() -> None:
-    """Balance of a disc that leans by a and turns with W: (C + m r^2) s W + m g r tan a = A W^2 sin
-    a, s the spin about the axle in all.
+    """Balance of a disc that leans by a and turns at the rate W: (C + m r^2) s W + m g r tan a = A
+    W^2 sin a, with the total spin s about the axle.
     """
     system = compile(disc)
     m, r, A, C, g = system.parameters.values()
@@ -152,8 +152,8 @@ def test_a_disc_on_a_circle_is_a_steady_motion() -> None:
 
 
 def by_differences(motion: Any, names: list[str], formulation: str) -> np.ndarray:
-    """Return d(steer_rate', rear_wheel_rate')/d(states) of the bicycle from one of its formulations,
-    by differences of fourth order.
+    """Return d(steer_rate', rear_wheel_rate')/d(states) of the bicycle by a formulation, with
+    differences of fourth order.
     """
     speeds = list(BICYCLE.model.speeds)
     rows = [speeds.index("steer_rate"), speeds.index("rear_wheel_rate")]
@@ -187,7 +187,7 @@ def test_circles_agree_with_differences_of_every_formulation(
 
 
 def test_cyclic_coordinates_follow_the_motion() -> None:
-    """On a circle the deviations along and across the heading turn with the bicycle."""
+    """On a circle, deviations along and across the heading rotate with the bicycle."""
     motion = steady(
         BICYCLE, start=state(BICYCLE, lean=0.2, steer=-0.07, forward_speed=5.8), lean=0.2
     )

@@ -63,7 +63,7 @@ def bicycle():
 
 
 def companion(*denominator):
-    """A, b, c of 1 / (s^n + ...), the denominator without its leading one."""
+    """Return A, b, c of 1 / (s^n + ...), from the denominator without its leading coefficient."""
     n = len(denominator)
     A = np.eye(n, k=1)
     A[-1] = -np.array(denominator[::-1])

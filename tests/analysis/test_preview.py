@@ -14,7 +14,7 @@ from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import linearise
 from draisine.analysis.rider.preview import follow_path
-from draisine.control import smooth_step
+from draisine.control import smooth_transition
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.errors import ConfigurationError, ParameterError
 
@@ -25,7 +25,7 @@ FINE = draisine.Numerics(rtol=1e-12, atol=1e-13)
 
 def lane(x):
     """A change of lane by 2 m to the left between 15 and 30 m."""
-    return 2.0 * smooth_step(x, 15.0, 30.0)
+    return 2.0 * smooth_transition(x, 15.0, 30.0)
 
 
 @pytest.fixture(scope="module")

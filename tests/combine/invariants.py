@@ -41,7 +41,7 @@ from combine.records import (
 )
 from draisine import Numerics
 from draisine.algebra.lie import rot_z
-from draisine.codegen.program import run as run_program
+from draisine.codegen.program import run_program
 from draisine.errors import DraisineError, ModelError
 from draisine.mechanics.applied import element_forces
 from draisine.mechanics.base import base_rotation, is_free

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.algebra.trace import Graph, evaluate
 from draisine.codegen.fingerprint import fingerprint
-from draisine.control import CombinedLaws, Ramp, Sine, Step, Table, TimeInputs, smooth_step
+from draisine.control import CombinedLaws, Ramp, Sine, Step, Table, TimeInputs, smooth_transition
 from draisine.control.turn_p import TurnP
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import ParameterError
@@ -39,23 +39,23 @@ class Seen:
 
 
 @given(st.floats(-1.0, 8.0), st.floats(0.0, 3.0), st.floats(0.1, 4.0))
-def test_a_smooth_step_rises_from_zero_to_one_and_is_symmetric(t, start, length):
+def test_a_smooth_transition_rises_from_zero_to_one_and_is_symmetric(t, start, length):
     end = start + length
-    now = smooth_step(t, start, end)
-    mirrored = smooth_step(start + end - t, start, end)
+    now = smooth_transition(t, start, end)
+    mirrored = smooth_transition(start + end - t, start, end)
     assert -1e-15 <= now <= 1.0 + 1e-15
     assert_allclose(now + mirrored, 1.0, atol=1e-12)
-    assert smooth_step(t + 0.01, start, end) >= now - 1e-15
+    assert smooth_transition(t + 0.01, start, end) >= now - 1e-15
 
 
-def test_a_smooth_step_is_the_formula_of_the_paper():
+def test_a_smooth_transition_is_the_formula_of_the_paper():
     s = (2.3 - 1.0) / (4.0 - 1.0)
     expected = s - math.sin(2 * math.pi * s) / (2 * math.pi)
-    assert_allclose(smooth_step(2.3, 1.0, 4.0), expected, rtol=1e-15)
-    assert smooth_step(1.0, 1.0, 1.0) == 1.0
-    assert smooth_step(0.999, 1.0, 1.0) == 0.0
+    assert_allclose(smooth_transition(2.3, 1.0, 4.0), expected, rtol=1e-15)
+    assert smooth_transition(1.0, 1.0, 1.0) == 1.0
+    assert smooth_transition(0.999, 1.0, 1.0) == 0.0
     with pytest.raises(ParameterError, match="must not end"):
-        smooth_step(0.0, 2.0, 1.0)
+        smooth_transition(0.0, 2.0, 1.0)
 
 
 def test_torques_are_those_of_the_documents():

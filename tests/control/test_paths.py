@@ -16,7 +16,7 @@ from draisine.control import (
     LateralPath,
     Neuromuscular,
     delay,
-    smooth_step,
+    smooth_transition,
 )
 from draisine.control._paths import as_path, locate
 from draisine.control.loop_rider import LoopRider
@@ -85,12 +85,12 @@ def test_impossible_hands_are_refused(wrong, told):
 
 def test_a_jet_chooses_with_its_derivatives():
     """The smooth step s - sin(2 pi s) / (2 pi) has the slope 1 - cos(2 pi s)."""
-    y = smooth_step(Jet(0.3, 1.0, 0.0), 0.0, 1.0)
+    y = smooth_transition(Jet(0.3, 1.0, 0.0), 0.0, 1.0)
     assert_allclose(y.x1, 1.0 - math.cos(0.6 * math.pi), rtol=1e-14)
     assert_allclose(y.x2, 2.0 * math.pi * math.sin(0.6 * math.pi), rtol=1e-14)
     graph = Graph()
     x = graph.symbol("x")
-    traced = smooth_step(Jet(x, 1.0, 0.0), 0.0, 1.0)
+    traced = smooth_transition(Jet(x, 1.0, 0.0), 0.0, 1.0)
     for at, slope in ((0.3, y.x1), (2.0, 0.0), (-1.0, 0.0)):
         assert_allclose(evaluate([traced.x1], {"x": at})[0], slope, atol=1e-14)
 
@@ -118,8 +118,8 @@ def test_places_on_a_circle(k):
 @pytest.mark.parametrize(
     "path",
     [
-        LateralPath(lambda x: 2.0 * smooth_step(x, -2.0, 9.0)),
-        CurvedPath(lambda s: 0.04 * smooth_step(s, 0.0, 5.0)),
+        LateralPath(lambda x: 2.0 * smooth_transition(x, -2.0, 9.0)),
+        CurvedPath(lambda s: 0.04 * smooth_transition(s, 0.0, 5.0)),
     ],
     ids=["lateral", "curved"],
 )

@@ -55,8 +55,7 @@ SAME_MEANING = {
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_FUNCTIONS = """
-    angle_rates draw evaluate factor_mass follow_loads number outputs project project_state
-    rate remarks replay rows run serve smooth_step summary table take_steps write
+    project
 """
 """Functions that still have two meanings; no name may be added."""
 

@@ -97,7 +97,7 @@ def test_the_reward_of_a_jump_counts_the_lost_energy() -> None:
 def test_invalid_tasks_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'Balance'"):
         rides.MachineEnv("Balanc")
-    with pytest.raises(ParameterError, match='mode="sync"'):
+    with pytest.raises(ParameterError, match="MachineThreadsEnv"):
         rides.MachineLanesEnv("Jump")
     wrong = replace(rides.TASKS["Balance"], actions={"handlebar": 1.0})
     with pytest.raises(ParameterError, match="no input 'handlebar'"):
@@ -105,3 +105,52 @@ def test_invalid_tasks_are_refused() -> None:
     blind = replace(rides.TASKS["Balance"], observed={"leen": 1.0})
     with pytest.raises(ParameterError, match="Did you mean 'lean'"):
         rides.MachineEnv(blind).reset()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_machines_on_terrain_over_threads_move_as_single_ones(monkeypatch, threads) -> None:
+    """Three machines, each beside a single one from the same starts with the same actions, over the ends of
+    episodes and new starts.
+    """
+    task = replace(rides.TASKS["Jump"], duration=0.25)
+    starts = []
+    drawn = rides.LearningTask.begin_many
+
+    def record(self, random, count):
+        states = drawn(self, random, count)
+        starts.append(states)
+        return states
+
+    monkeypatch.setattr(rides.LearningTask, "begin_many", record)
+    many = rides.MachineThreadsEnv(task, 3, threads=threads)
+    seen, _ = many.reset(seed=5)
+    singles = [rides.MachineEnv(task) for _ in range(3)]
+    alone = [env.start(start) for env, start in zip(singles, starts[0], strict=True)]
+    assert_array_equal(seen, [task.observation(values) for values in alone])
+    ended = np.zeros(3, bool)
+    for _ in range(2 * task.steps):
+        actions = np.stack([[0.1, 0.2], [-0.1, 0.0], [0.0, 1.0]])
+        seen, rewards, fell, over, _ = many.step(actions)
+        new = iter(starts[-1] if ended.any() else [])
+        for k, env in enumerate(singles):
+            if ended[k]:
+                expected = (task.observation(env.start(next(new))), 0.0, False, False)
+            else:
+                expected = env.step(actions[k])[:4]
+            assert_array_equal(seen[k], expected[0])
+            assert (rewards[k], fell[k], over[k]) == expected[1:]
+        ended = fell | over
+    assert any(starts[1:])
+    many.close()
+
+
+def test_a_vector_of_jumps_is_made_by_name() -> None:
+    envs = gymnasium.make_vec(
+        "draisine/Jump-v0", num_envs=2, vectorization_mode="vector_entry_point"
+    )
+    seen, _ = envs.reset(seed=1)
+    assert seen.shape == (2, len(rides.TASKS["Jump"].observed))
+    one, _ = rides.MachineThreadsEnv("Jump", 1).reset(seed=1)
+    alone, _ = gymnasium.make("draisine/Jump-v0").reset(seed=1)
+    assert_array_equal(one[0], alone)
+    envs.close()

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import ModelError
 from draisine.model import Blade, Body, Force, Model, Output, Revolute, Wheel, inertia
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.model.surface import Ball, Surface
 
 UNIT = inertia(1.0, 1.0, 1.0)
@@ -125,7 +125,7 @@ def test_missing_methods_of_a_surface_are_named(kind):
 @pytest.mark.parametrize("value", [10**400, -(10**400), "1e400", float("nan"), True, None])
 def test_numbers_that_are_not_finite_are_refused(value):
     with pytest.raises(ValueError, match=r"is (too large for|not) a"):
-        number(value)
+        parse_number(value)
 
 
 @pytest.mark.parametrize(

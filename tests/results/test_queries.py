@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import DataError, ParameterError
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.results.bodies import Bodies, restore_model
 from draisine.results.quantities import DERIVED_QUANTITIES
 from draisine.results.queries import (
@@ -34,16 +34,16 @@ def bodies():
 
 
 def test_numbers_with_units_are_parsed():
-    assert number("18deg") == pytest.approx(np.radians(18.0), rel=1e-15)
-    assert number(" -1.5e1 deg ") == pytest.approx(np.radians(-15.0), rel=1e-15)
-    assert number(3) == 3.0
-    assert number("3.5", "kg") == 3.5
+    assert parse_number("18deg") == pytest.approx(np.radians(18.0), rel=1e-15)
+    assert parse_number(" -1.5e1 deg ") == pytest.approx(np.radians(-15.0), rel=1e-15)
+    assert parse_number(3) == 3.0
+    assert parse_number("3.5", "kg") == 3.5
     for wrong in ("18 degrees", "", "pi", True, None, [1.0], float("nan"), float("inf")):
         with pytest.raises(ValueError, match="not a"):
-            number(wrong)
+            parse_number(wrong)
     with pytest.raises(ValueError, match="is an angle, but this is in kg"):
-        number("18deg", "kg")
-    assert number("18deg", "rad/s") == pytest.approx(np.radians(18.0))
+        parse_number("18deg", "kg")
+    assert parse_number("18deg", "rad/s") == pytest.approx(np.radians(18.0))
 
 
 def test_every_stored_variable_is_a_series(bodies):

@@ -48,7 +48,7 @@ TABLE_2_2 = {0.01: 0.0655, 0.005: 0.0030815, 0.0025: 0.00015257, 0.001: 3.21e-6,
 def seen(run):
     data = run.to_xarray()
     last = data.isel(time=-1)
-    out = {name: float(last[name]) for name in ("lean", "yaw", "mechanical_energy")}
+    out = {name: float(last[name]) for name in ("lean", "yaw", "energy")}
     out |= {name: float(last["shape"].sel(joint=name)) for name in last.joint.values}
     return out | {name: float(last.speeds.sel(speed=name)) for name in last.speed.values}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 
 # Newton steps on a cubic, starting from the secant root; more than convergence to rounding needs
 MAX_ROOT_STEPS = 20
@@ -168,7 +168,7 @@ def split_metric(text: str) -> tuple[str, str, float] | None:
     match = _TIME_WHEN.fullmatch(text)
     if match:
         try:
-            return "time when", match.group(1), number(match.group(2))
+            return "time when", match.group(1), parse_number(match.group(2))
         except ValueError as error:
             raise ParameterError(f"Invalid level in {text!r}: {error}.") from None
     for reducer in REDUCERS:

@@ -261,7 +261,7 @@ def parse_range(
     import math
 
     from draisine.errors import ParameterError
-    from draisine.model.quantity import number
+    from draisine.model.quantity import parse_number
 
     try:
         low, high, count = text.split(":")
@@ -271,7 +271,7 @@ def parse_range(
             f"{option} {text}: write LOW:HIGH:COUNT, for example {example}."
         ) from None
     try:
-        ends = number(low, unit), number(high, unit)
+        ends = parse_number(low, unit), parse_number(high, unit)
     except ValueError as error:
         raise ParameterError(f"{option} {text}: {error}.") from None
     # A number beyond a full turn is most likely in degrees; 0.01 allows for a rounded value of 2 pi.
@@ -288,10 +288,10 @@ def parse_range(
 def _seconds(option: str, text: str) -> float:
     """Parse a time with optional unit (5, 5s, 10ms); return it in s."""
     from draisine.errors import ParameterError
-    from draisine.model.quantity import number
+    from draisine.model.quantity import parse_number
 
     try:
-        return number(text, "s")
+        return parse_number(text, "s")
     except ValueError as error:
         raise ParameterError(f"{option}: {error}, for example {OPTION_EXAMPLES[option]}.") from None
 
@@ -299,10 +299,10 @@ def _seconds(option: str, text: str) -> float:
 def parse_numbers(option: str, text: str, example: str, unit: str) -> list[float]:
     """Parse numbers separated by commas, of a quantity with a unit; return them in SI units."""
     from draisine.errors import ParameterError
-    from draisine.model.quantity import number
+    from draisine.model.quantity import parse_number
 
     try:
-        return [number(x, unit) for x in text.split(",")]
+        return [parse_number(x, unit) for x in text.split(",")]
     except ValueError as error:
         raise ParameterError(f"{option} {text}: {error}. Write it as {example}.") from None
 

@@ -159,10 +159,10 @@ def _units(system: "System") -> dict[str, str]:
 def _number(option: str, name: str, value: Any, units: Mapping[str, str]) -> float:
     """Convert the value of an option NAME=VALUE to SI units."""
     from draisine.errors import ParameterError
-    from draisine.model.quantity import number
+    from draisine.model.quantity import parse_number
 
     try:
-        return number(value, units.get(name))
+        return parse_number(value, units.get(name))
     except ValueError as error:
         raise ParameterError(f"{option} {name}={value}: {error}.") from None
 

@@ -67,7 +67,7 @@ def _print_system(system: "System") -> None:
     """Print bodies, degrees of freedom, contacts, forces, inputs, outputs and parameters of a machine."""
     from rich.table import Table
 
-    from draisine.model.names import outputs as output_variables
+    from draisine.model.names import output_variables as output_variables
     from draisine.view.scene.sketch import sketch
 
     model = system.model

@@ -166,7 +166,7 @@ def flatten(program: Program) -> Program:
     return Program(program.name, inputs, steps, outputs, program.fixed)
 
 
-def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def run_program(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     """Evaluate a program step by step in NumPy, the reference of all targets.
 
     Parameters

@@ -1,9 +1,10 @@
 """Control laws, one file each, written over any scalar: `law(readings, z) -> (inputs by name, zdot)`.
 
 A law is a frozen dataclass: its fields are its constants, `states` is the number of its states z,
-`breakpoints` are the times at which it may jump. It is traced into the compiled code. `lqr` and `follow_path`
-are designs: their gains are computed for a machine. A law whose initial states depend on the position of the
-machine has `start_at(x, y, yaw)` instead of `start`.
+`breakpoints` are the times (s) at which its output may be discontinuous. It is traced into the
+compiled code. `lqr` and `follow_path` are designs: their gains are computed for a machine. A law
+whose initial states depend on the position of the machine has `start_at(x, y, yaw)` instead of
+`start`.
 
 `_signals` has functions of time, delay and muscles, `_paths` paths to follow, `_combined` combined laws.
 """
@@ -17,12 +18,12 @@ from draisine.control._paths import (
     LaneChange,
     LateralPath,
     Slalom,
-    track,
+    track_path,
 )
 from draisine.control._signals.delay import delay
 from draisine.control._signals.neuromuscular import Neuromuscular
 from draisine.control._signals.saturation import check_limit, saturate
-from draisine.control._signals.smooth_step import smooth_step
+from draisine.control._signals.smooth_transition import smooth_transition
 from draisine.control._signals.time_inputs import (
     SIGNALS,
     Ramp,
@@ -53,6 +54,6 @@ __all__ = [
     "check_limit",
     "delay",
     "saturate",
-    "smooth_step",
-    "track",
+    "smooth_transition",
+    "track_path",
 ]

@@ -1,4 +1,4 @@
-"""Combination of several laws: inputs are added, states are concatenated."""
+"""Sum of several control laws: inputs are added, states are concatenated."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from draisine.mechanics.readings import Readings, call_law, law_start, law_state
 
 @dataclass(frozen=True)
 class CombinedLaws:
-    """Several laws that act together: their inputs are added, their states are concatenated.
+    """Control law that adds the inputs of several laws and concatenates their states.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class CombinedLaws:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """All times at which a law may jump, s."""
+        """Times (s) at which the output of a law may be discontinuous."""
         return tuple(sorted({t for law in self.laws for t in getattr(law, "breakpoints", ())}))
 
     @property

@@ -1,8 +1,9 @@
-"""Paths on the ground in path coordinates: the parameter, the offset and the heading error.
+"""Paths on the ground and path coordinates: parameter along the path, offset and heading error.
 
-The rider's point P is at the distance `offset` to the left of the nearest point of the path; its
-machine heads `heading_error` to the left of the tangent there. With the curvature k (1/m, positive to
-the left), the velocity (v, u) of P along and to the left of the heading, and the yaw rate r
+The reference point P of the machine is at the distance `offset` to the left of the nearest point of
+the path; the machine heads `heading_error` to the left of the tangent there. With the curvature k
+(1/m, positive to the left), the velocity (v, u) of P along and to the left of the heading, and the
+yaw rate r
 
     arc_rate = (v cos psi - u sin psi) / (1 - k e),
     e_rate = v sin psi + u cos psi,    psi_rate = r - k arc_rate,            eq. [path-coordinates].
@@ -20,56 +21,61 @@ import numpy as np
 
 from draisine.algebra.jet import Jet
 from draisine.algebra.scalar import Array, Floats, Scalar, cos, sin, sqrt
-from draisine.control._signals.smooth_step import smooth_step
+from draisine.control._signals.smooth_transition import smooth_transition
 from draisine.errors import ParameterError, expect_known
 from draisine.mechanics.readings import Readings
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.registry import find, is_file
 
 PATH_PARAMETER = "parameter"
-"""Name of the path coordinate along the path."""
+"""Name of the path coordinate that is the parameter along the path."""
 
 OFFSET = "offset"
-"""Name of the path coordinate across the path, m, positive to the left."""
+"""Name of the path coordinate that is the distance from the path, m, positive to the left."""
 
 HEADING_ERROR = "heading_error"
-"""Name of the heading relative to the path's tangent, rad, positive to the left."""
+"""Name of the path coordinate that is the heading relative to the path's tangent, rad, positive to
+the left.
+"""
 
 SEARCH_LENGTH = 200.0
-"""m; length of a path in both directions that is searched for the point nearest to a start."""
+"""Length of the path (m), in both directions, that is searched for the point nearest to a start."""
 
 SEARCH_POINTS = 4001
-"""Number of points of that search; 0.1 m apart, less than the wavelength of any path that can be ridden."""
+"""Number of points of the search for the nearest point.
+
+They are 0.1 m apart, less than the wavelength of any path that can be ridden.
+"""
 
 
 class PathPoint(NamedTuple):
     """Position and heading in path coordinates."""
 
-    parameter: float  # of the path: m along the x axis or along the path
-    offset: float  # m, positive to the left
-    heading_error: float  # rad, positive to the left
+    parameter: float  # parameter of the path: m along the x axis or along the path
+    offset: float  # distance from the path, m, positive to the left
+    heading_error: float  # heading relative to the tangent, rad, positive to the left
 
 
 class Path(Protocol):
-    """A path on the ground."""
+    """Protocol of a path on the ground."""
 
     @property
     def uniform(self) -> bool:
-        """Whether the curvature is the same everywhere, so that no law needs the parameter."""
+        """Whether the curvature is constant, so that no law needs the parameter."""
 
     def curvature(self, s: Scalar) -> Scalar:
-        """Return the curvature at a parameter, 1/m, positive to the left."""
+        """Return the curvature (1/m) at the parameter s, positive to the left."""
 
     def arc_length_rate(self, s: Scalar) -> Scalar:
-        """Return the arc length per parameter."""
+        """Return the derivative of the arc length by the parameter s."""
 
     def place(self, s: float) -> tuple[float, float, float]:
-        """Return x and y of a point of the path, m, and the direction of its tangent, rad."""
+        """Return position x and y (m) and tangent direction (rad) at the parameter s."""
 
 
 @dataclass(frozen=True)
 class ConstantCurvature:
-    """A straight line along the x axis, or a circle that touches it at the origin.
+    """Straight line along the x axis, or a circle that touches the x axis at the origin.
 
     Parameters
     ----------
@@ -82,7 +88,7 @@ class ConstantCurvature:
     uniform: ClassVar[bool] = True
 
     def curvature(self, s: Scalar) -> Scalar:
-        """Return the curvature, 1/m."""
+        """Return the constant curvature, 1/m."""
         return self.value
 
     def arc_length_rate(self, s: Scalar) -> Scalar:
@@ -90,16 +96,16 @@ class ConstantCurvature:
         return 1.0
 
     def place(self, s: float) -> tuple[float, float, float]:
-        """Return x and y, m, and the direction, rad, at an arc length."""
+        """Return position x and y (m) and direction (rad) at the arc length s."""
         turned = self.value * s
-        # Chord over arc; without the quotient the formula would divide by a vanishing curvature.
+        # Use the ratio of chord to arc, because the formula would divide by a vanishing curvature.
         half = math.sin(turned / 2.0) / (turned / 2.0) if turned else 1.0
         return s * half * math.cos(turned / 2.0), s * half * math.sin(turned / 2.0), turned
 
 
 @dataclass(frozen=True, eq=False)
 class LateralPath:
-    """A path that is a function of the distance along the x axis, such as a lane change.
+    """Path y(x) as a function of the distance along the x axis, such as a lane change.
 
     Parameters
     ----------
@@ -118,12 +124,12 @@ class LateralPath:
         return y.x2 / (square * sqrt(square))
 
     def arc_length_rate(self, s: Scalar) -> Scalar:
-        """Return the arc length per x."""
+        """Return the derivative of the arc length by x."""
         slope = self._jet(s).x1
         return sqrt(1.0 + slope * slope)
 
     def place(self, s: float) -> tuple[float, float, float]:
-        """Return x and y, m, and the direction, rad, at x = s."""
+        """Return position x and y (m) and direction (rad) at x = s."""
         y = self._jet(s)
         return s, float(y.x), math.atan(float(y.x1))
 
@@ -135,7 +141,7 @@ class LateralPath:
 
 @dataclass(frozen=True, eq=False)
 class CurvedPath:
-    """A path by its curvature along the arc length, from the origin along the x axis.
+    """Path given by its curvature over the arc length, starting at the origin along the x axis.
 
     Parameters
     ----------
@@ -156,10 +162,10 @@ class CurvedPath:
         return 1.0
 
     def place(self, s: float) -> tuple[float, float, float]:
-        """Return x and y, m, and the direction, rad, at an arc length, by Simpson's rule."""
+        """Return position x and y (m) and direction (rad) at the arc length s, by Simpson's rule."""
         if s == 0.0:
             return 0.0, 0.0, 0.0
-        # Steps of 0.05 m resolve every curvature that can be ridden.
+        # Integration steps of 0.05 m resolve every curvature that can be ridden.
         count = 2 * max(8, math.ceil(abs(s) / 0.05))
         arcs = np.linspace(0.0, s, 2 * count + 1)
         bend = np.array([float(self.bend(float(x))) for x in arcs])
@@ -172,13 +178,13 @@ class CurvedPath:
 
 
 def _simpson(values: Any, step: float) -> float:
-    """Return the integral of equidistant values by Simpson's rule."""
+    """Return the integral of equidistant values with a given step, by Simpson's rule."""
     return float((values[:-2:2] + 4.0 * values[1:-1:2] + values[2::2]).sum() * step / 3.0)
 
 
 @dataclass(frozen=True)
 class LaneChange:
-    """The function from x to y, m, of a change of lane: a smooth step.
+    """Lane change as a function from x to y (m): a smooth step.
 
     Parameters
     ----------
@@ -199,13 +205,13 @@ class LaneChange:
             )
 
     def __call__(self, x: Scalar) -> Scalar:
-        """Return y at x, m."""
-        return self.offset * smooth_step(x, self.start, self.end)
+        """Return y (m) at x (m)."""
+        return self.offset * smooth_transition(x, self.start, self.end)
 
 
 @dataclass(frozen=True)
 class Slalom:
-    """The function from x to y, m, of a slalom: `amplitude (1 - cos(2 pi x / wavelength)) / 2`.
+    """Slalom as a function from x to y (m): `amplitude (1 - cos(2 pi x / wavelength)) / 2`.
 
     Parameters
     ----------
@@ -225,16 +231,16 @@ class Slalom:
             )
 
     def __call__(self, x: Scalar) -> Scalar:
-        """Return y at x, m."""
+        """Return y (m) at x (m)."""
         return 0.5 * self.amplitude * (1.0 - cos(2.0 * math.pi / self.wavelength * x))
 
 
 PATH_SHAPES: dict[str, Any] = {"lane_change": LaneChange, "slalom": Slalom}
-"""Classes of paths by the `shape` of a table in a scenario file."""
+"""Classes of path functions by the `shape` of a table in a scenario file."""
 
 
 def _shaped_path(table: Mapping[str, Any]) -> Path:
-    """Return the path of a table with a `shape` and the constants of that shape."""
+    """Return the path of a scenario table with a `shape` and the constants of that shape."""
     if "shape" not in table:
         raise ParameterError(f"path: shape is missing. Available: {', '.join(PATH_SHAPES)}.")
     expect_known("path: no shape", str(table["shape"]), PATH_SHAPES)
@@ -244,7 +250,7 @@ def _shaped_path(table: Mapping[str, Any]) -> Path:
     expect_known(f"path: {table['shape']} has no number", values, allowed)
     if missing := [name for name in allowed if name not in values]:
         raise ParameterError(f"path: {table['shape']} needs {', '.join(missing)}, in m.")
-    return LateralPath(shape(**{name: number(value, "m") for name, value in values.items()}))
+    return LateralPath(shape(**{name: parse_number(value, "m") for name, value in values.items()}))
 
 
 def as_path(path: Any) -> Path:
@@ -282,7 +288,8 @@ def as_path(path: Any) -> Path:
 
 
 def locate(path: Path, x: float, y: float, yaw: float) -> PathPoint:
-    """Return the path coordinates of a position (m) and yaw (rad), by the nearest point of the path.
+    """Return the path coordinates of a position (m) and yaw (rad), from the nearest point of the
+    path.
 
     Examples
     --------
@@ -298,10 +305,10 @@ def locate(path: Path, x: float, y: float, yaw: float) -> PathPoint:
 
 
 def _locate_on_circle(k: float, x: float, y: float, yaw: float) -> PathPoint:
-    """Return the path coordinates on a circle of curvature k; accurate also for vanishing k."""
+    """Return the path coordinates on a circle of curvature k (1/m), accurate also for vanishing k."""
     direction = math.atan2(k * x, 1.0 - k * y)
-    # The distance from the centre is |(k x, 1 - k y)| / |k|; its difference to the radius is
-    # rationalised.
+    # The distance from the centre is |(k x, 1 - k y)| / |k|. Its difference to the radius is
+    # rationalised to avoid cancellation.
     reach = math.hypot(k * x, 1.0 - k * y)
     offset = (2.0 * y - k * (x * x + y * y)) / (1.0 + reach)
     arc = direction / k if k else x
@@ -309,14 +316,17 @@ def _locate_on_circle(k: float, x: float, y: float, yaw: float) -> PathPoint:
 
 
 def _nearest_parameter(path: Path, x: float, y: float) -> float:
-    """Return the parameter of the nearest point, by a search and Newton's method."""
+    """Return the parameter of the nearest point of a path, by a grid search and Newton's method."""
 
     def along(s: float) -> float:
+        """Return the distance (m) of the position ahead of the path point at s, along its tangent."""
         px, py, direction = path.place(s)
         return math.cos(direction) * (x - px) + math.sin(direction) * (y - py)
 
     if isinstance(path, CurvedPath):
-        s = 0.0  # positions are integrals from here, so a search would be expensive; starts are near
+        # A grid search would be expensive, because positions are integrals from here; starts are
+        # near
+        s = 0.0
     else:
         grid = x + np.linspace(-SEARCH_LENGTH, SEARCH_LENGTH, SEARCH_POINTS)
         places = np.array([path.place(float(s))[:2] for s in grid])
@@ -338,17 +348,17 @@ def _nearest_parameter(path: Path, x: float, y: float) -> float:
 
 
 def _short_turn(angle: float) -> float:
-    """Return the equivalent angle between -pi and pi."""
+    """Return the equivalent angle (rad) between -pi and pi."""
     return angle if abs(angle) <= math.pi else (angle + math.pi) % (2.0 * math.pi) - math.pi
 
 
 class Tracking(NamedTuple):
-    """Path coordinates among the states of a law."""
+    """Path coordinates of a machine, from the states of a control law."""
 
-    parameter: Scalar  # of the path
-    offset: Scalar  # m, positive to the left
-    heading_error: Scalar  # rad, positive to the left
-    rates: list[Scalar]  # rates of the path coordinates
+    parameter: Scalar  # parameter of the path
+    offset: Scalar  # distance from the path, m, positive to the left
+    heading_error: Scalar  # heading relative to the tangent, rad, positive to the left
+    rates: list[Scalar]  # time derivatives of the path coordinates
     rest: Array  # the other states of the law
 
 
@@ -367,8 +377,10 @@ def path_start(path: Path, x: float, y: float, yaw: float, others: int) -> Float
     return np.concatenate([point[1:] if path.uniform else point, np.zeros(others)])
 
 
-def track(path: Path, readings: Readings, z: Array) -> Tracking:
-    """Return the path coordinates among the states z of a law, and their rates, eq. [path-coordinates]."""
+def track_path(path: Path, readings: Readings, z: Array) -> Tracking:
+    """Return the path coordinates among the states z of a law with their time derivatives, eq.
+    [path-coordinates].
+    """
     first = 0 if path.uniform else 1
     s = z[0] if first else 0.0
     offset = z[first]

@@ -1,4 +1,4 @@
-"""A steer motor that keeps a slow bicycle upright."""
+"""Balance assist: a steer motor that stabilises a slow bicycle."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,16 +8,16 @@ from draisine.control import saturate
 from draisine.mechanics.readings import Readings
 
 FADING_SPEED = 1.5
-"""m/s; below this speed the published motor reduces its gain in proportion to the speed."""
+"""Speed (m/s) below which the published motor reduces its gain in proportion to the speed."""
 
 MAX_MOTOR_TORQUE = 7.0
-"""N m; largest torque of the published motor."""
+"""Largest torque of the published motor (N m)."""
 
 
 def assist_torque(readings: Readings, gain: Scalar, speed: Scalar) -> Scalar:
-    """Return the steer torque -gain (speed - v) lean rate, N m.
+    """Return the assist torque on the steer, -gain (speed - v) lean rate (N m).
 
-    It is zero for v above `speed`, fades below 1.5 m/s to zero at rest, and is limited to 7 N m.
+    It is zero if v is above `speed`, fades below 1.5 m/s to zero at rest, and is limited to 7 N m.
     """
     v = readings.output("forward_speed")
     deficit = where(
@@ -30,7 +30,7 @@ def assist_torque(readings: Readings, gain: Scalar, speed: Scalar) -> Scalar:
 
 @dataclass(frozen=True)
 class BalanceAssist:
-    """Steer into the fall, the more the slower the bicycle is.
+    """Control law that steers into the fall, with a gain that grows as the speed falls.
 
     Haitjema, Alizadehsaravi and Moore (IATSS Research, 2026, doi:10.1016/j.iatssr.2026.02.001), with
     the motor of Alizadehsaravi and Moore (PeerJ 11, e16206, 2023, doi:10.7717/peerj.16206): a steer
@@ -38,10 +38,10 @@ class BalanceAssist:
 
         tau = -gain (speed - v) lean rate      while 1.5 m/s < v < speed
 
-    Below, the gain fades with the speed; the torque is limited to 7 N m. Here steer is positive to the
-    left and lean to the right; the minus sign steers into the fall. The published gains, 8 and 10,
-    are settings of the motor's electronics: 3.9 and 5.2 N s2 fit the measured weave. The default gain
-    keeps the benchmark bicycle with its rider upright from 1.5 m/s on.
+    Below 1.5 m/s, the gain fades with the speed; the torque is limited to 7 N m. Here steer is
+    positive to the left and lean to the right; the minus sign steers into the fall. The published
+    gains, 8 and 10, are settings of the motor's electronics: 3.9 and 5.2 N s2 fit the measured
+    weave. The default gain keeps the benchmark bicycle with its rider upright from 1.5 m/s on.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class BalanceAssist:
     states: ClassVar[int] = 0
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
-        """Return the torque; the law has no states."""
+        """Return the steer torque (N m); the law has no states."""
         return {self.steer: assist_torque(readings, self.gain, self.speed)}, ()
 
 

@@ -1,4 +1,4 @@
-"""Design parameters of a rider who follows a path with delay and preview."""
+"""Design parameters of a rider who follows a path by preview control with delay."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

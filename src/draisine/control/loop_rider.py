@@ -1,15 +1,17 @@
-"""A rider with nested control loops: path, heading, lean, lean rate and steer, with neuromuscular lag."""
+"""Rider with nested control loops: path, heading, lean, lean rate and steer, with neuromuscular
+lag.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from draisine.algebra.scalar import Array, Floats, Scalar, cos, sin
-from draisine.control._paths import Tracking, as_path, path_start, path_state_names, track
+from draisine.control._paths import Tracking, as_path, path_start, path_state_names, track_path
 from draisine.control._signals.neuromuscular import lag
 from draisine.mechanics.readings import Readings
 
 LOOPS = ("steer", "lean_rate", "lean", "heading", "path")
-"""The loops from the innermost one out."""
+"""Names of the control loops, from the innermost outwards."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +84,12 @@ class LoopRider:
 
     @property
     def gains(self) -> dict[str, float]:
-        """Gains of the loops by name, from the innermost one out."""
+        """Gains of the loops by name, from the innermost outwards."""
         fields = zip(LOOPS, self.gain_fields, strict=True)
         return {name: getattr(self, field) for name, field in fields}
 
     def on(self, path: Any) -> "LoopRider":
-        """Return the same rider on another path."""
+        """Return the same rider on another path, for example `on(0.0)` on a straight line."""
         return replace(self, path=as_path(path))
 
     def start_at(self, x: float, y: float, yaw: float) -> Floats:
@@ -95,13 +97,13 @@ class LoopRider:
         return path_start(self.path, x, y, yaw, 2)
 
     def values(self, readings: Readings, tracking: Tracking) -> dict[str, Scalar]:
-        """Return the feedback of each loop by name, positive to the right."""
+        """Return the feedback signal of each loop by name, positive to the right."""
         origin = readings.position(readings.tree.model.bodies[0].name, (0.0, 0.0, 0.0))
         reach = readings.contact("front") - origin
         heading = readings.heading
         ahead = heading[0] * reach[0] + heading[1] * reach[1]
         lateral = heading[0] * reach[1] - heading[1] * reach[0]
-        # The path leaves its tangent by half the curvature times the squared distance.
+        # The path deviates from its tangent by half the curvature times the squared distance.
         bend = 0.5 * self.path.curvature(tracking.parameter) * ahead * ahead
         aside = ahead * sin(tracking.heading_error) + lateral * cos(tracking.heading_error) - bend
         return {
@@ -113,8 +115,8 @@ class LoopRider:
         }
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        """Return the torque, and the rates of the states of the law."""
-        tracking = track(self.path, readings, z)
+        """Return the steer torque (N m), and the rates of the states of the law."""
+        tracking = track_path(self.path, readings, z)
         values = self.values(readings, tracking)
         gains = self.gains
         command: Scalar = -self.heading - gains["path"] * values["path"]

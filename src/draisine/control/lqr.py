@@ -1,4 +1,4 @@
-"""Weights of a linear-quadratic regulator (LQR) about a steady motion."""
+"""Design parameters of a linear-quadratic regulator (LQR) about a steady motion."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A rider who follows a path with preview, in path coordinates."""
+"""Rider who follows a path with preview of its curvature, in path coordinates."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,7 +10,7 @@ from draisine.control._paths import (
     as_path,
     path_start,
     path_state_names,
-    track,
+    track_path,
 )
 from draisine.control._signals.neuromuscular import Neuromuscular
 from draisine.mechanics.readings import Readings
@@ -35,19 +35,19 @@ class PathFollowing:
         Names of the states that are fed back: `offset` (m), `heading_error` (rad), and those of the
         machine's linear system.
     gains
-        Their gains, N m per unit of the state.
+        Feedback gains of these states, N m per unit of the state.
     path
         Curvature in 1/m, function from x to y in m, or another path; see `draisine.control`.
     distances
         Distances ahead, m, at which the curvature is previewed.
     ahead
-        Their gains, N m per 1/m.
+        Gains of the curvature at these distances, N m per 1/m.
     hands
-        Delay and muscles.
+        Transport delay and muscles of the rider.
     hands_gains
-        Gains of the states of the hands.
+        Feedback gains of the states of delay and muscles.
     steer
-        Input that is the torque.
+        Name of the input that is the steer torque.
     speed
         Speed that the gains were computed for, m/s.
     """
@@ -76,7 +76,7 @@ class PathFollowing:
         return len(self.state_names)
 
     def on(self, path: Any) -> "PathFollowing":
-        """Return the same rider on another path."""
+        """Return the same rider on another path, for example `on(0.0)` on a straight line."""
         return replace(self, path=as_path(path))
 
     def start_at(self, x: float, y: float, yaw: float) -> Floats:
@@ -84,8 +84,8 @@ class PathFollowing:
         return path_start(self.path, x, y, yaw, self.hands.states)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        """Return the torque, and the rates of the states of the law."""
-        tracking = track(self.path, readings, z)
+        """Return the steer torque (N m), and the rates of the states of the law."""
+        tracking = track_path(self.path, readings, z)
         coordinates = {OFFSET: tracking.offset, HEADING_ERROR: tracking.heading_error}
         command = self._preview(tracking.parameter)
         for name, gain in zip(self.states_read, self.gains, strict=True):
@@ -97,7 +97,7 @@ class PathFollowing:
         return {self.steer: torque}, [*tracking.rates, *rates]
 
     def _preview(self, s: Scalar) -> Scalar:
-        """Return the torque for the curvature ahead."""
+        """Return the torque (N m) in response to the curvature ahead of the parameter s."""
         if self.path.uniform:
             return sum(self.ahead) * self.path.curvature(s)
         torque: Scalar = 0.0

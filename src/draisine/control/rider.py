@@ -1,4 +1,6 @@
-"""A rider with commands: steer torque or angle, upper body, drive, brakes, and balance help."""
+"""Rider under interactive commands: steer torque or angle, upper body, drive, brakes, balance
+assistance.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -26,11 +28,12 @@ RIDER_COMMANDS = {
     "hold": ("", 0.0, "1: the drive keeps the speed"),
     "speed": ("m/s", 5.0, "speed to keep"),
 }
-"""Unit, value at the start and meaning of every command."""
+"""Unit, initial value and meaning of every command, by name."""
 
 
 def brake_torque(limit: Scalar, rate: Scalar) -> Scalar:
-    """Return the brake torque -limit tanh(rate / (1 rad/s)), N m: it never turns a wheel backwards.
+    """Return the brake torque -limit tanh(rate / (1 rad/s)) (N m), which never drives a wheel
+    backwards.
 
     >>> brake_torque(100.0, 30.0), brake_torque(100.0, -30.0)
     (-100.0, 100.0)
@@ -40,10 +43,11 @@ def brake_torque(limit: Scalar, rate: Scalar) -> Scalar:
 
 @dataclass(frozen=True)
 class Rider:
-    """Convert commands to torques and prescribed accelerations; the commands are set while the law runs.
+    """Control law that converts commands to torques and prescribed joint accelerations.
 
-    The torque of the hands follows its command with a limited rate. The upper body, and the handlebar if the
-    command `by_angle` is set, follow their target angles like a critically damped oscillator,
+    The commands are states that can be set while the law runs. The torque of the hands follows its
+    command with a limited rate. The upper body, and the handlebar if the command `by_angle` is set,
+    follow their target angles like a critically damped oscillator,
 
         rddot = omega^2 (target - r) - 2 omega rdot
 
@@ -85,13 +89,13 @@ class Rider:
 
     @property
     def start(self) -> Array:
-        """Initial torque of the hands and initial commands."""
+        """Initial states of the law: torque of the hands, then the commands."""
         return np.array([0.0, *(value for _, value, _ in RIDER_COMMANDS.values())])
 
     def __call__(
         self, readings: Readings, z: Array
     ) -> tuple[dict[str, Scalar | Guide], list[Scalar]]:
-        """Return torques and prescribed accelerations by joint; commands are constant states."""
+        """Return torques and prescribed accelerations by joint; the commands are constant states."""
         hands = z[0]
         command = dict(zip(RIDER_COMMANDS, z[1:], strict=True))
         rear = readings.rate("rear_wheel")
@@ -109,17 +113,20 @@ class Rider:
         if self.body_guided:
             acceleration = approach(readings, "torso", command["torso"], self.body_frequency)
             inputs["torso"] = Guide(acceleration)
-        # 50 1/s: the torque reaches a small step within 0.02 s, a large one with the limited rate.
+        # Rate constant 50 1/s: the torque follows a small step within 0.02 s, a large one at the
+        # limited rate.
         hand_rate = saturate(50.0 * (command["steer_torque"] - hands), self.hand_rate)
         return inputs, [hand_rate, *[0.0] * len(RIDER_COMMANDS)]
 
     def _lift(self, readings: Readings, angle: Scalar) -> Scalar:
-        """Return the torque that lifts the front wheel to an angle (rad), with the gains of `Wheelie`."""
+        """Return the drive torque (N m) that lifts the front wheel to an angle (rad), with the
+        gains of `Wheelie`.
+        """
         error = 2000.0 * (angle + readings.pitch) + 200.0 * readings.angular_velocity[1]
         return where(angle > 0.0, saturate(error, self.lift_limit), 0.0)
 
     def _bar(self, readings: Readings, command: dict[str, Scalar], hands: Scalar) -> Scalar | Guide:
-        """Return the torque on the handlebar, or its prescribed acceleration."""
+        """Return the torque on the handlebar (N m), or its prescribed acceleration as a `Guide`."""
         assist = assist_torque(readings, command["balance_help"], self.assisted_below)
         torque = hands - command["lean_help"] * readings.lean_rate + assist
         if self.bar == "free":
@@ -133,7 +140,7 @@ class Rider:
 
 
 def rim_speed(readings: Readings, joint: str) -> Scalar:
-    """Return the rim speed of the wheel at a joint, radius times rate, m/s."""
+    """Return the rim speed (m/s) of the wheel at a joint: radius times joint rate."""
     model = readings.tree.model
     body = next(each.child for each in model.joints if each.name == joint)
     wheel = next(each for each in model.wheels if each.body == body)

@@ -1,4 +1,4 @@
-"""A rider's simplest rule: steer into the fall, after a delay."""
+"""Rider who steers into the fall after a delay."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,8 @@ from draisine.mechanics.readings import Readings
 
 @dataclass(frozen=True)
 class SteerIntoLean:
-    """Delayed steer torque `-(lean_gain lean + rate_gain lean_rate + damping steer_rate)`.
+    """Control law with the delayed steer torque `-(lean_gain lean + rate_gain lean_rate + damping
+    steer_rate)`.
 
     Lean is positive to the right and steer to the left, so the minus sign steers into the fall. The delay is
     Padé's rational approximation, so that eigenvalues include it, eq. [delay].
@@ -35,11 +36,11 @@ class SteerIntoLean:
 
     @property
     def states(self) -> int:
-        """Number of states: the order of the delay, or zero."""
+        """Number of states: the order of the delay, or zero without a delay."""
         return self.order if self.delay > 0.0 else 0
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        """Return the torque, and the rates of the delay's states."""
+        """Return the steer torque (N m), and the rates of the states of the delay."""
         command = -(
             self.lean_gain * readings.lean
             + self.rate_gain * readings.lean_rate

@@ -1,18 +1,18 @@
-"""A turn by proportional torques on steering and rear wheel."""
+"""Turn of a bicycle by proportional torques on steering and rear wheel."""
 
 import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.control import check_limit, saturate, smooth_step
+from draisine.control import check_limit, saturate, smooth_transition
 from draisine.errors import ParameterError
 from draisine.mechanics.readings import Readings
 
 
 @dataclass(frozen=True)
 class TurnP:
-    """Steer to an angle and back while the rear wheel keeps its rate.
+    """Proportional control that steers to an angle and back, at a constant rate of the rear wheel.
 
     Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (18), (19) and (23):
 
@@ -43,17 +43,17 @@ class TurnP:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """The times at which the reference changes its form."""
+        """Times (s) at which the reference changes its form."""
         return self.times
 
     def reference(self, t: Scalar) -> Scalar:
-        """Return the reference of the steer angle, rad."""
-        up = smooth_step(t, *self.times[:2])
-        down = smooth_step(t, *self.times[2:])
+        """Return the reference of the steer angle (rad) at time t (s)."""
+        up = smooth_transition(t, *self.times[:2])
+        down = smooth_transition(t, *self.times[2:])
         return self.steer_target * (up - down)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
-        """Return both torques; the law has no states."""
+        """Return steer and drive torque (N m); the law has no states."""
         steer = -self.steer_gain * (self.reference(readings.t) - readings.joint(self.steer))
         drive = self.drive_gain * (self.wheel_rate_target - readings.rate(self.drive))
         return {

@@ -1,18 +1,19 @@
-"""A turn by proportional and integral torques on steering and rear wheel."""
+"""Turn of a bicycle by proportional-integral torques on steering and rear wheel."""
 
 import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.control import check_limit, saturate, smooth_step
+from draisine.control import check_limit, saturate, smooth_transition
 from draisine.errors import ParameterError
 from draisine.mechanics.readings import Readings
 
 
 @dataclass(frozen=True)
 class TurnPI:
-    """Steer to an angle and hold it while the rear wheel keeps its rate.
+    """Proportional-integral control that steers to an angle and holds it, at a constant rate of the
+    rear wheel.
 
     Mauny 2018, section 2.7.5. With e1 = steer_target f_s - steer, e3 = wheel_rate_target - rate and
     their integrals z over time,
@@ -52,17 +53,17 @@ class TurnPI:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """The times at which the reference changes its form."""
+        """Times (s) at which the reference changes its form."""
         return self.times
 
     def reference(self, t: Scalar) -> Scalar:
-        """Return the reference of the steer angle, rad."""
-        return self.steer_target * smooth_step(t, *self.times)
+        """Return the reference of the steer angle (rad) at time t (s)."""
+        return self.steer_target * smooth_transition(t, *self.times)
 
     def __call__(
         self, readings: Readings, z: Array
     ) -> tuple[dict[str, Scalar], tuple[Scalar, Scalar]]:
-        """Return both torques, and the errors as the rates of their integrals."""
+        """Return steer and drive torque (N m), and the errors as the rates of their integrals."""
         e1 = self.reference(readings.t) - readings.joint(self.steer)
         e3 = self.wheel_rate_target - readings.rate(self.drive)
         steer, steer_rate = self._command(
@@ -76,7 +77,7 @@ class TurnPI:
     def _command(
         self, error: Scalar, integral: Scalar, gain: float, integral_gain: float, limit: float
     ) -> tuple[Scalar, Scalar]:
-        """Return a bounded command and the rate of its integral."""
+        """Return a saturated command and the rate of its error integral."""
         demand = gain * error + integral_gain * integral
         command = saturate(demand, limit)
         if self.anti_windup == 0.0 or math.isinf(limit) or integral_gain == 0.0:

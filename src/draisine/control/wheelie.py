@@ -1,4 +1,6 @@
-"""A wheelie: the drive lifts the front wheel, which serves as a gyroscope; the steering controls the lean."""
+"""Wheelie: the drive lifts the front wheel, and steering the spinning front wheel controls the
+lean.
+"""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from draisine.mechanics.readings import Readings
 
 @dataclass(frozen=True)
 class Wheelie:
-    """Lift the front wheel to an angle and hold it.
+    """Control law that lifts the front wheel to an angle and holds it.
 
     Mauny 2018, section 4.3.5 (pitch here is positive nose down, there nose up):
 
@@ -46,11 +48,11 @@ class Wheelie:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """The times at which torques may jump."""
+        """Times (s) at which torques may be discontinuous."""
         return (self.lift_at, self.spin_at) if self.spin_gain else (self.lift_at,)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
-        """Return the torques; the law has no states."""
+        """Return the torques by joint (N m); the law has no states."""
         target = where(readings.t < self.lift_at, 0.0, self.pitch_target)
         turning = self.pitch_damping * readings.angular_velocity[1]
         drive = saturate(self.pitch_gain * (target + readings.pitch) + turning, self.drive_limit)

@@ -10,7 +10,7 @@ from typing import Any
 
 from draisine.codegen.files import write_text
 from draisine.errors import ParameterError
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.scenario.library import load
 from draisine.scenario.schema import RunScenario
 from draisine.scenario.validate.mistakes import Mistakes
@@ -111,7 +111,7 @@ def parse_law(
     """
     mistakes = Mistakes()
     text = (start or {}).get("forward_speed")
-    speed = None if text is None else number(text, "m/s")
+    speed = None if text is None else parse_number(text, "m/s")
     law = read_law(laws, (), system, speed, mistakes)
     mistakes.check("--law")
     return law

@@ -21,7 +21,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.targets import c
 from draisine.errors import DataError, MissingPackageError, import_extra
 from draisine.mechanics.readings import law_states
-from draisine.model.names import STORED_VARIABLES, label_units, outputs, rate
+from draisine.model.names import STORED_VARIABLES, label_units, output_variables, rate_variable
 from draisine.simulation.source import write_simulator
 from draisine.simulation.stepper import DEFAULT_STEP
 from draisine.system.layout import Layout, outputs_of
@@ -155,7 +155,7 @@ def _ports(
     model = system.model
     observed = outputs_of(machine.programs["observe"])
     words = meanings(system.vehicle)
-    descriptions = outputs(model)
+    descriptions = output_variables(model)
     units = label_units(model, "inputs")
     ports = [
         Port(f"parameters.{name}", "parameter", *words.get(name, ("", "")), value)
@@ -168,7 +168,7 @@ def _ports(
     ]
     for k, name in enumerate(system.outputs):
         output = descriptions[name]
-        derivative = rate(name, output)
+        derivative = rate_variable(name, output)
         index = observed.outputs.start + k
         rate_index = observed.output_rates.start + k
         ports += [

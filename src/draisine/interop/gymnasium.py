@@ -2,11 +2,13 @@
 
 The environments are registered for `gymnasium.make` when this module is imported (extra `gymnasium`). A
 `LearningTask` defines observations, actions and rewards for a scenario with any machine. A single machine is
-simulated by a `Stepper`, many machines on the ground plane in SIMD lanes.
+simulated by a `Stepper`, many machines in SIMD lanes on the ground plane, or in threads on terrain.
 """
 
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, ClassVar
@@ -24,6 +26,7 @@ from draisine.errors import (
 )
 from draisine.scenario.library import load
 from draisine.scenario.plan import Plan
+from draisine.scenario.terrain import starts_on
 from draisine.simulation.many import Fleet
 from draisine.simulation.options import Numerics
 from draisine.simulation.stepper import DEFAULT_STEP, Stepper, state_values
@@ -100,8 +103,21 @@ class LearningTask:
 
     def begin(self, random: np.random.Generator) -> State:
         """Return a random initial state of one machine."""
-        values = {name: float(x[0]) for name, x in self.draw_start(random, 1).items()}
-        return replace(self.plan, start=replace(self.plan.start, values=values)).state()
+        return self.begin_many(random, 1)[0]
+
+    def begin_many(self, random: np.random.Generator, count: int) -> list[State]:
+        """Return random initial states of `count` machines, computed together."""
+        if not count:
+            return []
+        start = self.plan.start
+        return starts_on(
+            self.plan.system,
+            self.draw_start(random, count),
+            self.plan.terrain,
+            start.place,
+            mode=start.mode,
+            at_rest=start.at_rest,
+        )
 
     def spaces(self) -> tuple[Any, Any]:
         """Return the Gymnasium spaces of observations and of actions."""
@@ -178,20 +194,27 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         self.task = find_task(task)
         self.render_mode = render_mode
         self.observation_space, self.action_space = self.task.spaces()
+        self.stepper: Any = None  # the `Stepper` of the machine, from the first reset on
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
         """Start an episode; return the observations and all values by name."""
         super().reset(seed=seed)
-        plan = self.task.plan
-        start = self.task.begin(self.np_random)
-        self.stepper = Stepper(
-            plan.system, start, terrain=plan.terrain, law=plan.law, contact=plan.contact
-        )
-        self.count = 0
-        values = self.stepper.values()
+        values = self.start(self.task.begin(self.np_random))
         return self.task.observation(values), values
+
+    def start(self, state: State) -> dict[str, Any]:
+        """Start an episode at an initial state; return all values by name."""
+        plan = self.task.plan
+        if self.stepper is None:
+            self.stepper = Stepper(
+                plan.system, state, terrain=plan.terrain, law=plan.law, contact=plan.contact
+            )
+        else:
+            self.stepper.reset(state, dict.fromkeys(plan.system.model.inputs, 0.0))
+        self.count = 0
+        return self.stepper.values()
 
     def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
         """Apply an action for one period.
@@ -240,7 +263,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         if plan.terrain is not None or plan.law is not None:
             raise ParameterError(
                 f"{self.task.scenario}: scenarios with a terrain or inputs cannot be simulated in lanes. Use "
-                'gymnasium.make_vec(..., vectorization_mode="sync").'
+                "MachineThreadsEnv, which runs them over threads."
             )
         spaces = self.task.spaces()
         self.single_observation_space, self.single_action_space = spaces
@@ -311,14 +334,102 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return observations, np.where(ended, 0.0, task.reward(values)), fell, over, values
 
 
+class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
+    """Vectorised Gymnasium environment with many machines in threads, on terrain or on the plane.
+
+    Each machine behaves like a `MachineEnv`. If its episode has ended, a new one starts at the next step.
+
+    Parameters
+    ----------
+    task
+        Name of a task, or a `LearningTask`.
+    num_envs
+        Number of machines.
+    render_mode
+        Not used.
+    threads
+        Number of threads; by default one per core.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = MachineLanesEnv.metadata
+
+    def __init__(
+        self,
+        task: str | LearningTask,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.task = find_task(task)
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.machines = [MachineEnv(self.task) for _ in range(num_envs)]
+        spaces = self.task.spaces()
+        self.single_observation_space, self.single_action_space = spaces
+        self.observation_space, self.action_space = (
+            vector.utils.batch_space(space, num_envs) for space in spaces
+        )
+        self._threads = min(threads or os.cpu_count() or 1, num_envs)
+        self._pool = ThreadPoolExecutor(self._threads)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the threads."""
+        self._pool.shutdown()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Start the episodes of all machines; return the observations and all values by name."""
+        super().reset(seed=seed)
+        starts = self.task.begin_many(self.np_random, self.num_envs)
+        values = self._gather(lambda k: self.machines[k].start(starts[k]) | {"lost": 0.0})
+        self.ended = np.zeros(self.num_envs, bool)
+        return self.task.observation(values), values
+
+    def step(self, actions: Floats) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
+        """Apply actions (machines, actions) for one period.
+
+        Returns
+        -------
+        tuple
+            Observations, rewards, which machines fell, whose time is over, values by name.
+        """
+        ended = np.flatnonzero(self.ended).tolist()
+        starts = dict(zip(ended, self.task.begin_many(self.np_random, len(ended)), strict=True))
+        rewards = np.zeros(self.num_envs)
+        fell = np.zeros(self.num_envs, bool)
+        over = np.zeros(self.num_envs, bool)
+
+        def advance(k: int) -> dict[str, Any]:
+            if k in starts:
+                return self.machines[k].start(starts[k]) | {"lost": 0.0}
+            _, rewards[k], fell[k], over[k], values = self.machines[k].step(actions[k])
+            return values
+
+        values = self._gather(advance)
+        self.ended = fell | over
+        return self.task.observation(values), rewards, fell, over, values
+
+    def _gather(self, advance: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
+        """Call a function for each machine in all threads; return values by name, (machines,)."""
+
+        def advance_some(first: int) -> list[dict[str, Any]]:
+            return [advance(k) for k in range(first, self.num_envs, self._threads)]
+
+        of_machines: list[Any] = [None] * self.num_envs
+        for first, results in enumerate(self._pool.map(advance_some, range(self._threads))):
+            of_machines[first :: self._threads] = results
+        return {name: np.array([values[name] for values in of_machines]) for name in of_machines[0]}
+
+
 def _register() -> None:
     """Register the environments of all tasks with Gymnasium."""
     for name in TASKS:
-        lanes = None if name == "Jump" else f"{__name__}:MachineLanesEnv"
+        many = "MachineThreadsEnv" if name == "Jump" else "MachineLanesEnv"
         gymnasium.register(
             f"draisine/{name}-v0",
             entry_point=f"{__name__}:MachineEnv",
-            vector_entry_point=lanes,
+            vector_entry_point=f"{__name__}:{many}",
             kwargs={"task": name},
         )
 

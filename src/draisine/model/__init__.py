@@ -1,10 +1,17 @@
-"""The description of a machine: immutable data, checked when built.
+"""Description of a machine: immutable data that is checked when it is built.
 
-`body`: mass, centre of mass, inertia. `joint`: a screw between two bodies. `motion`: prescribed
-r(t). `coupling`: gears and closed loops. `contact`: wheels, blades, pins; `surface`: their
-shapes. `force`: external forces and force elements. `steps`: steps of walkers. `model`: the machine.
-`form`: printed forms of its equations. `names`: names and units of states, outputs and results.
-`quantity`: numbers with units, "18deg".
+`body`: rigid bodies with mass, centre of mass and inertia.
+`joint`: screw joints between two bodies.
+`motion`: prescribed joint motions r(t).
+`coupling`: gears and closed loops.
+`contact`: wheels, blades and pins.
+`surface`: shapes of wheels and their contact points.
+`force`: external forces and force elements.
+`steps`: steps of walkers.
+`model`: the machine as a tree of bodies.
+`form`: symbols and frames of printed equations.
+`names`: names and units of states, outputs and results.
+`quantity`: numbers with units, such as "18deg".
 """
 
 from draisine.model.body import Body, flat_inertia, inertia

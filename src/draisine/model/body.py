@@ -1,4 +1,4 @@
-"""Rigid bodies: mass, centre of mass, inertia, fluid terms; checks of their numbers."""
+"""Rigid bodies: mass, centre of mass, inertia and fluid terms, with checks of their values."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -10,14 +10,21 @@ from draisine.algebra.scalar import Array, Scalar, Vector, array
 from draisine.errors import ModelError
 
 MAX_NUMBER = 1e100
-"""SI units; a moment of inertia is a product of three numbers and must not overflow a double (1e308)."""
+"""Largest number of a model in SI units.
+
+A moment of inertia is a product of three numbers and must not overflow a double (1e308).
+"""
 
 SEMIDEFINITE_TOLERANCE = 1e-12
-"""Relative to the largest entry; asymmetry and negative eigenvalues below it are rounding."""
+"""Relative to the largest entry of a matrix; smaller asymmetry and negative eigenvalues are
+rounding errors.
+"""
 
 
 def vector(values: object, what: str) -> Array:
-    """Return three scalars as a vector; raise an error that names `what` if they are not."""
+    """Return three scalars as an array (3,); raise an error that mentions `what` if there are not
+    three.
+    """
     out = array(values)
     if out.shape != (3,):
         raise ModelError(f"{what}: expected three components, got shape {out.shape}.")
@@ -27,7 +34,9 @@ def vector(values: object, what: str) -> Array:
 
 
 def check_sizes(numbers: Array, what: str) -> None:
-    """Raise if numbers of a drawing are not finite, or so large that their products overflow."""
+    """Raise an error if numbers of a model are not finite, or so large that their products
+    overflow.
+    """
     if not np.all(np.isfinite(numbers)):
         raise ModelError(f"{what} has entries that are not numbers.")
     if np.any(np.abs(numbers) > MAX_NUMBER):
@@ -72,15 +81,15 @@ def flat_inertia(moment: Scalar) -> Array:
 
 
 class BodyBox(NamedTuple):
-    """A box that shows a body in pictures, in the axes of the drawing."""
+    """Box that represents a body in pictures, in the axes of the zero configuration."""
 
-    centre: Array  # m
-    ways: Array  # (3, 3), vectors from the centre to three faces as columns, m
+    centre: Array  # position of the centre, m
+    ways: Array  # vectors from the centre to three faces as columns, m, (3, 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """A rigid body, drawn in the machine's zero configuration.
+    """Rigid body of a machine in its zero configuration.
 
     Parameters
     ----------
@@ -89,7 +98,7 @@ class Body:
     mass
         Mass (kg).
     com
-        Centre of mass in the drawing (m).
+        Centre of mass in the zero configuration (m).
     inertia
         Inertia tensor about the centre of mass, in the axes of the drawing (kg m2).
     added, drag
@@ -125,7 +134,7 @@ class Body:
         self._check()
 
     def _check(self) -> None:
-        """Raise if mass, inertia or fluid terms are physically invalid."""
+        """Raise an error if mass, inertia or fluid terms are physically invalid."""
         where = f"body {self.name!r}"
         if isinstance(self.mass, (int, float)):
             if not self.mass <= MAX_NUMBER:
@@ -143,7 +152,7 @@ class Body:
 
 
 def _check_semidefinite(what: str, matrix: Array) -> None:
-    """Raise if a matrix is not symmetric and positive semidefinite."""
+    """Raise an error if a matrix is not symmetric and positive semidefinite."""
     scale = np.abs(matrix).max()
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=SEMIDEFINITE_TOLERANCE * scale):
         raise ModelError(f"{what} is not symmetric.")
@@ -155,7 +164,8 @@ def _check_semidefinite(what: str, matrix: Array) -> None:
 def is_doubtful(mass: Array, tensors: Array) -> Array:
     """Return whether masses (...) or inertia tensors (..., 3, 3) may be physically invalid.
 
-    The test is quick and slightly too strict. Building the `Body` decides and reports the reason.
+    The test is fast and slightly too strict. The constructor of `Body` decides and reports the
+    reason.
     """
     moments = np.linalg.eigvalsh(np.where(np.isfinite(tensors), tensors, 0.0))
     scale = np.abs(tensors).max(axis=(-2, -1))
@@ -165,11 +175,13 @@ def is_doubtful(mass: Array, tensors: Array) -> Array:
 
 
 def _check_inertia(where: str, tensor: Array) -> None:
-    """Raise if an inertia tensor is not positive semidefinite; warn if no mass distribution has it."""
+    """Raise an error if an inertia tensor is not positive semidefinite; warn if no mass
+    distribution has it.
+    """
     _check_semidefinite(f"{where}: inertia", tensor)
     a, b, c = np.linalg.eigvalsh(tensor)
-    # Published and measured bicycles break the inequality. The kinetic energy stays positive, so the
-    # equations of motion have a solution.
+    # Published and measured bicycles violate the triangle inequality. The kinetic energy is still
+    # positive, so the equations of motion have a solution.
     if a + b < c * (1 - 1e-9):
         warnings.warn(
             f"{where}: principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m^2 break the triangle inequality; "

@@ -1,9 +1,9 @@
 """Contacts of the machine with the ground: wheels, blades and pins.
 
-Each contact defines the constrained directions of the velocity of its contact point, for each status:
-`normal` (out of the ground), `along` (the heading of a wheel or blade, in the ground) and `across`, or the
-axes of the world. Its `surface` has its `centre` on the body; its `guide` is a unit vector fixed to the body
-(axle or heading) that defines these directions.
+For each status, a contact defines the directions in which the velocity of its contact point is
+constrained: `normal` (out of the ground), `along` (the heading of a wheel or blade, in the ground)
+and `across`, or the axes of the world. Its `surface` has its `centre` on the body; its `guide` is a
+unit vector fixed to the body (axle or heading) that defines these directions.
 """
 
 from collections.abc import Callable
@@ -20,16 +20,16 @@ from draisine.model.force import Tyre
 from draisine.model.surface import Disc, Surface, Tip
 
 NamedDirections = dict[str, Array]
-"""Directions, or their rates, by name."""
+"""Contact directions as vectors (or their time derivatives) by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flat:
-    """An unlimited plane on a body, which a wheel of another body can touch in runs on a terrain."""
+    """Infinite plane on a body, which a wheel of another body can touch in runs on a terrain."""
 
     body: str
-    point: Vector  # in the drawing, m
-    normal: Vector  # out of the body
+    point: Vector  # a point of the plane in the zero configuration, m
+    normal: Vector  # unit normal that points out of the body
 
     def __post_init__(self) -> None:
         where = f"flat of {self.body!r}"
@@ -39,10 +39,10 @@ class Flat:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wheel:
-    """A rolling contact.
+    """Rolling contact.
 
-    Without a tyre it rolls without slip. With one its default status is `tyre`: the normal direction stays
-    constrained, and the tyre generates the forces of the others.
+    Without a tyre it rolls without slip. With a tyre its default status is `tyre`: the normal
+    direction stays constrained, and the tyre generates the tangential forces.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Wheel:
 
     @property
     def closed(self) -> str:
-        """The default status."""
+        """Default status of the contact."""
         if self.flats or not self.touches:
             return "open"
         if self.slides:
@@ -113,12 +113,12 @@ class Wheel:
 
     @property
     def guide(self) -> Array:
-        """The unit vector along the axle."""
+        """Unit vector along the axle."""
         return self.axle / norm(self.axle)
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:
-        """The constrained directions by status."""
+        """Names of the constrained directions by status."""
         normal = ("normal",) if self.lifts else ()
         rows = {"open": (), "sliding": normal, "rolling": (*normal, "along", "across")}
         if self.tyre is None:
@@ -127,14 +127,16 @@ class Wheel:
         return rows | {"tyre": (*carried, *self.tyre.holds)}
 
     def frame(self, R: Array, axle: Array) -> NamedDirections:
-        """Return the contact directions in body axes; R maps them to the world."""
+        """Return the contact directions in body axes; R is the rotation from body to world axes."""
         N = R[2, :]
         x = cross(axle, N)
         along = x / norm(x)
         return {"normal": N, "along": along, "across": cross(N, along)}
 
     def frame_rate(self, R: Array, W: Array, axle: Array, axledot: Array) -> NamedDirections:
-        """Return the rates of the contact directions in axes with the angular velocity W (rad/s)."""
+        """Return the time derivatives of the contact directions, in axes with the angular velocity
+        W (rad/s).
+        """
         N = R[2, :]
         Ndot = cross(R[2, :], W)
         along, alongdot = _unit_rate(cross(axle, N), cross(axledot, N) + cross(axle, Ndot))
@@ -142,13 +144,13 @@ class Wheel:
         return {"normal": Ndot, "along": alongdot, "across": across}
 
     def asymmetry(self, axis: Array, through: Array) -> list[Any]:
-        """Return numbers that are all zero if it is rotationally symmetric about an axis."""
+        """Return numbers that are all zero if the wheel is rotationally symmetric about an axis."""
         return [*self.surface.asymmetry(axis), *cross(self.centre - through, axis)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blade:
-    """A knife edge, skate or small ideal wheel: it moves along its heading, not across.
+    """Knife edge, skate or small ideal wheel: it moves along its heading and not across.
 
     Parameters
     ----------
@@ -182,33 +184,35 @@ class Blade:
 
     @property
     def centre(self) -> Array:
-        """The contact point in the drawing (m)."""
+        """Contact point in the zero configuration (m)."""
         return self.point
 
     @property
     def guide(self) -> Array:
-        """The unit vector along the heading."""
+        """Unit vector along the heading."""
         return self.heading / norm(self.heading)
 
     @property
     def surface(self) -> Surface:
-        """A single point."""
+        """Surface of the blade: a single point."""
         return Tip().about(self.guide)
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:
-        """The constrained directions by status."""
+        """Names of the constrained directions by status."""
         return {"open": (), "gliding": ("normal", "across") if self.lifts else ("across",)}
 
     def frame(self, R: Array, heading: Array) -> NamedDirections:
-        """Return the contact directions in body axes; R maps them to the world."""
+        """Return the contact directions in body axes; R is the rotation from body to world axes."""
         N = R[2, :]
         x = cross(N, heading)
         across = x / norm(x)
         return {"normal": N, "along": cross(across, N), "across": across}
 
     def frame_rate(self, R: Array, W: Array, heading: Array, headingdot: Array) -> NamedDirections:
-        """Return the rates of the contact directions in axes with the angular velocity W (rad/s)."""
+        """Return the time derivatives of the contact directions, in axes with the angular velocity
+        W (rad/s).
+        """
         N = R[2, :]
         Ndot = cross(R[2, :], W)
         across, acrossdot = _unit_rate(
@@ -218,13 +222,13 @@ class Blade:
         return {"normal": Ndot, "along": along, "across": acrossdot}
 
     def asymmetry(self, axis: Array, through: Array) -> list[Any]:
-        """Return a non-zero number: it has no rotational symmetry."""
+        """Return a non-zero number, because a blade has no rotational symmetry."""
         return [1.0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pin:
-    """A grip: a point of a body that is fixed in the world.
+    """Grip: a point of a body that is fixed in the world.
 
     Parameters
     ----------
@@ -266,40 +270,42 @@ class Pin:
 
     @property
     def centre(self) -> Array:
-        """The contact point in the drawing (m)."""
+        """Contact point in the zero configuration (m)."""
         return self.point
 
     @property
     def closed(self) -> str:
-        """The default status."""
+        """Default status of the contact."""
         return "gripped" if self.grips else "open"
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:
-        """The constrained directions by status."""
+        """Names of the constrained directions by status."""
         return {"open": (), "gripped": tuple(self.axes)}
 
     def frame(self, R: Array, guide: Array) -> NamedDirections:
-        """Return the world's axes in body axes; R maps them to the world."""
+        """Return the world axes in body axes; R is the rotation from body to world axes."""
         return {axis: R[k, :] for k, axis in enumerate("xyz")}
 
     def frame_rate(self, R: Array, W: Array, guide: Array, guidedot: Array) -> NamedDirections:
-        """Return the rates of the world's axes in axes with the angular velocity W (rad/s)."""
+        """Return the time derivatives of the world axes, in axes with the angular velocity W
+        (rad/s).
+        """
         return {axis: cross(R[k, :], W) for k, axis in enumerate("xyz")}
 
     def asymmetry(self, axis: Array, through: Array) -> list[Any]:
-        """Return a non-zero number: it has no rotational symmetry."""
+        """Return a non-zero number, because a pin has no rotational symmetry."""
         return [1.0]
 
 
 Contact = Wheel | Blade | Pin
 
 HOLONOMIC = frozenset({"normal", "x", "y", "z"})
-"""Directions with holonomic constraints: a gap that stays zero."""
+"""Names of the directions with holonomic constraints, whose gap stays zero."""
 
 
 def _direction(values: object, what: str) -> Array:
-    """Return three scalars as a direction; raise if it is zero."""
+    """Return three scalars as a direction vector; raise an error if it is zero."""
     out = vector(values, what)
     if out.dtype != object and not np.any(out):
         raise ModelError(f"{what} must not be zero. Give it a direction.")
@@ -307,7 +313,7 @@ def _direction(values: object, what: str) -> Array:
 
 
 def _unit_rate(x: Array, xdot: Array) -> tuple[Array, Array]:
-    """Return the unit vector along x and its rate."""
+    """Return the unit vector along x and its time derivative."""
     size = norm(x)
     unit = x / size
     return unit, (xdot - unit * (unit @ xdot)) / size

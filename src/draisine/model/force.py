@@ -19,7 +19,7 @@ from draisine.model.body import vector
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Force:
-    """An external force at a point of a body: the inputs `name.x`, `name.y` and `name.z` (N)."""
+    """External force at a point of a body, with the inputs `name.x`, `name.y` and `name.z` (N)."""
 
     name: str
     body: str
@@ -36,29 +36,29 @@ class Force:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrench:
-    """Force and moment of an element on a wheel at its contact."""
+    """Force and moment of a force element on a wheel at its contact."""
 
-    normal: Scalar = 0.0  # N
-    along: Scalar = 0.0  # N
-    across: Scalar = 0.0  # N
-    overturning: Scalar = 0.0  # N m, about the direction along
-    rolling: Scalar = 0.0  # N m, about the direction across
-    aligning: Scalar = 0.0  # N m, about the normal
+    normal: Scalar = 0.0  # force along the normal, N
+    along: Scalar = 0.0  # force along the heading, N
+    across: Scalar = 0.0  # force across the heading, N
+    overturning: Scalar = 0.0  # moment about the direction along, N m
+    rolling: Scalar = 0.0  # moment about the direction across, N m
+    aligning: Scalar = 0.0  # moment about the normal, N m
 
 
 class ForceElement(Protocol):
-    """Protocol of forces that depend on the state."""
+    """Protocol of force elements: forces that depend on the state."""
 
     @property
     def name(self) -> str:
-        """Name of the element, contact, joint or body."""
+        """Name of the element, or of its contact, joint or body."""
 
     @property
     def states(self) -> int:
-        """Number of its states z."""
+        """Number of states z of the element."""
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Any], Sequence[Scalar]]:
-        """Return forces by name of contact, joint or body, and the rates of z.
+        """Return the forces by name of contact, joint or body, and the rates of the states z.
 
         Parameters
         ----------
@@ -72,13 +72,13 @@ class ForceElement(Protocol):
 class Tyre(ForceElement, Protocol):
     """Protocol of tyres: force elements of a wheel.
 
-    A tyre generates forces in the directions that are not constrained by `holds`. With `sprung = True` it
-    also generates the normal force, below its `free_gap` (m) above the ground.
+    A tyre generates forces in the tangential directions that are not constrained by `holds`. With
+    `sprung = True` it also generates the normal force if the gap is below `free_gap` (m).
     """
 
     @property
     def holds(self) -> tuple[str, ...]:
-        """Directions in the ground along which the contact stays constrained."""
+        """Tangential directions in which the contact stays constrained."""
 
     def on(self, contact: str) -> "Tyre":
-        """Return the tyre for a wheel with this name."""
+        """Return a copy of the tyre for the wheel with this name."""

@@ -1,4 +1,4 @@
-"""Printed forms of a vehicle's equations: symbols, frame and angles."""
+"""Symbols, frames and angles of a vehicle in printed equations."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,27 +8,31 @@ from draisine.algebra.scalar import Array, Scalar
 from draisine.model.model import Model
 
 Rotation = Callable[[Mapping[str, Scalar]], Array]
-"""The rotation of the drawing's frame from the base's angles, by name."""
+"""Function from the angles of the base by name to the rotation matrix (3, 3) of the base."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """A parametrisation of a vehicle for printed equations."""
+    """Parametrisation of a vehicle for printed equations."""
 
-    symbols: Mapping[str, str] = field(default_factory=dict)  # LaTeX, of parameters, joints, angles
-    meanings: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # unit and meaning
+    # LaTeX symbols of parameters, joints and angles by name
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    # Unit and meaning of each parameter
+    meanings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     vehicle: Callable[..., Model] | None = (
-        None  # from the parameters of the form; else the vehicle itself
+        None  # function from the parameters of the form to a model; None for the vehicle itself
     )
-    convert: Callable[[Mapping[str, float]], dict[str, float]] | None = None  # to these parameters
-    frame: Callable[[Model], Pose] | None = None  # of the base; else at the hub of the first wheel
+    # Conversion of the vehicle's parameters to those of the form
+    convert: Callable[[Mapping[str, float]], dict[str, float]] | None = None
+    # Frame of the base; None for one at the hub of the first wheel
+    frame: Callable[[Model], Pose] | None = None
     place: str = ""  # description of the origin of the frame
-    axes: tuple[str, str, str] = ("x", "y", "z")  # and of its axes
+    axes: tuple[str, str, str] = ("x", "y", "z")  # description of the axes of the frame
     angles: Mapping[str, float] = field(
         default_factory=dict
-    )  # of the base, with nominal values (rad)
-    rotation: Rotation | None = None  # from these angles; else yaw, lean and pitch
+    )  # angles of the base with their nominal values (rad)
+    rotation: Rotation | None = None  # rotation from these angles; None for yaw, lean and pitch
     contact_angles: Mapping[str, str] = field(
         default_factory=dict
-    )  # LaTeX symbol of its angle by contact
-    independent: tuple[str, ...] = ()  # preferred independent speeds
+    )  # LaTeX symbol of the contact angle, by contact
+    independent: tuple[str, ...] = ()  # names of the preferred independent speeds

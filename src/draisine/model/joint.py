@@ -1,4 +1,4 @@
-"""Joints: screws in the drawing, with springs, dampers and prescribed motions."""
+"""Screw joints between bodies, with springs, dampers and prescribed motions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ JointMotion = Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """A screw joint between two bodies.
+    """Screw joint between two bodies.
 
-    The coordinate r is zero in the drawing: the child rotates by `turn r` about the axis through the
-    point `through` and translates by `slide r` along it. A hinge only rotates, a slide only translates, a
-    screw of pitch h (m per revolution) has the slide h / (2 pi). An input with the name of the joint acts on
-    r.
+    The coordinate r is zero in the zero configuration: the child rotates by `turn r` about the axis
+    through the point `through` and translates by `slide r` along it. A hinge only rotates, a slide
+    only translates, a screw of pitch h (m per revolution) has the slide h / (2 pi). An input with
+    the name of the joint acts on r.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Joint:
     parent, child
         Names of the bodies.
     axis, through
-        Direction of the axis, and a point on it (m), in the drawing.
+        Direction of the axis, and a point on it (m), in the zero configuration.
     spring, damper, rest
         Torque or force `-spring (r - rest) - damper rdot` (N m/rad, N m s/rad, rad; or N/m, N s/m, m).
     motion
@@ -83,12 +83,12 @@ class Joint:
 
     @property
     def unit(self) -> str:
-        """Unit of r: rad if the joint rotates, else m."""
+        """Unit of the joint coordinate r: rad if the joint rotates, else m."""
         return "rad" if self.turn else "m"
 
     @property
     def effort(self) -> str:
-        """Unit of the input that acts on r."""
+        """Unit of the input that acts on r: N m or N."""
         return "N m" if self.turn else "N"
 
 
@@ -96,14 +96,14 @@ class Joint:
 class Guide:
     """Result of a control law that prescribes the acceleration of a joint instead of its torque."""
 
-    acceleration: Scalar  # rad/s2 or m/s2
-    active: Scalar = True  # if zero, `torque` acts instead
-    torque: Scalar = 0.0  # N m or N
+    acceleration: Scalar  # prescribed joint acceleration, rad/s2 or m/s2
+    active: Scalar = True  # whether the acceleration is prescribed; if zero, `torque` acts instead
+    torque: Scalar = 0.0  # joint torque if the guide is inactive, N m or N
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Revolute(Joint):
-    """A hinge about an axis through a point; r is an angle."""
+    """Hinge about an axis through a point; the coordinate r is an angle (rad)."""
 
     turn: float = field(default=1.0, init=False)
     slide: Scalar = field(default=0.0, init=False)
@@ -111,7 +111,7 @@ class Revolute(Joint):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prismatic(Joint):
-    """A slide along an axis; r is a length."""
+    """Slide along an axis; the coordinate r is a length (m)."""
 
     turn: float = field(default=0.0, init=False)
     slide: Scalar = field(default=1.0, init=False)

@@ -22,7 +22,9 @@ from draisine.model.names import RESERVED_RESULT_NAMES
 from draisine.model.steps import Steps
 
 BASE_TWIST = ("Vx", "Vy", "Vz", "Wx", "Wy", "Wz")
-"""Names of the components of the base's twist, in the axes of the base: m/s and rad/s."""
+"""Names of the components of the base's twist in the axes of the base: linear (m/s), then angular
+(rad/s).
+"""
 
 BASE_GROUPS: dict[str, tuple[int, ...]] = {
     "SE(3)": (0, 1, 2, 3, 4, 5),
@@ -31,30 +33,31 @@ BASE_GROUPS: dict[str, tuple[int, ...]] = {
     "translations": (0, 1, 2),
     "fixed": (),
 }
-"""Groups of motions of the base, and the indices of their free twist components."""
+"""Indices of the free twist components of the base, by group of motions."""
 
 
 NAMED_IN_RESULTS = ("joint", "contact", "output")
-"""Kinds of parts whose names appear in results."""
+"""Kinds of model parts whose names appear in results."""
 
 NAME_PATTERN = re.compile(r"[^/\\\x00-\x1f\x7f]{1,100}")
-"""Names that all file formats can store."""
+"""Pattern of names that all file formats can store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A named scalar of interest."""
+    """Named scalar function of the state that results contain."""
 
     name: str
-    value: Callable[[Any], Scalar] = field(repr=False)  # function of `mechanics.readings.Readings`
+    # Function of `mechanics.readings.Readings` that returns the value
+    value: Callable[[Any], Scalar] = field(repr=False)
     unit: str = ""
     meaning: str = ""
 
 
 def forward_speed(body: str, point: Vector, meaning: str) -> Output:
-    """Return the output `forward_speed`: velocity of a body's point along the heading (m/s).
+    """Return the output `forward_speed`: velocity of a point of a body along the heading (m/s).
 
-    The heading is horizontal, so that on a slope the horizontal component is returned.
+    The heading is horizontal, so that on a slope the output is the horizontal component.
     """
     return Output(
         "forward_speed",
@@ -65,15 +68,17 @@ def forward_speed(body: str, point: Vector, meaning: str) -> Output:
 
 
 Drift = Callable[[Scalar], tuple[Sequence[Scalar], Sequence[Scalar]]]
-"""Velocity (vx, vy, turning rate) of the ground in its plane at time t, and its derivative."""
+"""Function from time t (s) to the velocity of the ground in its plane (vx, vy, turning rate) and
+its derivative.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A machine.
+    """Machine: a tree of bodies on a base, with joints, contacts, forces and outputs.
 
-    The pose of the base is that of the drawing's frame, fixed to the base body. The ground is the plane z = 0
-    of the world.
+    The pose of the base is that of a frame fixed to the base body, which is the world frame in the
+    zero configuration. The ground is the plane z = 0 of the world.
 
     Parameters
     ----------
@@ -134,50 +139,50 @@ class Model:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """The pins that close loops."""
+        """Pins that close kinematic loops."""
         return tuple(c for c in self.couplings if isinstance(c, Loop))
 
     @cached_property
     def speeds(self) -> tuple[str, ...]:
-        """The names of the components of v = (eta, rdot)."""
+        """Names of the components of the speeds v = (eta, rdot)."""
         return tuple(BASE_TWIST[i] for i in self.twist) + tuple(
             f"{j.name}_rate" for j in self.joints
         )
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """The names of the inputs: joint torques, then the components of the forces."""
+        """Names of the inputs: joint torques, then the components of the external forces."""
         pushes = tuple(f"{f.name}.{axis}" for f in self.pushes for axis in "xyz")
         return tuple(j.name for j in self.joints) + pushes
 
     @property
     def pushes(self) -> tuple[Force, ...]:
-        """The forces that are inputs."""
+        """External forces that are inputs."""
         return tuple(f for f in self.forces if isinstance(f, Force))
 
     @cached_property
     def elements(self) -> tuple[ForceElement, ...]:
-        """The forces that read the state: tyres in the order of their wheels, then the others."""
+        """Force elements: tyres in the order of their wheels, then the others."""
         tyres = [c.tyre for c in self.contacts if isinstance(c, Wheel) and c.tyre is not None]
         return (*tyres, *[f for f in self.forces if not isinstance(f, Force)])
 
     @cached_property
     def memory(self) -> int:
-        """Number of states of the force elements."""
+        """Total number of states of the force elements."""
         return sum([element.states for element in self.elements])
 
     @cached_property
     def wheels(self) -> tuple[Wheel, ...]:
-        """The contacts that roll."""
+        """Contacts that roll."""
         return tuple([c for c in self.contacts if isinstance(c, Wheel)])
 
     @property
     def pins(self) -> tuple[Pin, ...]:
-        """The grips: contacts at fixed points of the world."""
+        """Contacts that grip a fixed point of the world."""
         return tuple(c for c in self.contacts if isinstance(c, Pin))
 
     def body(self, name: str) -> Body:
-        """Return the body of that name."""
+        """Return the body with a given name."""
         for body in self.bodies:
             if body.name == name:
                 return body
@@ -186,7 +191,7 @@ class Model:
         )
 
     def _check_names(self) -> None:
-        """Raise if a name cannot be stored, is repeated, or is reserved for results."""
+        """Raise an error if a name cannot be stored, is repeated, or is reserved for results."""
         for kind, parts in (
             ("body", self.bodies),
             ("joint", self.joints),
@@ -213,7 +218,7 @@ class Model:
                 raise ModelError(f"{kind} {name!r}: this name is reserved for results. Rename it.")
 
     def _check_partners(self) -> None:
-        """Raise if a part refers to a body or a joint that does not exist."""
+        """Raise an error if a part refers to a body or a joint that does not exist."""
         bodies = [b.name for b in self.bodies]
         for kind, pairs in (
             ("joint", [(j.name, b) for j in self.joints for b in (j.parent, j.child)]),
@@ -230,7 +235,7 @@ class Model:
             expect_known(context, coupling.joints, joints, ModelError)
 
     def _check_steps(self) -> None:
-        """Raise if the steps refer to feet or joints that do not exist."""
+        """Raise an error if the steps refer to feet or joints that do not exist."""
         if self.steps is None:
             return
         joints = {j.name for j in self.joints}
@@ -243,7 +248,7 @@ class Model:
             expect_known("steps: no", name, names, ModelError)
 
     def _check_tree(self) -> None:
-        """Raise if bodies and joints do not form a tree with the base as its root."""
+        """Raise an error if bodies and joints do not form a tree with the base as its root."""
         base = self.bodies[0].name
         parents: dict[str, Joint] = {}
         for joint in self.joints:

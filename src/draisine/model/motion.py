@@ -1,4 +1,4 @@
-"""Prescribed motions r(t) of joints, with their first two derivatives."""
+"""Prescribed joint motions r(t) with their first two time derivatives."""
 
 import inspect
 import math
@@ -16,7 +16,7 @@ from draisine.model import JointMotion
 def sine(
     amplitude: Scalar, frequency: Scalar, phase: Scalar = 0.0, centre: Scalar = 0.0
 ) -> JointMotion:
-    """Return the motion `r = centre + amplitude sin(2 pi frequency t + phase)`.
+    """Return the joint motion `r = centre + amplitude sin(2 pi frequency t + phase)`.
 
     Parameters
     ----------
@@ -39,6 +39,7 @@ def sine(
     """
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """Return r, rdot and rddot at time t (s)."""
         turning = 2 * math.pi * frequency
         s = sin(turning * t + phase)
         c = cos(turning * t + phase)
@@ -48,10 +49,10 @@ def sine(
 
 
 def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) -> JointMotion:
-    """Return a smooth step between two values, with continuous rates and accelerations.
+    """Return the joint motion of a smooth step between two values, with continuous acceleration.
 
-    It follows s - sin(2 pi s) / (2 pi), with s from 0 to 1 between `start` and `end`. After Mauny, Porez and
-    Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22).
+    The motion follows s - sin(2 pi s) / (2 pi), with s from 0 to 1 between `start` and `end`. After
+    Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22).
 
     Parameters
     ----------
@@ -78,6 +79,7 @@ def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) 
         raise ParameterError(f"smooth_step: the end, {end} s, must be after the start, {start} s.")
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """Return r, rdot and rddot at time t (s)."""
         distance = value - begin
         duration = end - start
         turn = 2.0 * math.pi
@@ -92,7 +94,7 @@ def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) 
 
 
 def uniform(rate: Scalar, begin: Scalar = 0.0) -> JointMotion:
-    """Return the motion `r = begin + rate t`.
+    """Return the joint motion `r = begin + rate t` at a constant rate.
 
     Parameters
     ----------
@@ -113,13 +115,15 @@ def uniform(rate: Scalar, begin: Scalar = 0.0) -> JointMotion:
     """
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """Return r, rdot and rddot at time t (s)."""
         return begin + rate * t, rate, 0.0
 
     return motion
 
 
 def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
-    """Return the motion through values at times, with a smooth step from each to the next.
+    """Return the joint motion through values at given times, with a smooth step from each to the
+    next.
 
     Parameters
     ----------
@@ -149,6 +153,7 @@ def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
     ]
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """Return r, rdot and rddot at time t (s)."""
         legs_now = [leg(t) for leg in legs]
         r, rate, acceleration = (sum(leg_now[k] for leg_now in legs_now) for k in range(3))
         return values[0] + r, rate, acceleration
@@ -159,7 +164,8 @@ def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
 def spline(
     times: Sequence[float], values: Sequence[float], ends: Literal["rest", "natural"] = "rest"
 ) -> JointMotion:
-    """Return the cubic spline through a table of values, with continuous rates and accelerations.
+    """Return the joint motion of a cubic spline through a table of values, with continuous
+    acceleration.
 
     Before the first and after the last time the value is constant.
 
@@ -192,6 +198,7 @@ def spline(
     rates = slopes - h * (2 * bend[:-1] + bend[1:]) / 6
 
     def motion(time: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """Return r, rdot and rddot at a time (s)."""
         value: tuple[Scalar, Scalar, Scalar] = (float(y[0]), 0.0, 0.0)
         for k in range(len(h)):
             s = time - t[k]
@@ -210,7 +217,7 @@ def spline(
 
 
 def _second_derivatives(h: Any, slopes: Any, ends: str) -> Any:
-    """Return the second derivatives of a cubic spline at its points."""
+    """Return the second derivatives of a cubic spline at its points, by a tridiagonal system."""
     n = len(h) + 1
     A = np.zeros((n, n))
     b = np.zeros(n)
@@ -226,8 +233,8 @@ def _second_derivatives(h: Any, slopes: Any, ends: str) -> Any:
     return np.linalg.solve(A, b)
 
 
-def follow(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
-    """Return the motion `value(r(t))` of a function of another motion.
+def follow_joint(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
+    """Return the joint motion `value(r(t))`, a function of the motion r(t) of another joint.
 
     Parameters
     ----------
@@ -243,11 +250,12 @@ def follow(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotio
 
     Examples
     --------
-    >>> follow(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
+    >>> follow_joint(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
     1.0
     """
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """Return the value with its first two derivatives at time t (s), by the chain rule."""
         result = value(Jet(*leader(t)))
         return (result.x, result.x1, result.x2) if isinstance(result, Jet) else (result, 0.0, 0.0)
 
@@ -261,11 +269,11 @@ JOINT_MOTIONS: dict[str, Callable[..., JointMotion]] = {
     "uniform": uniform,
     "way_points": way_points,
 }
-"""Motions by their names in scenario files."""
+"""Functions that construct joint motions, by their names in scenario files."""
 
 
 def motion_of(entry: Mapping[str, Any]) -> JointMotion:
-    """Return the motion of a scenario entry with `name` and parameters.
+    """Return the joint motion of a scenario entry with `name` and parameters.
 
     Raises
     ------

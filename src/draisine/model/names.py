@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A quantity of a run."""
+    """Quantity of a run: unit, meaning and dimensions."""
 
-    unit: str  # with "or" if it differs from label to label, see `label_units`
+    unit: str  # SI unit; with "or" if it depends on the label, see `label_units`
     meaning: str
-    dims: tuple[str, ...] = ()  # dimensions after time
+    dims: tuple[str, ...] = ()  # names of the dimensions after time
 
 
 BASE_ANGLES = {
@@ -28,16 +28,16 @@ BASE_ANGLES = {
     "lean": Variable("rad", "lean, positive to the right"),
     "pitch": Variable("rad", "pitch, positive nose down"),
 }
-"""The base's angles, R = Rz(yaw) Rx(lean) Ry(pitch)."""
+"""Angles of the base, R = Rz(yaw) Rx(lean) Ry(pitch)."""
 
 BASE_ACCELERATIONS = {
     f"{name}_acceleration": Variable("rad/s2", f"second time derivative of the {name}")
     for name in BASE_ANGLES
 }
-"""Second derivatives of the base's angles."""
+"""Second time derivatives of the angles of the base."""
 
 BASE_POSITION = {axis: Variable("m", f"position of the drawing's origin, {axis}") for axis in "xyz"}
-"""Position of the base."""
+"""Components of the position of the base in the world."""
 
 STORED_VARIABLES = {
     "orientation": Variable("1", "unit quaternion of the base, scalar first", ("quaternion",)),
@@ -71,7 +71,7 @@ STORED_VARIABLES = {
     "element_state": Variable("", "states of the force elements", ("memory",)),
     "stop_torque": Variable("N m or N", "torque or force of joint stops", ("joint",)),
 }
-"""Variables that a run stores in addition to joints and outputs, if machine and run have them."""
+"""Variables that a run stores in addition to joints and outputs, if they apply to the machine."""
 
 RESERVED_RESULT_NAMES = frozenset(
     {"time", *BASE_ANGLES, *BASE_ACCELERATIONS, *BASE_POSITION, *STORED_VARIABLES}
@@ -81,7 +81,7 @@ RESERVED_RESULT_NAMES = frozenset(
 
 
 def dimensions(model: "Model") -> dict[str, tuple[str, ...]]:
-    """Return the labels along each dimension of a model's runs.
+    """Return the labels along each dimension of the results of a model.
 
     >>> from draisine.vehicles.rolling_disc import rolling_disc
     >>> dimensions(rolling_disc())["contact"]
@@ -105,7 +105,8 @@ def dimensions(model: "Model") -> dict[str, tuple[str, ...]]:
 
 
 def hidden_states(model: "Model", count: int) -> list[str]:
-    """Return the names of `count` hidden states: those of tyres, other force elements and the law.
+    """Return the names of `count` hidden states: those of tyres, other force elements and the
+    control law.
 
     >>> from draisine.vehicles.motorcycle import motorcycle
     >>> hidden_states(motorcycle(tyres="sharp_tyre"), 3)
@@ -117,7 +118,7 @@ def hidden_states(model: "Model", count: int) -> list[str]:
     labels = []
     for element in model.elements:
         names = getattr(element, "state_names", ())
-        if len(names) != element.states:  # the element does not name its states
+        if len(names) != element.states:  # the element does not name all its states
             names = ("slip",) * element.states
         is_tyre = element.name in tyres
         labels += [f"{element.name}_tyre_{name}" if is_tyre else element.name for name in names]
@@ -127,7 +128,8 @@ def hidden_states(model: "Model", count: int) -> list[str]:
 def variables(model: "Model") -> dict[str, Variable]:
     """Return the variables that every run of a model stores, by name.
 
-    These are the `STORED_VARIABLES` that apply to the machine, its joints and outputs, and their rates.
+    These are the `STORED_VARIABLES` that apply to the machine, its joints and outputs, and their
+    rates.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> variables(whipple())["steer_rate"].unit
@@ -144,11 +146,11 @@ def variables(model: "Model") -> dict[str, Variable]:
         if not missing & set(variable.dims) and name != "stop_torque"
     }
     joints = {joint.name: Variable(joint.unit, "joint coordinate") for joint in model.joints}
-    named = joints | outputs(model)
+    named = joints | output_variables(model)
     rates = {
         key: entry
         for name, variable in named.items()
-        for key, entry in ((name, variable), (f"{name}_rate", rate(name, variable)))
+        for key, entry in ((name, variable), (f"{name}_rate", rate_variable(name, variable)))
     }
     second = {
         f"{joint.name}_acceleration": Variable(f"{joint.unit}/s2", f"acceleration of {joint.name}")
@@ -157,18 +159,20 @@ def variables(model: "Model") -> dict[str, Variable]:
     return stored | rates | BASE_ACCELERATIONS | second
 
 
-def outputs(model: "Model") -> dict[str, Variable]:
-    """Return the outputs of a model: the base's angles, then its own."""
+def output_variables(model: "Model") -> dict[str, Variable]:
+    """Return the outputs of a model as variables: angles of the base, then the outputs of the
+    vehicle.
+    """
     return BASE_ANGLES | {o.name: Variable(o.unit, o.meaning) for o in model.outputs}
 
 
-def rate(name: str, variable: Variable) -> Variable:
-    """Return the rate of a variable."""
+def rate_variable(name: str, variable: Variable) -> Variable:
+    """Return the variable that is the time derivative of a variable."""
     return Variable(f"{variable.unit}/s" if variable.unit else "", f"rate of {name}")
 
 
 def label_units(model: "Model", name: str) -> dict[str, str]:
-    """Return the units of a stored variable by label if they differ; else an empty dictionary.
+    """Return the units of a stored variable by label if they differ, or else an empty dictionary.
 
     >>> from draisine.vehicles.cart_pole import cart_pole
     >>> label_units(cart_pole(), "inputs")
@@ -189,7 +193,7 @@ def label_units(model: "Model", name: str) -> dict[str, str]:
 
 
 def output_names(model: "Model") -> list[str]:
-    """Return the names of all outputs: the base's angles, then the model's own."""
+    """Return the names of all outputs: angles of the base, then the outputs of the vehicle."""
     return [*BASE_ANGLES, *(o.name for o in model.outputs)]
 
 
@@ -221,7 +225,10 @@ def state_units(model: "Model") -> dict[str, str]:
 
 def observation_units(model: "Model") -> dict[str, str]:
     """Return the units of the observations of the program `variation`, by name."""
-    places = {f"{name}_rate": rate(name, variable).unit for name, variable in BASE_POSITION.items()}
+    places = {
+        f"{name}_rate": rate_variable(name, variable).unit
+        for name, variable in BASE_POSITION.items()
+    }
     units = state_units(model) | places
     return {name: units[name] for name in observation_names(model)}
 
@@ -240,22 +247,23 @@ def paced_speed_names(model: "Model") -> list[str]:
 
 
 # Signs in the axes of the benchmark bicycle: Meijaard, Papadopoulos, Ruina and Schwab 2007,
-# doi:10.1098/rspa.2007.1857, have x forward, y to the right and z down, which is half a turn about x from
-# ours. Vectors keep x and change the signs of y and z, and so do joints by the direction of their axis. A
-# torque changes with its joint, so that its power stays. Outputs of a vehicle and states of force elements
-# and of laws have definitions of their own, and stay.
+# doi:10.1098/rspa.2007.1857, use x forward, y to the right and z down, which is half a turn about x
+# from draisine's axes. Vectors keep x and change the signs of y and z, and so do joints by the
+# direction of their axis. A torque changes its sign with its joint, so that its power is the same.
+# Outputs of a vehicle and states of force elements and of laws have their own definitions and keep
+# their signs.
 
 Axes = Literal["draisine", "benchmark"]
-"""Axes of results: ours (z up), or those of the benchmark (z down)."""
+"""Name of the axes of results: "draisine" (z up), or "benchmark" (z down)."""
 
 AXES_NAMES: tuple[Axes, ...] = ("draisine", "benchmark")
 
 _FLIPPED = frozenset({"yaw", "pitch", "y", "z", "Vy", "Vz", "Wy", "Wz"})
-"""Coordinates and speeds of the base that change their sign."""
+"""Coordinates and speeds of the base that change their sign in the benchmark's axes."""
 
 
 def check_axes(axes: str) -> None:
-    """Raise if the axes have an unknown name."""
+    """Raise an error if the name of the axes is unknown."""
     if axes not in AXES_NAMES:
         raise ParameterError(f"Unknown axes {axes!r}. Available: {', '.join(AXES_NAMES)}.")
 
@@ -282,6 +290,6 @@ def benchmark_sign(model: "Model", name: str) -> float:
 
 
 def joint_sign(axis: "np.ndarray") -> float:
-    """Return the sign of a joint: 1 if its axis is closer to x than to y and z, else -1."""
+    """Return the sign of a joint in the benchmark's axes: 1 if its axis is closest to x, else -1."""
     x, y, z = np.abs(np.asarray(axis, float))
     return 1.0 if x > max(y, z) else -1.0

@@ -1,4 +1,6 @@
-"""Numbers with units: plain, an angle in degrees (`18deg`, `18°`), or with a unit (`50cm`)."""
+"""Conversion of numbers with units to SI: plain numbers, degrees (`18deg`, `18°`), other units
+(`50cm`).
+"""
 
 import math
 import re
@@ -18,14 +20,14 @@ UNIT_DIVISORS = {
     ("ms", "s"): 1e3,
     ("min", "s"): 1.0 / 60.0,
 }
-"""Divisors that convert numbers, by the written unit and the SI unit."""
+"""Divisors that convert a written unit to an SI unit, by the pair of both."""
 
 SI_UNITS = "SI units, without their names"
-"""Text for quantities that are not angles."""
+"""Help text on the units of quantities that are not angles."""
 
 
-def number(value: Any, unit: str | None = None) -> float:
-    """Return a finite number in SI units and radians.
+def parse_number(value: Any, unit: str | None = None) -> float:
+    """Convert a number or a text with a unit to a finite number in SI units and radians.
 
     Parameters
     ----------
@@ -41,7 +43,7 @@ def number(value: Any, unit: str | None = None) -> float:
 
     Examples
     --------
-    >>> number(4.6), number("180deg"), number("18 km/h", "m/s"), number("50cm", "m")
+    >>> parse_number(4.6), parse_number("180deg"), parse_number("18 km/h", "m/s"), parse_number("50cm", "m")
     (4.6, 3.141592653589793, 5.0, 0.5)
     """
     if isinstance(value, str):
@@ -58,17 +60,17 @@ def number(value: Any, unit: str | None = None) -> float:
 
 
 def _written(text: str, unit: str | None) -> float:
-    """Return the number of a text, see `number`."""
+    """Return the value of a text such as "18deg" in SI units, see `parse_number`."""
     degrees = _DEGREES.fullmatch(text)
     if degrees is None:
         if _NUMBER_PATTERN.fullmatch(text):
-            return number(float(text), unit)
+            return parse_number(float(text), unit)
         divisors = {unit: 1.0} | {
             own: x for (own, meant), x in UNIT_DIVISORS.items() if meant == unit
         }
         for own, divisor in divisors.items():
             if own and text.endswith(own) and _NUMBER_PATTERN.fullmatch(text.removesuffix(own)):
-                return number(float(text.removesuffix(own)) / divisor)
+                return parse_number(float(text.removesuffix(own)) / divisor)
         others = [own for own in divisors if own and own != unit]
         way = f" or one with its unit ({', '.join(others)})" if others else ""
         way = " or an angle as '18deg'" if unit is None or "rad" in unit else way
@@ -77,7 +79,7 @@ def _written(text: str, unit: str | None) -> float:
         )
     if unit is not None and "rad" not in unit:
         raise ValueError(f"{text!r} is an angle, but this is in {unit or 'no unit'}")
-    return math.radians(number(float(degrees.group(1))))
+    return math.radians(parse_number(float(degrees.group(1))))
 
 
 def in_si_units(unit: str) -> tuple[float, str]:
@@ -94,7 +96,8 @@ def in_si_units(unit: str) -> tuple[float, str]:
 
 
 def check_angle(value: Any, unit: str | None) -> None:
-    """Raise if a plain number, or one of an array, exceeds a full turn: it is hardly meant in radians.
+    """Raise an error if an angle given as a plain number exceeds a full turn: it is probably in
+    degrees.
 
     >>> check_angle(18.0, "rad")
     Traceback (most recent call last):
@@ -106,7 +109,7 @@ def check_angle(value: Any, unit: str | None) -> None:
 
 
 def readable(values: Any, unit: str) -> tuple[Any, str]:
-    """Return values and unit for display: angles in degrees, "m/s2" for "m/s/s".
+    """Return values and unit for display: angles in degrees, and "m/s2" instead of "m/s/s".
 
     >>> print(*readable(math.pi, "rad/s"), *readable(2.0, "m/s/s"))
     180.0 deg/s 2.0 m/s2

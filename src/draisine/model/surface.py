@@ -1,4 +1,5 @@
-"""Rolling surfaces and their contact points with features of the ground: faces, edges, vertices, patches.
+"""Surfaces of wheels and their contact points with features of the ground: faces, edges, vertices,
+patches.
 
 A surface is described relative to its centre. Its `axle` is the axis of rolling; for a ball or an ellipsoid
 it only defines the heading. Features are a face (N, d): N.x = d with N out of the ground; an edge (Q, e,
@@ -22,55 +23,67 @@ from draisine.model.body import vector
 AXLE_LEFT = np.array([0.0, 1.0, 0.0])
 
 EDGE_ITERATIONS = 10
-"""Halley steps to the point of a line nearest to a ring. They converge from one side. Of 400,000 random lines
-none needed more than 7 for 13 digits; next to a fold, where two points merge, the residual falls by a factor
-of 9 per step, to 4e-11 of the ring.
+"""Number of Halley steps to the point of a line that is nearest to a ring.
+
+They converge from one side. Of 400,000 random lines none needed more than 7 for 13 digits. Next to
+a fold, where two points merge, the residual falls by a factor of 9 per step, to 4e-11 of the ring.
 """
 
 PATCH_ITERATIONS = 6
-"""Newton steps to the point of a patch nearest to a wheel, from a start in the rectangle of the patch."""
+"""Number of Newton steps to the point of a patch nearest to a wheel, from a start in the patch's
+rectangle.
+"""
 
 PATCH_STEP = 0.5
-"""Of the sides of the rectangle; longest step of this iteration. A longer one may leave the minimum."""
+"""Longest Newton step relative to the sides of the patch's rectangle; a longer one may leave the
+minimum.
+"""
 
 PATCH_RESIDUAL = 1e-6
-"""Of the distance from the wheel's centre; a larger tangential distance of the points shows that the
-iteration did not converge. Converged ones have 1e-12 and less.
+"""Largest tangential distance of the two nearest points, relative to the distance from the wheel's
+centre.
+
+A larger one shows that the iteration did not converge; converged iterations have 1e-12 or less.
 """
 
 MIN_CONVEXITY = 1e-3
-"""Of the squared trace; with a smaller determinant the distance is not convex, and Newton's method would
-search a saddle point. A step along the gradient is taken instead.
+"""Smallest determinant of the Jacobian relative to its squared trace.
+
+With a smaller determinant the distance is not convex, and Newton's method would converge to a
+saddle point. A step along the gradient is used instead.
 """
 
 OBLIQUE = 1e-4
-"""Squared sine of the angle between axle and normal, below which the heading does not use the axle."""
+"""Squared sine of the angle between axle and normal below which the heading is not computed from
+the axle.
+"""
 
 PARALLEL_LINE = 1e-6
-"""Sine of the angle between a line and the axle, below which the line counts as parallel to it."""
+"""Sine of the angle between a line and the axle below which they count as parallel."""
 
 MIN_LENGTH = 1e-12
-"""m; smaller divisors are replaced by it. Deep inside a wheel directions are undefined but must be finite."""
+"""Lower bound (m) of divisors: deep inside a wheel, directions are undefined but must be finite."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureContact:
     """Contact geometry of a surface and a feature."""
 
-    point: Array  # of the surface, m
+    point: Array  # contact point on the surface, m
     normal: Array  # unit vector out of the ground
     along: Array  # unit vector along the heading
-    gap: Scalar  # m
-    stretch: Scalar = 1.0  # rate of the gap over the normal velocity of the material point
+    gap: Scalar  # distance of surface and feature, m, negative when penetrating
+    stretch: Scalar = 1.0  # rate of the gap divided by the normal velocity of the material point
     fold: tuple[Scalar, ...] = (
         0.0,
         0.0,
         0.0,
-    )  # m; decides the number of nearest points, eq. [edge-fold]
-    held: tuple[Scalar, ...] = ()  # results of an iteration; only its last step is differentiated
+    )  # length that decides the number of nearest points, m, eq. [edge-fold]
+    # Converged results of an iteration, so that only its last step is differentiated
+    held: tuple[Scalar, ...] = ()
 
     def moved(self, R: Array, p: Array) -> "FeatureContact":
-        """Return the contact after a rotation R and a translation p of the frame of its vectors."""
+        """Return the contact after a rotation R and a translation p (m) of its reference frame."""
         return replace(self, point=p + R @ self.point, normal=R @ self.normal, along=R @ self.along)
 
 
@@ -90,56 +103,60 @@ class Surface(ABC):
     @property
     @abstractmethod
     def reach(self) -> Scalar:
-        """Distance of its farthest point from the centre (m)."""
+        """Distance of the farthest point of the surface from its centre (m)."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of features that it can touch."""
+        """Kinds of features that the surface can touch."""
         return ("face", "edge", "vertex", "patch")
 
     @property
     def ring(self) -> Scalar:
-        """Radius of its ring about the axle (m); 0 without one."""
+        """Radius of the surface's ring about the axle (m); 0 if it has none."""
         return 0.0
 
     @property
     def thickness(self) -> Scalar:
-        """Radius of the tube around the ring (m); 0 without one."""
+        """Radius of the tube around the ring (m); 0 if it has none."""
         return 0.0
 
     @property
     @abstractmethod
     def sections(self) -> list[tuple[Array, Array]]:
-        """Ellipses about the centre for pictures, each by two conjugate half diameters."""
+        """Ellipses about the centre for pictures, each given by two conjugate half diameters (m)."""
 
     @abstractmethod
     def support(self, up: Array) -> Array:
-        """Return its lowest point relative to the centre (m); `up` is a unit vector."""
+        """Return the lowest point relative to the centre (m) for a unit vector `up`."""
 
     @abstractmethod
     def support_rate(self, up: Array, updot: Array) -> Array:
-        """Return the rate of the lowest point in the axes of the surface, for the rate of `up`."""
+        """Return the velocity of the lowest point on the surface (m/s), for the time derivative of
+        `up`.
+        """
 
     def steepest(self, up: Array) -> Array:
-        """Return the unit vector perpendicular to the axle that is nearest to the normal."""
+        """Return the unit vector perpendicular to the axle that is closest to the normal."""
         steep = up - (up @ self.axle) * self.axle
         return steep / norm(steep)
 
     def slope(self, up: Array) -> Scalar:
-        """Return a measure that is zero if the lowest point is not unique: a disc lies flat."""
+        """Return a number that is zero if the lowest point is not unique, as for a disc that lies
+        flat.
+        """
         return 1.0
 
     def rolling_radius(self, up: Array) -> Scalar:
-        """Return the distance of the lowest point from the axle, m."""
+        """Return the distance of the lowest point from the axle (m)."""
         low = self.support(up)
         return norm(low - (low @ self.axle) * self.axle)
 
     def asymmetry(self, axis: Array) -> list[Scalar]:
-        """Return numbers that are all zero if it is rotationally symmetric about an axis."""
+        """Return numbers that are all zero if the surface is rotationally symmetric about an axis."""
         return list(cross(self.axle, axis))
 
     def turned(self, R: Array) -> Self:
-        """Return the surface rotated by R."""
+        """Return the surface rotated by the matrix R (3, 3)."""
         return self.about(R @ self.axle)
 
     def about(self, axle: Array) -> Self:
@@ -149,7 +166,7 @@ class Surface(ABC):
         return out
 
     def heading(self, N: Array) -> Array:
-        """Return the heading: the unit vector perpendicular to the normal N and the axle.
+        """Return the heading: the unit vector perpendicular to the normal N and to the axle.
 
         If the axle is almost parallel to N, any perpendicular direction is returned.
         """
@@ -162,7 +179,9 @@ class Surface(ABC):
         return direction / norm(direction)
 
     def contact_with(self, kind: str, centre: Array, f: Array) -> FeatureContact:
-        """Return its contact with a feature of a kind with the numbers f, for a centre (m)."""
+        """Return the contact with a feature of a kind with values f, for a centre of the surface
+        (m).
+        """
         methods = {
             "face": self.contact_with_face,
             "edge": self.contact_with_edge,
@@ -172,14 +191,14 @@ class Surface(ABC):
         return methods[kind](centre, f)
 
     def contact_with_face(self, centre: Array, f: Array) -> FeatureContact:
-        """Return its contact with a plane, at its lowest point, eq. [gap-face]."""
+        """Return the contact with a plane, at the lowest point of the surface, eq. [gap-face]."""
         N = f[:3]
         d = f[3]
         point = centre + self.support(N)
         return FeatureContact(point, N, self.heading(N), N @ point - d)
 
     def contact_with_patch(self, centre: Array, f: Array) -> FeatureContact:
-        """Return its contact with a smooth patch, eq. [gap-patch].
+        """Return the contact of the surface with a smooth patch, eq. [gap-patch].
 
         The point P(x, y) of the patch and the support point S(N) of the wheel have a common normal if D = S
         - P is perpendicular to both tangents T of the patch. Newton's method solves these two equations;
@@ -210,7 +229,8 @@ class Surface(ABC):
         apart = point - array([last_x, last_y, ground.h])
         gap = N @ apart
         aside = apart - gap * N
-        # Without a minimum nearby the iteration does not converge: there is no contact with this patch.
+        # Without a minimum nearby the iteration does not converge, and the wheel does not touch
+        # this patch.
         size = MIN_LENGTH * MIN_LENGTH + apart @ apart + (point - centre) @ (point - centre)
         is_solved = aside @ aside < PATCH_RESIDUAL * PATCH_RESIDUAL * size
         fold = (where(is_solved, _smallest_eigenvalue(A, metric), -1.0), 0.0, 0.0)
@@ -247,14 +267,14 @@ class Surface(ABC):
         return [D @ T for T in tangents], A, metric
 
     def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
-        """Return its contact with a line."""
+        """Return the contact of the surface with a line."""
         raise ModelError(
             f"Surface {type(self).__name__} has edges among its `kinds`, but no method "
             "`contact_with_edge`. Add it."
         )
 
     def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
-        """Return its contact with a point."""
+        """Return the contact of the surface with a point."""
         raise ModelError(
             f"Surface {type(self).__name__} has vertices among its `kinds`, but no method "
             "`contact_with_vertex`. Add it."
@@ -263,45 +283,45 @@ class Surface(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Round(Surface):
-    """A surface whose farthest point is at its radius."""
+    """Surface whose farthest point from the centre is at its radius."""
 
     radius: Scalar
 
     def check(self, where: str) -> None:
-        """Raise if the radius is not a positive length."""
+        """Raise an error if the radius is not a positive length."""
         check_length(where, "radius", self.radius)
 
     @property
     def reach(self) -> Scalar:
-        """The radius."""
+        """Radius of the surface (m)."""
         return self.radius
 
 
 @dataclass(frozen=True, eq=False)
 class Disc(Round):
-    """A knife edge: a circle about the axle."""
+    """Knife-edge disc: a circle about the axle."""
 
     @property
     def ring(self) -> Scalar:
-        """The radius."""
+        """Radius of the disc (m)."""
         return self.radius
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Faces, edges and patches: a knife edge touches a vertex only by coincidence."""
+        """Faces, edges and patches; a knife edge touches a vertex only by coincidence."""
         return ("face", "edge", "patch")
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
-        """The rim."""
+        """Rim of the disc."""
         return [rim(self.axle, self.radius)]
 
     def slope(self, up: Array) -> Scalar:
-        """Return the sine of the angle between axle and normal."""
+        """Return the sine of the angle between axle and normal, zero for a disc that lies flat."""
         return norm(up - (up @ self.axle) * self.axle)
 
     def rolling_radius(self, up: Array) -> Scalar:
-        """Return the distance of the lowest point from the axle, m."""
+        """Return the distance of the lowest point from the axle (m)."""
         return self.ring + self.thickness * self.slope(up)
 
     def support(self, up: Array) -> Array:
@@ -309,13 +329,13 @@ class Disc(Round):
         return -self.ring * self.steepest(up) - self.thickness * up
 
     def support_rate(self, up: Array, updot: Array) -> Array:
-        """Return the rate of the lowest point, eq. [contact-rate]."""
+        """Return the velocity of the lowest point on the rim, eq. [contact-rate]."""
         side = cross(self.axle, self.steepest(up))
         turning = (updot @ side) / self.slope(up)
         return -(self.ring * turning) * side - self.thickness * updot
 
     def heading(self, N: Array) -> Array:
-        """Return the direction along which it rolls."""
+        """Return the unit vector along which the disc rolls."""
         return cross(self.axle, self.steepest(N))
 
     def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
@@ -339,12 +359,12 @@ class Disc(Round):
 
 @dataclass(frozen=True, eq=False)
 class Torus(Disc):
-    """A tyre: a torus about the axle with the outer `radius` and the tube radius `crown` (m)."""
+    """Tyre: a torus about the axle with the outer `radius` and the tube radius `crown` (m)."""
 
     crown: Scalar
 
     def check(self, where: str) -> None:
-        """Raise if radius or crown are not lengths, or the crown exceeds the radius."""
+        """Raise an error if radius or crown is not a length, or if the crown exceeds the radius."""
         check_length(where, "radius", self.radius)
         if isinstance(self.crown, (int, float)):
             if not (np.isfinite(self.crown) and self.crown >= 0):
@@ -354,17 +374,17 @@ class Torus(Disc):
 
     @property
     def ring(self) -> Scalar:
-        """The radius of the middle of the tyre."""
+        """Radius of the centre line of the tyre (m)."""
         return self.radius - self.crown
 
     @property
     def thickness(self) -> Scalar:
-        """The crown radius."""
+        """Crown radius of the tyre (m)."""
         return self.crown
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """All; without thickness neither edges nor vertices."""
+        """All kinds of features; neither edges nor vertices if the crown radius is zero."""
         return ("face", "patch") if is_zero(self.crown) else ("face", "edge", "vertex", "patch")
 
     def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
@@ -393,7 +413,9 @@ class Torus(Disc):
         )
 
         def derivatives(s: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-            """Return the condition that is zero at the nearest point, its slope and its curvature."""
+            """Return the condition that is zero at the nearest point, and its first two
+            derivatives.
+            """
             X = wp + s * ep
             inverse = 1.0 / _divisor(norm(X))
             cosine = (X @ ep) * inverse
@@ -405,7 +427,8 @@ class Torus(Disc):
             value, slope, curvature = derivatives(s)
             newton = slope * slope
             halley = newton - 0.5 * value * curvature
-            # Far from the solution the step of Halley's method is unlimited: use Newton's there.
+            # Far from the solution, a step of Halley's method is unbounded: use Newton's method
+            # there.
             divisor = where(halley > 0.1 * newton, halley, newton)
             s = s - value * slope / where(slope > 1e-9, divisor, 1e18)
         value, slope, _ = derivatives(s)
@@ -431,29 +454,31 @@ class Torus(Disc):
 
 @dataclass(frozen=True, eq=False)
 class Ball(Round):
-    """A ball; its axle only defines its heading."""
+    """Ball; its axle only defines its heading."""
 
     @property
     def thickness(self) -> Scalar:
-        """The radius: a ball is a tube around a ring of radius zero."""
+        """Radius of the ball (m), which is a tube around a ring of radius zero."""
         return self.radius
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
-        """Three great circles."""
+        """Three great circles of the ball."""
         ahead, up = rim(self.axle, self.radius)
         return [(ahead, up), (up, self.radius * self.axle), (self.radius * self.axle, ahead)]
 
     def support(self, up: Array) -> Array:
-        """Return the point below the centre."""
+        """Return the point vertically below the centre, relative to the centre (m)."""
         return -self.radius * up
 
     def support_rate(self, up: Array, updot: Array) -> Array:
-        """Return its rate."""
+        """Return the velocity of the lowest point on the ball (m/s)."""
         return -self.radius * updot
 
     def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
-        """Return the contact of a ball with a line: that with a vertex at its nearest point."""
+        """Return the contact of a ball with a line, as the contact with the nearest point of the
+        line.
+        """
         Q = f[:3]
         e = f[3:6]
         arm = Q - centre
@@ -470,7 +495,7 @@ class Ball(Round):
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Surface):
-    """An ellipsoid with semi-axes (m) along the columns of `axes`; its axle only defines its heading."""
+    """Ellipsoid with semi-axes (m) along the columns of `axes`; its axle only defines its heading."""
 
     semi_axes: Vector
     axes: Vector = field(default_factory=lambda: np.eye(3))
@@ -485,20 +510,20 @@ class Ellipsoid(Surface):
         object.__setattr__(self, "axes", axes)
 
     def check(self, where: str) -> None:
-        """Raise if a semi-axis is not a positive length."""
+        """Raise an error if a semi-axis is not a positive length."""
         for size in self.semi_axes.tolist():
             check_length(where, "semi-axis", size)
 
     @property
     def reach(self) -> Scalar:
-        """The longest semi-axis."""
+        """Longest semi-axis (m)."""
         a, b, c = self.semi_axes
         longer = where(a < b, b, a)
         return where(longer < c, c, longer)
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
-        """The three principal ellipses."""
+        """Three principal ellipses."""
         x, y, z = (self.axes * self.semi_axes).T
         return [(z, x), (x, y), (y, z)]
 
@@ -507,34 +532,42 @@ class Ellipsoid(Surface):
         return replace(self, axes=R @ self.axes).about(R @ self.axle)
 
     def asymmetry(self, axis: Array) -> list[Scalar]:
-        """Return numbers that are zero for symmetry: the change of B by a rotation, see `squares`."""
+        """Return numbers that are zero if a rotation about the axis does not change the matrix B of
+        `squares`.
+        """
         B = self.squares
         return [*cross(self.axle, axis), *(x for k in np.eye(3) for x in self._twisted(B, axis, k))]
 
     @staticmethod
     def _twisted(B: Array, axis: Array, k: Array) -> Array:
-        """Return a column of B hat(axis) - hat(axis) B."""
+        """Return column k of the commutator B hat(axis) - hat(axis) B."""
         return B @ cross(axis, k) - cross(axis, B @ k)
 
     @property
     def squares(self) -> Array:
-        """The matrix B of the squared semi-axes."""
+        """Matrix B (3, 3) whose eigenvalues are the squared semi-axes (m2)."""
         return (self.axes * (self.semi_axes * self.semi_axes)) @ self.axes.T
 
     def support(self, up: Array) -> Array:
-        """Return the lowest point, -B up / sqrt(up' B up), eq. [ellipsoid-point]."""
+        """Return the lowest point -B up / sqrt(up' B up) relative to the centre (m), eq.
+        [ellipsoid-point].
+        """
         scaled = self.semi_axes * (self.axes.T @ up)
         return -(self.axes @ (self.semi_axes * scaled)) / norm(scaled)
 
     def support_rate(self, up: Array, updot: Array) -> Array:
-        """Return its rate, (rho (rho . updot) - B updot) / sqrt(up' B up), eq. [ellipsoid-rate]."""
+        """Return the velocity of the lowest point on the surface, eq. [ellipsoid-rate].
+
+        It is (rho (rho . updot) - B updot) / sqrt(up' B up).
+        """
         scaled = self.semi_axes * (self.axes.T @ up)
         rho = self.support(up)
         turned = self.axes @ (self.semi_axes * self.semi_axes * (self.axes.T @ updot))
         return (rho * (rho @ updot) - turned) / norm(scaled)
 
     def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
-        """Return the contact of an ellipsoid with a line: that with a vertex at its point of smallest level.
+        """Return the contact of an ellipsoid with a line, as the contact with its point of smallest
+        level.
 
         Levels are those of eq. [ellipsoid-level].
         """
@@ -562,45 +595,45 @@ class Ellipsoid(Surface):
         return FeatureContact(Q, N, self.heading(N), (level - 1.0) * shortest, shortest * size)
 
     def _own(self, x: Array) -> Array:
-        """Return a vector in the axes of the ellipsoid, each component divided by its semi-axis."""
+        """Return a vector in the axes of the ellipsoid, each component divided by the semi-axis."""
         return (self.axes.T @ x) / self.semi_axes
 
 
 @dataclass(frozen=True, eq=False)
 class Tip(Surface):
-    """A single point, the surface of blades and pins; its axle is the heading of a blade."""
+    """Single point as the surface of blades and pins; its axle is the heading of a blade."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Faces and patches: a point touches edges and vertices only by coincidence."""
+        """Faces and patches; a point touches edges and vertices only by coincidence."""
         return ("face", "patch")
 
     @property
     def reach(self) -> Scalar:
-        """Zero."""
+        """Zero: the surface is a point."""
         return 0.0
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
-        """None."""
+        """Empty: a point has no ellipses."""
         return []
 
     def support(self, up: Array) -> Array:
-        """Return the point itself."""
+        """Return the point itself, at the centre."""
         return np.zeros(3)
 
     def support_rate(self, up: Array, updot: Array) -> Array:
-        """Return zero: the point does not move on the surface."""
+        """Return zero, because the contact point does not move on the body."""
         return np.zeros(3)
 
     def heading(self, N: Array) -> Array:
-        """Return the direction perpendicular to a normal in which it glides."""
+        """Return the unit vector perpendicular to the normal N along which a blade glides."""
         along = self.axle - (self.axle @ N) * N
         return along / norm(along)
 
 
 def round_surface(radius: Scalar, crown: Scalar | None = None) -> Disc:
-    """Return the surface of a wheel: a knife edge, or with a crown radius (m) a torus.
+    """Return the surface of a wheel: a knife-edge disc, or a torus if a crown radius (m) is given.
 
     >>> type(round_surface(0.3)).__name__, type(round_surface(0.3, 0.02)).__name__
     ('Disc', 'Torus')
@@ -609,7 +642,7 @@ def round_surface(radius: Scalar, crown: Scalar | None = None) -> Disc:
 
 
 def rim(axle: Array, radius: Scalar) -> tuple[Array, Array]:
-    """Return two perpendicular radii of a circle about an axle; the first is horizontal."""
+    """Return two perpendicular radii (m) of a circle about an axle; the first is horizontal."""
     ahead = np.cross(np.asarray(axle, float), [0.0, 0.0, 1.0])
     if np.linalg.norm(ahead) < 1e-9:
         ahead = np.array([1.0, 0.0, 0.0])
@@ -618,7 +651,7 @@ def rim(axle: Array, radius: Scalar) -> tuple[Array, Array]:
 
 
 def check_length(where: str, name: str, value: Any) -> None:
-    """Raise if a number is not a positive length; symbols are accepted."""
+    """Raise an error if a number is not a positive length (m); symbols are accepted."""
     if not isinstance(value, (int, float)):
         return
     if not (np.isfinite(value) and value >= 0):
@@ -628,11 +661,11 @@ def check_length(where: str, name: str, value: Any) -> None:
 
 
 def _direction(fold: Sequence[Scalar], side: Scalar) -> Scalar:
-    """Return the direction (1 or -1) along a line from its foot to the selected nearest point, eq.
+    """Return the sense (1 or -1) along a line from its foot to the selected nearest point, eq.
     [edge-fold].
 
-    For side 0 it is the nearest of all. For 1 and -1 it is the one on that side of the point of the line next
-    to the axle, if both exist.
+    Side 0 selects the nearest point of all. Sides 1 and -1 select the point on that side of the
+    point of the line closest to the axle, if both exist.
     """
     A, B, C = (x * x for x in fold)
     rest = A + B - C
@@ -644,8 +677,10 @@ def _direction(fold: Sequence[Scalar], side: Scalar) -> Scalar:
 def _descend(
     residual: Sequence[Scalar], A: Sequence[Scalar], metric: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
-    """Return a step (x, y) towards a minimum of the distance: Newton's, A^-1 residual, if A is positive
-    definite, or along the residual, which is the negative gradient.
+    """Return a step (x, y) towards a minimum of the distance.
+
+    It is the Newton step A^-1 residual if A is positive definite, or else along the residual, which
+    is the negative gradient.
     """
     determinant = A[0] * A[3] - A[1] * A[2]
     trace = A[0] + A[3]
@@ -673,5 +708,5 @@ def _smallest_eigenvalue(A: Sequence[Scalar], metric: Sequence[Scalar]) -> Scala
 
 
 def _divisor(length: Scalar) -> Scalar:
-    """Return a length as a divisor that is not zero."""
+    """Return a length (m) as a nonzero divisor."""
     return where(length > MIN_LENGTH, length, MIN_LENGTH)

@@ -1,11 +1,16 @@
-"""Equations to read: a traced graph written as named polynomials, each in its narrowest form.
+"""Printed equations of motion: a traced graph written as named polynomials, each in its narrowest form.
 
-In the order of the data: `subject` traces a contact mode over readable symbols, `names` assigns unique
-symbols, `polynomial` has the algebra, `cut` converts the graph to polynomials in names, `form` arranges a
-polynomial as the narrowest expression tree, `sheet` collects lines and numbered blocks. The stages of the
-method are written by `contacts` (frames and contact points), `stages` (constraints, free and reduced
-dynamics) and `solution` (kernel, accelerations, multipliers, rates of the coordinates). `linear` writes the
-linear equations of straight running, `document` the complete page, `explain` a page stage by stage.
+In the order of the data:
+`subject`: equations of one contact mode, traced over readable symbols.
+`names`: unique symbols of a page.
+`polynomial`: sparse polynomials with rational coefficients.
+`cut`: conversion of the traced graph to polynomials in named quantities.
+`form`: narrowest expression tree of a polynomial.
+`sheet`: lines and numbered blocks of a page.
+`contacts`, `stages`, `solution`: sections on contact points, dynamics and accelerations.
+`linear`: linear equations about straight running.
+`document`: the complete page.
+`explain`: the derivation stage by stage.
 
-Printers are in `codegen.paper`.
+Printers (LaTeX, HTML, ...) are in `codegen.paper`.
 """

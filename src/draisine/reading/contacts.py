@@ -1,4 +1,6 @@
-"""Sections on frames and contacts: rotations of the links, contact points, and their motion."""
+"""Page sections on frames and contacts: rotations of the links, contact points, and their
+velocities.
+"""
 
 from typing import Any
 
@@ -14,11 +16,13 @@ from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import FRAME_ORIGIN, Subject
 
 MAX_UNNAMED_RATE_TERMS = 3
-"""Largest number of terms of a contact point's rate that is written without a name."""
+"""Largest number of terms in the rate of a contact point that is written without a name."""
 
 
 def write_frames(sheet: Sheet, subject: Subject) -> None:
-    """Write the rotations of the links to their parents and the origins of links that carry others."""
+    """Write the rotations of the links relative to their parents, and the origins of links that
+    carry others.
+    """
     if sheet.expand:
         return
     sheet.heading("Frames of the links")
@@ -37,7 +41,7 @@ def write_frames(sheet: Sheet, subject: Subject) -> None:
 
 
 def _name_rotation(sheet: Sheet, subject: Subject, letter: str, j: int, R: Any) -> None:
-    """Name the entries of a rotation (3, 3) that are sums."""
+    """Name those entries of a rotation matrix (3, 3) that are sums."""
     axes = subject.form.axes
     for i, row in enumerate(R):
         for k, x in enumerate(row):
@@ -69,7 +73,7 @@ def write_ground(sheet: Sheet, subject: Subject) -> None:
             continue
         up = subject.world.up[point.link]
         tails = [f"{point.link}{x}" for x in axes]
-        # In the base's axes the normal follows from lean and pitch without a name.
+        # In the base's axes, the normal is a short expression of lean and pitch and needs no name.
         if point.link:
             sheet.vector("gamma", up, tails)
         sheet.define(surface.slope(up), Symbol("sigma", (str(k),)))
@@ -85,14 +89,15 @@ def write_ground(sheet: Sheet, subject: Subject) -> None:
 def _name_contact_angle(
     sheet: Sheet, subject: Subject, contact: str, k: int, axle: Any, e: Any
 ) -> None:
-    """Name the direction from a wheel's hub to its contact point.
+    """Name the direction from the hub of a wheel to its contact point.
 
-    If the axle is an axis of the link, it is the cosine and sine of an angle; else three entries.
+    If the axle is an axis of the link, the direction is the cosine and sine of an angle; else it
+    has three entries.
     """
     axle_axes = [n for n in range(3) if not is_zero(axle[n])]
     simple = all(len(sheet.polynomial(x)) == 1 for x in e if not is_zero(x))
     flat = [sheet.polynomial(x) for x in e]
-    # Single products of known sines and cosines need no name.
+    # Single products of known sines and cosines are short enough without a name.
     trivial = simple and all(po.names_of(p) <= sheet.turns() for p in flat)
     if trivial:
         return
@@ -107,7 +112,9 @@ def _name_contact_angle(
 
 
 def _partial(subject: Subject) -> list[tuple[int, Active]]:
-    """Return the active contacts that do not constrain all directions of their points, with their numbers."""
+    """Return the active contacts that do not constrain all directions of their points, with their
+    indices.
+    """
     order = [contact.name for contact in subject.model.contacts]
     return [(order.index(a.contact.name), a) for a in subject.active if not a.holds_all]
 
@@ -146,13 +153,15 @@ def name_contact_motions(sheet: Sheet, subject: Subject) -> None:
 
 
 def _velocity(subject: Subject, a: Active) -> Any:
-    """Return the velocity of a contact's point relative to the ground, in the base's axes."""
+    """Return the velocity of the material point at a contact relative to the ground, in the base's
+    axes.
+    """
     carried = ground_velocity(subject.model, subject.world, subject.p, a.point, subject.t)
     return a.P @ subject.speeds - carried
 
 
 def _row_rates(sheet: Sheet, subject: Subject, a: Active, row: int) -> None:
-    """Name the rates of the directions of a contact's rows: their first entries are A_ij."""
+    """Name the rates of the constraint directions of a contact; their first entries are A_ij."""
     tree, geo, world = subject.tree, subject.geo, subject.world
     rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.point)
     kept = [name for name in a.names if f"{a.contact.name}.{name}" not in subject.spare]

@@ -1,7 +1,8 @@
-"""Conversion of a traced graph to polynomials in named quantities: the graph is cut at named nodes.
+"""Conversion of a traced graph to polynomials in named quantities, by cutting the graph at named
+nodes.
 
-The graph numbers values: a quantity computed twice from the same symbols is the same node. So naming a node
-names it wherever it occurs, up to its sign.
+The graph shares equal values: a quantity computed twice from the same symbols is the same node.
+Therefore a name of a node applies wherever the node occurs, up to its sign.
 """
 
 import math
@@ -16,21 +17,25 @@ from draisine.reading.names import ENTRY, LENGTH, Names
 from draisine.reading.polynomial import Polynomial
 
 MAX_INTERMEDIATE_TERMS = 30
-"""Largest number of terms of an intermediate value without a name; longer ones do not fit on a line."""
+"""Largest number of terms of an intermediate value without a name; longer values do not fit on a
+line.
+"""
 
 MAX_EXPANDED_TERMS = 300
-"""Largest number of terms of an intermediate value on a page that is written out; more are not legible."""
+"""Largest number of terms of an intermediate value on a fully expanded page; longer values are not
+legible.
+"""
 
 MAX_ARGUMENT_TERMS = 2
-"""Largest number of terms of an argument of a function of several arguments."""
+"""Largest number of terms of an unnamed argument of a function with several arguments."""
 
 
 class TooLong(Exception):
-    """A value that should be written out has too many terms to be legible."""
+    """Error: a value that should be written without names has too many terms to be legible."""
 
 
 class Cut:
-    """A graph cut at named nodes; `lines` collects the definitions in the order of evaluation.
+    """Traced graph cut at named nodes; `lines` collects the definitions in the order of evaluation.
 
     Parameters
     ----------
@@ -41,7 +46,8 @@ class Cut:
     arrange
         Function from a polynomial to the expression that is written.
     expand
-        Whether values are written out in the given symbols; one that is too long raises `TooLong`.
+        Whether values are written in the given symbols only; a value that is too long raises
+        `TooLong`.
     swell
         Largest number of terms of an intermediate value without a name.
     """
@@ -69,10 +75,10 @@ class Cut:
         self._counts: dict[str, int] = {}
 
     def label(self, x: Any, polynomial: Polynomial) -> None:
-        """Write node x as a polynomial from now on, and -x as its negative.
+        """From now on, write node x as a given polynomial, and -x as its negative.
 
-        If x is y times a parameter, y is written as the quotient: the graph multiplies parameters with
-        each other first, so that y alone may occur elsewhere.
+        If x is y times a parameter, y is written as the quotient: the graph multiplies parameters
+        with each other first, so that y alone may occur elsewhere.
         """
         if not isinstance(x, Expr):
             return
@@ -89,7 +95,7 @@ class Cut:
                 self.label(rest, po.divide(polynomial, number, m))
 
     def name(self, x: Expr, symbol: Symbol, kind: str = ENTRY) -> int:
-        """Return the number of a new name for a symbol of the graph; it has no definition."""
+        """Return the index of a new name for a symbol of the graph, which has no defining line."""
         number = self.names.new(symbol, kind)
         self.label(x, po.variable(number))
         name = self.graph.ops[x.index][1]
@@ -97,15 +103,15 @@ class Cut:
         return number
 
     def define(self, x: Any, symbol: Symbol, kind: str = ENTRY) -> int:
-        """Return the number of a new name for x, defined by a line."""
+        """Return the index of a new name for the value x, defined by a line."""
         return self.define_polynomial(self.polynomial(x), symbol, kind, x)
 
     def define_polynomial(
         self, value: Polynomial, symbol: Symbol, kind: str = ENTRY, x: Any = None
     ) -> int:
-        """Return the number of a new name for a polynomial, defined by a line.
+        """Return the index of a new name for a polynomial, defined by a line.
 
-        If x is given, that node is written by the name from then on.
+        If x is given, that node is written by the name from now on.
         """
         right = self.arrange(value)
         number = self.names.new(symbol, kind)
@@ -115,7 +121,7 @@ class Cut:
         return number
 
     def define_turn(self, cosine: Any, sine: Any, angle: Symbol) -> None:
-        """Name the cosine and the sine of an angle that has no other definition, each by a line."""
+        """Name the cosine and the sine of an angle that has no other definition, each with a line."""
         values = [self.polynomial(x) for x in (cosine, sine)]
         written = [self.arrange(value) for value in values]
         numbers = self.names.turn(angle, given=False)
@@ -124,7 +130,7 @@ class Cut:
             self.label(x, po.variable(number))
 
     def label_turn(self, cosine: Any, sine: Any, angle: Symbol) -> None:
-        """Write two values as the cosine and the sine of a known angle from now on."""
+        """From now on, write two values as the cosine and the sine of a known angle."""
         numbers = self.names.turn(angle)
         self.given += numbers
         for x, number in zip((cosine, sine), numbers, strict=True):
@@ -144,7 +150,9 @@ class Cut:
         return memo[x.index]
 
     def _short(self, value: Polynomial, last: bool) -> Polynomial:
-        """Return a value; a long intermediate one (not `last`) by a new name."""
+        """Return a value as it is, or by a new name if it is a long intermediate value (not
+        `last`).
+        """
         if last or len(value) <= (MAX_EXPANDED_TERMS if self.expand else self.swell):
             return value
         if self.expand:
@@ -152,7 +160,7 @@ class Cut:
         return po.variable(self._atom("abbreviation", value, self.arrange))
 
     def _convert(self, i: int) -> Polynomial:
-        """Return a node as a polynomial in the polynomials of its arguments."""
+        """Return node i as a polynomial, from the polynomials of its arguments."""
         op, *args = self.graph.ops[i]
         memo = self._memo
         match op:
@@ -175,7 +183,7 @@ class Cut:
         return self._function(op, [memo[k] for k in args])
 
     def _product(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """Return a b; if both are long, the longer one gets a name."""
+        """Return the product a b; if both factors are long, the longer one gets a name."""
         a, b = sorted((a, b), key=len)
         if self.expand and len(a) * len(b) > 4 * MAX_EXPANDED_TERMS:
             raise TooLong
@@ -184,8 +192,9 @@ class Cut:
         return po.multiply_polynomials(a, b, self.names.pairs)
 
     def _number(self, x: float) -> Polynomial:
-        """Return a number; a simple fraction of pi is written with pi."""
-        # Denominators up to 24 are angles of 7.5 degrees; a decimal number is never a fraction of pi.
+        """Return a number as a polynomial; a simple fraction of pi is written with pi."""
+        # Denominators up to 24 are multiples of 7.5 degrees; a decimal number is never a fraction
+        # of pi.
         turns = Fraction(x / math.pi).limit_denominator(24)
         if not turns or x == round(x, 9) or abs(float(turns) * math.pi - x) > 1e-14 * abs(x):
             return po.constant(fraction(x))
@@ -194,7 +203,9 @@ class Cut:
         return po.scale(po.variable(self._atoms["pi"]), turns)
 
     def _inverse_of(self, i: int) -> Polynomial:
-        """Return the inverse of a node; of a product, factor by factor."""
+        """Return the inverse of node i as a polynomial; the inverse of a product is taken factor by
+        factor.
+        """
         op, *args = self.graph.ops[i]
         if op == "mul" and i not in self.known and all(k in self._memo for k in args):
             a, b = (self._inverse_of(k) for k in args)
@@ -202,7 +213,7 @@ class Cut:
         return self._inverse(self._memo[i])
 
     def _inverse(self, a: Polynomial) -> Polynomial:
-        """Return 1 / a; a sum is named as a denominator, without its common factors."""
+        """Return 1 / a; if a is a sum, it is named as a denominator without its common factors."""
         number, common = po.content(a)
         rest = po.divide(a, number, common)
         out = {po.times((), common, -1): 1 / number}
@@ -210,18 +221,20 @@ class Cut:
             factor = next(iter(rest.values()))
             return po.scale(out, 1 / factor)
         if po.leading_monomial(rest) and rest[po.leading_monomial(rest)] < 0:
-            # Equal denominators of opposite sign share one name.
+            # Denominators that differ by their sign share one name.
             rest = po.scale(rest, -1)
             out = po.scale(out, -1)
         name = self._atom("denominator", rest, self.arrange)
         return po.multiply_polynomials(out, po.variable(name, -1), self.names.pairs)
 
     def _root(self, a: Polynomial) -> Polynomial:
-        """Return the square root of a by a name."""
+        """Return the square root of a as a name."""
         return po.variable(self._atom("root", a, lambda x: Root(self.arrange(x))))
 
     def _atom(self, role: str, value: Polynomial, write: Callable[[Polynomial], Expression]) -> int:
-        """Return the name of a denominator, root, angle or abbreviation, defined at its first use."""
+        """Return the name of a denominator, root, angle or abbreviation, which is defined at its
+        first use.
+        """
         key = (role, frozenset(value.items()))
         if key not in self._atoms:
             right = write(value)
@@ -230,7 +243,7 @@ class Cut:
         return self._atoms[key]
 
     def _brief(self, a: Polynomial) -> Polynomial:
-        """Return a short polynomial itself, a longer one by its name or negated name."""
+        """Return a short polynomial as it is, and a longer one by its name or negated name."""
         if len(a) <= MAX_ARGUMENT_TERMS:
             return a
         sign = 1 if a[po.leading_monomial(a)] > 0 else -1
@@ -238,12 +251,14 @@ class Cut:
         return po.scale(po.variable(name), sign)
 
     def _numbered(self, role: str) -> int:
-        """Return the next numbered name of a role."""
+        """Return the next numbered name for a role, such as the next denominator."""
         self._counts[role] = self._counts.get(role, 0) + 1
         return self.names.new(Symbol(self.letters[role], (str(self._counts[role]),)), ENTRY)
 
     def _function(self, op: str, args: list[Polynomial]) -> Polynomial:
-        """Return a function value: cosines, sines and `where` by names, other functions written out."""
+        """Return a function value: cosines, sines and `where` by names, other functions written in
+        full.
+        """
         if op in ("sin", "cos"):
             return self._turn(op, args[0])
         if len(args) > 1:
@@ -260,7 +275,7 @@ class Cut:
         return po.variable(self._atoms[key])
 
     def _turn(self, op: str, angle: Polynomial) -> Polynomial:
-        """Return the cosine or the sine of an angle; a composed angle gets a name."""
+        """Return the cosine or the sine of an angle; an angle that is a sum gets a name."""
         sign = 1 if angle[po.leading_monomial(angle)] > 0 else -1
         angle = po.scale(angle, sign)
         argument = frozenset(angle.items())
@@ -287,7 +302,7 @@ class Cut:
         return tuple(out)
 
     def _single(self, a: Polynomial) -> Symbol | None:
-        """Return the symbol of a polynomial that is a single symbol, else None."""
+        """Return the symbol of a polynomial that consists of a single symbol, else None."""
         if len(a) == 1:
             ((m, x),) = a.items()
             if x == 1 and len(m) == 1 and m[0][1] == 1 and m[0][0] not in self.names.inline:
@@ -296,12 +311,13 @@ class Cut:
 
 
 def fraction(x: float) -> Fraction:
-    """Return a float as the simple fraction or decimal that it approximates; round-off becomes zero.
+    """Return a float as the simple fraction or decimal that it approximates; rounding errors become
+    zero.
 
     >>> fraction(0.1), fraction(1 / 0.9), fraction(0.3 - 0.1 - 0.2)
     (Fraction(1, 10), Fraction(10, 9), Fraction(0, 1))
     """
-    # 4e-15: a few roundings of double precision.
+    # Tolerance 4e-15: a few rounding errors of double precision.
     simple = Fraction(x).limit_denominator(po.MAX_DENOMINATOR)
     if abs(float(simple) - x) <= 1e-15 + 4e-15 * abs(x):
         return simple

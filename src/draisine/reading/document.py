@@ -1,4 +1,4 @@
-"""The page of equations: coordinates, speeds and parameters with their meanings, then the stages."""
+"""Complete page of equations: coordinates, speeds and parameters with meanings, then the equations."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,15 +36,19 @@ STAGE_GROUPS = (
     (write_kernel, write_kernel_rate, write_reduced_dynamics),
     (write_reconstruction, write_multipliers),
 )
-"""The stages in the order of reading. Each group is either written out or written in names."""
+"""Functions that write the sections of a page, in groups and in order.
+
+Each group is written either in the given symbols or with named quantities.
+"""
 
 ANGLE_SYMBOLS = {"yaw": r"\psi", "lean": r"\varphi", "pitch": r"\theta"}
-"""LaTeX symbols of the base's angles, unless the vehicle has its own."""
+"""LaTeX symbols of the angles of the base, unless the vehicle defines its own."""
 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """Equations to read: `print` gives LaTeX, a notebook shows HTML, `save` chooses by the file's suffix.
+    """Printed equations: `print` writes LaTeX, a notebook shows HTML, `save` chooses by the file
+    suffix.
 
     Attributes
     ----------
@@ -94,7 +98,7 @@ class Equations:
 
 
 def language_of(suffix: str) -> str:
-    """Return the printer of a file suffix.
+    """Return the name of the printer for a file suffix.
 
     >>> language_of(".tex")
     'latex'
@@ -104,12 +108,12 @@ def language_of(suffix: str) -> str:
     return known[suffix]
 
 
-def write(subject: Subject, title: str, full: bool = False) -> Equations:
-    """Return the equations of one contact mode of a machine.
+def write_nonlinear(subject: Subject, title: str, full: bool = False) -> Equations:
+    """Return the printed equations of one contact mode of a machine.
 
-    Equations of planar machines are written out in the given symbols, group by group of stages, until an
-    entry is too long to be legible; all others use named intermediate quantities. With `full`, all steps
-    to the accelerations are written in names, line by line.
+    Equations of planar machines are written in the given symbols, group by group, until an entry is
+    too long to be legible; all others use named intermediate quantities. With `full`, all steps to
+    the accelerations are written in names, line by line.
     """
     written_out = 0
     if not turns_freely(subject.model) and not full:
@@ -118,7 +122,9 @@ def write(subject: Subject, title: str, full: bool = False) -> Equations:
 
 
 def _legible(subject: Subject) -> int:
-    """Return the number of leading groups of stages whose entries are short enough to be written out."""
+    """Return the number of leading groups of sections whose entries are short enough to be written
+    without names.
+    """
     sheet = Sheet(subject.graph, expand=True, draft=True)
     name_given(sheet, subject)
     for k, group in enumerate(STAGE_GROUPS):
@@ -131,7 +137,7 @@ def _legible(subject: Subject) -> int:
 
 
 def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
-    """Return the page whose first groups of stages are written out."""
+    """Return the page whose first `written_out` groups of sections are written without names."""
     sheet = Sheet(subject.graph, written_out > 0)
     name_given(sheet, subject)
     for k, group in enumerate(STAGE_GROUPS):
@@ -145,7 +151,9 @@ def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
 
 
 def name_given(sheet: Sheet, subject: Subject, linear: bool = False) -> None:
-    """Name and list coordinates, speeds, inputs and parameters; a `linear` page lists its speeds itself."""
+    """Name and list coordinates, speeds, inputs and parameters; a `linear` page lists its own
+    speeds.
+    """
     used = _used(subject)
     sheet.meanings = _meanings(subject)
     listed = _parameters(sheet, subject, used)
@@ -167,7 +175,7 @@ def name_given(sheet: Sheet, subject: Subject, linear: bool = False) -> None:
 
 
 def _meanings(subject: Subject) -> dict[str, str]:
-    """Return the meanings of the graph's symbols in words."""
+    """Return the meanings of the symbols of the graph in words."""
     model = subject.model
     out = {name: subject.form.meanings.get(name, ("", name))[1] for name in subject.parameters}
     for letter, words in (
@@ -181,7 +189,7 @@ def _meanings(subject: Subject) -> dict[str, str]:
 
 
 def _parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
-    """Name the parameters in use; return their list with meanings."""
+    """Name the parameters that the equations use, and return their list with meanings."""
     form = subject.form
     out: list[str | Expression] = []
     for name, x in subject.parameters.items():
@@ -194,12 +202,12 @@ def _parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Ex
 
 
 def _item(sheet: Sheet, meaning: str, separator: str) -> list[str | Expression]:
-    """Return the last name with its meaning."""
+    """Return the most recent name with its meaning, as words of a list."""
     return [Name(sheet.names.symbols[-1]), f" {meaning}" if meaning else "", separator]
 
 
 def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
-    """Name the coordinates, states, loads and time; return their list with meanings."""
+    """Name coordinates, element states, loads and time, and return their list with meanings."""
     symbols = subject.form.symbols
     cut = sheet.cut
     out: list[str | Expression] = []
@@ -228,7 +236,7 @@ def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | E
 
 
 def _joints(subject: Subject) -> list[Symbol]:
-    """Return the symbols of the joints: the vehicle's, else r with a number."""
+    """Return the symbols of the joints: those of the vehicle, or else r with a number."""
     symbols = subject.form.symbols
     return [
         Symbol.parse(symbols[j.name]) if j.name in symbols else Symbol("r", (str(k + 1),))
@@ -237,7 +245,7 @@ def _joints(subject: Subject) -> list[Symbol]:
 
 
 def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
-    """Name the speeds and the inputs; return the sentence that lists v and u."""
+    """Name the speeds and the inputs, and return the sentence that lists v and u."""
     joints = _joints(subject)
     model = subject.model
     free = subject.free_speeds
@@ -262,7 +270,7 @@ def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
 
 
 def _twist_symbol(subject: Subject, k: int) -> Symbol:
-    """Return the symbol of a component of the base's twist."""
+    """Return the symbol of component k of the base's twist."""
     text = subject.form.symbols.get(BASE_TWIST[k])
     if text:
         return Symbol.parse(text)
@@ -270,7 +278,7 @@ def _twist_symbol(subject: Subject, k: int) -> Symbol:
 
 
 def _listed(xs: list[Name]) -> list[str | Expression]:
-    """Return names with commas between them."""
+    """Return names as words with commas between them."""
     out: list[str | Expression] = []
     for x in xs:
         out += [x, ", "]
@@ -293,7 +301,7 @@ def _validity(subject: Subject, linear: bool) -> list[str | Expression]:
 
 
 def _used(subject: Subject) -> set[int]:
-    """Return the nodes of the graph that the equations depend on."""
+    """Return the indices of the graph nodes that the equations depend on."""
     arrays: list[Any] = [subject.C, subject.M, subject.F, subject.Q, subject.c, subject.b]
     arrays.append(subject.acting.rates)
     roots = [x.index for array in arrays for x in _flat(array) if hasattr(x, "index")]

@@ -1,4 +1,4 @@
-"""Derivation of a machine's equations stage by stage: an explanation and the resulting quantities."""
+"""Derivation of the equations of a machine stage by stage: explanations and resulting quantities."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,15 +12,16 @@ from draisine.reading.stages import entry_symbols
 from draisine.reading.subject import Subject
 
 ShownQuantity = tuple[str, Sequence[Sequence[Symbol]], Any]
-"""A quantity: its symbol, the symbols of its entries, its value (a matrix or a column)."""
+"""Quantity on a page: its symbol, the symbols of its entries, and its value (a matrix or a column).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of the derivation, from the drawing to the reduced dynamics."""
+    """One stage of the derivation, from the model to the reduced dynamics."""
 
     title: str
-    """Heading."""
+    """Heading of the stage."""
     says: str
     """Explanation; symbols are between dollar signs."""
     show: Callable[[Subject], Iterator[ShownQuantity]]
@@ -28,16 +29,17 @@ class Stage:
 
 
 def _vector(letter: str, j: int, axes: Sequence[str]) -> list[list[Symbol]]:
-    """Return the symbols of a vector of the j-th link."""
+    """Return the symbols of the components of a vector of the j-th link."""
     return [[Symbol(letter, (f"{j}{axis}",)) for axis in axes]]
 
 
 def _column(letter: str, value: Any) -> list[list[Symbol]]:
-    """Return the symbols of a column's entries, counted from one."""
+    """Return the symbols of the entries of a column, counted from one."""
     return [[Symbol(letter, (str(k + 1),)) for k in range(len(value))]]
 
 
 def _poses(subject: Subject) -> Iterator[ShownQuantity]:
+    """Yield the rotations and origins of the links."""
     axes = subject.form.axes
     for j in range(1, len(subject.tree.links)):
         rotation = [[Symbol("R", (f"{j}{a}{b}",)) for b in axes] for a in axes]
@@ -46,36 +48,43 @@ def _poses(subject: Subject) -> Iterator[ShownQuantity]:
 
 
 def _motions(subject: Subject) -> Iterator[ShownQuantity]:
+    """Yield the velocities of the links."""
     for j in range(len(subject.tree.links)):
         yield rf"\omega_{j}", _vector("omega", j, subject.form.axes), subject.vel.W[j]
         yield f"V_{j}", _vector("V", j, subject.form.axes), subject.vel.V_link[j]
 
 
 def _rows(subject: Subject) -> Iterator[ShownQuantity]:
+    """Yield the constraint matrix."""
     if len(subject.C):
         yield "C", entry_symbols("C", *subject.C.shape), subject.C
 
 
 def _masses(subject: Subject) -> Iterator[ShownQuantity]:
+    """Yield the mass matrix."""
     yield "M", entry_symbols("M", *subject.M.shape), subject.M
 
 
 def _forces(subject: Subject) -> Iterator[ShownQuantity]:
+    """Yield the generalised forces."""
     yield "F", _column("F", subject.F), subject.F
 
 
 def _kernel(subject: Subject) -> Iterator[ShownQuantity]:
+    """Yield the kernel of the constraint rows."""
     if subject.H.size:
         yield "H", entry_symbols("H", *subject.H.shape), subject.H
 
 
 def _bias(subject: Subject) -> Iterator[ShownQuantity]:
+    """Yield the right-hand side d of the acceleration rows, and the accelerations at zero udot."""
     if len(subject.C):
         yield "d", _column("d", subject.reduced.c), subject.reduced.c
         yield r"\kappa", _column("kappa", subject.reduced.kappa), subject.reduced.kappa
 
 
 def _reduced(subject: Subject) -> Iterator[ShownQuantity]:
+    """Yield the reduced mass matrix and the reduced forces."""
     if subject.H.size:
         yield "M_r", entry_symbols("m", *subject.M_r.shape), subject.M_r
         yield "F_r", _column("f", subject.reduced.F_r), subject.reduced.F_r
@@ -133,16 +142,16 @@ DERIVATION_STAGES = (
         _reduced,
     ),
 )
-"""The stages in the order of the derivation."""
+"""Stages of the explanation, in the order of the derivation."""
 
 
 MAX_EXPLAINED_TERMS = 24
-"""Largest number of terms of an entry that is written out on a page that explains."""
+"""Largest number of terms of an entry that an explaining page writes without a name."""
 
 
 def explain(subject: Subject, title: str) -> Equations:
-    """Return the derivation of a machine's equations, stage by stage; made for small machines."""
-    # A draft finds out whether all entries are short enough to be written out.
+    """Return the derivation of the equations of a small machine, stage by stage."""
+    # A draft shows whether all entries are short enough to be written without names.
     expand = True
     try:
         _fill(Sheet(subject.graph, expand, longest=MAX_EXPLAINED_TERMS, draft=True), subject)
@@ -152,7 +161,7 @@ def explain(subject: Subject, title: str) -> Equations:
 
 
 def _fill(sheet: Sheet, subject: Subject) -> Sheet:
-    """Write all stages on a sheet."""
+    """Write all stages of the derivation on a sheet."""
     name_given(sheet, subject)
     for stage in DERIVATION_STAGES:
         shown = list(stage.show(subject))

@@ -1,4 +1,4 @@
-"""Narrowest expression of a polynomial, by a search over forms.
+"""Narrowest printed expression of a polynomial, by a search over equivalent forms.
 
 Candidates are the plain sum, factored and collected forms, squares of the cosine or of the sine of an angle,
 and tangents. The cost of an expression is its printed width.
@@ -28,20 +28,24 @@ from draisine.reading.names import FACTOR_ORDER, INERTIA, SPEED, Names
 from draisine.reading.polynomial import UNIT, Monomial, Polynomial
 
 _NEGATIVE_POWERS = (-1, -2, -3, -4)
-"""Powers of a cosine in a denominator that tangents may replace."""
+"""Powers of a cosine in a denominator that a tangent may replace."""
 
 MAX_PIECE_WIDTH = LINE_WIDTH - 10.0
-"""Largest width of a piece of a line, in ems; the left side, a sign and the equation number need the rest."""
+"""Largest width of one piece of an equation, in ems.
+
+The left side, a sign and the equation number need the rest of the line.
+"""
 
 MAX_SEARCHED_TERMS = 18
-"""Largest number of terms of a polynomial for which all forms are tried; the search grows quickly."""
+"""Largest number of terms of a polynomial for which all forms are tried; the effort grows quickly.
+"""
 
 MAX_FACTORED_TERMS = 14
 """Largest number of terms of a polynomial that is searched for factors."""
 
 
 class Arranger:
-    """Arranges polynomials as expressions in the names of a page; in a draft as plain sums."""
+    """Function from polynomials to expressions in the names of a page; in a draft, to plain sums."""
 
     def __init__(self, names: Names, draft: bool = False) -> None:
         self.names = names
@@ -51,7 +55,7 @@ class Arranger:
     def __call__(self, a: Polynomial) -> Expression:
         """Return the narrowest expression of a polynomial that can be broken into lines.
 
-        A polynomial of many terms is only collected.
+        A polynomial with many terms is only collected, not factored.
         """
         if self.draft and a:
             return self._plain(a)
@@ -77,14 +81,16 @@ class Arranger:
     def _better(
         self, other: Polynomial, a: Polynomial, best: Expression
     ) -> tuple[Polynomial, Expression]:
-        """Return the other form and its expression if it is narrower, else the best so far."""
+        """Return the narrower of another form and the best form so far, each with its expression."""
         if other == a:
             return a, best
         written = self._arrange(other, outer=True)
         return (other, written) if _cost(written) < _cost(best) else (a, best)
 
     def _with_tangents(self, a: Polynomial, sine: int, cosine: int, squares: bool) -> Polynomial:
-        """Return a polynomial with s / c as a tangent t and, with `squares`, 1 / c^2 as 1 + t^2."""
+        """Return a polynomial with s / c replaced by a tangent t and, with `squares`, 1 / c^2 by 1
+        + t^2.
+        """
         tangent = self.names.tangent(sine)
         out: Polynomial = {}
         for m, x in a.items():
@@ -104,14 +110,16 @@ class Arranger:
         return out
 
     def _arrange(self, a: Polynomial, outer: bool = False) -> Expression:
-        """Return the memoised narrowest expression; `outer` if it may be broken into lines."""
+        """Return the cached narrowest expression; `outer` if the expression may be broken into
+        lines.
+        """
         key = outer, frozenset(a.items())
         if key not in self._memo:
             self._memo[key] = self._narrowest(a, outer)
         return self._memo[key]
 
     def _narrowest(self, a: Polynomial, outer: bool) -> Expression:
-        """Return the expression of least cost among plain, content taken out, factored and collected."""
+        """Return the narrowest of the plain, content-extracted, factored and collected expressions."""
         if not a:
             return ZERO
         if len(a) == 1:
@@ -130,16 +138,16 @@ class Arranger:
         return min(candidates, key=_cost)
 
     def _plain(self, a: Polynomial) -> Expression:
-        """Return the sum of all terms."""
+        """Return the polynomial as the plain sum of its terms."""
         return _sum(self._term(m, a[m]) for m in sorted(a, key=self._rank))
 
     def _rank(self, m: Monomial) -> tuple[object, ...]:
-        """Return the sort key of a term: speeds first, then masses, in the order of naming."""
+        """Return the sort key of a monomial: speeds first, then masses, in the order of naming."""
         weights = [(-FACTOR_ORDER[self.names.kinds[n]], n, -k) for n, k in m]
         return (not m, sorted(weights))
 
     def _factored(self, a: Polynomial) -> list[Expression]:
-        """Return the polynomial as a square or as a product of two sums, if it is one."""
+        """Return the polynomial as a square or as a product of two sums; None if it is neither."""
         root = po.square_root(a)
         if root is not None:
             return [Power(self._arrange(root), 2)]
@@ -158,7 +166,7 @@ class Arranger:
         return []
 
     def _collected(self, a: Polynomial, outer: bool) -> list[Expression]:
-        """Return the polynomial collected by each choice of `_choices`."""
+        """Return the expressions of the polynomial, collected by each choice of `_choices`."""
         candidates = []
         for chosen in self._choices(a):
             groups: dict[Monomial, Polynomial] = {}
@@ -170,7 +178,8 @@ class Arranger:
         return candidates
 
     def _choices(self, a: Polynomial) -> list[set[int]]:
-        """Return sets of names to collect by: speeds, masses, denominators, single names.
+        """Return sets of names by which terms are collected: speeds, masses, denominators, single
+        names.
 
         A polynomial of many terms is collected by the first choice only.
         """
@@ -188,7 +197,7 @@ class Arranger:
         return choices
 
     def _joined(self, groups: dict[Monomial, Polynomial], outer: bool) -> Expression:
-        """Return the sum of groups; groups with proportional coefficients are joined."""
+        """Return the sum of groups of terms; groups with proportional coefficients are joined."""
         together: dict[frozenset[tuple[Monomial, Fraction]], Polynomial] = {}
         for key, coefficient in groups.items():
             number, common = po.content(coefficient)
@@ -222,7 +231,7 @@ class Arranger:
         inside: Polynomial,
         outer: bool,
     ) -> list[Expression]:
-        """Return a sum in brackets times its factors; if it is wider than a line, in several pieces."""
+        """Return a bracketed sum times its factors; in several pieces if it is wider than a line."""
         product_of_sum = self._multiplied(number, common, self._arrange(inside), rest)
         if not outer or width(product_of_sum) <= MAX_PIECE_WIDTH or len(inside) == 1:
             return [product_of_sum]
@@ -235,16 +244,17 @@ class Arranger:
         ]
 
     def _term(self, m: Monomial, x: Fraction) -> Expression:
-        """Return the term x m."""
+        """Return the term with monomial m and coefficient x as an expression."""
         return self._multiplied(x, m, ONE)
 
     def _multiplied(self, x: Fraction, m: Monomial, *bodies: Expression) -> Expression:
-        """Return x m times expressions: speeds last, negative powers in the denominator."""
+        """Return x m times further factors: speeds last, negative powers in the denominator."""
         kinds = self.names.kinds
         inline = self.names.inline
         order = sorted(m, key=lambda f: (FACTOR_ORDER[kinds[f[0]]], f[0]))
 
         def power(name: int, k: int) -> Expression:
+            """Return a name to the power k as an expression."""
             base = inline.get(name) or Name(self.names.symbols[name])
             return base if k == 1 else Power(base, k)
 
@@ -266,7 +276,7 @@ class Arranger:
             return _flat([*first, *factors, *speeds])
         sign = Fraction(-1) if x < 0 else Fraction(1)
         magnitude = abs(x)
-        # Decimals stay in the numerator; only simple fractions are split.
+        # Decimal coefficients stay in the numerator; only simple fractions are split.
         simple = magnitude.denominator <= po.MAX_DENOMINATOR
         divisor = magnitude.denominator if simple else 1
         top = [] if magnitude * divisor == 1 else [Number(magnitude * divisor)]
@@ -276,7 +286,7 @@ class Arranger:
 
 
 def _flat(factors: Iterable[Expression]) -> Expression:
-    """Return a product of factors; nested products are flattened, numbers come first."""
+    """Return a product of factors with nested products flattened and numbers first."""
     number = Fraction(1)
     out: list[Expression] = []
     for f in factors:
@@ -293,7 +303,7 @@ def _flat(factors: Iterable[Expression]) -> Expression:
 
 
 def _sum(terms: Iterable[Expression]) -> Expression:
-    """Return a sum that begins with a positive term if there is one."""
+    """Return a sum whose first term is positive, if any term is positive."""
     out: list[Expression] = []
     for t in terms:
         out += t.terms if isinstance(t, Sum) else [t]
@@ -304,5 +314,7 @@ def _sum(terms: Iterable[Expression]) -> Expression:
 
 
 def _cost(x: Expression) -> float:
-    """Return the width of an expression, with a penalty for pieces that do not fit on a line."""
+    """Return the printed width of an expression, with a penalty for pieces that do not fit on a
+    line.
+    """
     return width(x) + 100.0 * max(0.0, widest_piece(x) - LINE_WIDTH)

@@ -1,4 +1,6 @@
-"""Unique symbols of a page, each with the kind of its quantity, and the rules that derive them from names."""
+"""Unique symbols of a page, each with the kind of its quantity, and rules that derive symbols from
+names.
+"""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +18,7 @@ LENGTH = "length"
 """Symbol kind of lengths and other parameters."""
 
 TURN = "turn"
-"""Symbol kind of cosines, sines and tangents."""
+"""Symbol kind of cosines, sines and tangents of angles."""
 
 ENTRY = "entry"
 """Symbol kind of intermediate quantities that are defined on the page itself, such as matrix entries."""
@@ -26,7 +28,7 @@ FACTOR_ORDER = {LENGTH: 1, TURN: 0, ENTRY: 2, INERTIA: 3, SPEED: 4}
 
 
 class Names:
-    """All symbols of a page, numbered, with the pairs of sines and cosines."""
+    """All symbols of a page by index, with the pairs of sines and cosines."""
 
     def __init__(self) -> None:
         self.symbols: list[Symbol] = []
@@ -37,7 +39,7 @@ class Names:
         self._taken: set[str] = set()
 
     def new(self, symbol: Symbol, kind: str) -> int:
-        """Return the number of a new name; primes are added if its symbol is already in use."""
+        """Return the index of a new name; primes are added if its symbol is already in use."""
         while symbol.plain in self._taken:
             symbol = replace(symbol, primes=symbol.primes + 1)
         self._taken.add(symbol.plain)
@@ -46,13 +48,13 @@ class Names:
         return len(self.symbols) - 1
 
     def function(self, expression: Expression) -> int:
-        """Return the number of a function value that is written out at every use."""
+        """Return the index of a function value that is written in full at every use."""
         number = self.new(Symbol(f"f{len(self.symbols)}"), ENTRY)
         self.inline[number] = expression
         return number
 
     def turn(self, angle: Symbol, given: bool = True) -> tuple[int, int]:
-        """Return the numbers of the cosine and the sine of an angle; `given` if the angle is known."""
+        """Return the indices of the cosine and the sine of an angle; `given` if the angle is known."""
         cosine = self.new(Symbol("c", (angle,)), TURN)
         sine = self.new(Symbol("s", (angle,)), TURN)
         self.pairs[sine] = cosine
@@ -61,7 +63,7 @@ class Names:
         return cosine, sine
 
     def tangent(self, sine: int) -> int:
-        """Return the number of the tangent of a sine's angle."""
+        """Return the index of the tangent of the angle of a sine."""
         symbol = Symbol("t", (self.angles[sine],))
         if symbol in self.symbols:
             return self.symbols.index(symbol)
@@ -69,7 +71,8 @@ class Names:
 
 
 def symbol_of(name: str, symbols: Mapping[str, str]) -> Symbol:
-    r"""Return the symbol of a name: from `symbols` if listed there, else by rule.
+    r"""Return the symbol of a name: the one in `symbols` if listed there, else the one derived by
+    rule.
 
     >>> names = ("lam", "rR", "IBxz", "Izz", "mw", "mu_2", "Cf1", "m_rider", "speed")
     >>> [symbol_of(x, {}).plain for x in names]
@@ -143,7 +146,7 @@ LEGEND = {
     "s": "sine of",
     "t": "tangent of",
 }
-"""Meaning of the letters that the rules assign."""
+"""Meanings of the letters that the naming rules assign."""
 
 
 def meaning_of(symbol: Symbol, legend: Mapping[str, str] = LEGEND) -> str:

@@ -1,7 +1,8 @@
 """Sparse Laurent polynomials in named quantities with rational coefficients.
 
-`{((name, power), ...): coefficient}`, names by number. The square of a sine is replaced by one minus the
-square of its cosine, so that equal polynomials in sines and cosines have equal terms.
+The representation is `{((name, power), ...): coefficient}`, with names as indices. The square of a
+sine is replaced by one minus the square of its cosine, so that equal polynomials in sines and
+cosines have equal terms.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,27 +12,29 @@ from math import gcd, isqrt
 Monomial = tuple[tuple[int, int], ...]
 Polynomial = dict[Monomial, Fraction]
 Pairs = Mapping[int, int]
-"""From each sine to its cosine."""
+"""Index of the cosine that belongs to each sine."""
 
 UNIT: Monomial = ()
-"""The monomial 1."""
+"""Monomial 1, without factors."""
 
 MAX_DENOMINATOR = 99
-"""Largest denominator that is written as a fraction; other numbers are decimals."""
+"""Largest denominator of a number that is written as a fraction; other numbers are written as
+decimals.
+"""
 
 
 def constant(value: Fraction) -> Polynomial:
-    """Return a number as a polynomial."""
+    """Return a number as a constant polynomial."""
     return {UNIT: value} if value else {}
 
 
 def variable(name: int, power: int = 1) -> Polynomial:
-    """Return a power of one name."""
+    """Return a power of one name as a polynomial."""
     return {((name, power),): Fraction(1)}
 
 
 def add(a: Polynomial, b: Polynomial, factor: Fraction | int = 1) -> Polynomial:
-    """Return a + factor b."""
+    """Return the polynomial a + factor b."""
     out = dict(a)
     for m, x in b.items():
         _put(out, m, x if factor == 1 else x * factor)
@@ -39,7 +42,7 @@ def add(a: Polynomial, b: Polynomial, factor: Fraction | int = 1) -> Polynomial:
 
 
 def _put(a: Polynomial, m: Monomial, x: Fraction) -> None:
-    """Add a term to a polynomial."""
+    """Add the term x m to a polynomial in place."""
     total = a[m] + x if m in a else x
     if total:
         a[m] = total
@@ -48,12 +51,12 @@ def _put(a: Polynomial, m: Monomial, x: Fraction) -> None:
 
 
 def scale(a: Polynomial, factor: Fraction | int) -> Polynomial:
-    """Return factor a."""
+    """Return the polynomial a times a factor."""
     return {m: x * factor for m, x in a.items()} if factor else {}
 
 
 def times(a: Monomial, b: Monomial, power: int = 1) -> Monomial:
-    """Return a b^power.
+    """Return the monomial a b^power.
 
     >>> times(((1, 2), (3, 1)), ((1, -2), (2, 1)))
     ((2, 1), (3, 1))
@@ -65,7 +68,7 @@ def times(a: Monomial, b: Monomial, power: int = 1) -> Monomial:
 
 
 def multiply_polynomials(a: Polynomial, b: Polynomial, pairs: Pairs) -> Polynomial:
-    """Return a b, squares of sines replaced."""
+    """Return the product a b with squares of sines replaced."""
     out: Polynomial = {}
     for m, x in a.items():
         for n, y in b.items():
@@ -90,7 +93,7 @@ def _without_squares(m: Monomial, pairs: Pairs) -> Polynomial:
 
 
 def replace_square(a: Polynomial, name: int, other: int) -> Polynomial:
-    """Return a with name^2 replaced by 1 - other^2."""
+    """Return the polynomial a with name^2 replaced by 1 - other^2."""
     out: Polynomial = {}
     for m, x in a.items():
         power = dict(m).get(name, 0)
@@ -104,7 +107,7 @@ def replace_square(a: Polynomial, name: int, other: int) -> Polynomial:
 
 
 def content(a: Polynomial) -> tuple[Fraction, Monomial]:
-    """Return the common number and the common monomial of all terms; of decimals, the number is 1.
+    """Return the common factor and the common monomial of all terms; decimals have the factor 1.
 
     >>> content({((1, 2),): Fraction(4), ((1, 1), (2, 1)): Fraction(-6)})
     (Fraction(2, 1), ((1, 1),))
@@ -123,7 +126,7 @@ def content(a: Polynomial) -> tuple[Fraction, Monomial]:
 
 
 def divide(a: Polynomial, number: Fraction, monomial: Monomial) -> Polynomial:
-    """Return a / (number monomial)."""
+    """Return the polynomial a divided by number times monomial."""
     return {times(m, monomial, -1): x / number for m, x in a.items()}
 
 
@@ -133,12 +136,12 @@ def leading_monomial(a: Polynomial) -> Monomial:
 
 
 def _order(m: Monomial) -> tuple[tuple[int, int], ...]:
-    """Return the key of the lexicographic order."""
+    """Return the sort key of the lexicographic order of monomials."""
     return tuple((-name, power) for name, power in m)
 
 
 def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
-    """Return a / b if b divides a, else None, by long division; all powers must be positive.
+    """Return a / b by long division if b divides a, else None; all powers must be positive.
 
     >>> x, y = ((1, 1),), ((2, 1),)
     >>> a = {((1, 2),): Fraction(1), ((2, 2),): Fraction(-1)}
@@ -148,7 +151,7 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
     first = leading_monomial(b)
     out: Polynomial = {}
     remainder = dict(a)
-    # The bound stops divisions whose remainder grows: they have no short quotient.
+    # The bound stops divisions whose remainder grows, because they have no short quotient.
     for _ in range(4 * len(a)):
         if not remainder:
             return out
@@ -163,7 +166,7 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
 
 
 def square_root(a: Polynomial) -> Polynomial | None:
-    """Return b with b b = a if it exists, else None; all powers must be positive.
+    """Return the polynomial b with b b = a if it exists, else None; all powers must be positive.
 
     >>> x, y = ((1, 1),), ((2, 1),)
     >>> b = {x: Fraction(1), y: Fraction(-3)}
@@ -193,11 +196,11 @@ def square_root(a: Polynomial) -> Polynomial | None:
 
 
 def names_of(a: Polynomial) -> set[int]:
-    """Return the names in a polynomial."""
+    """Return the indices of the names in a polynomial."""
     return {name for m in a for name, _ in m}
 
 
 def split_factors(m: Monomial, names: Iterable[int]) -> tuple[Monomial, Monomial]:
-    """Return the factors of a monomial among the names, and the others."""
+    """Return the factors of a monomial that are among `names`, and the other factors."""
     chosen = set(names)
     return tuple(f for f in m if f[0] in chosen), tuple(f for f in m if f[0] not in chosen)

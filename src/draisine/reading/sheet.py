@@ -1,4 +1,4 @@
-"""Builder of a page: names, lines and numbered blocks in the order of reading."""
+"""Builder of a page of equations: names, lines and numbered blocks in reading order."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,30 +33,32 @@ from draisine.reading.names import ENTRY, LEGEND, Names, meaning_of
 from draisine.reading.polynomial import Polynomial, variable
 
 TurnSymbol = tuple[Symbol, str, Symbol]
-"""Abbreviation of a trigonometric function: symbol, function, angle."""
+"""Abbreviation of a trigonometric function: symbol, name of the function, angle."""
 
 MAX_WRITTEN_TERMS = 128
-"""Largest number of terms of an entry that is written out; about ten lines of a page."""
+"""Largest number of terms of an entry that is written without names; about ten lines of a page."""
 
 MAX_ENTRY_WIDTH = 10.0
-"""Largest width of a matrix entry without a name, in ems; a 6 by 6 matrix of them fills a page."""
+"""Largest width (em) of a matrix entry without a name; a 6 by 6 matrix of such entries fills a
+page.
+"""
 
 MIN_SHORTENED_WIDTH = 3.0
-"""Width in ems below which naming a matrix entry saves nothing."""
+"""Width (em) of a matrix entry below which a name would not be shorter."""
 
 MATRIX_MARGIN = 10.0
-"""Space in ems for brackets, equals sign and equation number beside a matrix."""
+"""Space (em) for brackets, equals sign and equation number beside a matrix."""
 
 
 def sentence(text: str) -> list[str | Expression]:
-    """Return a sentence as words and symbols; symbols are between dollar signs in the text."""
+    """Split a text into words and symbols; symbols are between dollar signs."""
     pieces = enumerate(text.split("$"))
     return [parse_name(piece) if k % 2 else piece for k, piece in pieces if piece]
 
 
 @dataclass
 class _Grid:
-    """A matrix under construction: values of its entries and their present expressions."""
+    """Matrix under construction: values of its entries and their current expressions."""
 
     sheet: "Sheet"
     rows: list[list[Any]]
@@ -73,21 +75,21 @@ class _Grid:
         self.values = {(i, j): self.sheet.polynomial(self.rows[i][j]) for i, j in self.places}
 
     def write(self, place: tuple[int, int]) -> None:
-        """Write an entry, by a name if it is wider than its column."""
+        """Write an entry; use a name if it is wider than its column."""
         row = self.rows[place[0]]
         self.written[place] = self.sheet.arrange(self.sheet.cut.polynomial(row[place[1]]))
         if width(self.written[place]) > MAX_ENTRY_WIDTH and len(row) > 1:
             self.shorten(place)
 
     def shorten(self, place: tuple[int, int]) -> None:
-        """Write an entry by the symbol of its index, or by that of an equal entry."""
+        """Replace an entry by the symbol of its index, or by the symbol of an equal entry."""
         sheet = self.sheet
         i, j = place
         x = self.rows[i][j]
         value = self.values[place] if sheet.expand else sheet.cut.polynomial(x)
         key = frozenset(value.items())
         if key not in self.short:
-            # On a page that is written out, later formulas do not use the names of entries.
+            # If a page is written without names, later formulas do not use the names of entries.
             node = None if sheet.expand else x
             number = sheet.cut.define_polynomial(value, self.symbols[i][j], self.kind, node)
             sheet.entries.append((x, number))
@@ -95,7 +97,7 @@ class _Grid:
         self.written[place] = self.short[key]
 
     def filled(self) -> MatrixFormula:
-        """Return the matrix with the present expressions of its entries."""
+        """Return the matrix with the current expressions of its entries."""
         entries = [
             [self.written.get((i, j)) for j in range(len(row))] for i, row in enumerate(self.rows)
         ]
@@ -103,15 +105,15 @@ class _Grid:
 
 
 class Sheet:
-    """Blocks of a page and the names in them.
+    """Blocks of a page and the names that are defined on it.
 
     Parameters
     ----------
     graph
         The traced graph.
     expand
-        Whether everything is written in the given symbols. Otherwise a named quantity is written by its
-        name from its definition on.
+        Whether everything is written in the given symbols. Otherwise a named quantity is written by
+        its name after its definition.
     swell
         Largest number of terms of an intermediate value without a name.
     longest
@@ -147,7 +149,7 @@ class Sheet:
         return self.cut.expand
 
     def stop_expanding(self) -> None:
-        """Write named quantities by their names from now on."""
+        """From now on, write named quantities by their names."""
         self.cut.expand = False
         for x, number in self.entries:
             self.cut.label(x, variable(number))
@@ -158,14 +160,14 @@ class Sheet:
         return self._number
 
     def quantity(self, text: str) -> Name:
-        """Return the name of a matrix or vector; a bar distinguishes it from a given symbol."""
+        """Return the symbol of a matrix or vector; a bar distinguishes it from a given symbol."""
         symbol = Symbol.parse(text)
         if symbol.plain in {s.plain for _, s in self.cut.given_symbols}:
             symbol = replace(symbol, bar=True)
         return Name(symbol)
 
     def heading(self, text: str) -> None:
-        """Begin a section."""
+        """Begin a section with a heading."""
         self.blocks.append(Heading(text))
 
     def say(self, *parts: str | Expression) -> None:
@@ -208,39 +210,39 @@ class Sheet:
         return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
     def keep(self, symbols: Iterable[Symbol]) -> None:
-        """Keep the definitions of symbols that no matrix shows."""
+        """Keep the definitions of symbols that no matrix contains."""
         self._kept |= set(symbols)
 
     def flush(self) -> None:
-        """Add the lines defined since the last block."""
+        """Add the lines that were defined since the last block."""
         if self.cut.lines:
             self.blocks.append(Definitions(tuple(self.cut.lines), self._next()))
             self.cut.lines.clear()
 
     def end_section(self) -> None:
-        """Add the lines of a section; remove its heading and paragraph if there are none."""
+        """Add the lines of a section; remove its heading and paragraph if there are no lines."""
         if self.cut.lines:
             self.flush()
         else:
             del self.blocks[-2:]
 
     def polynomial(self, x: Any) -> Polynomial:
-        """Return a traced value as a polynomial in names; raise `TooLong` if it cannot be written out."""
+        """Return a traced value as a polynomial in names; raise `TooLong` if it has too many terms."""
         value = self.cut.polynomial(x)
         if self.expand and len(value) > self.longest:
             raise TooLong
         return value
 
     def turns(self) -> set[int]:
-        """Return the numbers of cosines and sines of given angles."""
+        """Return the indices of the cosines and sines of given angles."""
         return set(self.cut.given)
 
     def known(self, value: Polynomial) -> bool:
-        """Return whether a value is a single name, up to its sign."""
+        """Return whether a value is a single name or its negative."""
         return len(value) == 1 and all(len(m) == 1 and m[0][1] == 1 for m in value)
 
     def define(self, x: Any, symbol: Symbol, kind: str = ENTRY, least: int = 4) -> None:
-        """Name a value that is a sum, or a product of at least `least` factors."""
+        """Name a value if it is a sum, or a product of at least `least` factors."""
         value = self.polynomial(x)
         if len(value) > 1 or sum(abs(k) for m in value for _, k in m) >= least:
             self.cut.define(x, symbol, kind)
@@ -253,7 +255,7 @@ class Sheet:
         kind: str = ENTRY,
         least: int = 4,
     ) -> None:
-        """Name the entries of a vector that are sums; `tails` are their subscripts."""
+        """Name those entries of a vector that are sums; `tails` are their subscripts."""
         for x, tail in zip(xs, tails, strict=True):
             self.define(x, Symbol(letter, (tail,)), kind, least)
 
@@ -266,7 +268,10 @@ class Sheet:
         bar: int | None = None,
         kind: str = ENTRY,
     ) -> None:
-        """Add a matrix; wide entries get names, then the widest of the others until the matrix fits."""
+        """Add a matrix to the page.
+
+        Wide entries get names, then the widest of the others until the matrix fits on the page.
+        """
         grid = _Grid(self, [list(row) for row in entries], symbols, symmetric, bar, kind)
         for place in grid.places:
             grid.write(place)
@@ -288,13 +293,13 @@ class Sheet:
         self.transpose_last()
 
     def transpose_last(self) -> None:
-        """Write the last matrix, a row, as the transpose of a column."""
+        """Write the last matrix, which is a row, as the transpose of a column."""
         last = self.blocks.pop()
         assert isinstance(last, Assignment)
         self.blocks.append(Assignment(Transpose(last.symbol), last.matrix, last.number))
 
     def page(self, title: str) -> Page:
-        """Return the page without unused definitions."""
+        """Return the finished page without unused definitions."""
         self.flush()
         turns = self.cut.turns()
         blocks, used = _without_unused(self.blocks, self._kept, {s: x for s, _, x in turns})
@@ -303,7 +308,9 @@ class Sheet:
         return Page(title, tuple(blocks), tuple(turns), tuple(given), self._words(blocks, turns))
 
     def _words(self, blocks: Sequence[Block], turns: Iterable[TurnSymbol]) -> dict[Symbol, str]:
-        """Return the meanings of all symbols in words: given symbols, their rates, and those by rule."""
+        """Return the meanings of all symbols: given symbols, their rates, and symbols derived by
+        rule.
+        """
         out = {s: self.meanings.get(name, name) for name, s in self.cut.given_symbols}
         defined = [turn[0] for turn in turns]
         for block in blocks:
@@ -327,6 +334,7 @@ def _without_unused(
     out: list[Block] = []
 
     def use(x: Expression) -> None:
+        """Mark the symbols of an expression as used."""
         symbols = set(symbols_in(x))
         used.update(symbols, {angles[s] for s in symbols & angles.keys()})
 

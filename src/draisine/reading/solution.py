@@ -1,4 +1,5 @@
-"""Sections on solved quantities: kernel, its rate, accelerations, rates of the coordinates, multipliers.
+"""Page sections on the solution: kernel and its rate, accelerations, rates of coordinates,
+multipliers.
 
 Equations (11), (12) and (14) of the IFAC paper, by elimination along fixed pivots.
 """
@@ -21,13 +22,13 @@ from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import Subject
 
 MAX_UNNAMED_PIVOT_TERMS = 2
-"""Largest number of terms of an entry of an elimination without a name."""
+"""Largest number of terms of an entry in an elimination that is written without a name."""
 
 
 def name_solution(
     sheet: Sheet, solver: Elimination, letter: str, entries: Any, columns: Sequence[str]
 ) -> None:
-    """Name the entries of a solution in the order of back substitution."""
+    """Name the entries of the solution of a linear system, in the order of back substitution."""
     for _, j in reversed(solver.order):
         for k, tail in enumerate(columns):
             x = entries[j, k] if entries.ndim == 2 else entries[j]
@@ -40,7 +41,11 @@ def name_solution(
 
 
 def write_kernel(sheet: Sheet, subject: Subject) -> None:
-    """Write the kernel of the rows, v = H u, eq. (11), by elimination along pivots nonzero in the drawing."""
+    """Write the kernel of the constraint rows, v = H u, eq. (11), by elimination along fixed
+    pivots.
+
+    The pivots are nonzero in the zero configuration.
+    """
     if not len(subject.C):
         return
     H = subject.H
@@ -110,7 +115,7 @@ def _name_right_sides(sheet: Sheet, subject: Subject) -> None:
 
 
 def write_accelerations(sheet: Sheet, subject: Subject) -> None:
-    """Write the rates of all speeds: M_r udot = phi by elimination, then vdot = H udot + kappa."""
+    """Write the accelerations: M_r udot = phi by elimination, then vdot = H udot + kappa."""
     k = len(subject.independent)
     given = dict(sheet.cut.given_symbols)
     rates = [given[f"v[{i}]"].with_dots() for i in range(len(subject.columns))]
@@ -144,7 +149,7 @@ def write_accelerations(sheet: Sheet, subject: Subject) -> None:
 
 
 def _force_symbols(subject: Subject) -> list[tuple[Expr, Symbol]]:
-    """Return the symbols of the generalised constraint forces rho, on the graph and on the page."""
+    """Return the symbols of the generalised constraint forces rho, in the graph and on the page."""
     count = range(len(subject.columns))
     return [(subject.graph.symbol(f"rho[{k}]"), Symbol("rho", (str(k + 1),))) for k in count]
 
@@ -177,10 +182,12 @@ def write_multipliers(sheet: Sheet, subject: Subject) -> None:
 
 
 def keep_base_rates(sheet: Sheet, subject: Subject) -> None:
-    """Keep the rates of the base's position and angles, in the given symbols, for `write_reconstruction`."""
-    # Before names are defined: behind names, cos^2 + sin^2 = 1 would not be recognised.
+    """Store the rates of the base's position and angles in the given symbols, for
+    `write_reconstruction`.
+    """
+    # Do this before names are defined: names would hide the identity cos^2 + sin^2 = 1.
     given = dict(sheet.cut.given_symbols)
-    for name, x in {**angle_rates(subject), **place_rates(subject)}.items():
+    for name, x in {**base_angle_rates(subject), **place_rates(subject)}.items():
         sheet.rates[given[name].with_dots()] = sheet.polynomial(x)
 
 
@@ -197,13 +204,13 @@ def write_reconstruction(sheet: Sheet, subject: Subject) -> None:
 
 
 def place_rates(subject: Subject) -> dict[str, Any]:
-    """Return the rates of the coordinates of the base's origin: R V."""
+    """Return the velocity of the base's origin in the world: R V."""
     rates = subject.R @ subject.speeds[:3]
     return {f"p[{k}]": rates[k] for k in subject.model.twist if k < 3}
 
 
-def angle_rates(subject: Subject) -> dict[str, Any]:
-    """Return the rates of the base's angles, from R' Rdot = hat(W)."""
+def base_angle_rates(subject: Subject) -> dict[str, Any]:
+    """Return the rates of the angles of the base, from R' Rdot = hat(W)."""
     R = subject.R
     turning = [k - 3 for k in subject.model.twist if k >= 3]
     names = [f"turn {name}" for name in subject.angles]

@@ -1,4 +1,5 @@
-"""Sections on constraints, free and reduced dynamics, eqs. (9), (10), (13), (15), (16) of the IFAC paper.
+"""Page sections on constraints, free and reduced dynamics, eqs. (9), (10), (13), (15), (16) of the
+IFAC paper.
 
 Names follow rules that do not depend on the vehicle, bottom-up: rotations and the ground's normal, bodies,
 links, the machine; then constraint rows, kernel and reduced dynamics. Numbers and short products are written
@@ -52,7 +53,7 @@ def write_constraints(sheet: Sheet, subject: Subject) -> None:
 
 
 def describe_rows(subject: Subject) -> str:
-    """Return a list of the constraint rows in words."""
+    """Return the list of the constraint rows in words."""
     words = []
     for a in subject.active:
         if a.holds_all:
@@ -67,19 +68,21 @@ def describe_rows(subject: Subject) -> str:
 
 
 def _moments(subject: Subject) -> list[tuple[int, int]]:
-    """Return the indices of the relevant entries of an inertia tensor; of a planar machine only (2, 2)."""
+    """Return the index pairs of the relevant entries of an inertia tensor; (2, 2) only for a planar
+    machine.
+    """
     if is_planar(subject.model):
         return [(2, 2)]
     return [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
 
 
 def carriers(subject: Subject) -> list[int]:
-    """Return the links that carry others, except the base."""
+    """Return the indices of the links that carry others, except the base."""
     return sorted({link.parent for link in subject.tree.links[1:]} - {0})
 
 
 def _describe_bodies(subject: Subject) -> list[str | Expression]:
-    """Return the numbering of bodies and links in words, and the meaning of their symbols."""
+    """Return the numbering of bodies and links, and the meaning of their symbols, in words."""
     words = [body.name.replace("_", " ") for body in subject.model.bodies]
     links = [link.name.replace("_", " ") for link in subject.tree.links]
     counted = "; ".join(", ".join(f"{k} {x}" for k, x in enumerate(xs)) for xs in (words, links))
@@ -95,7 +98,7 @@ def _describe_bodies(subject: Subject) -> list[str | Expression]:
 
 
 def write_bodies(sheet: Sheet, subject: Subject) -> None:
-    """Write mass centre and inertia of each body, then those of each link, alone and with its subtree."""
+    """Write mass centre and inertia of each body, then of each link, alone and with its subtree."""
     axes = subject.form.axes
     tree = subject.tree
     upper = _moments(subject)
@@ -118,7 +121,9 @@ def write_bodies(sheet: Sheet, subject: Subject) -> None:
 
 
 def _name_subtrees(sheet: Sheet, subject: Subject) -> None:
-    """Name the composite inertias of subtrees, and the wrenches of unit accelerations of their joints."""
+    """Name the composite inertias of subtrees, and the wrenches per unit acceleration of their
+    joints.
+    """
     tree = subject.tree
     geo = subject.geo
     axes = subject.form.axes
@@ -136,7 +141,7 @@ def _name_subtrees(sheet: Sheet, subject: Subject) -> None:
 def _name_planar_moment(
     sheet: Sheet, subject: Subject, k: int, subtrees: Sequence[Composite]
 ) -> None:
-    """Name the moment of inertia of a planar subtree, written by those of its child links."""
+    """Name the moment of inertia of a planar subtree, expressed by the moments of its child links."""
     if not is_planar(subject.model):
         return
     link = subject.tree.links[k]
@@ -146,7 +151,8 @@ def _name_planar_moment(
         if j and other.parent == k:
             child = subtrees[j]
             p = geo.p[j]
-            # Parallel axes: the child's moment about its own origin, shifted to the link's origin.
+            # Parallel axis theorem: the child's moment about its own origin, shifted to the link's
+            # origin.
             shifted = 2 * (p @ (geo.E[j] @ child.S)) + child.mass * (p @ p)
             value = po.add(value, sheet.polynomial(child.G[0, 0] + child.G[1, 1]))
             value = po.add(value, sheet.polynomial(shifted))
@@ -200,7 +206,7 @@ def write_free_dynamics(sheet: Sheet, subject: Subject) -> None:
 
 
 def _write_forces(sheet: Sheet, subject: Subject) -> None:
-    """Write the forces F of free motion, in names by the recursion of appendix A."""
+    """Write the forces F of free motion; with names, by the recursion of appendix A."""
     axes = subject.form.axes
     sheet.heading("Forces of free motion and inputs")
     if not sheet.expand:

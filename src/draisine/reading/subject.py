@@ -1,4 +1,4 @@
-"""The subject of a page: one contact mode of a model, traced over readable symbols.
+"""Equations of one contact mode of a model, traced over readable symbols: the subject of a page.
 
 The base's orientation is yaw, lean and pitch instead of a quaternion, its velocity is that of its frame's
 origin, and all speeds v are symbols, related by `v = H u`.
@@ -27,34 +27,34 @@ from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model, Wheel
 from draisine.model.form import Form
-from draisine.vehicles import draw, meanings, record_meanings
+from draisine.vehicles import build_model, meanings, record_meanings
 
 FRAME_ORIGIN = np.zeros(3)
-"""Reference point of velocities and forces: the origin of the base's frame, m."""
+"""Reference point (m) of velocities and forces: the origin of the base's frame."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One contact mode of a model whose parameters are symbols of a graph."""
+    """One contact mode of a model whose parameters are symbols of a traced graph."""
 
     graph: Graph
     """The traced graph."""
     model: Model
-    """The model over the symbols."""
+    """Model whose parameters are the symbols."""
     parameters: Mapping[str, Expr]
-    """Symbols of the parameters."""
+    """Symbols of the parameters by name."""
     nominal: Mapping[str, float]
-    """Values of the parameters, SI units."""
+    """Values of the parameters by name, SI units."""
     mode: Mode
     """Status of every contact."""
     form: Form = field(default_factory=Form)
     """Notation: symbols, meanings, frame and angles."""
     spare: tuple[str, ...] = ()
-    """Labels of redundant rows, which are left out."""
+    """Labels of the redundant rows, which are left out."""
     shape: tuple[float, ...] = ()
-    """Joint coordinates at which pivots are chosen; the drawing if empty."""
+    """Joint coordinates at which pivots are chosen; empty for the zero configuration."""
     on_kernel: bool = False
-    """Whether the speeds v are functions of the independent ones, `v = H u`."""
+    """Whether the speeds v are expressed by the independent speeds, `v = H u`."""
 
     def _symbols(self, name: str, count: int) -> Array:
         """Return `count` new symbols of the graph, name[0], name[1], ..."""
@@ -62,37 +62,37 @@ class Subject:
 
     @cached_property
     def t(self) -> Expr:
-        """Time."""
+        """Symbol of time."""
         return self.graph.symbol("t[0]")
 
     @cached_property
     def p(self) -> Array:
-        """Position of the base's frame, world axes."""
+        """Symbols of the position of the base's frame, world axes, (3,)."""
         return self._symbols("p", 3)
 
     @cached_property
     def r(self) -> Array:
-        """The joints' coordinates."""
+        """Symbols of the joint coordinates, (n,)."""
         return self._symbols("r", len(self.model.joints))
 
     @cached_property
     def w(self) -> Array:
-        """The inputs: torques of joints, components of forces."""
+        """Symbols of the inputs: joint torques, then components of external forces."""
         return self._symbols("w", len(self.model.inputs))
 
     @cached_property
     def columns(self) -> list[int]:
-        """The components of (V, W, rdot) that the base's group leaves free."""
+        """Indices of the components of (V, W, rdot) that the group of the base leaves free."""
         return free_columns(self.model)
 
     @cached_property
     def free_speeds(self) -> Array:
-        """The symbols of the speeds, independent of each other."""
+        """Symbols of the speeds, without regard to constraints."""
         return self._symbols("v", len(self.columns))
 
     @cached_property
     def v(self) -> Array:
-        """The free speeds: twist of the base, rates of the joints."""
+        """Free speeds: twist of the base, then joint rates."""
         if not self.on_kernel:
             return self.free_speeds
         u = self.free_speeds[self.independent]
@@ -100,12 +100,14 @@ class Subject:
 
     @cached_property
     def speeds(self) -> Array:
-        """All components of (V, W, rdot)."""
+        """All components of (V, W, rdot), (6 + n,)."""
         return expand_speeds(self.model, self.v)
 
     @cached_property
     def frame(self) -> Pose:
-        """The base's frame in the drawing: that of the notation, else the drawing's axes at a wheel's hub."""
+        """Pose of the base's frame in the zero configuration: that of the notation, else at the hub
+        of a wheel.
+        """
         if self.form.frame is not None:
             return self.form.frame(self.model)
         wheel = first_wheel(self.model)
@@ -113,23 +115,23 @@ class Subject:
 
     @property
     def place(self) -> str:
-        """Location of the frame's origin in words."""
+        """Description of the location of the frame's origin."""
         wheel = first_wheel(self.model)
         return "the drawing's origin" if wheel is None else f"the hub of wheel {wheel.name}"
 
     @cached_property
     def angles(self) -> dict[str, float]:
-        """The base's angles, with their values in the drawing."""
+        """Angles of the base by name, with their nominal values (rad)."""
         return dict(self.form.angles) or dict.fromkeys(base_angles(self.model), 0.0)
 
     @cached_property
     def turns(self) -> dict[str, Expr]:
-        """The symbols of the base's angles, by name."""
+        """Symbols of the angles of the base, by name."""
         return {name: self.graph.symbol(f"turn {name}") for name in self.angles}
 
     @cached_property
     def R(self) -> Array:
-        """The rotation of the base's frame."""
+        """Rotation matrix (3, 3) of the base's frame."""
         angles = self.turns
         R = np.eye(3)
         if self.form.rotation is not None:
@@ -142,7 +144,7 @@ class Subject:
 
     @cached_property
     def point(self) -> dict[str, float]:
-        """The nominal value of every symbol: the drawing, at rest."""
+        """Nominal value of every symbol: the zero configuration at rest."""
         values = dict(self.nominal) | {"t[0]": 0.0}
         values |= {f"turn {name}": x for name, x in self.angles.items()}
         for name, xs in (
@@ -156,18 +158,18 @@ class Subject:
         return values | {f"r[{k}]": x for k, x in enumerate(self.shape)}
 
     def evaluate(self, xs: Sequence[Scalar]) -> Any:
-        """Return traced values as floats in the drawing."""
+        """Return traced values as floats at the nominal point."""
         return evaluate(xs, self.point)
 
     @cached_property
     def tree(self) -> Tree:
-        """The tree of links, with the base's frame of the notation."""
+        """Tree of links, with the base's frame of the notation."""
         point = dict(self.nominal)
         return assemble(self.model, frame=self.frame, evaluate=lambda xs: evaluate(xs, point))
 
     @cached_property
     def rows(self) -> projected.Rows:
-        """Geometry, contacts and constraint rows."""
+        """Geometry, active contacts and constraint rows."""
         return projected.constraint_rows(
             self.tree, self.mode, self.R, self.r, self.p, self.spare, at_origin=True
         )
@@ -179,22 +181,22 @@ class Subject:
 
     @property
     def world(self) -> Ground:
-        """The ground's normal in every link's frame."""
+        """Ground with its normal in the frame of every link."""
         return self.rows.world
 
     @property
     def active(self) -> list[constraints.Active]:
-        """The active contacts."""
+        """Active contacts with their constraint rows."""
         return self.rows.active
 
     @cached_property
     def C(self) -> Array:
-        """The constraint rows (A, B) over the free columns."""
+        """Constraint matrix (A, B) over the free columns."""
         return self.rows.C[np.ix_(self.kept, self.columns)]
 
     @cached_property
     def labels(self) -> list[str]:
-        """The labels of all rows, including redundant ones."""
+        """Labels of all constraint rows, including redundant ones."""
         return constraints.row_labels(self.model, self.mode)
 
     @property
@@ -204,7 +206,7 @@ class Subject:
 
     @cached_property
     def b(self) -> list[Scalar]:
-        """Right-hand side of C v = b; nonzero for moving ground and prescribed joints."""
+        """Right-hand side b of C v = b; nonzero for moving ground and prescribed joints."""
         targets = constraints.velocity_targets(
             self.tree, self.geo, self.world, self.active, self.p, self.t
         )
@@ -212,12 +214,12 @@ class Subject:
 
     @cached_property
     def moved(self) -> bool:
-        """Whether a joint or the ground moves as a function of time."""
+        """Whether the motion of a joint or of the ground is prescribed as a function of time."""
         return not all(is_zero(x) for x in self.b)
 
     @cached_property
     def guided(self) -> list[str]:
-        """The joints with prescribed motion, by name."""
+        """Joints with prescribed motion, by name."""
         return [self.model.joints[k].name for k in constraints.prescribed_joints(self.model)]
 
     @cached_property
@@ -233,7 +235,7 @@ class Subject:
 
     @cached_property
     def c(self) -> list[Scalar]:
-        """Right-hand side of C vdot = c."""
+        """Right-hand side c of the acceleration constraints C vdot = c."""
         targets = constraints.acceleration_targets(
             self.tree,
             self.geo,
@@ -248,7 +250,7 @@ class Subject:
 
     @cached_property
     def M(self) -> Array:
-        """The mass matrix of the free machine."""
+        """Mass matrix of the machine without constraints."""
         return mass_matrix(self.tree, self.geo, FRAME_ORIGIN)[np.ix_(self.columns, self.columns)]
 
     @cached_property
@@ -262,17 +264,17 @@ class Subject:
 
     @cached_property
     def F(self) -> Array:
-        """The forces of free motion: gyroscopic, of gravity, springs, dampers and fluid."""
+        """Forces F of free motion: gyroscopic forces, gravity, springs, dampers and fluid."""
         return sum_wrenches(self.tree, self.geo, self.needed, FRAME_ORIGIN)[self.columns]
 
     @cached_property
     def z(self) -> Array:
-        """The states of force elements."""
+        """Symbols of the states of force elements."""
         return self._symbols("z", self.model.memory)
 
     @cached_property
     def loads(self) -> dict[str, Expr]:
-        """Symbols of the normal forces of contacts by name, which force elements may read."""
+        """Symbols of the normal forces (loads) that force elements read, by contact."""
         names = [a.contact.name for a in self.active if "normal" in a.names]
         return dict(zip(names, self._symbols("load", len(names)), strict=True))
 
@@ -294,7 +296,7 @@ class Subject:
 
     @cached_property
     def Q(self) -> Array:
-        """The generalised forces of the inputs and of force elements."""
+        """Generalised forces Q of the inputs and of force elements."""
         input_forces = generalised_input_force(
             self.tree, self.geo, self.world, self.w, FRAME_ORIGIN
         )
@@ -302,7 +304,9 @@ class Subject:
 
     @cached_property
     def independent(self) -> list[int]:
-        """Indices of the independent speeds, by rank in the drawing; joint rates are preferred."""
+        """Indices of the independent speeds, chosen by rank in the zero configuration; joint rates
+        are preferred.
+        """
         rows = constraints.constraint_matrix(
             self.tree, self.geo, self.world, self.active, named=True
         )
@@ -316,43 +320,45 @@ class Subject:
 
     @cached_property
     def solver(self) -> Elimination:
-        """Elimination of the rows [C; S] along pivots that are nonzero in the drawing."""
+        """Elimination of the rows [C; S] along pivots that are nonzero in the zero configuration."""
         pivots = projected.plan_pivots(self.rows, self.independent, self.evaluate)
         return eliminate(projected.system_matrix(self.rows, self.independent), pivots)
 
     @cached_property
     def H(self) -> Array:
-        """The kernel of the rows: v = H u."""
+        """Kernel H of the constraint rows: v = H u."""
         return kernel_basis(self.solver.solve, *self.C.shape)
 
     @cached_property
     def drift(self) -> Array:
-        """The speeds at u = 0: v = H u + drift."""
+        """Speeds at u = 0, the second term of v = H u + drift."""
         return self.solver.solve(list(self.b) + [0.0] * len(self.independent))
 
     @cached_property
     def kappa(self) -> Array:
-        """Hdot u (with the rate of the drift): the accelerations at udot = 0."""
+        """Accelerations at udot = 0: Hdot u plus the rate of the drift."""
         return self.solver.solve(list(self.c) + [0.0] * len(self.independent))
 
     @cached_property
     def N(self) -> Array:
-        """M H."""
+        """Product M H of mass matrix and kernel."""
         return self.M @ self.H
 
     @cached_property
     def M_r(self) -> Array:
-        """The reduced mass matrix H' M H."""
+        """Reduced mass matrix H' M H."""
         return self.H.T @ self.N
 
     @cached_property
     def F_r(self) -> Array:
-        """The reduced forces H' (F + M kappa)."""
+        """Reduced forces H' (F + M kappa)."""
         return self.H.T @ self.F + self.N.T @ self.kappa
 
 
 def first_wheel(model: Model) -> Wheel | None:
-    """Return the first wheel on the base; the origin of the base's frame is its hub. None without one."""
+    """Return the first wheel on the base, whose hub is the origin of the base's frame; None if
+    there is none.
+    """
     base = model.bodies[0].name
     carried = {base} | {j.child for j in model.joints if j.parent == base}
     wheels = [wheel for wheel in model.wheels if wheel.body in carried]
@@ -381,7 +387,7 @@ def trace_subject(
     statuses
         Statuses of contacts by name; the others are closed.
     form
-        Name of a notation of the vehicle; its own if None.
+        Name of a notation of the vehicle; None for its default notation.
     spare
         Labels of redundant rows.
     shape
@@ -401,6 +407,6 @@ def trace_subject(
         structure = {}
     graph = Graph()
     symbols = {name: graph.symbol(name, parameter=True) for name in parameters}
-    model = draw(vehicle, symbols, structure)
+    model = build_model(vehicle, symbols, structure)
     mode = constraints.mode_of(model, statuses)
     return Subject(graph, model, symbols, parameters, mode, chosen, tuple(spare), tuple(shape))

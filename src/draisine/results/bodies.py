@@ -15,7 +15,7 @@ import draisine
 from draisine.algebra.lie import cross, rotation
 from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import Graph
-from draisine.codegen.program import Program, run
+from draisine.codegen.program import Program, run_program
 from draisine.errors import DataError, DraisineError, UnknownNameError
 from draisine.mechanics.base import expand_speeds
 from draisine.mechanics.kinematics import geometry, link_accelerations, velocities
@@ -152,7 +152,9 @@ class Bodies:
         names |= {"vdot": "accelerations"}
         if missing := [name for name in names.values() if name not in self.data]:
             raise DataError(f"The result is incomplete: No variable named {missing[0]!r}.")
-        out = run(_outward_pass(self.model), **{k: self.data[n].values.T for k, n in names.items()})
+        out = run_program(
+            _outward_pass(self.model), **{k: self.data[n].values.T for k, n in names.items()}
+        )
         vectors = ("p", "v", "w", "a", "dw")
         return {
             body.name: BodyMotion(

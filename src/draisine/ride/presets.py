@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from draisine.errors import ParameterError, UnknownNameError, expect_known
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.registry import find, is_file, names
 from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.scenario.library import load
@@ -97,7 +97,7 @@ def _presets() -> dict[str, Preset]:
     grounds: dict[str, Callable[[], Terrain]] = {}
     for name, table in tomllib.loads(text).items():
         for key in {"start", "commands", "keys", "parameters"} & table.keys():
-            table[key] = {word: number(value) for word, value in table[key].items()}
+            table[key] = {word: parse_number(value) for word, value in table[key].items()}
         if "ground" in table:
             ground: Any = GROUND_SHAPES[table["ground"]["shape"]].model_validate(table["ground"])
             table["ground"] = grounds.setdefault(repr(ground), ground.terrain)

@@ -17,11 +17,11 @@ from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema, model_
 
 from draisine.algebra.lie import hat, quaternion, rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import DataError, ParameterError, expect_known
+from draisine.errors import ConfigurationError, DataError, ParameterError, expect_known
 from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.results.attributes import read_table_attribute
 from draisine.scenario.overrides import override
 from draisine.scenario.values import (
@@ -36,7 +36,7 @@ from draisine.scenario.values import (
     WorldVector,
     tables_by_tag,
 )
-from draisine.system.state import State, state_of
+from draisine.system.state import State, initial_values, state_of, states
 from draisine.system.system import System
 from draisine.terrain import (
     Feature,
@@ -62,8 +62,8 @@ if TYPE_CHECKING:
 
 
 def _drop(value: Any) -> float:
-    """Convert the height of a drop to m; raise `ValueError` if it is not positive."""
-    height = number(value, "m")
+    """Return the height of a drop in m; raise if it is not positive."""
+    height = parse_number(value, "m")
     if height <= 0.0:
         raise ValueError(
             f"{height:g} is not greater than zero; a slope without a drop is a 'plane'"
@@ -497,6 +497,29 @@ def start_on(
         return state_of(system, values, **options)
     turn = tilt_of(terrain, place)
     return place_state(system.tree, terrain, state_of(system, values, tilt=turn, **options), place)
+
+
+def starts_on(
+    system: System,
+    values: Mapping[str, Floats],
+    terrain: Terrain | None,
+    place: WheelPlace | None,
+    **options: Any,
+) -> list[State]:
+    """Return many initial states at a place, as `start_on` does, from columns of values by name; raise
+    `ConfigurationError` if one does not exist.
+    """
+    turn = None if terrain is None or place is None else tilt_of(terrain, place)
+    names = {name: next(iter(initial_values({name: 0.0}, system.model))) for name in values}
+    requested = {names[name]: column for name, column in values.items()}
+    arrays, errors = states(system, requested, tilt=turn, **options)
+    if any(errors):
+        raise ConfigurationError(next(filter(None, errors)))
+    columns = zip(*(arrays[name].T.copy() for name in "qprv"), strict=True)
+    found = [State(q, p, r, v) for q, p, r, v in columns]
+    if terrain is None or place is None:
+        return found
+    return [place_state(system.tree, terrain, state, place) for state in found]
 
 
 def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:

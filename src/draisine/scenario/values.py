@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from draisine.model.quantity import SI_UNITS, UNIT_DIVISORS, number
+from draisine.model.quantity import SI_UNITS, UNIT_DIVISORS, parse_number
 
 Text = Annotated[str, Field(min_length=1)]
 """Type of a non-empty text."""
@@ -43,7 +43,7 @@ def parse_limit(value: Any) -> float:
     """
     if isinstance(value, float) and math.isinf(value) and value > 0:
         return value
-    bound = number(value)
+    bound = parse_number(value)
     if bound < 0:
         raise ValueError(f"{bound:g} is negative")
     return bound
@@ -53,7 +53,7 @@ def _vector(value: Any) -> tuple[float, float, float]:
     """Convert a list to a vector of three numbers."""
     if not isinstance(value, (list, tuple)) or len(value) != 3:
         raise ValueError(f"{value!r} is not a list of three numbers")
-    x, y, z = (number(entry) for entry in value)
+    x, y, z = (parse_number(entry) for entry in value)
     return x, y, z
 
 
@@ -72,8 +72,8 @@ def _not_negative(value: float) -> float:
 
 
 def _slope(value: Any) -> float:
-    """Convert a slope to rad; values beyond a right angle are rejected as likely degrees."""
-    slope = number(value, "rad")
+    """Return the slope of a ground in rad; a slope beyond a right angle was meant in degrees."""
+    slope = parse_number(value, "rad")
     if abs(slope) >= math.pi / 2:
         raise ValueError(
             f"{slope:g} rad is steeper than vertical; degrees are written '{slope:g}deg'"
@@ -100,30 +100,34 @@ def _unit_schema(unit: str) -> dict[str, Any]:
 LENGTH_SCHEMA = _unit_schema("m")
 """JSON Schema of a length, as a number in m or as text with a unit."""
 
-Length = Annotated[float, BeforeValidator(lambda x: number(x, "m")), WithJsonSchema(LENGTH_SCHEMA)]
-"""Type of a length in m, optionally written with a unit."""
+Length = Annotated[
+    float, BeforeValidator(lambda x: parse_number(x, "m")), WithJsonSchema(LENGTH_SCHEMA)
+]
+"""A length in m, or with a unit."""
 
 Duration = Annotated[
-    float, BeforeValidator(lambda x: _positive(number(x, "s"))), WithJsonSchema(_unit_schema("s"))
+    float,
+    BeforeValidator(lambda x: _positive(parse_number(x, "s"))),
+    WithJsonSchema(_unit_schema("s")),
 ]
 """Type of a positive time in s, optionally written with a unit."""
 
-Quantity = Annotated[float, BeforeValidator(number), WithJsonSchema(NUMBER_SCHEMA)]
-"""Type of a number in SI units, or an angle written in degrees ("18deg")."""
+Quantity = Annotated[float, BeforeValidator(parse_number), WithJsonSchema(NUMBER_SCHEMA)]
+"""A number, or an angle written in degrees."""
 
 Slope = Annotated[float, BeforeValidator(_slope), WithJsonSchema(NUMBER_SCHEMA)]
 """Type of a ground slope in rad, optionally written in degrees."""
 
 Positive = Annotated[
     float,
-    BeforeValidator(lambda x: _positive(number(x, SI_UNITS))),
+    BeforeValidator(lambda x: _positive(parse_number(x, SI_UNITS))),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 """Type of a positive number that is not an angle."""
 
 NotNegative = Annotated[
     float,
-    BeforeValidator(lambda x: _not_negative(number(x, SI_UNITS))),
+    BeforeValidator(lambda x: _not_negative(parse_number(x, SI_UNITS))),
     WithJsonSchema({"type": "number", "minimum": 0}),
 ]
 """Type of a non-negative number that is not an angle."""
@@ -140,8 +144,7 @@ WorldVector = Annotated[
 
 
 def _numbers(value: Any) -> float | list[float]:
-    """Convert a number or a list of numbers, optionally with units, to SI units."""
-    return [number(x) for x in value] if isinstance(value, list) else number(value)
+    return [parse_number(x) for x in value] if isinstance(value, list) else parse_number(value)
 
 
 def _places(value: Any) -> list[float] | dict[str, list[float | str]]:
@@ -152,13 +155,12 @@ def _places(value: Any) -> list[float] | dict[str, list[float | str]]:
 
 
 def _label(value: Any) -> float | str:
-    """Convert a swept value: a name stays a name, anything else becomes a number in SI units."""
-    return value if isinstance(value, str) and value.isidentifier() else number(value)
+    """Return a number, or a name, which is a value in a sweep."""
+    return value if isinstance(value, str) and value.isidentifier() else parse_number(value)
 
 
 def _list(value: Any) -> list[float]:
-    """Convert a non-empty list of numbers, optionally with units, to SI units."""
-    return [number(x) for x in _non_empty(value)]
+    return [parse_number(x) for x in _non_empty(value)]
 
 
 def _non_empty(value: Any) -> list[Any]:
@@ -173,10 +175,10 @@ def _drift(value: Any) -> str | float:
     if value in ("project", "none"):
         return str(value)
     if isinstance(value, str):
-        raise ValueError(f"{value!r} is not 'project', 'none' or a time constant in seconds")
-    if number(value) <= 0.0:
+        raise ValueError(f"{value!r} is not 'project', 'none' or an epsilon in seconds")
+    if parse_number(value) <= 0.0:
         raise ValueError(f"{value} is not greater than zero")
-    return number(value)
+    return parse_number(value)
 
 
 def _friction(value: Any) -> float | dict[str, float]:
@@ -192,7 +194,7 @@ def _ends(value: Any) -> tuple[float, float]:
     """Convert a list of two numbers to an interval with increasing ends."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise ValueError(f"{value!r} is not a list of two numbers, the lower and the upper end")
-    low, high = (number(x) for x in value)
+    low, high = (parse_number(x) for x in value)
     if not low < high:
         raise ValueError(f"goes from {low:g} to {high:g}; the lower end must be below the upper")
     return low, high
@@ -315,7 +317,7 @@ def field_value(hint: Any, value: Any) -> Any:
     if hint is Any:
         return value
     if hint is int:
-        count = number(value)
+        count = parse_number(value)
         if not count.is_integer():
             raise ValueError(f"{value!r} is not a whole number")
         return int(count)
@@ -325,7 +327,7 @@ def field_value(hint: Any, value: Any) -> Any:
     if get_origin(hint) is Mapping:
         if not isinstance(value, dict):
             raise ValueError(f"{value!r} is not a table of numbers by name")
-        return {name: number(x) for name, x in value.items()}
+        return {name: parse_number(x) for name, x in value.items()}
     if arguments and isinstance(arguments[0], str):
         if value not in arguments:
             raise ValueError(f"{value!r} is not one of {', '.join(map(repr, arguments))}")
@@ -335,5 +337,5 @@ def field_value(hint: Any, value: Any) -> Any:
             raise ValueError(f"{value!r} is not a list of numbers")
         if arguments[-1] is not Ellipsis and len(value) != len(arguments):
             raise ValueError(f"{value!r} has {len(value)} entries, but needs {len(arguments)}")
-        return tuple(number(x) for x in value)
-    return value if value == math.inf else number(value)
+        return tuple(parse_number(x) for x in value)
+    return value if value == math.inf else parse_number(value)

@@ -253,7 +253,10 @@ class Trajectory:
                 for key in observations
             }
         # Between two events at nearly the same time the active set is not resolved: no forces are known.
-        short = np.repeat([arc.is_instant for arc in self.arcs], [len(arc.t) for arc in self.arcs])
+        unresolved = [arc.is_instant for arc in self.arcs]
+        for k, arc in enumerate(self.arcs[1:-1], start=1):
+            unresolved[k] = unresolved[k] or bool(arc.t[0] == arc.t[-1])
+        short = np.repeat(unresolved, [len(arc.t) for arc in self.arcs])
         if short.any():
             for key in observations.keys() & FORCES:
                 observations[key] = np.where(short, np.nan, observations[key])

@@ -23,7 +23,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store, hold_over_fork
 from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
-from draisine.codegen.program import run as run_program
+from draisine.codegen.program import run_program as run_program
 from draisine.codegen.targets.native import Native
 from draisine.errors import ModelError, ParameterError
 from draisine.mechanics.constraints import Mode
@@ -36,7 +36,7 @@ from draisine.system.contact_programs import GEOMETRY, TerrainDerivation, progra
 from draisine.system.derivation import Derivation, Pivoting
 from draisine.system.mode_programs import PROGRAMS
 from draisine.system.tracing import Law, Tracing, trace
-from draisine.vehicles import draw
+from draisine.vehicles import build_model
 
 _log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class Artifacts:
 
     def draw(self, parameters: Mapping[str, float]) -> Model:
         """Return the model for some parameters."""
-        return draw(self.vehicle, parameters, self.structure)
+        return build_model(self.vehicle, parameters, self.structure)
 
     def trace(self, law: Law | None = None, states: int = 0) -> Tracing:
         """Return the model of the vehicle over symbols."""

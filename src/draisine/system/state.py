@@ -290,11 +290,11 @@ def _number(name: str, value: Any, model: "Model") -> float:
         except (OverflowError, TypeError, ValueError):
             text = f"initial state: {name:.80} = {value!r:.80} is not a number."
             raise ParameterError(text) from None
-    from draisine.model.quantity import number
+    from draisine.model.quantity import parse_number
 
     by_name = variables(model)
     try:
-        return number(value, by_name[name].unit if name in by_name else None)
+        return parse_number(value, by_name[name].unit if name in by_name else None)
     except ValueError as error:
         raise ParameterError(f"initial state: {name} = {error}.") from None
 

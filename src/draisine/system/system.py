@@ -314,7 +314,7 @@ class System:
         >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]
         ['Constraints', 'Free dynamics']
         """
-        from draisine.reading.document import write
+        from draisine.reading.document import write_nonlinear
         from draisine.reading.linear.page import write_linear
 
         if linear and full:
@@ -323,7 +323,7 @@ class System:
             )
         subject = self.subject(mode, form)
         title = self.vehicle.__name__.replace("_", " ").capitalize()
-        return write_linear(subject, title) if linear else write(subject, title, full)
+        return write_linear(subject, title) if linear else write_nonlinear(subject, title, full)
 
     def sympy(self, mode: Statuses = None, *, form: str | None = None) -> Any:
         """Return the equations of a mode as SymPy objects by name: matrices C, M, F, H, kappa, M_r,

@@ -19,7 +19,7 @@ from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations.projected import Reconstruction
 from draisine.mechanics.readings import Readings, call_law
 from draisine.model import Guide, Model
-from draisine.vehicles import draw
+from draisine.vehicles import build_model
 
 Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
 """A control law: a function of readings and of its own states z. It returns inputs by name (torques, forces,
@@ -99,7 +99,7 @@ def trace(
     """Return the model of a vehicle with a symbol for each of its parameters."""
     graph = Graph()
     symbols = {name: graph.symbol(name, parameter=True) for name in nominal}
-    return Tracing(graph, draw(vehicle, symbols, structure), symbols, nominal, law, states)
+    return Tracing(graph, build_model(vehicle, symbols, structure), symbols, nominal, law, states)
 
 
 def read(moving: Reconstruction, t: Scalar) -> Readings:

@@ -1,8 +1,9 @@
-"""Vehicles, one file and one function each.
+"""Vehicles, one file with one function each; the function returns a `Model`.
 
-`_sets` has published parameter sets, `_annotations` reads units and meanings of arguments, `_numbers` checks
-values of parameters, `_records` converts arguments that are records of numbers, `_incline` tilts gravity on
-slopes and cambered roads, and `_three_links` is the common model of both swimmers.
+`_sets` has published parameter sets, `_annotations` reads units and meanings of arguments,
+`_numbers` checks values of parameters, `_records` converts arguments that are records of numbers,
+`_incline` tilts gravity on slopes and cambered roads, and `_three_links` is the common model of
+both swimmers.
 """
 
 from draisine.vehicles._annotations import (
@@ -14,7 +15,7 @@ from draisine.vehicles._annotations import (
 from draisine.vehicles._incline import INCLINE_PARAMETERS, inclined, level_vehicle
 from draisine.vehicles._numbers import check_number, check_numbers
 from draisine.vehicles._records import (
-    draw,
+    build_model,
     parse_record,
     plain_structure,
     record_meanings,
@@ -35,9 +36,9 @@ __all__ = [
     "INCLINE_PARAMETERS",
     "ParameterSource",
     "annotations",
+    "build_model",
     "check_number",
     "check_numbers",
-    "draw",
     "expect_parameters",
     "inclined",
     "level_vehicle",

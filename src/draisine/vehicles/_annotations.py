@@ -1,4 +1,6 @@
-"""Types, units and meanings of a vehicle's arguments, from `m: Annotated[float, "kg", "mass"]`."""
+"""Types, units and meanings of the arguments of a vehicle, from `m: Annotated[float, "kg",
+"mass"]`.
+"""
 
 import inspect
 import re
@@ -26,9 +28,10 @@ def annotations(vehicle: Callable[..., Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def meanings(vehicle: Any) -> dict[str, tuple[str, str]]:
-    """Return unit and meaning of a vehicle's parameters, or of a record's fields, by name.
+    """Return unit and meaning of the parameters of a vehicle, or of the fields of a record, by
+    name.
 
-    They come from annotations, else from the table `MEANING` of the file or of the class.
+    They come from annotations, or else from the table `MEANING` of the file or of the class.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> meanings(whipple)["w"]
@@ -44,9 +47,10 @@ def meanings(vehicle: Any) -> dict[str, tuple[str, str]]:
 
 
 def suggest_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[str]) -> str:
-    """Return a sentence that suggests parameters for a wrong name.
+    """Return a sentence that suggests existing parameters for an unknown name.
 
-    Candidates differ in case only, have the name as a word of their meaning, or are spelt alike.
+    Candidates differ only in case, have the name as a word of their meaning, or have a similar
+    spelling.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> suggest_parameter(whipple, "trail", ["w", "c"])
@@ -59,7 +63,7 @@ def suggest_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[st
     candidates = {n: text for n, text in texts.items() if n.lower() == name.lower()}
     candidates = candidates or {n: text for n, text in texts.items() if word.search(text)}
     if candidates:
-        # Short meanings are the most specific ones; more than five are no help.
+        # Short meanings are the most specific ones; more than five suggestions do not help.
         best = sorted(candidates, key=lambda n: len(candidates[n]))[:5]
         return f"Did you mean {' or '.join(f'{n} ({candidates[n]})' for n in best)}?"
     return f"{did_you_mean(name, known)} `draisine show VEHICLE` lists all parameters."
@@ -68,7 +72,8 @@ def suggest_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[st
 def expect_parameters(
     vehicle: Callable[..., Any], names: Iterable[str], known: Collection[str], what: str = ""
 ) -> None:
-    """Raise `ParameterError` for a name that a vehicle does not have; `what` is the kind of the name.
+    """Raise `ParameterError` for a name that is not a parameter of a vehicle; `what` is the kind of
+    the name.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> expect_parameters(whipple, ["trail"], ["w", "c"])

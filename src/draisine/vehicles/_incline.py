@@ -1,8 +1,8 @@
-"""Vehicles on inclined planes, by turning the world.
+"""Vehicles on inclined planes: gravity is tilted, and the world axes stay fixed to the ground.
 
-The axes of the world stay those of the ground: x along the road, z along its normal. Gravity is tilted
-instead, eq. [incline]. So every analysis on the level plane is valid on an inclined one, and lean, pitch and
-yaw are measured against the road.
+The x axis is along the road, the z axis along its normal, eq. [incline]. Therefore every analysis
+on the level plane is valid on an inclined one, and lean, pitch and yaw are measured relative to the
+road.
 """
 
 import inspect
@@ -17,7 +17,8 @@ from draisine.errors import ParameterError
 from draisine.model import Model
 
 INCLINE_PARAMETERS = ("slope", "camber")
-"""Angles (rad) of an inclined plane: rise along x, and roll about this direction."""
+"""Names of the angles (rad) of an inclined plane: slope along x, and camber about this direction.
+"""
 
 _INCLINE_ANNOTATIONS: dict[str, Any] = {
     "slope": Annotated[float, "rad", "inclination of the ground, rising along world x"],
@@ -26,7 +27,7 @@ _INCLINE_ANNOTATIONS: dict[str, Any] = {
 
 
 def inclined(vehicle: Callable[..., Model], names: Iterable[str]) -> Callable[..., Model]:
-    """Return a vehicle with the parameters of an inclined plane among some names.
+    """Return a vehicle with those parameters of an inclined plane that are among given names.
 
     Parameters
     ----------
@@ -56,11 +57,12 @@ def inclined(vehicle: Callable[..., Model], names: Iterable[str]) -> Callable[..
 
 @lru_cache(maxsize=64)
 def _inclined(vehicle: Callable[..., Model], added: tuple[str, ...]) -> Callable[..., Model]:
-    """Return a vehicle with the parameters `added`."""
+    """Return a vehicle with the additional parameters `added`."""
     signature = inspect.signature(vehicle)
 
     @wraps(vehicle)
     def on_incline(**given: Any) -> Model:
+        """Return the model of the vehicle with tilted gravity."""
         angles = {name: given.pop(name) for name in added if name in given}
         for name, angle in angles.items():
             if isinstance(angle, float) and not abs(angle) < math.pi / 2:
@@ -83,7 +85,7 @@ def _inclined(vehicle: Callable[..., Model], added: tuple[str, ...]) -> Callable
     function.__annotations__ = dict(vehicle.__annotations__) | {
         n: _INCLINE_ANNOTATIONS[n] for n in added
     }
-    # Recipes of results write the vehicle itself, because `compile` adds these parameters again.
+    # Scripts of results contain the vehicle itself, because `compile` adds these parameters again.
     function.level = level_vehicle(vehicle)
     return on_incline
 
@@ -95,13 +97,14 @@ def level_vehicle(vehicle: Callable[..., Model]) -> Callable[..., Model]:
 
 
 def tilt_gravity(gravity: Any, slope: Any = 0.0, camber: Any = 0.0) -> Any:
-    """Return gravity (3) in the axes of an inclined plane, eq. [incline].
+    """Return gravity (3,) in m/s2 in the axes of an inclined plane, eq. [incline].
 
     >>> tilt_gravity((0.0, 0.0, -10.0), slope=0.0, camber=math.pi / 6).round(3).tolist()
     [0.0, -5.0, -8.66]
     """
     x, y, z = gravity
-    # First the slope, a turn about y; then the camber, a turn about the direction of the road.
+    # First the slope, a rotation about y; then the camber, a rotation about the direction of the
+    # road.
     along = cos(slope) * x + sin(slope) * z
     up = cos(slope) * z - sin(slope) * x
     return array([along, cos(camber) * y + sin(camber) * up, cos(camber) * up - sin(camber) * y])

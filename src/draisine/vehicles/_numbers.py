@@ -1,4 +1,4 @@
-"""Checks of values for a vehicle's parameters, single numbers or arrays of a sweep."""
+"""Checks of the values of vehicle parameters: single numbers, or arrays of a sweep."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from draisine.vehicles._annotations import expect_parameters, meanings
 def check_number(
     vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Return checked single numbers for parameters of a vehicle, in SI units."""
+    """Return single parameter values in SI units, after checking them."""
     out = {}
     for name, value in check_numbers(vehicle, known, changes).items():
         if value.ndim:
@@ -27,16 +27,17 @@ def check_number(
 def check_numbers(
     vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
 ) -> dict[str, Floats]:
-    """Return checked numbers or arrays for parameters of a vehicle, in SI units.
+    """Return parameter values (numbers or arrays) in SI units, after checking them.
 
-    Angles may be texts in degrees, '18deg'. Plain angles beyond a turn are refused: they are degrees.
+    Angles may be texts in degrees, '18deg'. Plain angles above a full turn are rejected: they are
+    probably in degrees.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> check_numbers(whipple, {"lam": 0.3}, {"lam": [0.3, 18.0]})
     Traceback (most recent call last):
     draisine.errors.ParameterError: parameter lam: 18 rad is more than a turn; degrees are written '18deg'.
     """
-    from draisine.model.quantity import check_angle, number
+    from draisine.model.quantity import check_angle, parse_number
 
     if not isinstance(changes, Mapping):
         raise ParameterError(f"parameters: {changes!r:.80} is not a table of numbers by name.")
@@ -47,7 +48,9 @@ def check_numbers(
         try:
             if value is None:
                 raise TypeError  # NumPy would convert None to NaN
-            out[name] = np.asarray(number(value, unit) if isinstance(value, str) else value, float)
+            out[name] = np.asarray(
+                parse_number(value, unit) if isinstance(value, str) else value, float
+            )
         except (OverflowError, TypeError, ValueError):
             raise ParameterError(f"parameter {name}: {value!r:.80} is not a number.") from None
         if not np.isfinite(out[name]).all():

@@ -18,7 +18,7 @@ from draisine.vehicles._annotations import meanings
 from draisine.vehicles._sets import parameter_set
 
 PLAIN_TYPES = (str, int, float)
-"""Types of plain values, in contrast to records and functions."""
+"""Types of plain values, as opposed to records and functions."""
 
 
 def parse_record(what: str, hint: Any, value: Any) -> Any:
@@ -52,7 +52,7 @@ def parse_record(what: str, hint: Any, value: Any) -> Any:
         return _as_tuple(value)
     if not isinstance(value, Mapping):
         return value
-    from draisine.model.quantity import number
+    from draisine.model.quantity import parse_number
 
     records: list[Any] = [kind for kind in kinds if is_dataclass(kind)]
     kind, entries = (records[0], dict(value)) if records else _element(what, kinds, value)
@@ -60,7 +60,7 @@ def parse_record(what: str, hint: Any, value: Any) -> Any:
     for name, x in entries.items():
         expect_known(f"{what}: no", name, allowed)
         if isinstance(x, int | float) and not isinstance(x, bool):
-            entries[name] = number(x)
+            entries[name] = parse_number(x)
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
     missing = [name for name in needed if name not in entries]
     if missing:
@@ -70,7 +70,7 @@ def parse_record(what: str, hint: Any, value: Any) -> Any:
 
 
 def _element(what: str, kinds: tuple[Any, ...], table: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the class of the force element that a table names, and its values.
+    """Return the class of the force element that a table names, and the values of its fields.
 
     Values of the table override those of its parameter set.
     """
@@ -88,7 +88,7 @@ def _element(what: str, kinds: tuple[Any, ...], table: Mapping[str, Any]) -> tup
 
 
 def _as_table(what: str, kinds: tuple[Any, ...]) -> str:
-    """Return advice on tables of tyres; empty for other arguments."""
+    """Return advice on tables of tyres for an error message; empty for other arguments."""
     if Tyre not in kinds:
         return ""
     argument = what.rpartition(" ")[2]
@@ -105,7 +105,7 @@ def _takes_plain(kind: Any) -> bool:
 
 
 def record_table(value: Any) -> dict[str, Any] | None:
-    """Return the table of a record; None for other values and for force elements of the user."""
+    """Return a record as a table; None for other values and for force elements defined by the user."""
     entries = {name: x for name, x in _fields(value).items() if x is not None and x != ""}
     plugin = type(value).__module__.rpartition(".")[2]
     if plugin in shipped_plugins("force"):
@@ -114,7 +114,7 @@ def record_table(value: Any) -> dict[str, Any] | None:
 
 
 def plain_structure(structure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the structural arguments of a vehicle as plain data, records as tables.
+    """Return the structural arguments of a vehicle as plain data, with records as tables.
 
     Functions, such as motions of joints, and other values that are not plain are left out.
     """
@@ -124,7 +124,7 @@ def plain_structure(structure: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unstored_arguments(structure: Mapping[str, Any]) -> list[str]:
-    """Return the arguments that are neither plain data nor functions.
+    """Return the names of the arguments that are neither plain data nor functions.
 
     Without them, a vehicle that is restored from a file would be a different machine.
 
@@ -136,7 +136,7 @@ def unstored_arguments(structure: Mapping[str, Any]) -> list[str]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a value survives storage as JSON, except that tuples become lists."""
+    """Return whether a value can be stored as JSON, except that tuples become lists."""
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and _is_plain(x) for key, x in value.items())
     return value is None or (
@@ -147,7 +147,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _as_tuple(value: Any) -> Any:
-    """Return a list, and all lists in it, as tuples."""
+    """Return a list, and all lists inside it, as tuples."""
     return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
 
 
@@ -174,10 +174,13 @@ def record_meanings(name: str, value: Any) -> dict[str, tuple[str, str]]:
     return {f"{name}_{field}": (unit, f"{prefix}, {text}") for field, (unit, text) in table.items()}
 
 
-def draw(
+def build_model(
     vehicle: Callable[..., Model], parameters: Mapping[str, Any], structure: Mapping[str, Any]
 ) -> Model:
-    """Return the model of a vehicle; parameters that belong to records are put back into them."""
+    """Return the model of a vehicle for values of its parameters and structural arguments.
+
+    Parameters that belong to records are put back into their records.
+    """
     own_parameters = dict(parameters)
     arguments = dict(structure)
     for name, value in structure.items():
@@ -192,7 +195,7 @@ def draw(
 
 
 def _numbers(value: Any) -> dict[str, float]:
-    """Return the fields of a record that are floats."""
+    """Return the fields of a record that are floats, by name."""
     return {k: x for k, x in _fields(value).items() if isinstance(x, float)}
 
 

@@ -1,4 +1,4 @@
-"""Three hinged links in a fluid that has inertia and drag: the drawing of both swimmers.
+"""Three hinged links in a fluid with added mass and drag: the common model of both swimmers.
 
 After Kanso, Marsden, Rowley and Melli-Huber, Journal of Nonlinear Science 15 (2005) 255-289, with
 links that do not interact through the fluid.
@@ -11,7 +11,9 @@ from draisine.algebra.scalar import Array, Scalar, array
 from draisine.model import Body, JointMotion, Model, Revolute, flat_inertia, forward_speed
 
 Fluid = tuple[Scalar, Scalar, Scalar]
-"""Coefficients of a fluid force on a link: along the link, across it, and for rotation about its middle."""
+"""Coefficients of a fluid force on a link: along the link, across it, and for rotation about its
+centre.
+"""
 
 
 def three_links(
@@ -23,9 +25,11 @@ def three_links(
     rear: JointMotion | None = None,
     front: JointMotion | None = None,
 ) -> Model:
-    """Return three links in the plane, drawn straight along x with the middle link at the origin.
+    """Return three links in the plane, straight along x in the zero configuration, the middle link
+    at the origin.
 
-    `length` is the distance of the links, m; `added` is in kg and kg m2, `drag` in N s/m and N m s.
+    `length` is the distance between the centres of the links (m); `added` is in kg and kg m2,
+    `drag` in N s/m and N m s.
     """
     names = {"middle": 0.0, "rear": -length, "front": length}
     up = (0.0, 0.0, 1.0)
@@ -54,9 +58,9 @@ def three_links(
 
 
 def _about_origin(x: Scalar, along: Scalar, across: Scalar, turning: Scalar) -> Array:
-    """Return the fluid matrix (6, 6) of a link with its middle at x, about the drawing's origin.
+    """Return the fluid matrix (6, 6) about the origin of a link with its centre at x (m).
 
-    It is X' A X, with X from twists at the origin to twists at x.
+    It is X' A X, where X maps twists at the origin to twists at x.
     """
     A = np.zeros((6, 6), dtype=object)
     A[0, 0] = along

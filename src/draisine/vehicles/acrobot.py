@@ -1,4 +1,4 @@
-"""The acrobot: a double pendulum on a bar, driven at the hip alone.
+"""Acrobot: a double pendulum that hangs from a bar and is driven at the hip only.
 
 Spong (1995), doi:10.1109/37.341864.
 """
@@ -28,7 +28,7 @@ def acrobot(
     I2: Annotated[float, "kg m2", "legs, central moment of inertia"] = 0.33,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the acrobot, drawn hanging straight down from the bar at the origin.
+    """Return the acrobot, hanging straight down from a bar at the origin in the zero configuration.
 
     >>> [joint.name for joint in acrobot().joints]
     ['bar', 'hip']

@@ -1,9 +1,9 @@
-"""A ball that rolls on the ground without slipping.
+"""Ball that rolls on the ground without slip.
 
 With three different moments of inertia it is Chaplygin's ball, whose angular momentum about the
-contact stays fixed in space; with its mass centre off the middle it rocks like a tumbler. Contact
-forces are reported along the heading of the drawing's y axis. The heading is undefined if that axis is
-vertical; the motion itself has no singularity.
+contact point is constant in space. With an eccentric centre of mass it rocks like a tumbler.
+Contact forces are reported along the heading of the ball's y axis. The heading is undefined if that
+axis is vertical; the motion itself has no singularity.
 """
 
 from typing import Annotated
@@ -35,7 +35,7 @@ def ball(
     ] = 0.0,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the ball, drawn on the ground.
+    """Return the ball, on the ground in the zero configuration.
 
     >>> [contact.name for contact in ball().contacts]
     ['ground']

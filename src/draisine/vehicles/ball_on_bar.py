@@ -1,8 +1,9 @@
-"""A ball on a bar that lies on two supports, in a vertical plane (figure 3.6 of the thesis).
+"""Ball on a bar that lies on two supports, in a vertical plane (figure 3.6 of the thesis).
 
-The ball may touch the bar's upper face, the supports the ground, and none of them must: which of the
-three carry is decided by the run, on a terrain. The bar overhangs its supports, as far as the ball
-goes; one that rolls past a support by more than `L M / m` tips it.
+The ball can touch the upper face of the bar, and the supports can touch the ground; each of the
+three contacts may open. The contact solver of a run on a terrain decides which contacts are closed.
+The bar extends beyond its supports. A ball that rolls past a support by more than `L M / m` tips
+the bar over.
 """
 
 from typing import Annotated
@@ -23,7 +24,8 @@ def ball_on_bar(
     radius: Annotated[float, "m", "radius of the ball"] = 0.05,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return bar and ball, drawn with the ball on the middle of the bar, over the origin.
+    """Return bar and ball, with the ball on the middle of the bar above the origin in the zero
+    configuration.
 
     >>> [wheel.name for wheel in ball_on_bar().wheels]
     ['left', 'right', 'ball']

@@ -1,8 +1,10 @@
-"""A car on four wheels: a steering column turns both front wheels so that all axles meet in one
-point (Ackermann), and a shaft may drive the rear wheels through a differential.
+"""Car on four wheels with Ackermann steering and an optional differential.
 
-The linkage and the differential are couplings of joints. Of the wheels' twelve rows nine are
-independent: the fourth load and the shares of both axles' forces across are those of least norm.
+A steering column turns both front wheels so that all axles meet in one point (Ackermann), and a
+shaft may drive the rear wheels through a differential. The linkage and the differential are
+couplings of joints. Nine of the twelve rows of the wheels are independent: the fourth wheel load
+and the distribution of the lateral forces on each axle are statically indeterminate, and the
+minimum-norm forces are reported.
 """
 
 from typing import Annotated
@@ -47,8 +49,11 @@ def car(
     steering: JointMotion | None = None,
     rolling: JointMotion | None = None,
 ) -> Model:
-    """Return the car, drawn straight with the middle of its rear axle over the origin; the column
-    steers by a torque or by a prescribed motion, and so does the shaft, with a differential, drive.
+    """Return the car, straight in the zero configuration with the middle of its rear axle above the
+    origin.
+
+    The steering column moves by a torque or by a prescribed motion, and so does the drive shaft of
+    the differential.
 
     >>> [coupling.name for coupling in car(differential=True).couplings]
     ['left_link', 'right_link', 'differential']
@@ -65,11 +70,13 @@ def car(
     carrier = {name: f"{name}_carrier" if name in front else "chassis" for name in hubs}
 
     def link(side: str, aside: Scalar) -> Coupling:
-        """Return the linkage of a front wheel at a distance to the left: its axle points to the
-        centre about which the middle of the front axle turns.
+        """Return the Ackermann linkage of the front wheel at a distance `aside` to the left (m).
+
+        The axle of the wheel points to the centre of rotation of the middle of the front axle.
         """
 
         def value(steer: Scalar, wheel: Scalar) -> Scalar:
+            """Return the residual of the coupling of steering column and wheel."""
             far = wheelbase * cos(steer) - aside * sin(steer)
             return sin(wheel) * far - wheelbase * sin(steer) * cos(wheel)
 

@@ -1,8 +1,8 @@
-"""A car with a train of trailers, in the plane, one wheel or blade for each axle.
+"""Car with a train of trailers in the plane, with one wheel or blade per axle.
 
-The speed of the rear wheel and the steering decide everything: a kinematic connection with as many
-passive joints as there are trailers. A trailer whose hitch lies on the axle before it follows its
-track inward; behind the axle the hitch swings out (Laumond 1993, doi:10.1109/IROS.1993.583125).
+The speed of the rear wheel and the steer angle determine the motion: a kinematic connection with
+one passive joint per trailer. A trailer that is hitched on the preceding axle cuts corners inward;
+with a hitch behind the axle it swings out (Laumond 1993, doi:10.1109/IROS.1993.583125).
 """
 
 from typing import Annotated
@@ -46,7 +46,9 @@ def car_with_trailers(
     rolling: JointMotion | None = None,
     steering: JointMotion | None = None,
 ) -> Model:
-    """Return the car with one trailer per entry of `lengths`, drawn straight, rear axle at the origin.
+    """Return the car with one trailer per entry of `lengths`, straight in the zero configuration.
+
+    The rear axle of the car is at the origin.
 
     >>> [joint.name for joint in car_with_trailers(lengths=(1.0,) * 3).joints]
     ['rolled', 'steer', 'hitch1', 'hitch2', 'hitch3']

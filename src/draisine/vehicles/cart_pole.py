@@ -1,4 +1,4 @@
-"""A cart on a rail with a pole hinged to it: the inverted pendulum of every control course."""
+"""Cart-pole: a cart on a rail with an inverted pendulum hinged to it."""
 
 from typing import Annotated
 
@@ -25,8 +25,9 @@ def cart_pole(
     spring: Annotated[float, "N/m", "spring that holds the cart at the middle of the rail"] = 0.0,
     damper: Annotated[float, "N s/m", "friction of the cart"] = 0.0,
 ) -> Model:
-    """Return the cart, which slides along x, with its pole drawn upright; the pole's angle grows
-    towards x.
+    """Return the cart, which slides along x, with its pole upright in the zero configuration.
+
+    The angle of the pole is positive towards x.
 
     >>> cart_pole().inputs
     ('cart', 'pole')

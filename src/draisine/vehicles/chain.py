@@ -1,7 +1,7 @@
-"""A chain of equal links on a floating or a fixed base, with hinges in all directions.
+"""Chain of equal links on a floating or a fixed base, with hinges in all directions.
 
-The number of joints is an argument, and nothing is symmetric or aligned: a test of how the cost of a
-derivation grows with the size of a machine.
+The number of joints is an argument, and no axes are symmetric or aligned, so that the chain shows
+how the cost of a derivation grows with the size of a machine.
 """
 
 import math
@@ -21,7 +21,9 @@ SYMBOLS = {
 """LaTeX symbols of parameters and joints; the others follow by rule."""
 
 GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
-"""rad; angle about the chain from one hinge to the next, so that no two hinges are parallel."""
+"""Angle (rad) about the chain from one hinge to the next, chosen so that no two hinges are
+parallel.
+"""
 
 
 def chain(
@@ -44,7 +46,8 @@ def chain(
     base: Literal["SE(3)", "fixed"] = "SE(3)",
     oblique: bool = True,
 ) -> Model:
-    """Return a base and `links` links, drawn straight along x, with the first hinge at the origin.
+    """Return a base and `links` links, straight along x in the zero configuration, with the first
+    hinge at the origin.
 
     If not `oblique`, all hinges are parallel to y.
 

@@ -1,9 +1,9 @@
-"""Chaplygin's sleigh: a body in the plane on two smooth feet and one runner that does not slip
+"""Chaplygin's sleigh: a planar body on two frictionless feet and one runner that does not slip
 sideways.
 
-With the mass centre `a` ahead of the runner it ends up gliding straight ahead: the runner's speed
-is `c tanh(k t)` and the yaw rate `c sqrt(m / (I + m a^2)) / cosh(k t)`, with k = a c m / (I + m
-a^2).
+With the mass centre `a` ahead of the runner, the motion converges to straight gliding: the speed of
+the runner is `c tanh(k t)` and the yaw rate `c sqrt(m / (I + m a^2)) / cosh(k t)`, with k = a c m /
+(I + m a^2).
 """
 
 from typing import Annotated
@@ -19,7 +19,7 @@ def chaplygin_sleigh(
     I: Annotated[float, "kg m2", "central moment of inertia about the vertical"] = 0.3,  # noqa: E741 - the usual name
     a: Annotated[float, "m", "distance of the mass centre ahead of the runner"] = 0.4,
 ) -> Model:
-    """Return the sleigh in the plane, its runner at the origin.
+    """Return the sleigh in the plane, with its runner at the origin.
 
     >>> chaplygin_sleigh().speeds
     ('Vx', 'Vy', 'Wz')

@@ -1,8 +1,8 @@
-"""A walker of two straight legs and nothing else, that walks down a slope by gravity alone.
+"""Compass walker: two straight legs and a hip mass that walk passively down a slope.
 
 The compass gait of Goswami, Thuilot and Espiau (1998), doi:10.1177/027836499801701202. A foot that
-swings past the other would scuff the ground: as in the literature it passes through, since it can
-touch only while its leg is ahead of the hip and the other behind.
+swings past the other would scuff the ground. As in the literature, it passes through the ground: a
+foot can touch down only while its leg is ahead of the hip and the other leg is behind.
 """
 
 import math
@@ -32,11 +32,11 @@ def compass_walker(
     slope: Annotated[float, "rad", "by how much the ground falls ahead"] = math.radians(3.0),
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the walker, drawn upright with both feet at the origin.
+    """Return the walker, upright in the zero configuration with both feet at the origin.
 
-    The world's frame is that of the ground, x down the slope, and the hip moves in the plane of x
-    and z; leg angles count from the normal of the ground, positive where the foot is behind the hip.
-    The left foot is on the ground unless a mode states otherwise.
+    The world frame is fixed to the ground, x down the slope, and the hip moves in the plane of x
+    and z. Leg angles are measured from the normal of the ground, positive if the foot is behind the
+    hip. The left foot is on the ground unless a mode states otherwise.
 
     >>> compass_walker().speeds
     ('ahead_rate', 'height_rate', 'left_rate', 'right_rate')
@@ -85,9 +85,10 @@ def compass_walker(
 
 
 def _ahead(leg: str, other: str) -> Callable[[Any], Scalar]:
-    """Return a function that is positive if a leg is ahead of the hip and the other behind it."""
+    """Return a function that is positive if a leg is ahead of the hip and the other leg is behind."""
 
     def number(readings: Any) -> Scalar:
+        """Return a positive number if the leg is ahead and the other leg is behind."""
         ahead = -readings.joint(leg)
         behind = readings.joint(other)
         return where(ahead < behind, ahead, behind)

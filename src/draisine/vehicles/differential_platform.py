@@ -1,8 +1,8 @@
-"""A platform on two driven wheels with one axle, in the plane.
+"""Platform on two driven wheels with a common axle, in the plane.
 
-Both wheels forbid to slip across, and say the same by it: three rows of four are independent. The
-speeds of the wheels decide everything, `V = r (right + left) / 2`, `W = r (right - left) / track`: a
-kinematic connection (thesis, section 1.5).
+Both wheels prevent the same lateral slip, so that three of the four constraint rows are
+independent. The rates of the wheels determine the motion, `V = r (right + left) / 2`, `W = r (right
+- left) / track`: a kinematic connection (thesis, section 1.5).
 """
 
 from typing import Annotated
@@ -35,7 +35,7 @@ def differential_platform(
     left: JointMotion | None = None,
     right: JointMotion | None = None,
 ) -> Model:
-    """Return the platform; wheels are driven by torques, or turn by a prescribed motion.
+    """Return the platform; the wheels are driven by torques or have a prescribed motion.
 
     >>> differential_platform().inputs
     ('left', 'right')

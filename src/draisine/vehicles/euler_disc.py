@@ -1,9 +1,8 @@
-"""Euler's disc: a heavy coin that rolls on its edge, nearly flat and ever faster.
+"""Euler's disc: a heavy coin that rolls on its edge, nearly flat and with increasing rate.
 
-The drawing is that of `rolling_disc`. With its centre at rest at the inclination a it circles with
-`W^2 = g / (radius diametral sin a)`; a small nutation about this has
-`omega^2 = W^2 (3 diametral cos^2 a + sin^2 a) / (1 + diametral)`. Moffatt (2000),
-doi:10.1038/35009017.
+The model is that of `rolling_disc`. With its centre at rest and at the inclination a, the disc
+precesses with `W^2 = g / (radius diametral sin a)`; small nutations about this motion have `omega^2
+= W^2 (3 diametral cos^2 a + sin^2 a) / (1 + diametral)`. Moffatt (2000), doi:10.1038/35009017.
 """
 
 from typing import Annotated
@@ -24,7 +23,8 @@ def euler_disc(
     ] = 0.25,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the disc, a toy of this name by its size, drawn upright.
+    """Return the disc, with the dimensions of the toy of this name, upright in the zero
+    configuration.
 
     >>> float(euler_disc().contacts[0].surface.reach)
     0.0375

@@ -1,8 +1,8 @@
-"""A falling cat: a front and a rear half, joined at a waist that bends two ways.
+"""Falling cat: a front and a rear half, joined at a waist that bends about two axes.
 
-Kane and Scher, International Journal of Solids and Structures 5 (1969) 663-670. Where no moment
-acts, a cat that bends its waist round in a circle turns over although its angular momentum stays
-what it was. The waist itself has no mass.
+Kane and Scher, International Journal of Solids and Structures 5 (1969) 663-670. A cat that moves
+the bend of its waist around in a circle turns over, although no moment acts and its angular
+momentum is constant. The waist itself has no mass.
 """
 
 import math
@@ -40,10 +40,11 @@ def falling_cat(
     drive: Literal["free", "sine"] = "free",
     base: Literal["SE(3)", "SO(3)"] = "SE(3)",
 ) -> Model:
-    """Return the cat without weight, drawn straight along x with its waist at the origin.
+    """Return the cat without weight, straight along x in the zero configuration with its waist at
+    the origin.
 
-    Its waist is free, or bends by sines (`drive="sine"`). With `base="SO(3)"` it does not fall: a
-    ball joint holds its waist.
+    The waist is free, or bends by sines (`drive="sine"`). With `base="SO(3)"` the cat does not
+    fall: a ball joint fixes the position of the waist.
 
     >>> falling_cat().speeds
     ('Vx', 'Vy', 'Vz', 'Wx', 'Wy', 'Wz', 'bend_rate', 'sway_rate')

@@ -1,8 +1,8 @@
-"""A fish of three hinged ellipses in an ideal fluid, in the plane.
+"""Fish of three hinged ellipses in an ideal fluid, in the plane.
 
 Kanso, Marsden, Rowley and Melli-Huber, Journal of Nonlinear Science 15 (2005) 255-289, with links
-that do not feel each other through the fluid. The momentum of body and fluid stays what it was: at
-rest it is zero, and the shape alone leads the fish on (thesis, section 1.4.2).
+that do not interact through the fluid. The total momentum of body and fluid is constant. If it is
+zero, the joint motion alone determines the motion of the fish (thesis, section 1.4.2).
 """
 
 import math
@@ -40,8 +40,10 @@ def fish(
     ] = math.pi / 2,
     drive: Literal["free", "sine"] = "free",
 ) -> Model:
-    """Return the fish, as heavy as the fluid, drawn straight along x with its middle link at the
-    origin; its hinges are free, or swing by sines (`drive="sine"`).
+    """Return the neutrally buoyant fish, straight along x in the zero configuration, the middle
+    link at the origin.
+
+    The hinges are free, or swing by sines (`drive="sine"`).
 
     >>> fish().speeds
     ('Vx', 'Vy', 'Wz', 'rear_rate', 'front_rate')

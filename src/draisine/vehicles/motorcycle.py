@@ -1,11 +1,12 @@
-"""Sharp's motorcycle: two frames, two wheels on tyres that slip, lean and lag, a steering damper.
+"""Sharp's motorcycle: two frames, two wheels on linear tyres with relaxation, and a steering
+damper.
 
 Sharp, The stability and control of motorcycles, Journal of Mechanical Engineering Science 13 (1971)
 316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. The rider is part of the rear frame; tyres are knife
-edges with side slip, camber thrust and relaxation, and hold along their heading. The paper's own tyres
-can create energy, so they are an option: with `tyres="sharp_tyre"` the paper's linear equations, in slugs
-and feet, are this machine linearised about straight running. Pitch inertias, which do not matter there,
-are not published.
+edges with side slip, camber thrust and relaxation, and do not slip along their heading. The tyres
+of the paper can create energy, so they are an option: with `tyres="sharp_tyre"`, the linear
+equations of the paper, in slugs and feet, are those of this machine about straight running. Pitch
+moments of inertia are not published; they have no effect on these equations.
 """
 
 from typing import Annotated, Literal
@@ -62,7 +63,7 @@ def motorcycle(
         Literal["linear_tyre", "sharp_tyre"], "", "law of both tyres; the paper's is sharp_tyre"
     ] = "linear_tyre",
 ) -> Model:
-    """Return the motorcycle, drawn upright.
+    """Return the motorcycle, upright in the zero configuration.
 
     >>> motorcycle().memory, motorcycle(tyres="sharp_tyre").memory
     (4, 2)
@@ -101,5 +102,5 @@ def motorcycle(
 
 
 def _spinning(axial: Scalar) -> object:
-    """Return the inertia of a thin wheel, split off its frame."""
+    """Return the inertia tensor of a thin wheel that is separated from its frame, kg m2."""
     return inertia(axial / 2, axial, axial / 2)

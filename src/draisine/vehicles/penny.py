@@ -1,7 +1,7 @@
-"""A penny that rolls upright: the vertical disc of the textbooks.
+"""Penny: a vertical disc that rolls along its heading and turns about the vertical.
 
-It rolls along its heading and turns about the vertical; the two degrees of freedom are decoupled,
-`(J + m R^2) roll'' = torque` and `I yaw'' = torque` (Bloch 2003, doi:10.1007/b97376).
+The two degrees of freedom are decoupled, `(J + m R^2) roll'' = torque` and `I yaw'' = torque`
+(Bloch 2003, doi:10.1007/b97376).
 """
 
 from typing import Annotated
@@ -18,8 +18,8 @@ def penny(
 ) -> Model:
     """Return the penny in the plane.
 
-    A torque about the axle acts in the joint `roll`. A torque about the vertical is applied by the lateral
-    forces `toe.y` and `heel.y`, half a metre ahead and behind.
+    A torque about the axle acts on the joint `roll`. A torque about the vertical is applied by the
+    lateral forces `toe.y` and `heel.y`, half a metre ahead and behind.
 
     >>> penny().speeds
     ('Vx', 'Vy', 'Wz', 'roll_rate')

@@ -1,9 +1,11 @@
-"""Purcell's swimmer: three hinged rods in a fluid so thick that inertia counts for nothing.
+"""Purcell's swimmer: three hinged rods in a fluid at low Reynolds number, where inertia is
+negligible.
 
-Purcell (1977), doi:10.1119/1.10903. The forces of the fluid balance at every instant: where it gets
-depends on the path of its shape, not on how fast it goes through it, and a motion that is its own
-reverse leads nowhere (the scallop theorem). `mechanics.connection.stokes` gives its connection; runs
-need a little mass, which is forgotten within mass over drag seconds.
+Purcell (1977), doi:10.1119/1.10903. The forces of the fluid are in equilibrium at every instant.
+The displacement depends on the path of the joint angles, not on the speed along it, and a
+reciprocal motion causes no displacement (the scallop theorem).
+`mechanics.connection.stokes_connection` computes its connection. Runs need a small mass, whose
+effect decays within mass over drag seconds.
 """
 
 from typing import Annotated
@@ -31,8 +33,10 @@ def purcell_swimmer(
     rear: JointMotion | None = None,
     front: JointMotion | None = None,
 ) -> Model:
-    """Return the swimmer, drawn straight along x with its middle rod at the origin; its hinges are
-    free, or move as prescribed.
+    """Return the swimmer, straight along x in the zero configuration with its middle rod at the
+    origin.
+
+    The hinges are free, or have prescribed motions.
 
     >>> purcell_swimmer().inputs
     ('rear', 'front')

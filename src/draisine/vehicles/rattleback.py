@@ -1,10 +1,11 @@
-"""The rattleback or celt: half an ellipsoid whose mass is skewed against its shape. Spun one way it
-begins to rattle, stops, and turns back.
+"""Rattleback (celt): half an ellipsoid whose principal axes of inertia are skewed relative to its
+shape.
 
-The defaults are those of Kane and Levinson, Realistic mathematical modeling of the rattleback,
-International Journal of Non-Linear Mechanics 17 (1982) 175-186, doi:10.1016/0020-7462(82)90017-8:
-semi-axes 20, 3 and 2 cm, the mass centre 1 cm below the ellipsoid's, central moments over mass 2, 16
-and 17 cm^2 with the product -0.2 cm^2. The ground holds the contact point; nothing brakes.
+Spun in one direction it begins to rattle, stops, and reverses its spin. The defaults are those of
+Kane and Levinson, Realistic mathematical modeling of the rattleback, International Journal of
+Non-Linear Mechanics 17 (1982) 175-186, doi:10.1016/0020-7462(82)90017-8: semi-axes 20, 3 and 2 cm,
+the mass centre 1 cm below that of the ellipsoid, central moments over mass 2, 16 and 17 cm^2 with
+the product -0.2 cm^2. The contact point does not slip, and nothing dissipates energy.
 """
 
 from typing import Annotated
@@ -30,7 +31,7 @@ def rattleback(
     ] = -0.2e-4,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the rattleback, drawn at rest on the ground.
+    """Return the rattleback, at rest on the ground in the zero configuration.
 
     >>> float(rattleback().contacts[0].surface.reach)
     0.2

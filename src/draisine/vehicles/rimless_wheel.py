@@ -1,8 +1,9 @@
-"""A rimless wheel: it walks down a slope on the ends of its spokes.
+"""Rimless wheel: it walks down a slope on the ends of its spokes.
 
-The first walker of McGeer (1990), doi:10.1177/027836499000900206. Each touch-down
-reduces the angular rate by the same factor, so its rolling is stable if it passes the top:
-the multiplier of its limit cycle is cos^2(2 alpha) for a mass at the hub, alpha = pi / spokes.
+The first walker of McGeer (1990), doi:10.1177/027836499000900206. Each touch-down reduces the
+angular rate by the same factor, so the rolling motion is stable if the wheel passes the upright
+position: the multiplier of the limit cycle is cos^2(2 alpha) for a mass at the hub, alpha = pi /
+spokes.
 """
 
 import math
@@ -24,11 +25,10 @@ def rimless_wheel(
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
     spokes: int = 8,
 ) -> Model:
-    """Return the wheel, drawn on its spoke 0.
+    """Return the wheel, on spoke 0 in the zero configuration.
 
-    The world's frame is that of the ground, x down the slope. The angle `wheel` is that of spoke 0
-    from the normal of the ground, positive where its end is behind the hub; spoke 1 is the next to
-    come down.
+    The world frame is fixed to the ground, x down the slope. The angle `wheel` is that of spoke 0
+    from the normal of the ground, positive if its end is behind the hub; spoke 1 touches down next.
 
     >>> [foot.name for foot in rimless_wheel(spokes=6).contacts]
     ['spoke_0', 'spoke_1', 'spoke_2', 'spoke_3', 'spoke_4', 'spoke_5']

@@ -1,9 +1,9 @@
-"""ROCR, a robot of two bodies that climbs a wall by swinging its tail and changing grips in time
-with it.
+"""ROCR, a robot of two bodies that climbs a wall by swinging its tail and alternating its two
+grips.
 
 Jensen-Segal, Virost and Provancher, ICRA 2008, pages 3040-3045; Mauny (2018), section 1.7, whose
-table 1.1 gives the numbers. (Its length c of the tail contradicts MS1 / m1, and nothing depends on
-it.)
+table 1.1 lists the parameters. (The length c of the tail in this table contradicts MS1 / m1, but
+has no effect.)
 """
 
 import math
@@ -48,9 +48,10 @@ def rocr(
 ) -> Model:
     """Return the robot on its wall, the plane z = 0 with y up.
 
-    Drawn with the tail along x and the grips below and above the middle; it hangs with the tail
-    down at a yaw of -90 degrees. Its tail follows `amplitude cos(2 pi frequency t + phase)`, eq.
-    [tail-motion], or is free. It holds by `grip_1`, unless a mode says otherwise.
+    In the zero configuration the tail is along x, and the grips are below and above the middle; the
+    robot hangs with the tail down at a yaw of -90 degrees. The tail follows `amplitude cos(2 pi
+    frequency t + phase)`, eq. [tail-motion], or is free. `grip_1` is closed, unless a mode states
+    otherwise.
 
     >>> rocr().speeds
     ('Vx', 'Vy', 'Wz', 'tail_rate')

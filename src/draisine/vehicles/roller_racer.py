@@ -1,9 +1,9 @@
-"""The roller racer: a seat and a steering arm, hinged, each on a pair of wheels that do not slip
+"""Roller racer: a seat and a hinged steering arm, each on a pair of wheels that do not slip
 sideways.
 
 Krishnaprasad and Tsakiris, Oscillations, SE(2)-snakes and motion control: a study of the roller
-racer (2001). Swinging the arm to and fro drives it: with the arm's axle ahead of the hinge (d2 > 0)
-it runs backwards, with the axle behind it ahead.
+racer (2001). Swinging the arm propels the machine: backwards if the axle of the arm is ahead of the
+hinge (d2 > 0), forwards if it is behind.
 """
 
 from typing import Annotated, Literal

@@ -1,8 +1,8 @@
-"""A disc or hoop that rolls on the ground: knife-edged, or with a torus tyre.
+"""Disc or hoop that rolls on the ground, with a knife edge or a torus tyre.
 
-One body without joints, so its pitch is the angle through which it has rolled. Its steady motions
-are known in closed form, with the total spin n about the axle and the yaw rate W at the lean L:
-`(axial + 1) W n cos L + (g / radius) sin L - diametral W^2 sin L cos L = 0` for the knife edge.
+It is one body without joints, so its pitch is the rolling angle. Steady motions are known in closed
+form, with the total spin n about the axle and the yaw rate W at the lean L: `(axial + 1) W n cos L
++ (g / radius) sin L - diametral W^2 sin L cos L = 0` for the knife edge.
 """
 
 from typing import Annotated
@@ -34,7 +34,8 @@ def rolling_disc(
         float | None, "m", "radius of the tyre's cross section, part of the radius"
     ] = None,
 ) -> Model:
-    """Return the disc, drawn upright on the ground: a knife edge, or a torus with a crown radius.
+    """Return the disc, upright on the ground in the zero configuration: a knife edge, or a torus
+    with a crown radius.
 
     >>> rolling_disc().speeds
     ('Vx', 'Vy', 'Vz', 'Wx', 'Wy', 'Wz')

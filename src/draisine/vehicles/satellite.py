@@ -1,8 +1,8 @@
-"""A satellite with three rotors, one along each axis of its frame.
+"""Satellite with three rotors, one along each axis of its frame.
 
-Nothing acts from outside, so its angular momentum stays zero; a closed loop of rotor angles turns
-the frame all the same, since rotations do not commute: a mechanical connection with curvature
-(thesis, section 1.4).
+No external moment acts, so the angular momentum stays zero. A closed loop of rotor angles still
+rotates the frame, because rotations do not commute: a mechanical connection with curvature (thesis,
+section 1.4).
 """
 
 from typing import Annotated
@@ -40,8 +40,9 @@ def satellite(
     rotor2: JointMotion | None = None,
     rotor3: JointMotion | None = None,
 ) -> Model:
-    """Return the satellite, afloat, drawn with the frame's mass centre at the origin; rotors are
-    free, or turn by a prescribed motion.
+    """Return the floating satellite, with the mass centre of its frame at the origin.
+
+    The rotors are free, or have prescribed motions.
 
     >>> satellite().speeds[-3:]
     ('rotor1_rate', 'rotor2_rate', 'rotor3_rate')

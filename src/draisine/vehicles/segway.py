@@ -1,7 +1,8 @@
-"""A two-wheeled inverted pendulum: a body on two driven wheels with one axle.
+"""Two-wheeled inverted pendulum: a body on two driven wheels with a common axle.
 
-Grasser, D'Arrigo, Colombi and Rufer (2002), doi:10.1109/41.982254. Six rows of rolling, of rank
-five: how the wheels share the force across is not determined; everything else is.
+Grasser, D'Arrigo, Colombi and Rufer (2002), doi:10.1109/41.982254. The six rolling constraints have
+rank five: only the distribution of the lateral force between the wheels is statically
+indeterminate.
 """
 
 from typing import Annotated
@@ -28,7 +29,7 @@ def segway(
     Id: Annotated[float, "kg m2", "each wheel, moment of inertia about a diameter"] = 0.06,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the machine, drawn upright; torques act between wheels and body.
+    """Return the machine, upright in the zero configuration; torques act between wheels and body.
 
     >>> segway().inputs
     ('left', 'right')

@@ -1,8 +1,7 @@
-"""The simplest walker: all mass at the hip, but for a trace at the feet, and legs of length 1 in a
-gravity of 1.
+"""Simplest walker: a point mass at the hip, almost massless feet, legs of length 1 and gravity 1.
 
 Garcia, Chatterjee, Ruina and Coleman (1998), doi:10.1115/1.2798313. The paper takes the limit of
-feet without mass; a ratio of 1e-12 is that limit to the digits that floats have.
+massless feet; a mass ratio of 1e-12 equals this limit to double precision.
 """
 
 from typing import Annotated
@@ -26,7 +25,7 @@ def simplest_walker(
     ratio: Annotated[float, "", "mass of a foot over that of the hip"] = 1e-12,
     slope: Annotated[float, "rad", "by how much the ground falls ahead"] = 0.009,
 ) -> Model:
-    """Return the walker, drawn like `compass_walker`.
+    """Return the walker, with the same zero configuration as `compass_walker`.
 
     >>> simplest_walker().steps.feet
     ('left', 'right')

@@ -1,9 +1,9 @@
-"""A skateboard: a deck on two trucks that turn about tilted axes, so that it steers by leaning.
+"""Skateboard: a deck on two trucks that turn about tilted axes, so that it steers by leaning.
 
-All four wheels stay on the ground; a deck that leans by `lean` steers each truck by
-`tan(steer) = tan(tilt) sin(lean)` (Hubbard 1979, doi:10.1115/1.3424679). Nothing of this is
-written down here: it follows from the axes of the trucks and the wheels' twelve rows, of which ten
-are independent. Springs in the trucks bring the deck back.
+All four wheels stay on the ground; a deck that leans by `lean` steers each truck by `tan(steer) =
+tan(tilt) sin(lean)` (Hubbard 1979, doi:10.1115/1.3424679). The model does not contain this
+equation: it follows from the axes of the trucks and the twelve rows of the wheels, of which ten are
+independent. Springs in the trucks return the deck to level.
 """
 
 from typing import Annotated
@@ -42,7 +42,9 @@ def skateboard(
     Id: Annotated[float, "kg m2", "each wheel, moment of inertia about a diameter"] = 3e-5,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the skateboard, drawn level with its middle over the origin; torques act in the trucks.
+    """Return the skateboard, level in the zero configuration with its middle above the origin.
+
+    Torques act at the joints of the trucks.
 
     >>> [joint.name for joint in skateboard().joints[:2]]
     ['rear_truck', 'front_truck']

@@ -1,8 +1,9 @@
-"""A skater on two blades who crouches, stretches and jumps.
+"""Skater on two blades who crouches, extends the legs and jumps.
 
-Each skate touches by the two ends of its blade: it glides along, does not slip across, and carries.
-Eight rows of rank five; on a terrain the blades lift off when the stretching legs are slowed down, and
-land again. In the air the mass centre follows a parabola and the legs decide where the skates are.
+Each skate touches the ground at the two ends of its blade: it glides along, does not slip across,
+and supports load. The eight rows have rank five. On a terrain the blades lift off when the
+extension of the legs decelerates, and touch down again. In flight the mass centre follows a
+parabola, and the legs determine the position of the skates.
 """
 
 from typing import Annotated, Literal
@@ -28,7 +29,8 @@ def skater(
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
     drive: Literal["jump"] | None = "jump",
 ) -> Model:
-    """Return the skater, drawn crouched with the middle of the blades at the origin.
+    """Return the skater, crouched in the zero configuration with the middle of the blades at the
+    origin.
 
     >>> [blade.name for blade in skater().contacts]
     ['left_toe', 'left_heel', 'right_toe', 'right_heel']

@@ -1,8 +1,8 @@
-"""A snake of links with passive wheels, in the plane (Hirose's active cord mechanism).
+"""Snake robot of links with passive wheels, in the plane (Hirose's active cord mechanism).
 
-Thesis, section 1.5.3: with three links the wheels decide how the snake moves with its shape; with
-more, only some motions of its shape are admissible, and the motor torques are statically indeterminate. If
-the head is steered, the other links follow in its track.
+Thesis, section 1.5.3: with three links, the wheel constraints determine the motion from the joint
+motion; with more links, only some joint motions are admissible, and the joint torques are
+statically indeterminate. If the head is steered, the other links follow its track.
 """
 
 from typing import Annotated, Literal
@@ -31,10 +31,12 @@ def snake(
     links: int = 6,
     drive: Literal["free", "leader", "serpenoid"] = "free",
 ) -> Model:
-    """Return the snake, drawn straight along x with the middle of its head at the origin.
+    """Return the snake, straight along x in the zero configuration with the middle of its head at
+    the origin.
 
-    Its joints are free, the first follows a sine, or all follow the serpenoid curve. The serpenoid curve is
-    feasible for three links; more links contradict their wheels, which is an error.
+    The joints are free, the first follows a sine, or all follow the serpenoid curve. The serpenoid
+    curve is feasible for three links; with more links it contradicts the wheel constraints and
+    raises an error.
 
     >>> [joint.name for joint in snake(links=3).joints]
     ['joint1', 'joint2']
@@ -45,6 +47,7 @@ def snake(
     middles = [(-2.0 * half_length * k, 0.0, 0.0) for k in range(links)]
 
     def motion(k: int) -> JointMotion | None:
+        """Return the prescribed motion of joint k; None if the joint is free."""
         driven = drive == "serpenoid" or (drive == "leader" and k == 0)
         return sine(amplitude, frequency, phase - k * lag) if driven else None
 

@@ -1,9 +1,9 @@
-"""The snakeboard: a board, a rotor (the rider's trunk) and two trucks whose wheels do not slip
+"""Snakeboard: a board, a rotor (the rider's trunk) and two trucks whose wheels do not slip
 sideways.
 
 Ostrowski, Lewis, Murray and Burdick (1994), doi:10.1109/ROBOT.1994.351153. Swinging the rotor and
-the trucks in step drives it although no wheel is ever pushed. Both trucks at a quarter turn make
-the wheels' constraints repeat each other.
+the trucks in phase propels the board, although no wheel is driven. If both trucks are turned by 90
+degrees, the constraints of the wheels are redundant.
 """
 
 from typing import Annotated, Literal

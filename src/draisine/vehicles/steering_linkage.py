@@ -1,9 +1,9 @@
-"""A steering linkage of bars: two knuckles on one beam, their arms joined by a tie rod.
+"""Steering linkage of bars: two knuckles on one beam, their arms joined by a tie rod.
 
-A four-bar whose loop is closed by a pin. To second order the outer wheel turns by
-`inner - tan(bias) track / rod inner^2`, the rod being `track - 2 arm sin(bias)` long; where that is
-track / wheelbase, the wheels' axles meet almost in one point (by default for a wheelbase of 1.2 m).
-`car` has Ackermann's condition itself, as a coupling.
+It is a four-bar linkage whose loop is closed by a pin. To second order the outer wheel turns by
+`inner - tan(bias) track / rod inner^2`, with a rod of the length `track - 2 arm sin(bias)`. If this
+factor is track / wheelbase, the axles of the wheels meet almost in one point (by default for a
+wheelbase of 1.2 m). `car` satisfies Ackermann's condition exactly, by a coupling.
 """
 
 from typing import Annotated
@@ -22,8 +22,10 @@ def steering_linkage(
     ] = 0.05,
     m: Annotated[float, "kg", "mass of the tie rod"] = 0.0,
 ) -> Model:
-    """Return the linkage, drawn straight ahead with the beam's middle at the origin; torques act at the
-    kingpins.
+    """Return the linkage, straight ahead in the zero configuration with the middle of the beam at
+    the origin.
+
+    Torques act at the kingpins.
 
     >>> [loop.name for loop in steering_linkage().loops]
     ['tie']

@@ -1,12 +1,14 @@
-"""A wheel that trails behind a swivel on a moving belt: the smallest machine that shimmies.
+"""Trailing wheel: a caster on a moving belt, the simplest machine that shimmies.
 
-The belt runs below a fixed post; the wheel hangs behind the post's upright swivel by the trail e, on
-a tyre with side slip and relaxation. About straight running its swivel angle obeys the cubic (Pacejka,
-Tire and vehicle dynamics, 3rd edition 2012, doi:10.1016/C2010-0-68548-8, chapter 5, without turn slip)
+The belt moves below a fixed post. The wheel trails by e behind the vertical swivel axis of the
+post, on a tyre with side slip and relaxation. About straight running the characteristic equation of
+the swivel angle is the cubic (Pacejka, Tire and vehicle dynamics, 3rd edition 2012,
+doi:10.1016/C2010-0-68548-8, chapter 5, without turn slip)
 
     I sigma s^3 + (I V + k sigma) s^2 + (k V + C e^2 + kappa sigma) s + (C e + kappa) V = 0,
 
-I being the moment of inertia about the swivel. Without damper and spring it is stable where e > sigma.
+with the moment of inertia I about the swivel axis. Without damper and spring, straight running is
+stable if e > sigma.
 """
 
 from typing import Annotated
@@ -31,7 +33,7 @@ def trailing_wheel(
     k: Annotated[float, "N m s/rad", "damper of the swivel"] = 5.0,
     kappa: Annotated[float, "N m/rad", "spring of the swivel"] = 0.0,
 ) -> Model:
-    """Return the wheel on its belt, drawn straight behind the post.
+    """Return the wheel on its belt, straight behind the post in the zero configuration.
 
     >>> [joint.name for joint in trailing_wheel().joints]
     ['swivel', 'axle']
@@ -42,6 +44,7 @@ def trailing_wheel(
     arm = moment - mass * e * e - axial / 2
 
     def belt(t: Scalar) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+        """Return the velocity of the belt (m/s) at time t (s), and its derivative."""
         return (-V, 0.0, 0.0), (0.0, 0.0, 0.0)
 
     return Model(

@@ -1,7 +1,7 @@
-"""A tricycle: a frame on two rear wheels with one axle, and a steered front wheel.
+"""Tricycle: a frame on two rear wheels with a common axle, and a steered front wheel.
 
-It stands by itself; of nine rows of rolling eight are independent. Steering and speed are its two
-freedoms.
+It is statically stable; eight of its nine rolling constraints are independent. Its two degrees of
+freedom are steering and speed.
 """
 
 from typing import Annotated
@@ -34,8 +34,10 @@ def tricycle(
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
     steering: JointMotion | None = None,
 ) -> Model:
-    """Return the tricycle, drawn straight with the middle of its rear axle over the origin; it is
-    steered by a torque, or by a prescribed motion.
+    """Return the tricycle, straight in the zero configuration with the middle of its rear axle
+    above the origin.
+
+    It is steered by a torque, or by a prescribed motion.
 
     >>> len(tricycle().joints)
     4

@@ -1,9 +1,9 @@
-"""A trikke in the plane: a frame on two feet with wheels and a steered front wheel, driven by a rider
-who swings to and fro.
+"""Trikke in the plane: a frame on two wheeled feet and a steered front wheel, propelled by a
+swaying rider.
 
-After Chitta, Cheng, Frazzoli and Kumar (2005), doi:10.1109/ROBOT.2005.1570173, simplified. Both feet
-prevent lateral slip. Of the three rows two are independent: always with straight feet, and with steered feet
-if the front wheel has no trail.
+After Chitta, Cheng, Frazzoli and Kumar (2005), doi:10.1109/ROBOT.2005.1570173, simplified. Both
+feet prevent lateral slip. Two of the three constraint rows are independent: always with straight
+feet, and with steered feet if the front wheel has no trail.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Scalar, atan2, cos, sin
 from draisine.model import Blade, Body, Model, Revolute, flat_inertia, forward_speed
-from draisine.model.motion import follow, sine
+from draisine.model.motion import follow_joint, sine
 
 SYMBOLS = {
     "front_amplitude": "A_f",
@@ -52,9 +52,11 @@ def trikke(
     kappa: Annotated[float, "1", "how much the feet steer against the fork"] = 0.0,
     drive: Literal["free", "sine"] = "sine",
 ) -> Model:
-    """Return the trikke, drawn straight with the middle of its rear axle at the origin; its joints
-    are free, or (`drive="sine"`) fork and rider swing by sines while the feet steer so that all axles
-    meet in one point.
+    """Return the trikke, straight in the zero configuration with the middle of its rear axle at the
+    origin.
+
+    The joints are free. With `drive="sine"`, fork and rider swing by sines while the feet steer so
+    that all axles meet in one point.
 
     >>> [contact.name for contact in trikke().contacts]
     ['left', 'right', 'front']
@@ -69,7 +71,7 @@ def trikke(
     if drive == "sine":
         front = sine(front_amplitude, frequency)
         rider = sine(rider_amplitude, frequency, rider_phase)
-        feet = {side: follow(front, _foot(L, y, kappa)) for side, y in sides.items()}
+        feet = {side: follow_joint(front, _foot(L, y, kappa)) for side, y in sides.items()}
     return Model(
         bodies=[
             Body("frame", mf, (xf, 0.0, 0.0), flat_inertia(If)),
@@ -110,6 +112,7 @@ def _foot(L: Scalar, y: Scalar, kappa: Scalar) -> Callable[[Scalar], Scalar]:
     """
 
     def angle(front: Scalar) -> Scalar:
+        """Return the angle of the foot (rad) for the steer angle of the front wheel (rad)."""
         e = -kappa * front
         tan_e = sin(e) / cos(e)
         tan_front = sin(front) / cos(front)

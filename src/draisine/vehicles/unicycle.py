@@ -1,8 +1,8 @@
-"""A robot unicycle: a wheel, a frame with the rider's weight on its hub, and a turntable that turns
-the machine about the vertical.
+"""Robot unicycle: a wheel, a frame with the mass of the rider, and a turntable that yaws the
+machine.
 
-The hub's torque balances it fore and aft; the turntable's torque yaws it into the direction in
-which it falls. Upright it is unstable both ways.
+The torque at the hub balances the machine fore and aft; the torque of the turntable yaws it into
+the direction in which it falls. Upright equilibrium is unstable in both directions.
 """
 
 from typing import Annotated
@@ -48,7 +48,8 @@ def unicycle(
         float | None, "m", "radius of the tyre's cross section, part of the wheel's radius"
     ] = None,
 ) -> Model:
-    """Return the unicycle, drawn upright, with a push at its saddle as an input.
+    """Return the unicycle, upright in the zero configuration, with a push at its saddle as an
+    input.
 
     >>> unicycle().inputs
     ('wheel', 'turntable', 'push.x', 'push.y', 'push.z')

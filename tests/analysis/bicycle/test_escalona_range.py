@@ -1,5 +1,8 @@
-"""The stable range that Escalona and Recuero print, 4.2 to 6.8 m/s, against that of the benchmark
-bicycle they name, 4.292 to 6.024 m/s. No attempted explanation succeeds; see docs/notes/escalona_range.md.
+"""Comparison of the stable range printed by Escalona and Recuero, 4.2 to 6.8 m/s, with that of the
+benchmark.
+
+The benchmark bicycle that they name has the range 4.292 to 6.024 m/s. No attempted explanation
+succeeds; see docs/notes/escalona_range.md.
 """
 
 import math
@@ -32,18 +35,20 @@ OURS = (4.292, 6.024)
 
 
 def explains(found: Critical) -> bool:
-    """Return whether a range would be printed as 4.2 to 6.8: rounded, or with digits cut off."""
+    """Return whether a speed range would be printed as 4.2 to 6.8 m/s: rounded or truncated."""
     return bool(4.15 <= found.weave < 4.3 and 6.75 <= found.capsize < 6.9)
 
 
 def held(found: Critical, weave: float, capsize: float) -> None:
-    """Check a range to the printed digits; nan if a speed does not exist."""
+    """Check a speed range to the printed digits; nan if a speed does not exist."""
     assert_allclose([found.weave, found.capsize], [weave, capsize], atol=6e-4)
     assert not explains(found)
 
 
 def test_other_digits_of_the_statement_are_cut_off_not_rounded() -> None:
-    """The print has 0.6, 4.2, 6.8. Cut off, the first two are ours; the third would be 6.0."""
+    """The paper prints 0.6, 4.2 and 6.8. Truncated, the first two agree with ours; the third would
+    be 6.0.
+    """
     ours = critical_speeds(BICYCLE)
     held(ours, *OURS)
     cut = [math.floor(10 * float(v)) for v in (ours.double_root, ours.weave, ours.capsize)]
@@ -60,9 +65,10 @@ def test_the_capsize_eigenvalue_is_nearly_zero_at_the_speed_printed() -> None:
 
 
 def with_radii(rear: float, front: float) -> Any:
-    """Return the bicycle with other wheels on the same hubs: its frame is pitched."""
+    """Return the bicycle with other wheel radii on the same hubs, so that its frame is pitched."""
 
     def bicycle(*, g: float = 9.81) -> Model:
+        """Return the model of the pitched bicycle."""
         drawn = whipple(g=g)
         wheels = zip(drawn.contacts, (rear, front), strict=True)
         return replace(drawn, contacts=[replace(wheel, surface=r) for wheel, r in wheels])
@@ -80,7 +86,7 @@ def with_radii(rear: float, front: float) -> Any:
     ids=str,
 )
 def test_equal_radii_drawn_level(radii: dict[str, float], weave: float, capsize: float) -> None:
-    """Trail, tilt and mass centres stay those of the benchmark."""
+    """Trail, steer axis tilt and mass centres are those of the benchmark."""
     held(critical_speeds(BICYCLE, **radii), weave, capsize)
 
 
@@ -88,7 +94,7 @@ def test_equal_radii_drawn_level(radii: dict[str, float], weave: float, capsize:
     ("radius", "weave", "capsize"), [(0.3, 3.4743, 4.5451), (0.35, 3.9645, 5.5115)]
 )
 def test_equal_radii_on_the_same_hubs(radius: float, weave: float, capsize: float) -> None:
-    """The frame pitches, and tilt and trail with it."""
+    """The frame pitches, which changes tilt and trail."""
     held(critical_speeds(with_radii(radius, radius)), weave, capsize)
 
 
@@ -101,7 +107,7 @@ def test_the_wrong_radius_in_the_driving_constraint_scales_all_speeds() -> None:
     assert 4.2 / ours.weave < 1.0
 
 
-# The errata of the print, in the paper's own coordinates
+# The errata of the paper, in the coordinates of the paper.
 
 
 QUADRATIC: dict[str, Callable[[Floats, Floats], Floats]] = {
@@ -111,11 +117,11 @@ QUADRATIC: dict[str, Callable[[Floats, Floats], Floats]] = {
     "transposed, without the half": lambda Qv, Md: 2.0 * Qv + Md,
     "no dT/dp": lambda Qv, Md: -Md,
 }
-"""The quadratic velocity forces from the right ones and Mdot pdot."""
+"""Variants of the quadratic velocity forces, from the correct ones Qv and Mdot pdot."""
 
 
 def slope(f: Callable[[float], Floats], h: float = 1e-3) -> Floats:
-    """Return the derivative at zero, by differences of fourth order."""
+    """Return the derivative of f at zero, by differences of fourth order with step h."""
     return (8.0 * (f(h) - f(-h)) - (f(2.0 * h) - f(-2.0 * h))) / (12.0 * h)
 
 
@@ -157,6 +163,7 @@ class Paper:
         return Canonical(*[turn * part for part in parts], np.array(P["g"]))
 
     def _linear(self, paper: Partitioned, v: float) -> tuple[Floats, Floats, Floats]:
+        """Return M, C and K about straight running at a speed v (m/s), by differences."""
         p0 = np.zeros(9)
         p0[-1] = paper.lowest(p0)
         steady = self._velocities(paper, p0, np.zeros(2), v)
@@ -181,6 +188,7 @@ class Paper:
         return forces(still, still)[0], np.array(C).T, np.array(K).T
 
     def _velocities(self, paper: Partitioned, p: Floats, independent: Floats, v: float) -> Floats:
+        """Return pdot from the independent velocities."""
         pdot = paper.velocities(paper.compute_arrays(0.0, p, np.zeros(9), np.zeros(3)), independent)
         if self.spin is not None:
             pdot[[EPSILON, -1]] *= P["rF"] / self.spin
@@ -284,8 +292,8 @@ def formal_speeds(changes: dict[str, float]) -> Critical:
 
 
 def slips() -> list[dict[str, float]]:
-    """Return single slips of the pen: a sign, a factor, a decimal point, two parameters of the same
-    unit exchanged.
+    """Return single typing errors: a sign, a factor, a decimal point, or two exchanged parameters
+    of the same unit.
     """
     single = [{n: p * k} for n, p in P.items() for k in (-1.0, 0.0, 0.5, 2.0, 0.1, 10.0)]
     units = {name: unit for name, (unit, _) in meanings(whipple).items()}
@@ -298,7 +306,7 @@ def test_no_single_slip_explains_it() -> None:
     for changes in slips():
         try:
             found = formal_speeds(changes)
-        except ZeroDivisionError:  # no bicycle at all
+        except ZeroDivisionError:  # the parameters do not describe a bicycle
             continue
         tried += 1
         assert not explains(found), changes
@@ -311,8 +319,8 @@ NEEDED = {
     "mB": (117.447, 4.756), "xH": (1.0593, 4.773), "zH": (-1.2346, 6.607), "mH": (11.184, 4.505),
     "mF": (9.109, 4.416), "rF": (0.4272, 4.674), "IFyy": (0.2233, 4.669),
 }  # fmt: skip
-"""The value of each parameter that alone would make the capsize speed 6.8 m/s, and the weave speed
-then.
+"""Value of each parameter that alone would raise the capsize speed to 6.8 m/s, and the resulting
+weave speed.
 """
 
 
@@ -337,8 +345,10 @@ def test_inertias_of_frame_fork_and_diameters_do_not_touch_capsize() -> None:
 
 
 def test_two_percent_of_one_stiffness_would_do_but_for_the_weave_speed() -> None:
-    """What moves the capsize speed to 6.8 m/s: -1.7 % of K0[0, 0], +1.7 % of K0[1, 0] or K2[0, 1],
-    -1.6 % of K2[1, 1]. It is a small difference of large terms.
+    """Changes that raise the capsize speed to 6.8 m/s: -1.7 % of K0[0, 0], +1.7 % of K0[1, 0] or
+    K2[0, 1], -1.6 % of K2[1, 1].
+
+    The capsize speed depends on a small difference of large terms.
     """
     ours = canonical_matrices(BICYCLE)
     wanted = {

@@ -53,7 +53,7 @@ def test_every_set_has_the_matrices_of_appendix_a(name: str) -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.floats(0.7, 1.3), min_size=26, max_size=26))
 def test_random_bicycles_have_the_matrices_of_appendix_a(factors: list[float]) -> None:
-    """The inertias of a body keep their proportions, so that it is one."""
+    """The moments of inertia of a body are scaled together, so that they stay physically valid."""
     by_name = dict(zip(BICYCLE.parameters, factors, strict=True))
     bodies = {name[:2]: by_name[name] for name in by_name if name[0] == "I"}
     p = {k: x * bodies.get(k[:2], by_name[k]) for k, x in BICYCLE.parameters.items()}
@@ -130,8 +130,9 @@ def test_the_stable_range_is_where_eigenvalues_are_damped(name: str) -> None:
 
 
 def followed_changes(p: dict[str, float]) -> dict[str, list[float]]:
-    """Return at which speeds the number of growing eigenvalues changes, by name: the one that changes is
-    followed upwards in small steps to where names are given.
+    """Return the speeds at which the number of unstable eigenvalues changes, by mode name.
+
+    The changing eigenvalue is tracked upwards in small steps to the speed at which modes are named.
     """
     m = appendix_a(p)
     v = np.arange(0.05, 13.0, 0.004)
@@ -168,8 +169,8 @@ def test_critical_speeds_are_called_like_the_eigenmodes_that_change_there(c, lam
 
 
 def test_a_weave_speed_may_be_that_of_a_real_eigenvalue() -> None:
-    """Where the trail shrinks, the frequency at the weave speed tends to zero and the pair is passed on to
-    real eigenvalues, with no jump of the speed; then there is no capsize speed any more.
+    """As the trail shrinks, the frequency at the weave speed tends to zero, and the pair
+    continuously becomes two real eigenvalues; beyond, there is no capsize speed.
     """
     trails = np.linspace(-0.015, 0.0, 61)
     speeds = critical_speeds(BICYCLE, c=trails)
@@ -267,7 +268,7 @@ def test_machines_without_canonical_matrices_are_refused() -> None:
     ],
 )
 def test_sweeps_are_of_machines_as_single_ones_are(swept, message):
-    """What `compile` refuses is refused in a sweep, one value or many."""
+    """Parameters that `compile` rejects are rejected in a sweep of one or of many values."""
     for ask in (critical_speeds, lambda b, **sweep: eigenvalues(b, [5.0], **sweep)):
         with pytest.raises(ParameterError, match=message):
             ask(BICYCLE, **swept)

@@ -1,4 +1,4 @@
-"""Uncertain parameters: exact first order against differences and against samples."""
+"""Uncertain parameters: exact first order compared with differences and with samples."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,9 @@ def test_derivatives_are_those_of_differences(bicycle, law):
 
 
 def test_small_deviations_spread_samples_as_the_first_order_says(bicycle):
-    """A tenth of the measured deviations; 2000 samples give a deviation to some 1.6 %."""
+    """A tenth of the measured deviations; 2000 samples determine a standard deviation to about 1.6
+    %.
+    """
     small = {k: 0.1 * x for k, x in parameter_deviations("whipple", "balance_assist").items()}
     found = spread(bicycle, small, SPEED)
     modes, critical = sample(bicycle, small, SPEED, 2000)
@@ -48,8 +50,9 @@ def test_small_deviations_spread_samples_as_the_first_order_says(bicycle):
 
 
 def test_laws_with_states_have_bands_too(bicycle):
-    """By the exact linear systems: of the assist without states both ways agree; after a delay of a
-    tenth of a millisecond nearly, after one of 50 ms the samples of other bicycles spread so."""
+    """Standard deviations by the exact linear systems. For the assist without states both methods
+    agree; with a delay of 0.1 ms they nearly agree, and with 50 ms they agree with samples.
+    """
     deviations = {"c": 0.002, "IBxx": 0.018}
     at_once = spread(bicycle, deviations, SPEED, SteerIntoLean(0.0, 6.0))
     soon = spread(bicycle, deviations, SPEED, SteerIntoLean(0.0, 6.0, delay=1e-4))

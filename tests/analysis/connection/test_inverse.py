@@ -1,4 +1,4 @@
-"""Inverse torque dynamics of whole machines, and from the command line."""
+"""Inverse dynamics of complete machines, in Python and on the command line."""
 
 import json
 
@@ -32,7 +32,7 @@ def test_a_snake_of_six_leaves_three_torques_open(snake):
 
 
 def test_open_contacts_have_no_force(snake):
-    """C' lam + tau vanishes for each way: (1.18)."""
+    """C' lam + tau vanishes for each self-equilibrated solution, (1.18)."""
     state, vdot, _ = _at(snake, 7)
     found = solve_inverse_dynamics(snake.system, state, vdot)
     system = snake.system
@@ -45,7 +45,7 @@ def test_open_contacts_have_no_force(snake):
 
 
 def test_the_torques_are_those_of_the_prescribed_joints():
-    """A run with prescribed joints finds them as multipliers, an independent way."""
+    """A run with prescribed joints computes the same torques independently, as multipliers."""
     result = draisine.run("locomotion/snakeboard-drive")
     for k in (4, 15):
         state, vdot, one = _at(result, k)
@@ -68,7 +68,9 @@ def test_command_prints_the_torques(snake, tmp_path, capsys):
 
 
 def test_open_contacts_of_a_mode_have_no_force():
-    """A bicycle with its front wheel in the air: the motion needs no torque, as nobody gave one."""
+    """Bicycle with its front wheel in the air: the motion requires no torque, because none was
+    applied.
+    """
     bicycle = draisine.compile("whipple")
     mode = {"front": "open"}
     start = draisine.state(bicycle, mode=mode, forward_speed=3.0, pitch=-0.3)

@@ -1,5 +1,7 @@
-"""Curvature, gaits and their displacements against independent computations: shared references s08a,
-s08b and s13 (two formulations each, agreement 1e-8 or better), typed in here.
+"""Curvature, gaits and their displacements compared with independent computations.
+
+The references s08a, s08b and s13 (two formulations each, agreement 1e-8 or better) are typed in
+here.
 """
 
 from functools import cache
@@ -35,21 +37,23 @@ CURVATURE = {
         (1.0, 1.0): (-0.025570858692820275, -0.006694334514794384, 0.0),
     },
 }
-"""Per area of a small counter-clockwise loop in the plane (rear, front); 5/81 at the straight one."""
+"""Displacement per area of a small counter-clockwise loop in the plane (rear, front); 5/81 at the
+straight shape.
+"""
 
 A_OF_FISH = [
     [0.015592734370562484, -0.0025026400078306216],
     [-0.03637063725487581, 0.03614682980032097],
     [0.2406124224855597, 0.2626988885944118],
 ]
-"""The fish at (0.5, -0.3)."""
+"""Local connection of the fish at the joint angles (0.5, -0.3) rad."""
 
 SQUARES = {
     0.5: (0.055392601340888865, 0.0150353106751289, 0.05739687143397528),
     1.0: (0.15222217948789793, 0.09711460932808579, 0.1805625633208405),
     1.5: (0.1317048482166343, 0.18704820143550444, 0.22876450053280498),
 }
-"""Net x, y and distance of Purcell's square gait by its amplitude, from the corner (A, A)."""
+"""Net x, y and distance of Purcell's square gait by its amplitude (rad), from the corner (A, A)."""
 
 SQUARE = polygon([(1, 1), (-1, 1), (-1, -1), (1, -1)])
 FROM_STRAIGHT = polygon([(0, 0), (1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)])
@@ -83,7 +87,9 @@ def test_square_gaits(size):
 
 
 def test_a_circle_of_the_fish_leads_as_its_dynamics_does():
-    """rear 0.8 cos, front 0.8 sin: pose after one cycle, by Lagrange's equations too (s08b)."""
+    """Joint angles rear 0.8 cos, front 0.8 sin: pose after one cycle, also by Lagrange's equations
+    (s08b).
+    """
     theta = [0.0, 0.8, 0.0, 0.0, 0.0, 0.8]
     found = displacement(swimmer("fish"), ellipse(), theta)
     expected = [0.07565070959115767, 0.016331888587025507]
@@ -91,7 +97,7 @@ def test_a_circle_of_the_fish_leads_as_its_dynamics_does():
 
 
 def test_a_path_that_is_its_own_reverse_leads_nowhere():
-    """The scallop theorem, for both rulers."""
+    """The scallop theorem: a reciprocal path has no displacement, for drag and for momentum."""
     line = polygon([(0.4, -0.7), (0.9, 0.3)])
     for name in CURVATURE:
         found = displacement(swimmer(name), line, [1.0])
@@ -100,7 +106,7 @@ def test_a_path_that_is_its_own_reverse_leads_nowhere():
 
 @pytest.mark.parametrize("name", CURVATURE)
 def test_derivatives_by_the_parameters_are_exact(name):
-    """Against central differences; they are those of the pose in the frame at its end."""
+    """Compared with central differences; derivatives of the pose are twists in the final frame."""
     path = ellipse()
     theta = np.array([0.1, 0.7, 0.2, -0.2, 0.1, 0.6])
     h = 1e-5
@@ -113,7 +119,9 @@ def test_derivatives_by_the_parameters_are_exact(name):
 
 
 def test_the_search_finds_purcells_best_and_reversing_strokes():
-    """Amplitude 1.3906 rad of the longest stroke, 2.0158 rad of the stroke without displacement (s08a)."""
+    """The longest stroke has the amplitude 1.3906 rad, the stroke without displacement 2.0158 rad
+    (s08a).
+    """
     connection = swimmer("purcell_swimmer")
     best, found = farthest(connection, SQUARE, [1.2])
     assert best[0] == pytest.approx(1.3906076736569002, abs=1e-6)
@@ -144,7 +152,9 @@ def test_the_area_rule_is_right_to_third_order(name):
 
 
 def test_a_quiet_frame_makes_the_area_rule_hold_for_large_strokes():
-    """In the minimum-perturbation frame the distance is correct to some percent at amplitude 1."""
+    """In the minimum-perturbation frame the distance is correct to a few percent at the amplitude 1
+    rad.
+    """
     connection = swimmer("purcell_swimmer")
     frame = quiet_frame(connection, (-1.2, -1.2), (1.2, 1.2))
     assert frame.after < 0.4 * frame.before
@@ -156,7 +166,7 @@ def test_a_quiet_frame_makes_the_area_rule_hold_for_large_strokes():
 
 
 def test_curvature_does_not_depend_on_the_frame_but_for_its_axes():
-    """F' = Ad(h^-1) F: computed from the moved connection by differences."""
+    """F' = Ad(h^-1) F, computed from the connection in the moved frame by differences."""
     connection = swimmer("purcell_swimmer")
     frame = quiet_frame(connection, (-1.0, -1.0), (1.0, 1.0), degree=3, points=9)
     r = np.array([0.4, -0.3])
@@ -178,7 +188,7 @@ def test_curvature_does_not_depend_on_the_frame_but_for_its_axes():
 
 
 def four_rods(*, across: float = 2.0) -> Model:
-    """Four rods in a fluid without inertia: three joints."""
+    """Return four rods with three joints in a fluid without inertia."""
     up = (0.0, 0.0, 1.0)
     bodies = []
     for x, name in enumerate("abcd"):
@@ -201,7 +211,7 @@ def chain():
 
 
 def test_curvature_on_a_slice_is_that_of_its_two_ways():
-    """A two-form: F(a, b) is the sum of a_i b_j F_ij."""
+    """The curvature is a two-form: F(a, b) is the sum of a_i b_j F_ij."""
     connection = chain()
     at = np.array([0.3, -0.5, 0.8])
     a = np.array([1.0, -0.4, 0.2])
@@ -220,7 +230,9 @@ def test_curvature_on_a_slice_is_that_of_its_two_ways():
 
 
 def test_gaits_search_and_area_rule_on_a_slice_of_three_joints():
-    """A bend that runs through the chain: small loops lead by their area, the best one is a maximum."""
+    """A bending wave through the chain: displacements of small loops follow the area rule, and the
+    best gait is a maximum.
+    """
     wave = chain().slice([0, 0, 0], cosine=[1.0, 0.0, -1.0], sine=[0.0, 1.0, 0.0])
     misses = []
     for size in (0.2, 0.1):

@@ -1,7 +1,7 @@
-"""Walkers: steps as a return map, exact through flow and impact.
+"""Walkers: return maps of steps, with exact derivatives through flow and impact.
 
-Reference numbers are those of an independent computation of the published models (Garcia et al. 1998,
-Goswami et al. 1998, McGeer 1990); the scenarios `walkers/*` hold all of them.
+Reference numbers are those of an independent computation of the published models (Garcia et al.
+1998, Goswami et al. 1998, McGeer 1990); the scenarios `walkers/*` contain all of them.
 """
 
 from dataclasses import replace
@@ -44,8 +44,8 @@ def test_the_derivative_of_a_step_is_that_of_differences(compass):
 
 
 def test_both_feet_touch_the_ground_after_a_step(compass):
-    """Just after a impact both feet are on the ground, so the angles are opposite, and the
-    derivative has no part off that section.
+    """Just after an impact both feet are on the ground, so the leg angles are opposite, and the
+    derivative is tangent to that section.
     """
     image, J = compass(COMPASS + [0.0, 0.02, 0.05, 0.0])
     assert abs(image[0] + image[1]) < 1e-12
@@ -53,8 +53,8 @@ def test_both_feet_touch_the_ground_after_a_step(compass):
 
 
 def test_a_strike_keeps_the_momentum_about_the_new_foot(compass):
-    """The ground pushes at the new foot alone: the moment of momentum about it does not change, and
-    that of the old leg about the hip does not either.
+    """The ground force acts at the new foot only, so the angular momentum about this foot is
+    conserved, and so is that of the old leg about the hip.
     """
     impact = compass.step(COMPASS)[2]
     _, _, left, right = impact.r
@@ -77,7 +77,7 @@ def test_a_strike_keeps_the_momentum_about_the_new_foot(compass):
 
 
 def test_impact_dissipates_the_energy_of_the_slope(compass):
-    """On a limit cycle a step loses the work of gravity over its length."""
+    """On a limit cycle, the impact dissipates the work of gravity over one step."""
     step = Footstep(compass, compass.cycle(COMPASS))
     weight = 20.0 * 9.81
     slope = np.radians(3.0)
@@ -88,7 +88,7 @@ def test_impact_dissipates_the_energy_of_the_slope(compass):
 
 
 def test_a_step_in_time_ends_where_the_map_says(compass):
-    """The motion by the integrator of runs is that of the map."""
+    """The simulated motion of a step ends at the image of the return map."""
     step = Footstep(compass, compass.cycle(COMPASS))
     data = step.run(50).to_xarray()
     assert np.allclose(data["shape"].values[-1], step.impact.r, atol=1e-10)
@@ -195,7 +195,8 @@ def test_without_the_condition_the_foot_scuffs(compass):
         draisine.simulate(bare, start, 0.7, terrain=draisine.terrain.plane(), contact=strict)
     end = error.value.partial.final()
     left, right = end.r[2:]
-    assert left == pytest.approx(-right, abs=1e-6) and left < 0  # behind the other foot, halfway
+    # Behind the other foot, halfway through the step
+    assert left == pytest.approx(-right, abs=1e-6) and left < 0
 
 
 def test_many_starts_side_by_side_step_like_one(compass):
@@ -214,7 +215,10 @@ def test_who_starts_near_the_cycle_walks_on_and_who_starts_too_slowly_falls(comp
 
 
 def strikes_on(ground):
-    """Return when the compass strikes on a ground, gravity straight down, the left foot at the origin."""
+    """Return the touch-down times (s) of the compass walker on a ground with vertical gravity.
+
+    The left foot starts at the origin.
+    """
     level = draisine.compile("compass_walker", slope=0.0)
     q1, q2 = COMPASS[:2] + SLOPE
     names = {"left": q1, "right": q2, "left_rate": COMPASS[2], "right_rate": COMPASS[3]}
@@ -224,12 +228,14 @@ def strikes_on(ground):
 
 
 def test_a_slope_of_the_terrain_is_a_slope_of_gravity():
-    """The same walk with gravity straight down, angles from the vertical, on a ground that falls."""
+    """The same walk with vertical gravity on a descending ground, with angles measured from the
+    vertical.
+    """
     assert np.allclose(strikes_on(draisine.terrain.plane(-SLOPE)), STRIKES, atol=1e-9)
 
 
 def test_stairs_whose_treads_meet_its_feet_are_a_slope():
-    length = 2.0 * np.sin(COMPASS[1])  # of a step, with legs of a metre
+    length = 2.0 * np.sin(COMPASS[1])  # step length of a walker with legs of 1 m
     run = length * np.cos(SLOPE)
     fall = length * np.sin(SLOPE)
     treads = range(-2, 4)

@@ -24,7 +24,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     EventStage,
     RunProgress,
     begin_event,
-    changes_nothing,
+    leaves_mode_unchanged,
     set_border_hysteresis,
 )
 from draisine.simulation.contact.status import TYRE_STATUSES, Status, count_rows
@@ -267,21 +267,21 @@ def test_features_just_left_count_well_inside_unless_their_wheel_is_handed_over(
     assert r.arc.inside.tolist() == [sign * TOL.border for sign in signs]
 
 
-def test_a_collision_that_changes_nothing_counts_as_left_after_three_tries():
+def test_a_collision_that_leaves_mode_unchanged_counts_as_left_after_three_tries():
     r = loop(GuardKind.GAP)
     r.left[:] = False
     r.event.fired[:] = False, True, False
     r.progress.assign(cause=EventCause.COLLISION, stalled=2)
-    assert not changes_nothing(r)
+    assert not leaves_mode_unchanged(r)
     assert not r.left.any()
     r.progress.stalled = 3
-    assert changes_nothing(r)
+    assert leaves_mode_unchanged(r)
     assert r.left.tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize("cause", list(EventCause))
-def test_a_lift_off_that_changes_nothing_is_not_recorded(cause):
+def test_a_lift_off_that_leaves_mode_unchanged_is_not_recorded(cause):
     r = loop(GuardKind.NORMAL_FORCE)
     r.progress.assign(cause=cause, stalled=0)
-    assert changes_nothing(r) == (cause is EventCause.LIFT_OFF)
+    assert leaves_mode_unchanged(r) == (cause is EventCause.LIFT_OFF)
     assert run_loop.EVENT_KIND_NAMES[cause]

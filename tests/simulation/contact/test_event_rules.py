@@ -419,13 +419,13 @@ def test_contacts_without_load_are_to_be_avoided_if_a_force_vanishes(monkeypatch
         monkeypatch.setattr(events, name, lambda *_: None)
     monkeypatch.setattr(events, "find_touching", lambda e: True)
     monkeypatch.setattr(events, "needs_impact", lambda e: RunStatus.IMPACT)
-    monkeypatch.setattr(events, "rate", lambda *_: 0)
+    monkeypatch.setattr(events, "solve_rates", lambda *_: 0)
     events.resolve_event(e, -1, False, False)
     assert e.avoid.tolist() == [False, False, True]
     events.resolve_event(e, -1, True, False)
     assert e.fired.tolist() == [False, True, False]
     assert e.avoid.tolist() == [False, True, True]
-    monkeypatch.setattr(events, "rate", lambda *_: 1)
+    monkeypatch.setattr(events, "solve_rates", lambda *_: 1)
     assert events.resolve_event(e, -1, True, False) is RunStatus.CONTRADICTION
 
 

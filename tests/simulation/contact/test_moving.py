@@ -8,7 +8,7 @@ import pytest
 import draisine
 from draisine.algebra.lie import rot_z
 from draisine.algebra.scalar import array, cos, sin
-from draisine.codegen.program import run
+from draisine.codegen.program import run_program
 from draisine.control import Step, TimeInputs
 from draisine.errors import TerrainError
 from draisine.simulation.contact.query import ContactQuery
@@ -61,7 +61,7 @@ def test_motions_that_differ_in_numbers_alone_share_their_programs():
     ):
         form, numbers = trace_motion(motion)
         for t in (0.0, 0.37, 5.0):
-            told = run(form, t=np.array([t]), numbers=np.array(numbers))
+            told = run_program(form, t=np.array([t]), numbers=np.array(numbers))
             R, p = motion(t)
             assert told["R"].reshape(3, 3) == pytest.approx(np.asarray(R, float), abs=1e-15)
             assert told["p"] == pytest.approx(np.asarray(p, float), abs=1e-15)

@@ -10,7 +10,7 @@ import pytest
 
 import draisine
 from draisine.errors import DraisineError
-from draisine.simulation.contact.query import MAX_WATCHED
+from draisine.simulation.contact.query import MAX_WATCHED_FEATURES
 from draisine.terrain import Mesh, height_field, plane
 from simulation.contact.conftest import PARAMETERS, bicycle, on_the_flat, on_the_ramp
 from simulation.contact.references import EVENTS
@@ -123,8 +123,8 @@ def test_what_is_watched_does_not_grow_with_the_ground(monkeypatch):
         start = on_the_flat(2.0)
         start = draisine.State(start.q, start.p + [0.0, 0.0, 2e-3], start.r, start.v)
         draisine.simulate(bicycle(), start, 1e-4, terrain=ground)
-    assert made[31] <= MAX_WATCHED
-    assert made[201] <= 3 * MAX_WATCHED
+    assert made[31] <= MAX_WATCHED_FEATURES
+    assert made[201] <= 3 * MAX_WATCHED_FEATURES
     friction = {"mu": 0.9, "impact": "moreau"}
     ends = [
         draisine.simulate(

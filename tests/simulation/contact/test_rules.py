@@ -30,14 +30,19 @@ from draisine.simulation.contact.event_driven.impact import (
     solve_impact_by_sets,
 )
 from draisine.simulation.contact.failures import find_failure
-from draisine.simulation.contact.kernels import follow_load
-from draisine.simulation.contact.query import MAX_WATCHED, ContactQuery
-from draisine.simulation.contact.samples import add_generalised, box_distance
+from draisine.simulation.contact.kernels import update_tyre_load
+from draisine.simulation.contact.query import MAX_WATCHED_FEATURES, ContactQuery
+from draisine.simulation.contact.samples import add_generalised_force, box_distance
 from draisine.simulation.contact.status import Status
-from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, REST_SPEED, TimeStepper
-from draisine.simulation.contact.stepping.switch import CROWDED_EVENTS, Rank, is_crowded, rank_of
-from draisine.simulation.contact.table import pair_table
-from draisine.simulation.contact.tolerances import Tolerances, units_of
+from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, REST_SPEED_RATIO, TimeStepper
+from draisine.simulation.contact.stepping.switch import (
+    CROWDED_EVENTS,
+    Rank,
+    classify_rank,
+    is_crowded,
+)
+from draisine.simulation.contact.table import shared_pair_table
+from draisine.simulation.contact.tolerances import Tolerances, cached_machine_units
 from draisine.simulation.options import ContactOptions
 from draisine.system.generic import generic
 from draisine.terrain import Terrain, face, move_ground, plane
@@ -215,13 +220,13 @@ def test_a_load_changes_by_a_factor_and_stays_above_the_least_one():
     contacts = SimpleNamespace(features=np.zeros(FEATURE))
     for load in (1e9, -1e9):
         contacts.features[LOAD] = 100.0
-        change = follow_load(TOL, contacts, 0, load)
+        change = update_tyre_load(TOL, contacts, 0, load)
         new = contacts.features[LOAD]
         assert (new > 100.0) == (load > 0.0)
         assert TOL.least_load <= new < 1e9
         assert change == pytest.approx(abs(new - 100.0) / (100.0 + TOL.load_step))
     contacts.features[LOAD] = 100.0
-    assert follow_load(TOL, contacts, 0, 101.0) == pytest.approx(1.0 / (100.0 + TOL.load_step))
+    assert update_tyre_load(TOL, contacts, 0, 101.0) == pytest.approx(1.0 / (100.0 + TOL.load_step))
     assert contacts.features[LOAD] == 101.0
 
 
@@ -232,7 +237,7 @@ def test_moments_of_a_tyre_add_to_the_generalised_force_once():
     motion = SimpleNamespace(speeds=1, C=0, acted=1, push=3, lift=4, forces=5, lifted=8)
     row = np.array([1.0, 2.0, 4.0, 7.0, 0.5, 0.0, 1.0, 0.0, 0.0, 0.2, 0.3])
     force = np.zeros(1)
-    add_generalised(motion, row, np.array([10.0, 6.0, 5.0]), force)
+    add_generalised_force(motion, row, np.array([10.0, 6.0, 5.0]), force)
     assert force[0] == pytest.approx(10.0 + 3.0 * 2.0 + 2.0 * 4.0 + 7.0 + 10.0 * 0.5)
 
 
@@ -269,7 +274,7 @@ def test_surroundings_are_searched_again_beyond_their_boxes_or_on_moving_ground(
         inside = query.find_surroundings(0.0, boxes + 0.1, 0.5)
         assert (inside is first) == (motion is None)
         assert query.find_surroundings(0.0, boxes + 1.0, 0.5) is not first
-        assert 0 < len(first) <= MAX_WATCHED
+        assert 0 < len(first) <= MAX_WATCHED_FEATURES
 
 
 def test_the_speed_of_moving_ground_is_that_of_its_motion():
@@ -283,7 +288,7 @@ def test_a_compliant_tyre_is_thicker_than_drawn_by_its_deflection():
     """A stiffness of 1e5 N/m under 400 N deflects by 4 mm; the crown of 20 mm is drawn deflected."""
     tyre = MagicFormula((1.5, 0.0, 1000.0, 200.0, 1.0, *[0.1] * 9), 0.1, 1e5, 500.0, 400.0)
     system = draisine.compile("whipple", rear_tyre=tyre, crown=0.02)
-    table = pair_table(generic(system))
+    table = shared_pair_table(generic(system))
     columns = [table.column(wheel, "face", None) for wheel in (0, 1)]
     assert table.floats[3, columns] == pytest.approx([0.024, 0.02])
 
@@ -295,7 +300,7 @@ def test_a_compliant_tyre_is_thicker_than_drawn_by_its_deflection():
 def test_an_arc_is_an_instant_by_its_length_whenever_it_begins(length, expected):
     machine = generic(bicycle())
     arc = TerrainArc(machine, 5.0 + np.array([0.0, length]), *[None] * 6)
-    assert units_of(machine).time > 0.1
+    assert cached_machine_units(machine).time > 0.1
     assert arc.is_instant == expected
 
 
@@ -311,7 +316,7 @@ def stepper(system="differential_platform", **options):
 def test_slow_contacts_do_not_rebound_in_time_steps():
     """Below 0.03 sqrt(g r), r the size of the largest wheel."""
     steps = stepper()
-    expected = REST_SPEED * math.sqrt(9.81 * steps.query.wheel_size)
+    expected = REST_SPEED_RATIO * math.sqrt(9.81 * steps.query.wheel_size)
     assert steps.record.rest_speed == pytest.approx(expected, rel=1e-3)
     assert stepper(rest_speed=7.0).record.rest_speed == 7.0
 
@@ -356,8 +361,8 @@ def test_wheels_on_a_plane_are_independent_or_exactly_redundant(name, rank):
     wheels = range(len(machine.wheels))
     near = query.find_surroundings(0.0, query.boxes(0.0, y), 0.1)
     closed = [(near[k], Status.ROLLING, np.inf) for k in wheels]
-    assert rank_of(query, 0.0, y, closed) is rank
-    assert rank_of(query, 0.0, y, closed[:1]) is Rank.INDEPENDENT
+    assert classify_rank(query, 0.0, y, closed) is rank
+    assert classify_rank(query, 0.0, y, closed[:1]) is Rank.INDEPENDENT
 
 
 # --- failures

@@ -10,7 +10,7 @@ import draisine
 from draisine import Numerics
 from draisine.errors import ConfigurationError
 from draisine.simulation.contact.query import ContactQuery
-from draisine.simulation.contact.start import winding_numbers
+from draisine.simulation.contact.start import count_windings
 from draisine.system.generic import generic
 from draisine.terrain import Mesh, corner, kerb, move_ground, plane
 from draisine.terrain.assembly import Joined
@@ -38,7 +38,7 @@ def test_a_closed_box_encloses_its_inside_once():
     points = np.random.default_rng(1).uniform(-1.0, 2.0, (500, 3))
     wanted = ((points > low) & (points < high)).all(axis=1)
     assert 5 < wanted.sum() < 100
-    assert (winding_numbers(every(box(low, high)), points, 0.0) == wanted).all()
+    assert (count_windings(every(box(low, high)), points, 0.0) == wanted).all()
 
 
 def test_features_of_a_table_are_those_of_its_ground():
@@ -58,15 +58,15 @@ def test_features_of_a_table_are_those_of_its_ground():
 def test_the_space_below_a_plane_is_enclosed(slope):
     points = np.random.default_rng(2).normal(size=(200, 3))
     below = points[:, 2] < math.tan(slope) * points[:, 0]
-    assert (winding_numbers(every(plane(slope)), points, 0.0) == below).all()
+    assert (count_windings(every(plane(slope)), points, 0.0) == below).all()
 
 
 def test_ground_that_moves_encloses_where_it_is():
     """A box that slides by 2 m/s has gone on by 1 m after half a second."""
     moving = move_ground(box((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), Slide((2.0, 0.0, 0.0)))
     points = np.array([[0.5, 0.4, 0.5], [1.5, 0.4, 0.5]])  # on no diagonal of a side
-    assert winding_numbers(every(moving), points, 0.0).tolist() == [1, 0]
-    assert winding_numbers(every(moving), points, 0.5).tolist() == [0, 1]
+    assert count_windings(every(moving), points, 0.0).tolist() == [1, 0]
+    assert count_windings(every(moving), points, 0.5).tolist() == [0, 1]
 
 
 WHEELS = ((0.0, 0.3), (1.02, 0.35))

@@ -13,8 +13,8 @@ from draisine.simulation.contact.tolerances import (
     Dimension,
     MachineUnits,
     Tolerances,
-    follow_accuracy,
-    machine_units,
+    compute_machine_units,
+    scale_slip_onset,
     scale_states,
     scale_tolerances,
 )
@@ -49,7 +49,7 @@ def test_the_onset_of_slip_follows_the_tolerance_of_integration():
     """Within a tenth and a hundred of its default, so that it stays below the end of slip."""
     found = Tolerances()
     for rtol, factor in ((1e-10, 1.0), (1e-9, 10.0), (1e-14, 0.1), (1e-3, 100.0)):
-        follow_accuracy(found, SI, rtol)
+        scale_slip_onset(found, SI, rtol)
         assert found.slip_onset == pytest.approx(factor * Tolerances().slip_onset)
         assert found.slip_onset <= Tolerances().slip_end
 
@@ -72,14 +72,14 @@ def test_slip_that_an_input_starts_is_recorded_as_slip():
 
 def test_the_units_of_the_benchmark_bicycle():
     """Its masses add up to 94 kg; its hubs are 1.02 m apart and 0.05 m in height."""
-    units = machine_units(draisine.compile("whipple").model)
+    units = compute_machine_units(draisine.compile("whipple").model)
     length = math.hypot(1.02, 0.05)
     assert units == pytest.approx((94.0, length, math.pi * math.sqrt(length / 9.81)), rel=1e-12)
 
 
 def test_the_unit_of_time_without_gravity_is_a_second():
     model = draisine.compile("whipple").model
-    assert machine_units(replace(model, gravity=(0.0, 0.0, 0.0))).time == 1.0
+    assert compute_machine_units(replace(model, gravity=(0.0, 0.0, 0.0))).time == 1.0
 
 
 def test_states_scale_with_their_units():

@@ -75,9 +75,9 @@ def handling(run: Trajectory, input: str = "steer") -> Handling:
     --------
     >>> import draisine
     >>> from draisine.analysis.rider.preview import follow_path
-    >>> from draisine.control import smooth_step
+    >>> from draisine.control import smooth_transition
     >>> bicycle = draisine.compile("whipple")
-    >>> rider = follow_path(bicycle, lambda x: 2.0 * smooth_step(x, 5.0, 20.0), 5.0, delay=0.2)
+    >>> rider = follow_path(bicycle, lambda x: 2.0 * smooth_transition(x, 5.0, 20.0), 5.0, delay=0.2)
     >>> start = draisine.state(bicycle, forward_speed=5.0)
     >>> found = handling(draisine.simulate(bicycle, start, 8.0, law=rider))
     >>> found.completed, found.max_offset < 0.1

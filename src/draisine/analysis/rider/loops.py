@@ -21,7 +21,7 @@ from draisine.algebra.scalar import Array, Floats, Scalar
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.equilibrium import Steady
 from draisine.analysis.linear import Linear, linear_systems, linearise
-from draisine.control import track
+from draisine.control import track_path
 from draisine.control.loop_rider import LOOPS, LoopRider
 from draisine.control.path_following import PathFollowing
 from draisine.errors import ConfigurationError, ParameterError, UnknownNameError, expect_known
@@ -451,7 +451,7 @@ class _Probe:
     states: int = 2 + len(LOOPS)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        point = track(self.rider.path, readings, z)
+        point = track_path(self.rider.path, readings, z)
         values = self.rider.values(readings, point).values()
         return {}, [*point.rates, *(x - rest for x, rest in zip(values, point.rest, strict=True))]
 

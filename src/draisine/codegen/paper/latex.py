@@ -116,14 +116,14 @@ def _display(rows: list[str], number: int | str | None) -> list[str]:
 
 def definitions(lines: Sequence[Line], number: int) -> list[str]:
     """Return lines as displays, short ones in columns."""
-    groups = [group for _, group in rows(lines)]
+    groups = [group for _, group in aligned_rows(lines)]
     displays: list[str] = []
     for k, group in enumerate(groups):
         displays += _display(group, number if k == len(groups) - 1 else None)
     return displays
 
 
-def rows(lines: Sequence[Line]) -> Iterator[tuple[int, list[str]]]:
+def aligned_rows(lines: Sequence[Line]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of columns and the rows of each group of lines."""
     for columns, group in groups(lines):
         group_rows = []

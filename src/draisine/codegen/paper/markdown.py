@@ -33,7 +33,7 @@ def _block(block: Block) -> str:
         case Assignment(symbol, matrix, number):
             return _display([f"{latex.formula(symbol)} &= {latex.formula(matrix)}"], number)
         case Definitions(lines, number):
-            rows = [row for _, group in latex.rows(lines) for row in group]
+            rows = [row for _, group in latex.aligned_rows(lines) for row in group]
             return _display(rows, number)
 
 

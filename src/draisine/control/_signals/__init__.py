@@ -1,3 +1,8 @@
-"""Functions of time: `time_inputs` (steps, ramps, sines, tables), `smooth_step`, `saturation`,
-`delay`, and `neuromuscular`: delay and muscles of a rider.
+"""Signals and filters of control laws.
+
+`time_inputs`: steps, ramps, sines and tables over time.
+`smooth_transition`: smooth transition from 0 to 1.
+`saturation`: limits of actuators.
+`delay`: transport delay by Padé approximation.
+`neuromuscular`: delay and muscles of a rider.
 """

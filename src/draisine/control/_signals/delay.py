@@ -1,4 +1,4 @@
-"""Transport delay as a rational function, so that delayed loops have eigenvalues."""
+"""Transport delay as a rational transfer function, so that delayed loops have eigenvalues."""
 
 from draisine.algebra.scalar import Array, Scalar
 
@@ -34,7 +34,8 @@ def delay(signal: Scalar, z: Array, time: float) -> tuple[Scalar, list[Scalar]]:
     if not time > 0.0:
         return signal, []
     order = len(z)
-    # flow[k] enters integrator k + 1; every second flow contains the difference to the input.
+    # flow[k] is the input of integrator k + 1; every second flow contains the difference to the
+    # signal.
     flow: list[Scalar] = [0.0] * (order + 2)
     flow[order] = signal - sum(z[1:], z[0])
     for k in range(order - 1, 0, -1):

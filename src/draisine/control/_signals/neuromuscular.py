@@ -1,4 +1,4 @@
-"""The rider's own dynamics between a commanded and an applied torque: delay and muscles."""
+"""Dynamics of the rider between commanded and applied torque: transport delay and muscles."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,10 @@ from draisine.errors import ParameterError
 
 
 def lag(signal: Scalar, z: Array, frequency: float, damping: float) -> tuple[Scalar, list[Scalar]]:
-    """Return a signal behind the filter `w^2 / (s^2 + 2 d w s + w^2)`, and the rates of its states z.
+    """Return a signal filtered by `w^2 / (s^2 + 2 d w s + w^2)`, and the rates of the filter states
+    z.
 
-    `frequency` is w in rad/s, `damping` d. The states are the filtered signal and its rate.
+    `frequency` is w in rad/s, `damping` is d. The states are the filtered signal and its rate.
     """
     w = frequency
     return z[0], [z[1], w * w * (signal - z[0]) - 2.0 * damping * w * z[1]]
@@ -18,7 +19,7 @@ def lag(signal: Scalar, z: Array, frequency: float, damping: float) -> tuple[Sca
 
 @dataclass(frozen=True)
 class Neuromuscular:
-    """Transport delay and neuromuscular lag between the rider's command and the torque.
+    """Transport delay and neuromuscular lag between the rider's command and the applied torque.
 
     The delay is Padé's approximation, eq. [delay]; the muscles are a second-order lag, as in Hess,
     Moore and Hubbard 2012, doi:10.1109/TSMCA.2011.2164244. Without either, the torque is the
@@ -67,17 +68,17 @@ class Neuromuscular:
 
     @property
     def states(self) -> int:
-        """Number of all states."""
+        """Number of states of delay and muscles."""
         return self.delay_states + (0 if self.frequency is None else 2)
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of all states."""
+        """Names of the states of delay and muscles."""
         delayed = tuple(f"delay_{k}" for k in range(1, self.delay_states + 1))
         return delayed if self.frequency is None else (*delayed, "torque", "torque_rate")
 
     def __call__(self, command: Scalar, z: Array) -> tuple[Scalar, list[Scalar]]:
-        """Return the torque for a command and the states z, and the rates of z."""
+        """Return the applied torque for a command and the states z, and the rates of z."""
         count = self.delay_states
         torque, rates = delay(command, z[:count], self.delay)
         if self.frequency is None:

@@ -1,4 +1,4 @@
-"""Saturation of actuators."""
+"""Saturation of actuator torques."""
 
 import math
 

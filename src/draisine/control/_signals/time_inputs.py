@@ -1,4 +1,4 @@
-"""Inputs as functions of time: steps, ramps, sines, tables."""
+"""Input signals as functions of time: steps, ramps, sines, tables."""
 
 import math
 from bisect import bisect_right
@@ -13,7 +13,7 @@ from draisine.mechanics.readings import Readings
 
 
 class Window:
-    """An input that changes its form at `start` and at `end`."""
+    """Input signal that changes its form at the times `start` and `end` (s)."""
 
     input: str
     start: float
@@ -27,13 +27,13 @@ class Window:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Times at which the input jumps or has a corner, s."""
+        """Times (s) at which the signal jumps or has a corner."""
         return tuple(t for t in (self.start, self.end) if math.isfinite(t))
 
 
 @dataclass(frozen=True)
 class Step(Window):
-    """An input that is `value` from `start` until `end`, and zero otherwise."""
+    """Input signal that is `value` from `start` until `end`, and zero otherwise."""
 
     input: str
     value: float
@@ -41,13 +41,15 @@ class Step(Window):
     end: float = math.inf
 
     def at(self, t: Scalar) -> Scalar:
-        """Return the input at a time."""
+        """Return the signal at time t (s)."""
         return _window(t, self.start, self.end, self.value)
 
 
 @dataclass(frozen=True)
 class Ramp(Window):
-    """An input that goes from `begin` to `value` between `start` and `end`, and stays there."""
+    """Input signal that rises linearly from `begin` to `value` between `start` and `end`, then is
+    constant.
+    """
 
     input: str
     value: float
@@ -56,7 +58,7 @@ class Ramp(Window):
     begin: float = 0.0
 
     def at(self, t: Scalar) -> Scalar:
-        """Return the input at a time."""
+        """Return the signal at time t (s)."""
         if self.start == self.end:
             return where(t < self.start, self.begin, self.value)
         slope = (self.value - self.begin) / (self.end - self.start)
@@ -66,8 +68,10 @@ class Ramp(Window):
 
 @dataclass(frozen=True)
 class Sine(Window):
-    """An input `offset + amplitude sin(2 pi frequency (t - start) + phase)` from `start` until
-    `end`, and zero otherwise.
+    """Input signal `offset + amplitude sin(2 pi frequency (t - start) + phase)` from `start` until
+    `end`.
+
+    It is zero before and after.
     """
 
     input: str
@@ -79,14 +83,15 @@ class Sine(Window):
     end: float = math.inf
 
     def at(self, t: Scalar) -> Scalar:
-        """Return the input at a time."""
+        """Return the signal at time t (s)."""
         angle = (2.0 * math.pi * self.frequency) * (t - self.start) + self.phase
         return _window(t, self.start, self.end, self.offset + self.amplitude * sin(angle))
 
 
 @dataclass(frozen=True)
 class Table:
-    """An input by a table of times (s) and values; constant before the first and after the last time.
+    """Input signal from a table of times (s) and values; constant before the first and after the
+    last time.
 
     `between` is "linear" for linear interpolation, or "hold" for a constant value until the next time.
     """
@@ -108,18 +113,20 @@ class Table:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """The times of the table."""
+        """Times of the table (s)."""
         return self.times
 
     def at(self, t: Scalar) -> Scalar:
-        """Return the input at a time."""
+        """Return the signal at time t (s)."""
         if isinstance(t, (int, float)):
             k = bisect_right(self.times, t)
             return self.values[0] if k == 0 else self._piece(k - 1, t)
         return self._search(t, 0, len(self.times) - 1)
 
     def _search(self, t: Scalar, low: int, high: int) -> Scalar:
-        """Return the input by bisection over the intervals low ... high, as nested `where`."""
+        """Return the signal by bisection over the intervals low ... high, as nested `where`
+        expressions.
+        """
         if low == high:
             piece = self._piece(low, t)
             return where(t < self.times[0], self.values[0], piece) if low == 0 else piece
@@ -129,7 +136,7 @@ class Table:
         return where(t < self.times[middle], before, after)
 
     def _piece(self, k: int, t: Scalar) -> Scalar:
-        """Return the input on the interval that begins with time k."""
+        """Return the signal on the interval that begins at time k of the table."""
         if self.between == "hold" or k == len(self.times) - 1:
             return self.values[k]
         slope = (self.values[k + 1] - self.values[k]) / (self.times[k + 1] - self.times[k])
@@ -149,7 +156,7 @@ SIGNALS: dict[str, Callable[..., Signal]] = {
 
 @dataclass(frozen=True)
 class TimeInputs:
-    """A law that adds signals, each for one input."""
+    """Control law that adds signals over time, each for one input."""
 
     signals: tuple[Signal, ...]
 
@@ -157,11 +164,11 @@ class TimeInputs:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """All times at which a signal jumps or has a corner."""
+        """Times (s) at which a signal jumps or has a corner."""
         return tuple(sorted({t for signal in self.signals for t in signal.breakpoints}))
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
-        """Return the inputs at the time of the readings."""
+        """Return the inputs by name at the time of the readings."""
         inputs: dict[str, Scalar] = {}
         for signal in self.signals:
             value = signal.at(readings.t)
@@ -171,6 +178,6 @@ class TimeInputs:
 
 
 def _window(t: Scalar, start: float, end: float, value: Scalar) -> Scalar:
-    """Return a value from start until end, zero otherwise."""
+    """Return `value` from start until end (s), and zero otherwise."""
     out = value if math.isinf(end) else where(t < end, value, 0.0)
     return where(t < start, 0.0, out)

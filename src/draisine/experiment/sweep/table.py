@@ -12,7 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.experiment.sweep.designs import Columns
 from draisine.model import Model
 from draisine.model.names import state_units
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.registry import find
 from draisine.results.queries import parse_query
 from draisine.results.runs import GRID_ATTRIBUTE
@@ -135,6 +135,6 @@ def _column(values: NDArray[Any]) -> NDArray[Any]:
 def as_numbers(values: NDArray[Any]) -> Floats | None:
     """Convert values to floats in SI units; None if any value is not a number."""
     try:
-        return values if values.dtype == float else np.array([number(x) for x in values])
+        return values if values.dtype == float else np.array([parse_number(x) for x in values])
     except ValueError:
         return None

@@ -1,5 +1,6 @@
-"""Small deviations from straight running: coordinates q, independent speeds u and states z of force
-elements satisfy
+"""Linear equations of small deviations from straight running, in symbols.
+
+Coordinates q, independent speeds u and states z of force elements satisfy
 
     M udot + C u + K q + E z = f,    qdot = G u + H q,    zdot = R u + S q + T z,
 
@@ -36,23 +37,25 @@ BLOCKS = {
     "S": ("z", "q"),
     "T": ("z", "z"),
 }
-"""The matrices by letter: the equations they belong to, and the vector that they multiply."""
+"""Left and right vectors of each matrix by letter: the equations it belongs to, and the vector it
+multiplies.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class CoupledDeviations:
-    """One set of coupled deviations."""
+    """Linear equations of one set of coupled deviations."""
 
     mass: Array
     """Mass matrix M."""
     matrices: Mapping[str, PolynomialMatrix]
-    """The other matrices by letter."""
+    """Matrices C, K, E, G, H, R, S, T by letter."""
     coordinates: tuple[str, ...]
-    """Names of q."""
+    """Names of the coordinates q."""
     speeds: tuple[str, ...]
-    """Names of u."""
+    """Names of the speeds u."""
     states: tuple[str, ...]
-    """Names of z."""
+    """Names of the element states z."""
 
     def entries(self) -> Iterator[Scalar]:
         """Yield the entries of all matrices."""
@@ -63,33 +66,33 @@ class CoupledDeviations:
 
     @property
     def direct(self) -> bool:
-        """Whether u begins with the rates of q, in order."""
+        """Whether the first components of u are the rates of q, in order."""
         G = self.matrices["G"].entries
         H = self.matrices["H"].entries
         return all(is_zero(x) for x in [*(G - np.eye(*G.shape)).ravel(), *H.ravel()])
 
     @property
     def second_order(self) -> bool:
-        """Whether u = qdot, and no states of force elements are involved."""
+        """Whether u = qdot, without states of force elements."""
         return self.direct and len(self.speeds) == len(self.coordinates) and not self.states
 
 
 @dataclass(frozen=True, eq=False)
 class StraightRunning:
-    """The deviations of a machine from straight running."""
+    """Small deviations of a machine from straight running."""
 
     subject: Subject
 
     @cached_property
     def motion(self) -> StraightMotion:
-        """The straight motion, checked."""
+        """Straight motion, after checking that it is steady."""
         motion = StraightMotion(self.subject)
         motion.check()
         return motion
 
     @cached_property
     def _words(self) -> dict[str, str]:
-        """The coordinates in words, by their symbols."""
+        """Descriptions of the coordinates, by their symbols."""
         model = self.subject.model
         out = {f"turn {name}": name for name in self.subject.angles}
         out |= {f"p[{k}]": word for k, word in enumerate(("x", "y", "height"))}
@@ -97,9 +100,9 @@ class StraightRunning:
 
     @cached_property
     def _preferred(self) -> list[str]:
-        """The symbols of the coordinates in the order of preference as independent coordinates."""
-        # Lean and joints other than wheels first; pitch and height follow from the contacts of most
-        # machines; the others are cyclic.
+        """Symbols of the coordinates in the order of preference as independent coordinates."""
+        # Lean and joints other than wheels come first. Pitch and height follow from the contacts of
+        # most machines. The remaining coordinates are cyclic.
         joints = [joint.name for joint in self.subject.model.joints]
         wheels = [name for name in joints if f"{name}_rate" in self.motion.rolling]
         others = [name for name in joints if name not in wheels]
@@ -108,8 +111,10 @@ class StraightRunning:
 
     @cached_property
     def _chart(self) -> tuple[list[str], Array]:
-        """Independent coordinates by their symbols, and the displacements (of all coordinates, in
-        columns) that change one of them each and keep the contacts closed.
+        """Symbols of the independent coordinates, and the displacements that change one of them
+        each.
+
+        The displacements of all coordinates are columns; they keep the contacts closed.
         """
         symbols = self._preferred
         point = self.motion.point
@@ -126,7 +131,7 @@ class StraightRunning:
 
     @cached_property
     def all_matrices(self) -> dict[str, Array]:
-        """The matrices over all independent coordinates by letter, with the mass matrix M."""
+        """Matrices over all independent coordinates by letter, with the mass matrix M."""
         motion = self.motion
         chosen, X = self._chart
         machine = motion.machine
@@ -156,8 +161,8 @@ class StraightRunning:
         H = _nonzero(matrices["H"])
         KS = _nonzero(np.vstack([matrices["K"], matrices["S"]]))
         every = range(len(H))
-        # A coordinate is cyclic if neither forces, states nor rates of other than cyclic
-        # coordinates depend on it; the set shrinks until this is consistent.
+        # A coordinate is cyclic if neither forces, states nor rates of non-cyclic coordinates
+        # depend on it. The set is reduced until this is consistent.
         cyclic = list(every)
         while needed := [k for k in cyclic if KS[:, k].any() or np.delete(H[:, k], cyclic).any()]:
             cyclic = [k for k in cyclic if k not in needed]
@@ -165,12 +170,14 @@ class StraightRunning:
 
     @property
     def coordinates(self) -> list[str]:
-        """The essential coordinates in words."""
+        """Names of the coordinates that are not cyclic."""
         return [self._words[self._chart[0][k]] for k in self.essential]
 
     @cached_property
     def states(self) -> list[str]:
-        """The states of force elements: the name of the element, numbered if it has several."""
+        """Names of the states of force elements: the name of the element, numbered if it has
+        several states.
+        """
         out = []
         for element in self.subject.model.elements:
             several = element.states > 1
@@ -182,7 +189,7 @@ class StraightRunning:
 
     @cached_property
     def _lateral(self) -> dict[str, list[int]]:
-        """Indices of the q (essential coordinates), u and z that are coupled with lean."""
+        """Indices of the essential coordinates q, speeds u and states z that are coupled with lean."""
         if "lean" not in self.coordinates:
             raise ParameterError(f"{REFUSAL}; the contacts of this machine do not allow lean.")
         A = {letter: _nonzero(matrix) for letter, matrix in self.all_matrices.items()}
@@ -195,7 +202,8 @@ class StraightRunning:
                 np.hstack([A["S"][:, q], A["R"], A["T"]]),
             ]
         )
-        # Connected component of lean in the graph of couplings; no path is longer than the graph.
+        # Connected component of lean in the graph of couplings; no path is longer than the number
+        # of its nodes.
         connected = np.arange(len(coupling)) == self.coordinates.index("lean")
         for _ in range(len(coupling)):
             connected = connected | (coupling | coupling.T) @ connected
@@ -207,14 +215,14 @@ class StraightRunning:
 
     @cached_property
     def lateral(self) -> CoupledDeviations:
-        """The deviations that are coupled with lean."""
+        """Equations of the deviations that are coupled with lean."""
         return self._select(self._lateral)
 
     @cached_property
     def in_plane(self) -> CoupledDeviations | None:
-        """The deviations that are decoupled from lean; None if they are only a change of the speed.
+        """Equations of the deviations that are decoupled from lean; None if only the speed changes.
 
-        Those of a symmetric machine are in its plane of symmetry.
+        For a symmetric machine these are motions in its plane of symmetry.
         """
         counts = {
             "q": len(self.essential),
@@ -225,7 +233,7 @@ class StraightRunning:
         return self._select(rest) if rest["q"] or rest["z"] else None
 
     def _select(self, indices: Mapping[str, list[int]]) -> CoupledDeviations:
-        """Return the equations of a subset of q, u and z."""
+        """Return the linear equations of a subset of q, u and z."""
         motion = self.motion
         numbers = {**indices, "q": [self.essential[k] for k in indices["q"]]}
         graph = motion.machine.graph
@@ -245,5 +253,5 @@ class StraightRunning:
 
 
 def _nonzero(matrix: Array) -> Floats:
-    """Return a boolean matrix of the entries that are not identically zero."""
+    """Return a boolean matrix that is true for entries that are not identically zero."""
     return np.array([not is_zero(x) for x in matrix.ravel()], bool).reshape(matrix.shape)

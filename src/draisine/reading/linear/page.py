@@ -1,4 +1,4 @@
-"""The page of linear equations about straight running, and that of a linear system in numbers.
+"""Page of linear equations about straight running, and page of a linear system in numbers.
 
 A bicycle that rolls without slipping has the canonical form of Meijaard et al. (2007),
 
@@ -45,16 +45,16 @@ from draisine.reading.sheet import Sheet
 from draisine.reading.subject import Subject
 
 COORDINATE_SIGNS = "Lean is positive to the right, steer to the left."
-"""Sentence on the signs of the coordinates."""
+"""Sentence on the signs of lean and steer."""
 
 BENCHMARK_SIGNS_NOTE = (
     " In the benchmark of Meijaard et al. (2007) both are positive to the right: there the entries 12 and 21 "
     "of all matrices have the opposite sign."
 )
-"""Sentence that relates the signs to the published equations."""
+"""Sentence that relates the signs to those of the published equations."""
 
 CONSTANT_TERMS = "the terms of springs and dampers, which depend on neither speed nor gravity."
-"""Description of the matrices that neither v nor g multiplies."""
+"""Description of the matrices that are multiplied by neither v nor g."""
 
 LINEAR_LEGEND = {
     "M": "mass matrix, entry",
@@ -70,17 +70,17 @@ LINEAR_LEGEND = {
     "b": "numerator of the first transfer function, coefficient",
     "d": "numerator of the second transfer function, coefficient",
 }
-"""Meaning of letters on this page, where it differs from pages of nonlinear equations."""
+"""Meaning of letters on linear pages, if it differs from pages of nonlinear equations."""
 
 MAX_UNNAMED_TERMS = 2
-"""Largest number of terms of a value without a name, on pages whose entries are not written out."""
+"""Largest number of terms of a value without a name, on pages with named quantities."""
 
 
 def write_linear(subject: Subject, title: str) -> Equations:
-    """Return the linear equations of straight running.
+    """Return the printed linear equations of straight running.
 
-    With two coordinates, the characteristic polynomial and the transfer functions are included. Entries
-    are written out in the parameters, or in named quantities if they are too long.
+    With two coordinates, the characteristic polynomial and the transfer functions are included.
+    Entries are written in the parameters, or in named quantities if they are too long.
     """
     straight = StraightRunning(subject)
     sheet = Sheet(
@@ -113,7 +113,7 @@ def _name_given(sheet: Sheet, straight: StraightRunning) -> None:
 
 
 def _is_legible(straight: StraightRunning) -> bool:
-    """Return whether all entries can be written out in the parameters."""
+    """Return whether all entries are short enough to be written in the parameters."""
     sheet = Sheet(straight.subject.graph, expand=True, draft=True)
     _name_given(sheet, straight)
     try:
@@ -126,7 +126,7 @@ def _is_legible(straight: StraightRunning) -> bool:
 
 
 def _write_in_plane(section: "_Section") -> None:
-    """Add the section on the motion that is decoupled from lean."""
+    """Add the page section on the motion that is decoupled from lean."""
     section.sheet.heading("Motion without lean")
     section.relate()
     section.sheet.say(
@@ -137,19 +137,19 @@ def _write_in_plane(section: "_Section") -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Section:
-    """The equations of one set of coupled deviations."""
+    """Page section with the equations of one set of coupled deviations."""
 
     sheet: Sheet
-    """The page."""
+    """Page to which the section is added."""
     motion: CoupledDeviations
-    """The matrices."""
+    """Matrices of the coupled deviations."""
     g: Symbol
     """Symbol of gravity."""
     index: str = ""
-    """Subscript that distinguishes these symbols from those of another section."""
+    """Subscript that distinguishes the symbols from those of another section; may be empty."""
 
     def relate(self) -> None:
-        """Write the equations in matrices."""
+        """Write the matrix equations of the section."""
         motion = self.motion
         sheet = self.sheet
         q = self._vector("q")
@@ -170,12 +170,12 @@ class _Section:
             self._relate_rates(r"\dot{z}", rates)
 
     def _relate_rates(self, vector: str, terms: Sequence[Expression]) -> None:
-        """Write a vector of rates as the sum of terms."""
+        """Write the equation of a vector of rates as a sum of terms."""
         right = terms[0] if len(terms) == 1 else Sum(tuple(terms))
         self.sheet.relate(self._vector(vector), right)
 
     def _text(self, text: str) -> str:
-        """Return a symbol with the index in front of its subscript."""
+        """Return a symbol with the index of the section in front of its subscript."""
         letter, _, below = text.partition("_")
         below = self.index + below.strip("{}")
         return f"{letter}_{{{below}}}" if below else letter
@@ -185,7 +185,9 @@ class _Section:
         return self.sheet.quantity(self._text(text))
 
     def _terms(self, letter: str, vector: Name) -> list[Expression]:
-        """Return the sum of a matrix's terms times a vector; an empty list if the matrix is zero."""
+        """Return the sum of the powers of a matrix times a vector; an empty list if the matrix is
+        zero.
+        """
         matrix = self.motion.matrices[letter]
         terms = [
             product([*self._factors(powers), self.sheet.quantity(self._text(matrix.name(powers)))])
@@ -198,14 +200,14 @@ class _Section:
         return [product([*(terms[0].factors if isinstance(terms[0], Product) else terms), vector])]
 
     def _factors(self, powers: Powers | None) -> list[Expression]:
-        """Return g^b v^a."""
+        """Return the factors g^b v^a of a matrix as an expression."""
         a, b = powers or (0, None)
         v = parse_name("v")
         by_speed: list[Expression] = [] if a == 0 else [v] if a == 1 else [Power(v, a)]
         return [*([Name(self.g)] if b else []), *by_speed]
 
     def vectors(self) -> list[str | Expression]:
-        """Return the lists of the components of q, u and z in words."""
+        """Return the descriptions of the components of q, u and z."""
         motion = self.motion
         out: list[str | Expression] = []
         for vector, names in (
@@ -221,13 +223,15 @@ class _Section:
         return out
 
     def _constant(self) -> list[Name]:
-        """Return the names of the damping and stiffness matrices that neither v nor g multiplies."""
+        """Return the names of the damping and stiffness matrices that are multiplied by neither v
+        nor g.
+        """
         matrices = [self.motion.matrices[letter] for letter in "CK"]
         names = [matrix.name((0, 0)) for matrix in matrices if (0, 0) in matrix.terms]
         return [self.sheet.quantity(self._text(name)) for name in names]
 
     def list_matrices(self) -> None:
-        """Write the matrices, entry by entry."""
+        """Write all matrices of the section, entry by entry."""
         match self._constant():
             case [matrix_name]:
                 self.sheet.say(matrix_name, " has ", CONSTANT_TERMS)
@@ -241,7 +245,7 @@ class _Section:
                 self._matrix(matrix.name(powers), entries)
 
     def by_names(self, name: str, entries: Array) -> Array:
-        """Return entries (rows, columns) as new symbols that are written by the entries' names."""
+        """Return entries (rows, columns) as new symbols that print the names of the entries."""
         cut = self.sheet.cut
         out: list[Scalar] = []
         for k, x in enumerate(entries.ravel()):
@@ -253,7 +257,7 @@ class _Section:
         return array(out).reshape(entries.shape)
 
     def sum(self, letter: str) -> Array:
-        """Return the sum of a matrix's terms in the names of their entries."""
+        """Return the sum of the powers of a matrix, in the names of their entries."""
         matrix = self.motion.matrices[letter]
         out: Any = np.zeros(matrix.entries.shape)
         for powers, entries in matrix.terms.items():
@@ -263,7 +267,9 @@ class _Section:
         return array(out)
 
     def _matrix(self, name: str, entries: Array) -> None:
-        """Write a matrix (rows, columns); subscripts of its entries begin with those of its name."""
+        """Write a matrix (rows, columns); the subscripts of its entries begin with that of its
+        name.
+        """
         text = self._text(name)
         letter, _, below = text.partition("_")
         prefix = f"{below.strip('{}')}," if below else ""
@@ -277,7 +283,7 @@ class _Section:
 
 
 def _characteristic(section: _Section) -> None:
-    """Add the determinant of M s^2 + C s + K and the transfer functions from the second torque."""
+    """Add det(M s^2 + C s + K) and the transfer functions from the second torque to the page."""
     sheet = section.sheet
     matrices = [section.by_names("M", section.motion.mass), section.sum("C"), section.sum("K")]
     (a, b), (c, d) = ([[X[i, j] for X in matrices] for j in range(2)] for i in range(2))
@@ -302,7 +308,7 @@ def _characteristic(section: _Section) -> None:
 
 
 def _polynomial(letter: str, coefficients: Sequence[Scalar]) -> Expression:
-    """Return a polynomial in s by the names of its coefficients, highest power first."""
+    """Return a polynomial in s with named coefficients, highest power first, as an expression."""
     s = parse_name("s")
     terms: list[Expression] = []
     for k, x in zip(reversed(range(len(coefficients))), coefficients, strict=True):

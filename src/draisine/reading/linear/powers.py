@@ -1,4 +1,5 @@
-"""Matrices sorted by powers of the forward speed v and of gravity g, by Taylor expansion about zero.
+"""Decomposition of matrices by powers of the forward speed v and of gravity g, by Taylor expansion
+about zero.
 
 The canonical form of a bicycle, `M qdd + v C1 qd + (g K0 + v^2 K2) q = f`, has one matrix per power. The
 terms of springs and dampers depend on neither v nor g, so they have separate matrices C0 and Ks.
@@ -14,46 +15,51 @@ from draisine.algebra.scalar import Array, Scalar, array, is_zero, substitute
 from draisine.algebra.trace import Expr, Graph, evaluate, tangent
 
 Powers = tuple[int, int | None]
-"""The powers of v and g that multiply a matrix; None if its entries contain g themselves."""
+"""Powers of v and g that multiply a matrix; None if its entries contain g themselves."""
 
 HIGHEST_SPEED_POWER = 2
-"""Highest power of v: centripetal accelerations and gyroscopic moments of a steady speed have v^2."""
+"""Highest power of v: centripetal accelerations and gyroscopic moments contain v^2."""
 
 PROBES = ((0.7, 4.0), (3.1, 9.81), (11.0, 19.0))
-"""Speeds (m/s) and gravities (m/s2) at which the expansion is compared with the matrix. Three points away
-from the expansion point (0, 0) reject every function that is not such a polynomial."""
+"""Speeds (m/s) and gravities (m/s2) at which the expansion is compared with the matrix.
+
+Three points away from the expansion point (0, 0) reject every function that is not such a
+polynomial.
+"""
 
 EXPANSION_ERROR = 1e-9
-"""Largest error of an entry relative to the magnitudes of its terms; round-off is about 1e-13, missing terms
-are far larger."""
+"""Largest error of an entry relative to the magnitudes of its terms.
+
+Rounding errors are about 1e-13; missing terms are far larger.
+"""
 
 STIFFNESS_NAMES = {(0, 0): "s", (0, 1): "0"}
-"""Subscripts of stiffness matrices: K0 belongs to gravity in the canonical form, springs get Ks."""
+"""Subscripts of stiffness matrices: K0 belongs to gravity in the canonical form, Ks to springs."""
 
 
 @dataclass(frozen=True, eq=False)
 class PolynomialMatrix:
-    """A matrix whose entries depend on v and g."""
+    """Matrix whose entries are polynomials in v and g."""
 
     letter: str
     """Symbol of the matrix."""
     entries: Array
     """Traced entries, (rows, columns)."""
     graph: Graph
-    """The traced graph."""
+    """Traced graph of the entries."""
     v: Expr
-    """Forward speed."""
+    """Symbol of the forward speed."""
     g: Expr
-    """Gravity."""
+    """Symbol of gravity."""
     point: Mapping[str, float]
     """Nominal values of all symbols, SI units."""
 
     @cached_property
     def terms(self) -> dict[Powers | None, Array]:
-        """The nonzero matrices by powers of v and g.
+        """Nonzero coefficient matrices by powers of v and g.
 
-        Entries that are not polynomial in g contain g. If they are not polynomial in v either, the key is
-        None and they contain both.
+        Entries that are not polynomial in g contain g. If they are not polynomial in v either, the
+        key is None and they contain both.
         """
         for by_gravity in (True, False):
             expansion = self._expanded(by_gravity)
@@ -62,7 +68,7 @@ class PolynomialMatrix:
         return {None: self.entries} if _is_present(self.entries) else {}
 
     def name(self, powers: Powers | None) -> str:
-        """Return the symbol of the matrix with these powers, `C_1`."""
+        """Return the symbol of the coefficient matrix with given powers, such as `C_1`."""
         if powers is None:
             return self.letter
         by_speed, by_gravity = powers
@@ -75,7 +81,7 @@ class PolynomialMatrix:
         return f"{self.letter}_{{g{by_speed}}}" if by_speed else f"{self.letter}_g"
 
     def _expanded(self, by_gravity: bool) -> dict[Powers | None, Array] | None:
-        """Return the coefficients by powers; None if they do not add up to the matrix."""
+        """Return the coefficient matrices by powers; None if they do not add up to the matrix."""
         flat = list(self.entries.ravel())
         out: dict[Powers | None, Array] = {}
         try:
@@ -90,6 +96,7 @@ class PolynomialMatrix:
         return out if self._adds_up(out) else None
 
     def _shaped(self, flat: list[Scalar]) -> Array:
+        """Return a flat list of entries in the shape of the matrix."""
         return array(flat).reshape(self.entries.shape)
 
     def _coefficients(self, xs: list[Scalar], x: Expr, degree: int) -> Iterator[list[Scalar]]:
@@ -102,7 +109,7 @@ class PolynomialMatrix:
             xs = tangent(xs, {name: 1.0})
 
     def _adds_up(self, terms: Mapping[Powers | None, Array]) -> bool:
-        """Return whether the terms add up to the matrix, at nominal parameters."""
+        """Return whether the terms add up to the matrix at the probe points, at nominal parameters."""
         v_name, g_name = (self.graph.ops[x.index][1] for x in (self.v, self.g))
         for speed, gravity in PROBES:
             point = {**self.point, v_name: speed, g_name: gravity}

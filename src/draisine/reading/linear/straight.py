@@ -1,7 +1,8 @@
-"""Straight and upright running at the forward speed v, as values of a machine's symbols.
+"""Straight and upright running at the forward speed v, as values of the symbols of a machine.
 
-The base moves forward without turning, wheels roll, other joints keep their drawn positions, and the states
-of force elements (the slips of tyres) are zero. On a slope a torque at one wheel keeps the speed.
+The base moves forward without rotation, wheels roll, other joints stay in the zero configuration,
+and the states of force elements (the slips of tyres) are zero. On a slope a torque at one wheel
+keeps the speed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,15 +15,17 @@ from draisine.algebra.scalar import Array, Scalar, array, substitute
 from draisine.algebra.trace import Expr, evaluate, tangent
 from draisine.errors import ParameterError
 from draisine.mechanics.formulations import projected
-from draisine.reading.solution import angle_rates, place_rates
+from draisine.reading.solution import base_angle_rates, place_rates
 from draisine.reading.subject import Subject
 
 NOMINAL_SPEED = 5.0
-"""m/s; speed at which formulas are checked numerically; any nonzero speed will do."""
+"""Speed (m/s) at which formulas are checked numerically; any nonzero speed is suitable."""
 
 STEADY_ERROR = 1e-9
-"""Largest force, rate or gap of a steady motion relative to the largest of the terms that cancel. Round-off
-is about 1e-13; an unbalanced machine exceeds it by far."""
+"""Largest force, rate or gap of a steady motion, relative to the largest of the terms that cancel.
+
+Rounding errors are about 1e-13; an unbalanced machine exceeds the bound by far.
+"""
 
 TWIST_WORDS = {
     "Vx": "forward velocity",
@@ -32,18 +35,18 @@ TWIST_WORDS = {
     "Wy": "pitch rate",
     "Wz": "yaw rate",
 }
-"""The components of the base's twist in words."""
+"""Descriptions of the components of the base's twist."""
 
 REFUSAL = "Linear equations to read exist for machines that run straight and upright on wheels"
-"""Beginning of error messages."""
+"""First part of the error messages for machines without straight running."""
 
 NUMERIC_ALTERNATIVE = "For equations in numbers use `linearise(system, motion).equations()`."
-"""Advice for machines that are refused."""
+"""Advice for machines that have no linear equations in symbols."""
 
 
 @dataclass(frozen=True, eq=False)
 class StraightMotion:
-    """The straight motion of a machine."""
+    """Straight running of a machine, in symbols."""
 
     subject: Subject
 
@@ -65,12 +68,12 @@ class StraightMotion:
 
     @cached_property
     def v(self) -> Expr:
-        """The forward speed."""
+        """Symbol of the forward speed."""
         return self.subject.graph.symbol("forward speed")
 
     @property
     def g(self) -> Expr:
-        """Gravity."""
+        """Symbol or value of gravity."""
         return self.subject.parameters["g"]
 
     @cached_property
@@ -80,7 +83,7 @@ class StraightMotion:
 
     @cached_property
     def rolling(self) -> dict[str, Scalar]:
-        """The rates of wheels at the speed v, by the names of these rates."""
+        """Rates of the wheels at the speed v, by the names of these rates."""
         model = self.subject.model
         out: dict[str, Scalar] = {}
         for joint in model.joints:
@@ -93,8 +96,9 @@ class StraightMotion:
 
     @cached_property
     def machine(self) -> Subject:
-        """The machine on the kernel of its constraints, with speeds chosen for linear equations."""
-        # Lean rate and joints first, then the speeds that slipping tyres leave free, wheels last.
+        """Subject with v = H u, whose independent speeds suit linear equations."""
+        # Lean rate and joints come first, then the speeds that slipping tyres leave free, wheels
+        # last.
         names = self.subject.model.speeds
         joints = [name for name in names if name not in TWIST_WORDS and name not in self.rolling]
         order = ["Wx", *joints, "Wz", "Vy", "Wy", "Vz", *self.rolling, "Vx"]
@@ -110,12 +114,12 @@ class StraightMotion:
 
     @property
     def speeds(self) -> list[str]:
-        """The names of the independent speeds."""
+        """Names of the independent speeds."""
         return [self.machine.model.speeds[k] for k in self.independent]
 
     @cached_property
     def _unloaded(self) -> dict[str, Scalar]:
-        """The values of all symbols that are neither parameters nor loads."""
+        """Values of all symbols that are neither parameters nor loads, in straight running."""
         machine = self.machine
         shape = machine.shape or (0.0,) * len(machine.r)
         moving = {"Vx": self.v} | self.rolling
@@ -132,9 +136,9 @@ class StraightMotion:
 
     @cached_property
     def values(self) -> dict[str, Scalar]:
-        """The values of all symbols except parameters."""
+        """Values of all symbols except parameters, in straight running."""
         machine = self.machine
-        # Without accelerations the loads are the normal components of lam in C' lam = F - Q.
+        # Without accelerations, the loads are the normal components of lam in C' lam = F - Q.
         multipliers = machine.solver.solve_transposed(list(machine.F - machine.Q))
         steady_multipliers = substitute(machine.graph, list(multipliers), self._unloaded)
         rows = [machine.labels[k] for k in machine.kept]
@@ -146,38 +150,40 @@ class StraightMotion:
         return self._unloaded | loads
 
     def at(self, xs: Iterable[Scalar]) -> list[Scalar]:
-        """Return expressions evaluated in the straight motion."""
+        """Return expressions with the values of straight running substituted."""
         return substitute(self.machine.graph, list(xs), self.values)
 
     @cached_property
     def forces(self) -> list[Scalar]:
-        """The generalised forces required for constant independent speeds, F_r - H' Q, at any state."""
+        """Generalised forces required for constant independent speeds, F_r - H' Q, at any state."""
         machine = self.machine
         forces = machine.F_r - machine.H.T @ machine.Q
         return [forces[machine.independent.index(k)] for k in self.independent]
 
     @cached_property
     def rates(self) -> dict[str, Scalar]:
-        """The rates of all coordinates by symbol, at any state: angles and position of the base, joints."""
+        """Rates of all coordinates by symbol, at any state: angles and position of the base,
+        joints.
+        """
         machine = self.machine
         joints = {f"r[{k}]": machine.speeds[6 + k] for k in range(len(machine.r))}
-        return angle_rates(machine) | place_rates(machine) | joints
+        return base_angle_rates(machine) | place_rates(machine) | joints
 
     @cached_property
     def conditions(self) -> list[Scalar]:
-        """The residuals of closed contacts and loops, at any state."""
+        """Residuals of closed contacts and loops, at any state."""
         machine = self.machine
         anchors = np.zeros(3 * len(machine.model.pins))
         return projected.holonomic_residuals(machine.rows, machine.r, machine.t, anchors)[0]
 
     def differentiate(self, xs: Sequence[Scalar], symbols: Sequence[str]) -> Array:
-        """Return the derivatives of expressions in the straight motion, one column for each symbol."""
+        """Return the derivatives of expressions in straight running, one column per symbol."""
         columns = [self.at(tangent(xs, {symbol: 1.0})) for symbol in symbols]
         return array(columns).T if columns else np.zeros((len(xs), 0))
 
     @cached_property
     def drive(self) -> str | None:
-        """The wheel whose torque keeps the speed on a slope; None if no torque is required.
+        """Name of the wheel whose torque keeps the speed on a slope; None if no torque is required.
 
         The rate of that wheel is an independent speed, so that its constant torque drops out of the
         linear equations.

@@ -15,7 +15,7 @@ from draisine.errors import ParameterError
 from draisine.mechanics.readings import law_start, law_states
 from draisine.model import Model
 from draisine.model.names import state_units
-from draisine.model.quantity import number
+from draisine.model.quantity import parse_number
 from draisine.registry import find, names
 from draisine.scenario.plan import Start, SteadyRequest
 from draisine.scenario.terrain import WheelPlace
@@ -43,7 +43,7 @@ def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: M
         text = f"{vehicle} has no such quantity"
         if mistakes.check_known(path, name, units, text, value):
             with mistakes.at(path):
-                values[name] = number(value, units[name])
+                values[name] = parse_number(value, units[name])
             if name == "lean" and (flat := flat_lean(values.get(name, 0.0))):
                 mistakes.add(path, flat)
     mode = read_mode(given.get("mode"), model, "initial.mode", mistakes)
@@ -70,7 +70,7 @@ def _read_steady(
             continue
         if mistakes.check_known(f"{path}.{name}", name, units, text, value):
             with mistakes.at(f"{path}.{name}"):
-                prescribed[name] = number(value, units[name])
+                prescribed[name] = parse_number(value, units[name])
     free = given.get("free")
     inputs = given.get("inputs", {})
     if free is not None and not isinstance(free, list):
@@ -85,7 +85,7 @@ def _read_steady(
     numbers = {}
     for name, value in inputs.items():
         with mistakes.at(f"{path}.inputs.{name}"):
-            numbers[name] = number(value)
+            numbers[name] = parse_number(value)
     return SteadyRequest(prescribed, None if free is None else tuple(free), numbers)
 
 

@@ -10,7 +10,7 @@ from draisine.errors import DraisineError, UnknownNameError
 from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
 from draisine.model.names import SYNONYMS
-from draisine.model.quantity import check_angle, number
+from draisine.model.quantity import check_angle, parse_number
 from draisine.registry import find, is_parameter_file
 from draisine.scenario.overrides import nest_dotted_keys
 from draisine.scenario.schema import VehicleTable
@@ -111,7 +111,7 @@ def _parameters(
         path = f"vehicle.parameters.{name}"
         if any(name.startswith(f"{record}_") for record in parameters if record in given):
             with mistakes.at(path):
-                arguments[name] = number(value)
+                arguments[name] = parse_number(value)
         elif name not in parameters:
             hint = _suggest_key(vehicle, name, value, content)
             hint = hint or suggest_parameter(vehicle, name, parameters)
@@ -121,7 +121,7 @@ def _parameters(
         else:
             with mistakes.at(path):
                 unit = meanings(vehicle).get(name, (None, ""))[0]
-                number(value, unit)
+                parse_number(value, unit)
                 check_angle(value, unit)
                 arguments[name] = value
     return arguments

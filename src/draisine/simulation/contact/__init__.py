@@ -1,11 +1,19 @@
-"""Runs on a terrain, with unilateral contacts: arcs of one mode each, and the events between them.
+"""Simulation with unilateral contacts on a terrain: event-driven arcs of high order, and time stepping at
+impulse level.
 
-`run`: the run loop; `many`: many runs over threads. `start`: checks of the initial state. `driver`: calls of
-the compiled routines of `event_driven`, arcs whose events are located. `failures`: errors that stop them.
-`stepping`: arcs in time steps, if events do not end. `complementarity`: solvers of the contact problem.
-`kernels`: the contact problem of a mode, assembled and solved. `status`: statuses of a contact and the rows
-that it holds. `query`: gaps, rows and forces at a state. `table`: contacts as arrays, the input of routines.
-`samples`: forces and gaps at the states of a finished run. `arc`: its arcs. `standalone`: whole runs as
-routines, for exports. `tolerances`: bounds of event location, scaled by the machine; solvers keep their
-relative bounds themselves.
+Both methods solve the equations of motion M vdot + F = C' lam with contact forces lam that obey the
+complementarity of gap and normal force and Coulomb's law.
+
+- `run`: the run loop, which alternates between both methods. `many`: many runs over threads. `start`: checks
+  of the initial state.
+- `event_driven`: arcs within one contact mode and the events between them, as compiled routines. `driver`:
+  the Python side of these routines. `failures`: their errors.
+- `stepping`: arcs in time steps (Moreau and Jean), used if event location makes no progress.
+- `complementarity`: solvers of the contact problem.
+- `kernels`: contact rows, accelerations and forces of one mode. `status`: statuses of a contact.
+- `query`: gaps, contact rows and forces at single states. `table`: contacts as arrays for routines.
+- `samples`, `arc`: forces and gaps at the states of a finished run.
+- `standalone`: complete runs as routines, for exports.
+- `tolerances`: absolute bounds of event location, scaled by the machine. Solvers define their own relative
+  bounds.
 """

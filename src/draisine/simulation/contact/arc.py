@@ -1,4 +1,8 @@
-"""Arcs on a terrain as trajectories store them, and the observation of their samples."""
+"""Arcs on a terrain as trajectories store them, and the evaluation of forces and gaps at their samples.
+
+Event-driven arcs (`TerrainArc`) store states and closed contacts; forces are computed from the equations of
+motion afterwards. Time-stepping arcs (`SteppedArc`) store mean forces with their samples.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,29 +17,29 @@ from draisine.codegen.routine import Integers
 from draisine.mechanics.formulations._rank import DEPENDENCE_TOLERANCE, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, shared_query
 from draisine.simulation.contact.status import count_rows
-from draisine.simulation.contact.tolerances import units_of
+from draisine.simulation.contact.tolerances import cached_machine_units
 from draisine.simulation.integrators import NODES
 from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
 from draisine.system.generic import Generic
 from draisine.terrain import Terrain
 
 AXES = ("normal", "along", "across")
-"""The rows of a contact."""
+"""Names of the axes of a contact, in the order of its constraint rows."""
 
 
 class DenseObservation(NamedTuple):
-    """What is observed of event-driven arcs at the nodes of their dense output."""
+    """Forces, inputs and violations of event-driven arcs at the nodes of their dense output."""
 
-    t: Floats  # (steps, nodes) in s
-    y: Floats  # (steps * nodes, n)
+    t: Floats  # (steps, nodes) s, times of the nodes
+    y: Floats  # (steps * nodes, n) states at the nodes
     seen: dict[str, Floats]  # forces and inputs (..., steps * nodes), violations (1, steps)
-    arc_of_step: Integers  # (steps)
-    redundant_rows: list[str]
+    arc_of_step: Integers  # (steps) index of the arc of each step
+    redundant_rows: list[str]  # names of the redundant constraint rows
 
 
 SHORTEST_ARC = 1e-7
-"""Of the machine's time. Between events that are closer in time the active set is not resolved, and forces
-of microseconds reach many weights.
+"""Shortest duration of an arc with reported forces, in machine time units. The active set is not resolved
+between events that are closer in time, and forces over microseconds reach many times the weight.
 """
 
 
@@ -51,7 +55,9 @@ class _FreeArc:
         return self.machine.states
 
     def pose(self) -> tuple[Floats, Floats]:
-        """Return the user's quaternions and positions, time last."""
+        """Return orientation quaternions (4, times) and positions (3, times) of the user's reference
+        frame.
+        """
         layout = self.machine.layout
         return self.y.T[layout.q], self.y.T[layout.p]
 
@@ -63,23 +69,23 @@ class TerrainArc(_FreeArc):
     machine: Generic
     t: Floats  # (times) s
     y: Floats  # (times, n) states (q, p, r, v, z)
-    inputs: Floats  # of the machine, constant on the arc
-    closed: tuple[Closed, ...]  # contacts
+    inputs: Floats  # inputs of the machine, constant on the arc
+    closed: tuple[Closed, ...]  # closed contacts with status and friction coefficient
     terrain: Terrain
     mode: TerrainMode  # names and statuses of the closed contacts
-    stops: dict[str, tuple[float, float]]  # of joints
-    grazes: tuple[tuple[float, Key], ...] = ()  # time (s) and open contact
-    dense: DenseOutput | None = None  # of its steps
+    stops: dict[str, tuple[float, float]]  # lower and upper stop of joints (rad or m), by name
+    grazes: tuple[tuple[float, Key], ...] = ()  # time (s) and names of grazing open contacts
+    dense: DenseOutput | None = None  # dense output of the integration steps
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """All variables of all samples, time last."""
+        """All variables of all samples by name; time is the last axis."""
         return self.observe_together([self])
 
     @staticmethod
     def observe_together(arcs: "Sequence[TerrainArc]") -> dict[str, Floats]:
-        """Return all variables of arcs of one run, time last. Inputs that jump at the end of an arc have not
-        jumped in its last sample.
+        """Return all variables of the samples of several arcs of one run; time is the last axis. If inputs
+        jump at the end of an arc, its last sample has the inputs before the jump.
         """
         query = arcs[0].query()
         intervals = [ModeInterval(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
@@ -87,8 +93,8 @@ class TerrainArc(_FreeArc):
 
     @staticmethod
     def observe_dense_together(arcs: "Sequence[TerrainArc]") -> DenseObservation:
-        """Return the dense output of arcs of one run with forces and closed gaps; an arc of one instant
-        is a step without length.
+        """Return the dense output of arcs of one run, with forces and gaps of closed contacts. An arc of zero
+        duration is one step of zero length.
         """
         query = arcs[0].query()
         outputs = [arc._dense_or_instant() for arc in arcs]
@@ -121,7 +127,7 @@ class TerrainArc(_FreeArc):
         return shared_query(self.machine, self.terrain, self.inputs, self.stops)
 
     def _dense_or_instant(self) -> DenseOutput:
-        """Return the dense output, or a step without length if the arc is an instant."""
+        """Return the dense output, or one step of zero length if the arc has zero duration."""
         if self.dense is not None:
             return self.dense
         t = self.t_before[:1].repeat(NODES)[None]
@@ -129,22 +135,22 @@ class TerrainArc(_FreeArc):
 
     @property
     def is_instant(self) -> bool:
-        """Whether the arc is shorter than the resolution of time, but not empty."""
-        shortest = SHORTEST_ARC * units_of(self.machine).time
+        """Whether the arc is not empty, but shorter than the time resolution."""
+        shortest = SHORTEST_ARC * cached_machine_units(self.machine).time
         return bool(len(self.t) and 0.0 < self.t[-1] - self.t[0] < shortest)
 
     @property
     def t_before(self) -> Floats:
-        """The times, the last one just before the arc's end."""
+        """The sample times (s), the last one just before the end of the arc."""
         times = self.t.copy()
         times[-1] = np.nextafter(times[-1], times[0])
         return times
 
 
 def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
-    """Return the redundant constraint rows of the closed contacts at the starts of arcs, by name.
+    """Return the names of the redundant constraint rows of the closed contacts at the starts of arcs.
 
-    `jacobians` holds the rows of all closed contacts, one arc after the other.
+    `jacobians` contains the constraint rows of all closed contacts, one arc after the other.
     """
     rows = jacobians[:-1].reshape(-1, arcs[0].machine.speeds)  # three per contact
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
@@ -176,8 +182,8 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
 
 
 def _are_independent(stack: Floats) -> bool:
-    """Return whether sets of unit rows (sets, rows, n) are independent beyond doubt: their Gram matrices are
-    positive definite with eigenvalues above 1e-12, their singular values above 1e-6.
+    """Return whether sets of unit rows (sets, rows, n) are certainly linearly independent: the eigenvalues of
+    their Gram matrices exceed 1e-12, so that their singular values exceed 1e-6.
     """
     try:
         np.linalg.cholesky(stack @ stack.transpose(0, 2, 1) - 1e-12 * np.eye(stack.shape[1]))
@@ -187,8 +193,8 @@ def _are_independent(stack: Floats) -> bool:
 
 
 def observe_states(query: ContactQuery, intervals: Sequence[ModeInterval]) -> dict[str, Floats]:
-    """Return all variables of the states of intervals, time last. The torques of prescribed joints are the
-    residual of the equations of motion without them.
+    """Return all variables of the states of intervals; time is the last axis. The torques of prescribed
+    joints are the residual of the equations of motion without them.
     """
     machine = query.machine
     n = query.n
@@ -229,8 +235,8 @@ def observe_states(query: ContactQuery, intervals: Sequence[ModeInterval]) -> di
 
 
 def equality_variables(machine: Generic, inputs: Floats, multipliers: Floats) -> dict[str, Floats]:
-    """Return torques of prescribed joints, forces of couplings, and inputs plus the torques of guided joints,
-    from the multipliers of the equality rows; time last.
+    """Return torques of prescribed joints, forces of couplings, and inputs plus torques of guided joints,
+    from the multipliers of the equality rows; time is the last axis.
     """
     joints = machine.held
     guided = [i for i, k in enumerate(joints) if k in machine.guided]
@@ -243,41 +249,43 @@ def equality_variables(machine: Generic, inputs: Floats, multipliers: Floats) ->
 
 @dataclass(frozen=True)
 class SteppedArc(_FreeArc):
-    """An arc on a terrain in time steps or on compliant ground, whose forces are stored with its samples. No
-    contact is a constraint.
+    """An arc in time steps, or on compliant ground. Forces are stored with the samples, and no contact is a
+    constraint.
     """
 
     machine: Generic
     t: Floats  # (times) s
     y: Floats  # (times, n) states
-    inputs: Floats  # of the machine
+    inputs: Floats  # inputs of the machine
     terrain: Terrain
-    rates: Floats  # (times, speeds) accelerations
-    forces: Floats  # (times, wheels, 3) N, normal, along, across
-    world: Floats  # (times, wheels, 3) N, in world axes
+    rates: Floats  # (times, speeds) mean accelerations since the previous sample
+    forces: Floats  # (times, wheels, 3) N, contact forces: normal, along, across
+    world: Floats  # (times, wheels, 3) N, contact forces in world axes
     torques: Floats  # (times, rows) multipliers of prescribed joints and couplings
-    stops: Floats | None = None  # (times, joints) N m, torques of stops
-    tyres: Floats | None = None  # (times, wheels, 2) mean power (W) and stored energy (J)
-    made: Any = None  # quality of the steps, a `validity.record.TimeStepped`
+    stops: Floats | None = None  # (times, joints) N m, torques of the joints' stops
+    tyres: Floats | None = None  # (times, wheels, 2) mean power (W) and stored energy (J) of tyres
+    made: Any = None  # step lengths and residuals, a `validity.record.TimeStepped`
 
     @property
     def is_instant(self) -> bool:
-        """Whether the arc is too short to report forces: never, because these are means of impulses."""
+        """Whether the arc is too short to report forces. It never is, because its forces are mean values of
+        impulses.
+        """
         return False
 
     @property
     def mode(self) -> TerrainMode:
-        """The closed contacts and their statuses: none."""
+        """The closed contacts and their statuses; empty, because no contact is a constraint in time steps."""
         return ()
 
     @property
     def dense(self) -> DenseOutput | None:
-        """No dense output: its steps are its samples."""
+        """The dense output; None, because the samples of a time-stepping arc are its steps."""
         return None
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """All variables of all samples, time last."""
+        """All variables of all samples by name; time is the last axis."""
         machine = self.machine
         count = len(self.t)
         query = shared_query(machine, self.terrain, self.inputs)
@@ -305,7 +313,9 @@ class SteppedArc(_FreeArc):
         return replace(self, **{k: x[-1:].copy() for k, x in columns.items() if x is not None})
 
     def _tyres(self, query: ContactQuery) -> dict[str, Floats]:
-        """Return power and stored energy of the tyres, time last; compliant ground has none."""
+        """Return power (W) and stored energy (J) of the tyres, time last; both are zero on compliant
+        ground.
+        """
         tyres = self.tyres
         if tyres is None:
             tyres = np.zeros((len(self.t), len(query.machine.wheels), 2))
@@ -313,7 +323,9 @@ class SteppedArc(_FreeArc):
         return {"tyre_powers": powers.T, "tyre_energies": energies.T}
 
     def redundant_rows(self) -> list[str]:
-        """Return no rows: in time steps contacts are not constraints."""
+        """Return the names of redundant constraint rows; none, because contacts are not constraints in time
+        steps.
+        """
         return []
 
 

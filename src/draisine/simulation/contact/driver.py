@@ -1,4 +1,5 @@
-"""The driver of event-driven arcs: it fills the records of the compiled run loop and reads its results.
+"""Python side of event-driven arcs: writes the records of the compiled run loop, calls it and reads its
+results.
 
 `ArcDriver` owns the records of `event_driven`: the arc, the event and the run loop. `load` writes the state
 of a run into them, `run` calls the compiled loop, and `samples`, `nodes`, `grazes` and `events` read its
@@ -61,7 +62,7 @@ from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import tyre_flight
 from draisine.simulation.contact.table import Surroundings, WheelOnFeature
-from draisine.simulation.contact.tolerances import follow_accuracy
+from draisine.simulation.contact.tolerances import scale_slip_onset
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators import PLACES
 from draisine.simulation.integrators.dop853 import STAGES, stages
@@ -70,43 +71,43 @@ from draisine.simulation.trajectory import Guard, GuardKind, Key
 from draisine.simulation.validity.fall import fall_rule
 
 MIN_TOUCHING = 6
-"""Number of touching contacts that the first records can store, if there are no more wheels. Records for
-more contacts are made when they are needed (`ArcDriver.grow`).
+"""Initial capacity of the records in touching contacts, unless there are more wheels. `ArcDriver.grow` makes
+larger records when they are needed.
 """
 
 EVENTS_PER_CALL = 32
-"""Number of events that the log of one call can store."""
+"""Number of events that the log of one call of the run loop can store."""
 
 
 class Capacity(NamedTuple):
-    """The sizes of the records."""
+    """Capacity of the records of the run loop."""
 
-    nearby: int  # contacts in the search boxes
-    borders: int  # borders of one of them
-    touching: int  # contacts that touch at one instant
+    nearby: int  # largest number of contacts in the search boxes
+    borders: int  # largest number of borders of one contact
+    touching: int  # largest number of contacts that touch at one instant
 
 
 @dataclass(slots=True, eq=False)
 class RunState:
-    """Time, state and contact mode of a run, and the memory of its last events."""
+    """Time, state and contact mode of a run, with the flags that the next event needs."""
 
-    t: float  # s
+    t: float  # present time, s
     y: Floats  # state (q, p, r, v, z)
-    step: float = np.inf  # s, length of the next step, as long as possible if infinite
-    is_first: bool = True  # whether that is the first step of an arc
-    closed: tuple[Closed, ...] = ()
+    step: float = np.inf  # s, length of the next step; infinite for the longest possible one
+    is_first: bool = True  # whether the next step is the first step of an arc
+    closed: tuple[Closed, ...] = ()  # closed contacts
     left: frozenset[WheelOnFeature] = frozenset()  # contacts whose features wheels have just left
     leaving: frozenset[WheelOnFeature] = frozenset()  # contacts that lift off at this instant
     stalled: int = 0  # number of events without progress of time
-    latest_sample: float = -np.inf  # s
+    latest_sample: float = -np.inf  # s, time of the latest sample
 
     def at(self, t: float, y: Floats) -> "RunState":
-        """Return the beginning of an arc at another time and state, in the same mode."""
+        """Return the run state at the start of an arc at another time and state, in the same mode."""
         mode = (self.closed, self.left, self.leaving)
         return RunState(t, y, self.step, True, *mode, 0, self.latest_sample)
 
     def copy(self) -> "RunState":
-        """Return an independent record of the same state."""
+        """Return an independent copy of the run state."""
         mode = (self.closed, self.left, self.leaving)
         return RunState(
             self.t, self.y, self.step, self.is_first, *mode, self.stalled, self.latest_sample
@@ -114,31 +115,33 @@ class RunState:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cause:
-    """The cause of an event, and its contact."""
+class EventCauseRecord:
+    """The cause of an event, with its contact and its guard."""
 
-    kind: EventCause
+    kind: EventCause  # EventCause
     actor: WheelOnFeature | None = None  # the contact whose guard fired
     ending: WheelOnFeature | None = None  # the contact whose feature has ended
     guard: int = -1  # kind of the guard that fired, -1 for none
-    border: int = -1  # index of its border, -1 for none
+    border: int = -1  # index of the border of the fired guard, -1 for none
 
 
 class EventRecord(NamedTuple):
-    """An event of the log. Its states belong to the log: the next call of the run loop overwrites them."""
+    """An event of the log. Its state arrays are views of the log, which the next call of the run loop
+    overwrites.
+    """
 
-    t: float  # s
-    kind: str  # name of its cause
-    energies: tuple[float, float]  # J, before and after
-    before: Floats  # state y
-    after: Floats
+    t: float  # s, time of the event
+    kind: str  # name of the cause of the event
+    energies: tuple[float, float]  # J, mechanical energy before and after the event
+    before: Floats  # state y before the event
+    after: Floats  # state y after the event
     closed: tuple[Closed, ...]  # contacts closed before the event
-    closed_after: tuple[Closed, ...]
+    closed_after: tuple[Closed, ...]  # contacts closed after the event
     fired: list[WheelOnFeature]  # contacts whose guards fired
-    guard: Guard | None
-    impact: Selection | None
-    samples: int  # number of samples before the event, in this call
-    grazes: int  # number of grazing contacts before the event, in this call
+    guard: Guard | None  # guard that fired, or None
+    impact: Selection | None  # impulses and contact sets of the impact, or None
+    samples: int  # number of samples before the event in this call
+    grazes: int  # number of grazing contacts before the event in this call
 
 
 class ArcDriver:
@@ -179,7 +182,7 @@ class ArcDriver:
         self.contact = contact
         self.numerics = numerics
         self.options = deepcopy((contact, numerics))  # mappings of the original may change
-        follow_accuracy(query.tol, query.units, numerics.rtol)
+        scale_slip_onset(query.tol, query.units, numerics.rtol)
         self._watched: Surroundings | None = None  # what the records hold
         self._python_impacts: dict[int, Selection] = {}  # by the index of the event in the log
         self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
@@ -224,10 +227,11 @@ class ArcDriver:
         self.arc.clock.assign(horizon=t + duration, longest_step=longest)
 
     def _watch_nearby(self, capacity: Capacity) -> None:
-        """Write the nearby contacts into the records, or into larger ones if they do not fit."""
+        """Write the nearby contacts into the records; make larger records if they do not fit."""
         near = self.near
         self._latest = None
         self._closed_sets: dict[tuple[bytes, bytes], tuple[Closed, ...]] = {}
+        self._contacts: dict[int, WheelOnFeature] = {}
         count = len(near)
         table = near.packed.record
         borders = int(np.diff(table.first[: count + 1]).max(initial=0))
@@ -244,7 +248,7 @@ class ArcDriver:
         self.loop.is_sharp[:count] = (table.planes[:count] == 0) & on_disc
 
     def _make_records(self, capacity: Capacity) -> None:
-        """Make records of a capacity."""
+        """Allocate the records of the run loop for a capacity."""
         query = self.query
         self._capacity = capacity
         self._table = Packed(self.near.packed.record)
@@ -263,7 +267,7 @@ class ArcDriver:
         self.y: Floats = self.arc.stages.y
 
     def _make_arc(self, inside: Floats) -> ArcState:
-        """Return the record of an arc."""
+        """Return an empty record of an arc."""
         query = self.query
         numerics = self.numerics
         capacity = self._capacity
@@ -310,7 +314,7 @@ class ArcDriver:
         return arc
 
     def _make_event(self, boxes: Floats, inside: Floats) -> EventState:
-        """Return the record of an event."""
+        """Return an empty record of an event."""
         query = self.query
         nearby = self._capacity.nearby
         touching = self._capacity.touching
@@ -342,7 +346,7 @@ class ArcDriver:
         return event
 
     def _make_loop(self, arc: Packed, event: Packed) -> RunLoop:
-        """Return the record of the run loop."""
+        """Return an empty record of the run loop."""
         query = self.query
         options = self.contact
         observe = query.machine.observe
@@ -376,7 +380,7 @@ class ArcDriver:
         return loop
 
     def _make_log(self, trial_size: int) -> EventLog:
-        """Return the event log; the contact sets of one event take at most `trial_size` entries."""
+        """Return an empty event log; the contact sets of one event need at most `trial_size` entries."""
         states = ("y", "y_impact", "y_after")
         lists = ("closed", "status", "closed_after", "status_after", "fired", "impact_contacts")
         width = self._capacity.touching + 1
@@ -399,7 +403,9 @@ class ArcDriver:
 
     # --- calls of the run loop
 
-    def load(self, run: RunState, stop: float, until: float, cause: Cause | None = None) -> None:
+    def load(
+        self, run: RunState, stop: float, until: float, cause: EventCauseRecord | None = None
+    ) -> None:
         """Write the state of a run into the records.
 
         Parameters
@@ -465,18 +471,20 @@ class ArcDriver:
             mode.mu[i] = mu if mu < np.inf else 0.0
 
     def _set_flags(self, flags: Flags, contacts: Iterable[WheelOnFeature]) -> None:
-        """Set the flags of some contacts, as far as they are nearby, and clear all others."""
+        """Set the flags of the given contacts that are nearby, and clear all other flags."""
         flags[:] = False
         for contact in contacts:
             if contact in self.near.index:
                 flags[self.near.index[contact]] = True
 
     def contains(self, contacts: Sequence[Closed]) -> bool:
-        """Return whether closed contacts are among the nearby ones."""
+        """Return whether all given closed contacts are among the nearby ones."""
         return all(contact in self.near.index for contact, *_ in contacts)
 
     def run(self, steps: int, events: int) -> RunStatus:
-        """Run the compiled loop up to given numbers of steps and events; return the reason for the stop."""
+        """Call the compiled run loop for up to `steps` steps and `events` events; return the reason why it
+        stopped.
+        """
         most_events = min(events, EVENTS_PER_CALL)
         status: RunStatus = self.query.code.run_arcs(self._packed_loop, steps, most_events)
         return status
@@ -523,7 +531,7 @@ class ArcDriver:
     # --- what the run loop leaves to Python
 
     def compile_mode(self) -> None:
-        """Add the closed form of the present contact mode to the compiled ones."""
+        """Compile the closed form of the present contact mode and add it to the list of closed forms."""
         self.query.add_closed_form(self.closed())
         forms = self.query.table.pairs.forms
         self._packed_mode.replace(
@@ -583,7 +591,7 @@ class ArcDriver:
         ]
 
     def _mass_and_held(self) -> tuple[Floats, Floats]:
-        """Return the mass matrix at an event, and the independent constraint rows that are not contacts."""
+        """Return the mass matrix (n, n) at an event, and the linearly independent equality rows (r, n)."""
         motion = self.query.motion.record
         n = self.query.n
         out = self.mode.out
@@ -615,12 +623,12 @@ class ArcDriver:
         return self._closed(self.mode.which[:count], self.mode.status[:count])
 
     def _closed(self, contacts: Integers, statuses: Integers) -> tuple[Closed, ...]:
-        """Return closed contacts with their statuses and friction; the same sets occur often."""
+        """Return closed contacts with their statuses and friction coefficients; equal sets are cached."""
         key = (contacts.tobytes(), statuses.tobytes())
         if key not in self._closed_sets:
             pairs = zip(contacts.tolist(), statuses.tolist(), strict=True)
             self._closed_sets[key] = tuple(
-                (self.near[k], Status(status), float(self.event.mu[k])) for k, status in pairs
+                (self._contact(k), Status(status), float(self.event.mu[k])) for k, status in pairs
             )
         return self._closed_sets[key]
 
@@ -630,10 +638,10 @@ class ArcDriver:
             return frozenset()
         return frozenset(self.near[k] for k in np.flatnonzero(flags[: len(self.near)]).tolist())
 
-    def cause(self) -> Cause:
+    def cause(self) -> EventCauseRecord:
         """Return the cause of the present event."""
         progress = self.loop.progress
-        return Cause(
+        return EventCauseRecord(
             kind=progress.cause,
             actor=self.near[progress.actor] if progress.actor >= 0 else None,
             ending=self.near[progress.ending] if progress.ending >= 0 else None,
@@ -642,12 +650,12 @@ class ArcDriver:
         )
 
     def guard(self) -> tuple[int, int]:
-        """Return the kind of the guard that fired, and the number of its contact."""
+        """Return the kind of the guard that fired, and the index of its contact."""
         subject = self.arc.clock.subject
         return int(self.arc.kinds[subject]), int(self.arc.contacts[subject])
 
     def unresolved(self) -> Guard | None:
-        """Return the guard of the event that the last call could not resolve, if there is one."""
+        """Return the guard of the event that the last call could not resolve, or None."""
         progress = self.loop.progress
         if progress.stage is not EventStage.ARC:
             contact = max(progress.actor, progress.ending)
@@ -664,67 +672,82 @@ class ArcDriver:
         return self._guard(kind, contact, border)
 
     def _guard(self, kind: int, contact: int, border: int) -> Guard | None:
-        """Return the guard of a kind (-1: none) at a contact."""
+        """Return the guard of a kind (-1 for none) at a contact, or None."""
         if kind < 0:
             return None
-        return Guard(GuardKind(kind), self.query.key(self.near[contact]), border)
+        return Guard(GuardKind(kind), self.query.key(self._contact(contact)), border)
 
     def samples(self) -> tuple[Floats, Floats]:
-        """Return the samples: times (samples), states (samples, n)."""
+        """Return the samples of the last call: times (samples) in s, states (samples, n)."""
         count = self.arc.clock.samples
         states = self.arc.samples.reshape(SAMPLE_CAPACITY, -1)
         return self.arc.times[:count].copy(), states[:count].copy()
 
     def nodes(self, keeps_dense: bool) -> tuple[Floats, Floats]:
-        """Return the dense output of steps, if it is kept: times (steps, nodes), states (steps, nodes, n)."""
+        """Return the dense output of the last call, if it is kept: times (steps, nodes) in s, states (steps,
+        nodes, n).
+        """
         count = self.arc.clock.nodes if keeps_dense else 0
         times = self.arc.node_times[:count].reshape(-1, STEP_NODES)
         states = self.arc.nodes.reshape(SAMPLE_CAPACITY, -1)[:count]
         return times.copy(), states.reshape(-1, STEP_NODES, self.query.y.size).copy()
 
     def grazes(self) -> list[tuple[float, Key]]:
-        """Return the times (s) and names of the grazing contacts."""
+        """Return time (s) and names of each grazing contact of the last call."""
         pairs = self.arc.grazes[: 2 * self.arc.clock.grazes].reshape(-1, 2).tolist()
         return [(t, self.query.key(self.near[int(k)])) for t, k in pairs]
 
     def events(self) -> list[EventRecord]:
-        """Return the events of the log."""
-        return [self._event(k) for k in range(self.loop.progress.events)]
-
-    def _event(self, k: int) -> EventRecord:
-        """Return event k of the log."""
+        """Return the events of the last call."""
+        count = self.loop.progress.events
+        if not count:
+            return []
+        # Columns as lists: reading single entries of arrays costs more than all the rest.
         log = self.loop.log
-        count = int(log.closed_count[k])
-        count_after = int(log.closed_after_count[k])
-        contact = int(log.guard_contact[k])
+        columns = {name: getattr(log, name)[:count].tolist() for name in run_loop.EVENT_COLUMNS}
+        return [
+            self._event(k, dict(zip(columns, entries, strict=True)))
+            for k, entries in enumerate(zip(*columns.values(), strict=True))
+        ]
+
+    def _event(self, k: int, entry: dict[str, Any]) -> EventRecord:
+        """Return event k of the log, whose entries in single columns are given by name."""
+        log = self.loop.log
+        count = entry["closed_count"]
+        count_after = entry["closed_after_count"]
+        fired = log.fired[k, : entry["fired_count"]].tolist() if entry["fired_count"] else ()
         return EventRecord(
-            t=float(log.time[k]),
-            kind=run_loop.EVENT_KIND_NAMES[log.cause[k]],
-            energies=(float(log.energy[k]), float(log.energy_after[k])),
+            t=entry["time"],
+            kind=run_loop.EVENT_KIND_NAMES[entry["cause"]],
+            energies=(entry["energy"], entry["energy_after"]),
             before=log.y[k],
             after=log.y_after[k],
             closed=self._closed(log.closed[k, :count], log.status[k, :count]),
             closed_after=self._closed(
                 log.closed_after[k, :count_after], log.status_after[k, :count_after]
             ),
-            fired=[self.near[i] for i in log.fired[k, : log.fired_count[k]].tolist()],
-            guard=self._guard(int(log.guard[k]), contact, int(log.guard_border[k])),
-            impact=self._impact(k),
-            samples=int(log.samples[k]),
-            grazes=int(log.grazes[k]),
+            fired=[self._contact(i) for i in fired],
+            guard=self._guard(entry["guard"], entry["guard_contact"], entry["guard_border"]),
+            impact=None if entry["impact"] == ImpactOrigin.NONE else self._impact(k),
+            samples=entry["samples"],
+            grazes=entry["grazes"],
         )
 
-    def _impact(self, k: int) -> Selection | None:
+    def _contact(self, k: int) -> WheelOnFeature:
+        """Return contact k of the nearby ones; few of them take part in events, and these often."""
+        if k not in self._contacts:
+            self._contacts[k] = self.near[k]
+        return self._contacts[k]
+
+    def _impact(self, k: int) -> Selection:
         """Return the impact of event k of the log."""
         log = self.loop.log
         query = self.query
         origin = ImpactOrigin(int(log.impact[k]))
-        if origin is ImpactOrigin.NONE:
-            return None
         if origin is ImpactOrigin.PYTHON:
             return self._python_impacts[k]
         count = int(log.impact_count[k])
-        keys = [query.key(self.near[i]) for i in log.impact_contacts[k, :count].tolist()]
+        keys = [query.key(self._contact(i)) for i in log.impact_contacts[k, :count].tolist()]
         trial_count = int(log.trial_count[k])
         if trial_count > 0:
             size = trial_layout(query.n, count).size
@@ -742,13 +765,15 @@ class ArcDriver:
         return Selection(trial, (trial,))
 
     def state_after_impact(self) -> Floats | None:
-        """Return the state after the impact of the present event, if there was one."""
+        """Return the state y after the impact of the present event, or None without an impact."""
         log = self.loop.log
         k = self.loop.progress.events
         return None if log.impact[k] == ImpactOrigin.NONE else log.y_impact[k].copy()
 
     def trials(self) -> tuple[list[Key], Trials]:
-        """Return the contacts of the last active-set problem of accelerations, and the sets tried for it."""
+        """Return the contacts of the last active-set problem at acceleration level, and the sets that were
+        tried.
+        """
         event = self.event
         count = int(event.sizes[CANDIDATES])
         pairs = zip(
@@ -761,8 +786,8 @@ class ArcDriver:
 def take_driver(
     query: ContactQuery, contact: ContactOptions, numerics: Numerics, t: float, boxes: Floats
 ) -> ArcDriver:
-    """Return the driver for a run: that of the last run of the query if the options are equal, or a new one,
-    whose records cost more than a short run.
+    """Return the driver for a run: that of the last run of the query if the options are equal, otherwise a
+    new one. New records cost more than a short run.
     """
     driver: ArcDriver | None = query.driver
     if driver is None or driver.options != (contact, numerics):

@@ -1,8 +1,8 @@
-"""Errors of event-driven runs: cause, time and state, and the remedy for the user.
+"""Errors of event-driven runs, with cause, time, state and a remedy for the user.
 
-The compiled run loop returns a `RunStatus`. `find_failure` turns those that stop a run into errors. It
-looks for the physical cause first: a wheel whose shape cannot touch the ground there, a sliding contact
-whose force grows without bound (Painlevé paradox), contacts that leave no admissible mode.
+The compiled run loop returns a `RunStatus`. `find_failure` turns a status that stops a run into an error. It
+checks for the physical cause first: a wheel whose shape cannot touch the ground, a sliding contact whose
+force grows without bound (Painlevé paradox), contacts without an admissible mode.
 """
 
 from collections.abc import Sequence
@@ -30,20 +30,20 @@ from draisine.simulation.trajectory import Event, GuardKind
 
 LOCKING_RATIO = 0.1
 """Ratio of the inverse inertias along the normal with and without friction, below which a sliding contact
-counts as locking. It is 1 without friction and goes to 0 at the Painlevé paradox.
+counts as locking. The ratio is 1 without friction and tends to 0 at the Painlevé paradox.
 """
 
 BOUNCE_EVENTS = 8
-"""Number of latest events among which a collision means that the machine bounces."""
+"""Number of latest events; if one of them is a collision, the machine is considered to bounce."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an event-driven run cannot go on."""
+    """The reason why an event-driven run cannot continue."""
 
-    outcome: str  # of the partial trajectory; empty: the text of the error
+    outcome: str  # outcome of the partial trajectory; if empty, the text of the error
     error: DraisineError
-    last: tuple[float, Floats] | None = None  # time and state up to which the run is believable
+    last: tuple[float, Floats] | None = None  # last time (s) and state that are physically valid
 
 
 def find_failure(
@@ -53,20 +53,25 @@ def find_failure(
     driver: ArcDriver,
     events: Sequence[Event],
 ) -> Failure | None:
-    """Return why a run cannot go on after a call of the compiled run loop, None if it can.
+    """Return the reason why a run cannot continue after a call of the compiled run loop, or None if it can.
 
     Parameters
     ----------
     status
-        Result of the call.
+        Status that the run loop returned.
     query
         Machine and terrain.
     run
-        Time, state and closed contacts at which the call stopped.
+        Time, state and closed contacts at which the run loop stopped.
     driver
-        Records of the call.
+        Records of the run loop.
     events
         All events of the run so far.
+
+    Returns
+    -------
+    Failure or None
+        The error with the outcome of the partial trajectory.
     """
     if status in (RunStatus.SINGULAR, RunStatus.STEP_TOO_SMALL):
         return Failure("", _find_step_failure(status, query, run))
@@ -85,10 +90,10 @@ def find_failure(
     return None
 
 
-def refuse_contact_set(
+def make_contact_set_failure(
     query: ContactQuery, run: RunState, error: ContactSetError, y: Floats
 ) -> Failure:
-    """Return an error of contacts that have no admissible set, with its time and state."""
+    """Return the failure of contacts without an admissible set; time and state are added to the error."""
     error.args = (f"at {run.t:.9g} s: {error}",)
     if error.state is None:
         error.state = query.machine.leave(y)
@@ -98,7 +103,7 @@ def refuse_contact_set(
 def _find_missing_mode(
     status: RunStatus, query: ContactQuery, run: RunState, driver: ArcDriver
 ) -> Failure:
-    """Return the error of an event after which no mode is admissible."""
+    """Return the failure of an event after which no contact mode is admissible."""
     keys, trials = driver.trials()
     error = make_contact_set_error(keys, trials)
     if status is RunStatus.NO_FRICTION_FORCES:
@@ -107,16 +112,18 @@ def _find_missing_mode(
             "sliding contact locks (Painlevé paradox). A smaller mu may solve it."
         )
     after_impact = driver.state_after_impact()
-    return refuse_contact_set(query, run, error, run.y if after_impact is None else after_impact)
+    return make_contact_set_failure(
+        query, run, error, run.y if after_impact is None else after_impact
+    )
 
 
 def _find_step_failure(
     status: RunStatus, query: ContactQuery, run: RunState
 ) -> SimulationError | ContactSetError:
-    """Return why no step satisfies the tolerances.
+    """Return the error of a step that cannot satisfy the integration tolerances.
 
-    An edge may lie in the plane of a disc on it (raised as `TerrainError`), or a sliding contact may
-    lock: its force grows while the inverse inertia that friction leaves goes to zero.
+    An edge may lie in the plane of a disc on it (raised as `TerrainError`), or a sliding contact may lock:
+    its force grows while the inverse inertia along the normal, reduced by friction, tends to zero.
     """
     M = query.dynamics(run.t, run.y)["M"].reshape(query.n, query.n)
     is_regular = bool(np.linalg.cond(M) < 1.0 / np.finfo(float).eps)
@@ -141,7 +148,7 @@ def _find_step_failure(
 
 
 def _find_penetration(query: ContactQuery, run: RunState, driver: ArcDriver) -> DraisineError:
-    """Return the error of a wheel that is in the ground although no gap guard fired."""
+    """Return the error of a wheel that penetrates the ground although no gap guard fired."""
     contact = driver.near[driver.arc.clock.subject]
     query.refuse_edge_in_plane(run.t, contact, query.evaluate_rows(run.t, run.y, [contact])[0])
     if any(contact == closed for closed, *_ in run.closed):
@@ -158,10 +165,10 @@ def _find_penetration(query: ContactQuery, run: RunState, driver: ArcDriver) -> 
 
 
 def _find_locking(query: ContactQuery, run: RunState, driver: ArcDriver) -> Failure:
-    """Return the error of a contact force that jumps to a pull: a sliding contact locks.
+    """Return the failure of a normal force that jumps to a pull: a sliding contact locks.
 
-    The run is believable up to the last state in which all contacts push, unless the forces have no
-    bound there already.
+    The run is physically valid up to the last state in which all contacts push, unless the forces are
+    unbounded there already.
     """
     arc = driver.arc
     time = run.t + arc.clock.event_delay
@@ -179,7 +186,7 @@ def _find_locking(query: ContactQuery, run: RunState, driver: ArcDriver) -> Fail
 def _locking_error(
     query: ContactQuery, t: float, contact: WheelOnFeature, y: Floats
 ) -> ContactSetError:
-    """Return the error of a sliding contact whose force grows without bound."""
+    """Return the error of a sliding contact whose force grows without bound (Painlevé paradox)."""
     wheel, feature = query.key(contact)
     remedy = "A smaller mu" if query.tyre(contact) is None else "Less grip of its tyre"
     return ContactSetError(
@@ -192,7 +199,7 @@ def _locking_error(
 def _find_stall(
     query: ContactQuery, run: RunState, driver: ArcDriver, events: Sequence[Event]
 ) -> Failure:
-    """Return the error of a run in which events follow each other without progress of time."""
+    """Return the failure of a run in which events follow each other without progress of time."""
     state = query.machine.leave(run.y)
     kind, k = driver.guard()
     if kind != GuardKind.NORMAL_FORCE:
@@ -219,7 +226,7 @@ def _find_stall(
 
 
 def _advice(query: ContactQuery) -> str:
-    """Return a remedy if rolling or creeping wheels stop the event-driven solver."""
+    """Return the remedy if rolling or creeping wheels stop event location."""
     if len(query.machine.wheels) < 3:
         return "A slightly different start may work."
     return (

@@ -1,9 +1,11 @@
-"""A contact mode on any features, as routines: contact rows, accelerations and forces, projection.
+"""One contact mode as routines: contact rows, accelerations, contact forces, and projection onto the
+constraints.
 
-1. `evaluate_gap`, `evaluate_row`: gap and frame of a contact, then its Jacobian and its elements.
-2. `rate`: accelerations and contact forces by the saddle-point system, with friction drag and tyres;
-   `flow` does the same in closed form if the mode has one.
-3. `project_state`: the nearest state with closed gaps and without forbidden velocities.
+1. `evaluate_gap`, `evaluate_row`: gap and frame of a contact, then its Jacobian and its tyre forces.
+2. `solve_rates`: accelerations and contact forces by the saddle-point system, eq. [saddle-point], with
+   friction of sliding contacts and tyre forces. `flow` does the same in closed form if the mode has one.
+3. `project_state`: the nearest state that satisfies the constraints in position and velocity, eq.
+   [projection].
 """
 
 from collections.abc import Sequence
@@ -37,27 +39,34 @@ from draisine.simulation.contact.complementarity.saddle_point import (
 )
 from draisine.simulation.contact.complementarity.sharing import has_margin, share_redundant_forces
 from draisine.simulation.contact.status import STATUSES, Status, count_rows
-from draisine.simulation.contact.tolerances import Tolerances, scale_tolerances, units_of
+from draisine.simulation.contact.tolerances import (
+    Tolerances,
+    cached_machine_units,
+    scale_tolerances,
+)
 from draisine.system.generic import Generic
 
-# Of the pivot in the reference configuration; with smaller pivots the closed form loses more than one digit
-# and the dense system is solved.
 MIN_PIVOT = 0.1
+"""Smallest pivot of a closed form, relative to the reference configuration. With smaller pivots the closed
+form loses more than one digit, and the saddle-point system is solved instead.
+"""
 
-MAX_LOAD_ITERATIONS = (
-    60  # of Newton's method on the loads of tyres whose force is not linear in them
-)
+MAX_LOAD_ITERATIONS = 60
+"""Largest number of Newton iterations on the loads of tyres whose force is nonlinear in the load."""
 
-CONVERGED_LOAD = 1e-12  # relative change of a load at which this iteration ends
+CONVERGED_LOAD = 1e-12
+"""Relative change of a tyre load at which Newton's method ends."""
 
-MAX_CLOSED_FORMS = 512  # signatures of modes that routines can search
+MAX_CLOSED_FORMS = 512
+"""Largest number of signatures of closed-form modes that routines search."""
 
-NO_BORDER = 1e300  # distance to the border of a feature that has none
+NO_BORDER = 1e300
+"""Distance that is returned for a feature without borders."""
 
 
 class ContactColumns(NamedTuple):
-    """Contacts of wheels with features as columns: entry k of an array belongs to contact k, which may be
-    open or closed.
+    """Contacts of wheels with features as arrays: entry k belongs to contact k, which may be open or
+    closed.
     """
 
     size: int  # number of contacts
@@ -66,40 +75,44 @@ class ContactColumns(NamedTuple):
     tables: Floats  # constants of all programs
     row_tables: Integers  # offsets of the constants of `row_programs`
     gap_tables: Integers  # offsets of the constants of `gap_programs`
-    features: Floats  # (size, FEATURE) numbers of the features
-    x_f: int  # offset of the numbers of a feature in x
-    borders: Floats  # (borders, 7) A, B, o of A.C + B.N <= o, of one feature after the other
-    first: Integers  # (size + 1) index of the first border of each
-    faces: Integers  # 1 if only a wheel whose centre is above may touch: a face or a patch
-    reach: Floats  # m, deepest penetration that counts as one
+    features: Floats  # (size, FEATURE) coordinates of the features
+    x_f: int  # offset of the feature coordinates in x
+    borders: Floats  # (borders, 7) coefficients A, B, o of A.C + B.N <= o, feature by feature
+    first: Integers  # (size + 1) index of the first border of each contact
+    # 1 if a contact requires the wheel's centre above the feature: a face or a patch
+    faces: Integers
+    reach: Floats  # m, largest depth that counts as penetration
     radius: Floats  # m, largest distance of the contact point from the wheel's centre
-    bend: Floats  # m, radius that bends the gap to an edge or a vertex, 0 for faces and patches
-    crown: Floats  # m, radius of the ball that thickens the wheel's ring; nan for other shapes
-    wheels: Integers  # number of the wheel
-    low: Floats  # (size, 3) m, corner of the box around the feature
-    high: Floats  # (size, 3) m, its other corner
-    pair: Integers  # number of the triple (wheel, kind of feature, motion), for closed forms
-    planes: Integers  # 1 for a face or a patch, whose numbers are a plane next to it
-    moved: Integers  # number of the motion that carries the feature, 0 for none
-    folds: Integers  # 1 if a torus may touch the edge twice, or the nearest point of a patch may vanish
-    carried: Integers  # 1 if the machine carries the feature: a flat of a body, a joint's stop
-    patches: Integers  # 1 for a smooth patch
-    cells: Floats  # (size, PATCH) polynomials of patches, if there are any
-    x_cell: int  # offset of the polynomial of a patch in x
+    # m, radius of curvature of the gap to an edge or a vertex, 0 for faces and patches
+    bend: Floats
+    crown: Floats  # m, tube radius of a torus wheel; nan for other shapes
+    wheels: Integers  # index of the wheel
+    low: Floats  # (size, 3) m, lower corner of the bounding box of the feature
+    high: Floats  # (size, 3) m, upper corner of the bounding box of the feature
+    pair: Integers  # index of the triple (wheel, kind of feature, motion), for closed forms
+    planes: Integers  # 1 for a face or a patch, whose coordinates contain a plane next to it
+    moved: Integers  # index of the prescribed motion of the feature, 0 for none
+    # 1 if a torus may touch the edge twice, or the nearest point of a patch may vanish
+    folds: Integers
+    carried: Integers  # 1 if the feature moves with the machine: a flat of a body, a joint's stop
+    patches: Integers  # 1 if the feature is a smooth patch
+    cells: Floats  # (size, PATCH) polynomial coefficients of patches, if there are any
+    x_cell: int  # offset of the polynomial coefficients of a patch in x
 
 
 class Dynamics(NamedTuple):
-    """The machine without ground: its program, and the offsets of quantities in x, y, the output of the
-    program and a contact row.
+    """The machine without ground: its compiled program, and the offsets of quantities in the arrays of
+    routines.
 
-    A contact row contains all quantities of one wheel on one feature.
+    The arrays are the program input x, the state y, the program output, and the contact row, which contains
+    all quantities of one wheel on one feature.
     """
 
     call: Address  # address of the program
-    table: Floats  # its constants
-    output_size: int
+    table: Floats  # constants of the program
+    output_size: int  # number of outputs of the program
     speeds: int  # number n of speeds v
-    states: int  # number of states z of elements and law
+    states: int  # number of states z of force elements and control law
     turns: int  # 1 if the quaternion is normalised
     x_q: int  # in x: pose
     x_v: int  # in x: speeds
@@ -110,34 +123,35 @@ class Dynamics(NamedTuple):
     F: int  # in the output: (n) bias force
     zdot: int  # in the output: rates of z
     held: int  # in the output: (holds, n) rows of prescribed joints and couplings
-    held_c: int  # in the output: their accelerations
-    held_b: int  # in the output: their velocities
-    held_gap: int  # in the output: their violations
+    held_c: int  # in the output: (holds) accelerations of prescribed joints and couplings
+    held_b: int  # in the output: (holds) velocities of prescribed joints and couplings
+    held_gap: int  # in the output: (holds) violations of prescribed joints and couplings
     C: int  # in a row: (3, n) Jacobian, normal, along, across
-    c: int  # in a row: (3) m/s^2, accelerations that close it
+    c: int  # in a row: (3) m/s^2, target accelerations of the closed contact
     gap: int  # in a row: m, negative when penetrating
     stretch: int  # in a row: rate of the gap per normal velocity
     b: int  # in a row: (3) m/s, velocity of the ground
     point: int  # in a row: (3) m, contact point, world axes
-    normal: int  # in a row: (3) out of the ground, world axes
+    normal: int  # in a row: (3) unit normal out of the ground, world axes
     centre: int  # in a row: (3) m, centre of the wheel
-    axle: int  # in a row: (3) its axle
+    axle: int  # in a row: (3) unit vector of the wheel's axle
     local_point: int  # in a row: (3) m, contact point in the feature's frame
     local_normal: int  # in a row: (3) normal in the feature's frame
     fold: int  # in a row: (3) m, terms of eq. [edge-fold]
     armed: int  # in a row: positive if the contact may close
     push: int  # in a row: (n) generalised force of tyre and rolling resistance at zero load
-    lift: int  # in a row: (n) its derivative with respect to the normal force (not lift-off)
-    forces: int  # in a row: (REPORTED) force (N), power and stored energy of elements at zero load
-    lifted: int  # in a row: (REPORTED) their derivatives with respect to the normal force
-    rates: int  # in a row: rates of the elements' states
-    uneven: int  # in a row: 1 if the force is not linear in the load: the above are its tangent
-    row: int  # size of a row
-    acted: int  # 1 if elements act at contacts
-    remembered: int  # number of the elements' states
-    share: float  # N, weight per wheel
-    length: float  # m, size of the machine
-    tol: Tolerances  # tolerances of the machine
+    lift: int  # in a row: (n) derivative of `push` with respect to the normal force (not lift-off)
+    forces: int  # in a row: (REPORTED) force (N), power (W) and energy (J) of elements at zero load
+    lifted: int  # in a row: (REPORTED) derivatives of `forces` with respect to the normal force
+    rates: int  # in a row: time derivatives of the elements' states
+    # in a row: 1 if the force is nonlinear in the load; `push` and `lift` are its tangent
+    uneven: int
+    row: int  # number of entries of a contact row
+    acted: int  # 1 if force elements (tyres) act at contacts
+    remembered: int  # number of states of the elements
+    share: float  # N, weight of the machine per wheel
+    length: float  # m, characteristic length of the machine
+    tol: Tolerances  # tolerances of the machine in SI units
 
 
 _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + (
@@ -146,57 +160,60 @@ _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + 
 
 
 class ContactMode(NamedTuple):
-    """A mode: the closed contacts and their statuses, the machine, and scratch arrays of the solver.
+    """A contact mode: the closed contacts and their statuses, the machine, and the arrays of the solver.
 
     The state is in `x`. Entry i of `which`, `status`, `mu` and `lam` belongs to closed contact i.
     """
 
     motion: Dynamics  # the machine without ground
     contacts: ContactColumns  # contacts near the wheels
-    plan: Integers  # number of CLOSED contacts, and the closed form: FORM, FORM_TABLE, FORM_PIVOTS
-    which: Integers  # numbers of the closed contacts in `contacts`
-    status: Integers  # Status of each
-    mu: Floats  # friction coefficient; 0 for ideal contacts, which have no cone (EventState: infinite)
+    plan: Integers  # (4) number of closed contacts and closed form, see CLOSED
+    which: Integers  # indices of the closed contacts in `contacts`
+    status: Integers  # Status of each closed contact
+    # friction coefficient of each closed contact; 0 for ideal contacts (in EventState: infinite)
+    mu: Floats
     holds: int  # number of rows of prescribed joints and couplings
     x: Floats  # input of all programs: t, y, inputs, feature; then the input of closed forms
     out: Floats  # output of the machine's program
-    lam: Floats  # (3) N per closed contact: normal, along, across
-    seen: Floats  # rows of the closed contacts
+    lam: Floats  # (3) N per closed contact, contact force: normal, along, across
+    seen: Floats  # contact rows of the closed contacts
     system: SaddlePoint  # the saddle-point system
     work: Floats  # scratch
     order: Integers  # scratch
     modes: Integers  # signatures of known closed forms
-    tables: Floats  # their constants
+    tables: Floats  # constants of the closed forms
     mode_out: Floats  # output of a closed form
     x_form: int  # offset of the features and friction coefficients of closed forms in x
 
 
 CLOSED, FORM, FORM_TABLE, FORM_PIVOTS = range(4)
-"""Entries of `ContactMode.plan`: number of closed contacts; address of the closed form (0: none), offset of
-its constants, number of its pivots.
+"""Indices into `ContactMode.plan`: number of closed contacts; address of the closed form (0 for none), offset
+of its constants, number of its pivots.
 """
 
 SIGNATURE_SIZE = 4 + MAX_CLOSED_FORM_WHEELS
-"""Size of the signature of a closed form: number of closed contacts, pair and status of each, and the last
-three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
+"""Number of entries of the signature of a closed form: number of closed contacts, pair and status of each,
+and the last three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
 """
 
 ANY_MODE = -1
-"""Number of closed contacts in a signature that every mode matches, without a closed form: a program that
-cannot compile more of them ends its list with it.
+"""Number of closed contacts in a signature that every mode matches, without a closed form. A program that
+cannot compile further closed forms ends its list with it.
 """
 
 
 @routine
 def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactColumns, seen: Floats) -> None:
-    """Write gap, point and frame of all contacts of the state in x: the first part of one row each."""
+    """Evaluate gap, contact point and frame of all contacts at the state in x: the first part of each contact
+    row.
+    """
     for k in range(contacts.size):
         evaluate_gap(x, contacts, k, seen[k * motion.row :])
 
 
 @routine
 def put_feature(x: Floats, contacts: ContactColumns, k: int) -> None:
-    """Put the numbers of the feature of a contact into the input of programs."""
+    """Write the coordinates of the feature of contact k into the input x of programs."""
     x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
     if contacts.patches[k] == 1:
         x[contacts.x_cell :][:PATCH] = contacts.cells[k * PATCH :][:PATCH]
@@ -204,7 +221,7 @@ def put_feature(x: Floats, contacts: ContactColumns, k: int) -> None:
 
 @routine
 def evaluate_gap(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
-    """Write gap, point and frame of a contact of the state in x: the first part of its row."""
+    """Evaluate gap, contact point and frame of contact k at the state in x: the first part of its row."""
     put_feature(x, contacts, k)
     call(Address(contacts.gap_programs[k]), x, contacts.tables[contacts.gap_tables[k] :], row, 1)
 
@@ -213,38 +230,38 @@ def evaluate_gap(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> No
 def evaluate_rows(
     motion: Dynamics, x: Floats, contacts: ContactColumns, which: Integers, count: int, seen: Floats
 ) -> None:
-    """Write the rows of some contacts of the state in x."""
+    """Evaluate the complete rows of `count` contacts, listed in `which`, at the state in x."""
     for i in range(count):
         evaluate_row(x, contacts, which[i], seen[i * motion.row :])
 
 
 @routine
 def evaluate_closed_rows(s: ContactMode, seen: Floats) -> None:
-    """Write the rows of the closed contacts of the state in x."""
+    """Evaluate the complete rows of the closed contacts at the state in x."""
     evaluate_rows(s.motion, s.x, s.contacts, s.which, s.plan[CLOSED], seen)
 
 
 @routine
 def evaluate_row(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
-    """Write the row of a contact of the state in x."""
+    """Evaluate the complete row of contact k at the state in x."""
     put_feature(x, contacts, k)
     call(Address(contacts.row_programs[k]), x, contacts.tables[contacts.row_tables[k] :], row, 1)
 
 
 @routine
 def border_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> float:
-    """Return the distance of a contact beyond its borders in machine lengths; it is valid up to zero.
+    """Return the largest distance of contact k beyond its borders, in machine lengths; it is negative inside.
 
     Besides the borders of its feature, a contact of a torus with an edge ends at a fold, eq. [edge-fold].
     """
     excess = fold_excess(m, contacts, k, row)
     for i in range(contacts.first[k], contacts.first[k + 1]):
-        excess = max(excess, excess_of_border(m, contacts, i, row))
+        excess = max(excess, single_border_excess(m, contacts, i, row))
     return excess
 
 
 @routine
-def excess_of_border(m: Dynamics, contacts: ContactColumns, i: int, row: Floats) -> float:
+def single_border_excess(m: Dynamics, contacts: ContactColumns, i: int, row: Floats) -> float:
     """Return the excess of a contact over border i: a distance in machine lengths (borders of faces and
     edges), or a component of the normal (borders of edges and vertices).
     """
@@ -262,7 +279,7 @@ def excess_of_border(m: Dynamics, contacts: ContactColumns, i: int, row: Floats)
 @routine
 def fold_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> float:
     """Return the excess of a contact of a torus with an edge over the fold between one and two contacts, in
-    machine lengths, eq. [edge-fold]. The lone contact has SIDE 0.
+    machine lengths, eq. [edge-fold]. A single contact has SIDE 0.
 
     A contact with a patch is a minimum of the distance while the first term is positive, eq. [patch-fold].
     """
@@ -303,28 +320,28 @@ def relative_velocity(x: Floats, row: Floats, motion: Dynamics, axis: int) -> fl
 
 @routine
 def slip_speed(x: Floats, row: Floats, motion: Dynamics) -> float:
-    """Return the slip speed (m/s) of a contact along one of its tangential axes, the larger of both."""
+    """Return the larger absolute slip velocity (m/s) of a contact along its two tangential axes."""
     return max(abs(relative_velocity(x, row, motion, 1)), abs(relative_velocity(x, row, motion, 2)))
 
 
 @routine
 def slip_direction(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
-    """Return the component of a contact's slip direction along axis 1 or 2; 0 without slip."""
+    """Return the component of a contact's unit slip direction along axis 1 or 2; 0 without slip."""
     speed = plane_norm(relative_velocity(x, row, motion, 1), relative_velocity(x, row, motion, 2))
     return relative_velocity(x, row, motion, axis) / speed if speed > 0.0 else 0.0
 
 
 @routine
 def put_state(x: Floats, t: float, y: Floats, n: int) -> None:
-    """Put a time and a state into the input of programs."""
+    """Write time t (s) and state y (n) into the input x of programs."""
     x[0] = t
     x[1 : 1 + n] = y[:n]
 
 
 @routine
 def assemble_rows(s: ContactMode, seen: Floats) -> None:
-    """Write the saddle-point system of the mode, eq. [saddle-point], with friction drag and the
-    load-proportional part of tyre forces.
+    """Write the saddle-point system of the mode, eq. [saddle-point], with friction of sliding contacts and
+    the load-proportional part of tyre forces.
     """
     m = s.motion
     p = s.system
@@ -355,21 +372,21 @@ def assemble_rows(s: ContactMode, seen: Floats) -> None:
 
 @routine
 def set_held_rows(s: ContactMode, first: int, targets: Floats) -> None:
-    """Write the rows of prescribed joints and couplings into the system, from row `first` on."""
+    """Write the rows of prescribed joints and couplings into the saddle-point system, from row `first` on."""
     for i in range(s.holds):
         row = s.out[s.motion.held + i * s.motion.speeds :]
         set_row(s.system, first + i, row, row, targets[i])
 
 
 @routine
-def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
-    """Write ydot and the contact forces lam (normal, along, across) for the state in x, eq.
-    [saddle-point]; return 1 if the system is singular.
+def solve_rates(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
+    """Compute the time derivative ydot and the contact forces lam (normal, along, across; N) at the state in
+    x, eq. [saddle-point]. Return 1 if the system is singular.
 
-    A sliding contact pushes with mu times its normal force against its slip. Redundant
-    multipliers have minimum norm, changed along the null space if a contact would pull or lack a friction
-    margin (`share_redundant`). Tyre forces that are not linear in the load are linearised about loads that
-    Newton's method finds.
+    Friction of a sliding contact is mu times its normal force, against its slip. Redundant multipliers have
+    minimum norm, changed along the null space if a contact would pull or lack a friction margin
+    (`share_redundant`). Tyre forces that are nonlinear in the load are linearised about loads that Newton's
+    method finds.
     """
     m = s.motion
     p = s.system
@@ -387,7 +404,7 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
             return 1
         if status is SaddleStatus.REDUNDANT:
             share_redundant(s)
-        change = follow_loads(s, seen)
+        change = update_tyre_loads(s, seen)
         iterations += 1
     if change > LOAD_TOLERANCE:
         return 1
@@ -401,7 +418,7 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
 
 
 @routine
-def follow_loads(s: ContactMode, seen: Floats) -> float:
+def update_tyre_loads(s: ContactMode, seen: Floats) -> float:
     """Update the loads about which tyre forces are linearised; return the largest relative change."""
     m = s.motion
     first = 0
@@ -410,16 +427,18 @@ def follow_loads(s: ContactMode, seen: Floats) -> float:
         rows = count_rows(s.status[k])
         if m.acted > 0 and rows > 0 and seen[k * m.row + m.uneven] > 0.0:
             load = s.system.multiplier[first]
-            largest = max(largest, follow_load(m.tol, s.contacts, s.which[k], load))
+            largest = max(largest, update_tyre_load(m.tol, s.contacts, s.which[k], load))
         first += rows
     return largest
 
 
 @routine
-def follow_load(tol: Tolerances, contacts: ContactColumns, k: int, load: float) -> float:
-    """Move the load about which the tyre force of contact k is linearised towards a load (N); return its
-    relative change. It stays above `Tolerances.least_load`, and its change is bounded by a factor and a
-    step, so that Newton's method does not overshoot.
+def update_tyre_load(tol: Tolerances, contacts: ContactColumns, k: int, load: float) -> float:
+    """Move the load about which the tyre force of contact k is linearised towards `load` (N); return its
+    relative change.
+
+    The load stays above `Tolerances.least_load`, and its change is bounded by a factor and a step, so that
+    Newton's method does not overshoot.
     """
     entry = k * FEATURE + LOAD
     old = contacts.features[entry]
@@ -431,11 +450,11 @@ def follow_load(tol: Tolerances, contacts: ContactColumns, k: int, load: float) 
 
 @routine
 def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
-    """Write ydot and the contact forces as `rate` does, in closed form if the mode has one and its pivots are
-    large enough; return 1 if the system is singular.
+    """Compute ydot and the contact forces like `solve_rates`, in closed form if the mode has one and its
+    pivots are large enough. Return 1 if the system is singular.
     """
     if s.plan[FORM] == 0:
-        return rate(s, ydot, lam, s.seen)
+        return solve_rates(s, ydot, lam, s.seen)
     count = s.plan[CLOSED]
     forces = 3 * count
     n = s.motion.y_z + s.motion.states
@@ -451,7 +470,7 @@ def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
     for i in range(s.plan[FORM_PIVOTS]):
         invalid += 0.0 if abs(s.mode_out[n + forces + i]) > MIN_PIVOT else 1.0
     if invalid != 0.0:
-        return rate(s, ydot, lam, s.seen)
+        return solve_rates(s, ydot, lam, s.seen)
     ydot[:n] = s.mode_out[:n]
     lam[:forces] = s.mode_out[n : n + forces]
     return 0
@@ -459,7 +478,7 @@ def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
 
 @routine
 def find_closed_form(s: ContactMode) -> int:
-    """Write the closed form of the mode into the plan, or none if too many contacts are closed; return 1 if
+    """Write the closed form of the mode into the plan, or none if too many contacts are closed. Return 1 if
     the signature of the mode is not listed yet.
     """
     count = s.plan[CLOSED]
@@ -482,7 +501,9 @@ def find_closed_form(s: ContactMode) -> int:
 
 @routine
 def write_contact_forces(s: ContactMode, seen: Floats, lam: Floats) -> None:
-    """Write the forces lam (normal, along, across; N) of all closed contacts, with friction and tyres."""
+    """Compute the forces lam (normal, along, across; N) of all closed contacts, including friction and
+    tyres.
+    """
     m = s.motion
     multiplier = s.system.multiplier
     first = 0
@@ -502,7 +523,7 @@ def write_contact_forces(s: ContactMode, seen: Floats, lam: Floats) -> None:
 
 @routine
 def share_redundant(s: ContactMode) -> None:
-    """Change redundant multipliers so that contacts push and have a friction margin."""
+    """Change redundant multipliers so that all contacts push and sticking contacts have a friction margin."""
     p = s.system
     count = s.plan[CLOSED]
     normals = s.order
@@ -525,7 +546,7 @@ def share_redundant(s: ContactMode) -> None:
 @routine
 def project_state(s: ContactMode) -> None:
     """Project the state in x onto closed gaps and the velocities of the ground, eq. [projection], by one step
-    of minimum norm each; the quaternion to unit length. Prescribed joints and couplings are included.
+    of minimum norm each; the quaternion is normalised. Prescribed joints and couplings are included.
     """
     if s.motion.turns == 1:
         q = s.x[s.motion.x_q :]
@@ -540,8 +561,8 @@ def project_state(s: ContactMode) -> None:
 
 @routine
 def project_gaps(s: ContactMode) -> None:
-    """Take the step of minimum norm in the configuration that closes the gaps of closed contacts and the
-    violations of prescribed joints and couplings.
+    """Change the configuration by a step of minimum norm that closes the gaps of closed contacts and removes
+    the violations of prescribed joints and couplings.
     """
     m = s.motion
     x = s.x
@@ -569,7 +590,7 @@ def project_gaps(s: ContactMode) -> None:
 
 @routine
 def project_speeds(s: ContactMode) -> None:
-    """Take the step of minimum norm in the speeds after which closed contacts move with the ground, and
+    """Change the speeds by a step of minimum norm after which closed contacts move with the ground, and
     prescribed joints and couplings as prescribed.
     """
     m = s.motion
@@ -594,7 +615,7 @@ def project_speeds(s: ContactMode) -> None:
 
 
 @routine
-def evaluate_gaps_each(
+def evaluate_gaps_of_states(
     m: Dynamics,
     x: Floats,
     times: Floats,
@@ -603,7 +624,9 @@ def evaluate_gaps_each(
     contacts: ContactColumns,
     seen: Floats,
 ) -> None:
-    """Write the gaps of contacts at `count` states (count, n); `seen` has the axes state, contact, entry."""
+    """Evaluate the gaps of contacts at `count` states (count, n); `seen` has the shape (states, contacts,
+    row).
+    """
     n = m.y_z + m.states
     for i in range(count):
         put_state(x, times[i], states[i * n :], n)
@@ -611,12 +634,12 @@ def evaluate_gaps_each(
 
 
 def make_dynamics(free: Generic) -> Dynamics:
-    """Return the record of a free machine."""
+    """Return the record of a machine without ground."""
     x = free.inputs
     y = free.layout
     out = free.motion.outputs
     row = free.row
-    units = units_of(free)
+    units = cached_machine_units(free)
     return Dynamics(
         call=Address(free.motion.address),
         table=free.motion.table,
@@ -641,9 +664,10 @@ def make_dynamics(free: Generic) -> Dynamics:
 
 
 class ClosedForms:
-    """The closed forms of modes by signature, in arrays that routines search.
+    """Closed forms of modes by signature, in arrays that routines search.
 
-    Arrays are replaced when a mode is added, never changed: routines of other threads may read the old ones.
+    Arrays are replaced when a mode is added, never changed in place: routines of other threads may read the
+    old ones.
     """
 
     def __init__(self, free: Generic) -> None:
@@ -656,8 +680,10 @@ class ClosedForms:
     def add(
         self, pairs: Sequence[int], statuses: Sequence[int], signature: Signature, moved: bool
     ) -> None:
-        """Add a mode: pair and status of each closed contact, and its signature for the derivation. On
-        moving ground it has no closed form. After `MAX_CLOSED_FORMS` modes the list begins anew.
+        """Add the closed form of a mode, given by pair and status of each closed contact and by its signature
+        for the derivation.
+
+        A mode on moving ground has no closed form. After `MAX_CLOSED_FORMS` modes the list is cleared.
         """
         form = None if moved else self._free.closed_form(signature)
         plan = (0, 0, 0)
@@ -679,7 +705,7 @@ class ClosedForms:
 def make_mode(
     free: Generic, motion: Packed, contacts: Packed, most: int, x: Floats, forms: ClosedForms
 ) -> ContactMode:
-    """Return a mode for up to `most` closed contacts. x is the input of all its programs."""
+    """Return a contact mode for up to `most` closed contacts. x is the input of all its programs."""
     outputs = free.motion.outputs
     n = motion.record.speeds
     holds = outputs.count("held_c")

@@ -1,8 +1,9 @@
-"""Queries of a machine on a terrain at single states: gaps, contact rows, forces, features nearby.
+"""Gaps, contact rows, forces and nearby features of a machine on a terrain at single states.
 
 `ContactQuery` wraps the routines of `kernels` and `samples` for Python. It searches features near the wheels
-(`find_surroundings`), assigns status and friction to contacts (`contact_laws`), evaluates rows, forces and
-projections of a mode, and observes all samples of a run at once (`observe_modes`, `find_nearest`).
+(`find_surroundings`), assigns status and friction to contacts (`contact_laws`), evaluates contact rows,
+forces and projections of a mode, and evaluates all samples of a run at once (`observe_modes`,
+`find_nearest`).
 """
 
 import math
@@ -36,7 +37,7 @@ from draisine.simulation.contact.table import (
     WheelOnFeature,
     cache_latest,
 )
-from draisine.simulation.contact.tolerances import scale_states, units_of
+from draisine.simulation.contact.tolerances import cached_machine_units, scale_states
 from draisine.simulation.options import ContactOptions, Stops
 from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
@@ -44,43 +45,57 @@ from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
 from draisine.terrain.feature import Features, starts
 
-ALL_NEAREST = 32  # features; on a smaller ground all of them are candidates for the nearest one
+MAX_UNSEARCHED_NEAREST = 32
+"""Number of terrain features up to which all of them are candidates for the nearest feature, without a
+search.
+"""
 
-ALL_WATCHED = 64  # features; on a smaller ground all contacts are watched, and nothing is searched
+MAX_UNSEARCHED_WATCHED = 64
+"""Number of terrain features up to which the gaps of all of them are guards, without a search."""
 
-MAX_WATCHED = 1000  # features that are watched at once; if there are more, the margin is halved
+MAX_WATCHED_FEATURES = 1000
+"""Largest number of features whose gaps are guards; if there are more, the search margin is halved."""
 
-SMALLEST_MARGIN = 1.0 / 256.0  # of the requested margin; it is not halved further
+SMALLEST_MARGIN = 1.0 / 256.0
+"""Smallest search margin, relative to the requested one."""
 
-SEARCH_CELL = (
-    0.8  # m; samples within a cell share a search of features, which costs like 50 samples
-)
+SEARCH_CELL = 0.8
+"""Edge length (m) of a search cell: samples within a cell share one search of features, which costs as much
+as 50 samples.
+"""
 
-NEAREST_MARGINS = (0.05, 1.0)  # m; the nearest feature is searched within the first one first
+NEAREST_MARGINS = (0.05, 1.0)
+"""Search distances (m) for the nearest feature; the second one is used if the first finds none."""
 
-OUTWARD = np.array([[-1.0], [1.0]])  # directions out of a box at its low and at its high corner
+BOX_CORNER_SIGNS = np.array([[-1.0], [1.0]])
+"""Signs of the outward direction at the low and at the high corner of a box, shape (2, 1)."""
 
-SIDE_MARGIN = 0.5  # of the margin, beside and behind the path of a wheel
+SIDE_MARGIN = 0.5
+"""Search margin beside and behind the path of a wheel, relative to the margin."""
 
-AHEAD_MARGIN = 4.0  # of the margin, added ahead of a wheel
+AHEAD_MARGIN = 4.0
+"""Additional search margin ahead of a wheel, relative to the margin."""
 
-PATH_TIME = 1e-3  # s; motion over this time is the direction in which a wheel moves
+PATH_TIME = 1e-3
+"""Duration (s) of the extrapolation that determines the direction of a wheel's path."""
 
-GROUND_SPEED_TIME = 1e-6  # s; interval of the difference quotient for the velocity of moving ground
+GROUND_SPEED_TIME = 1e-6
+"""Interval (s) of the difference quotient for the velocity of moving ground."""
 
-UNBOUNDED = np.full(3, np.inf)  # high corner of the box around features that move with the machine
+UNBOUNDED_CORNER = np.full(3, np.inf)
+"""Upper corner of the bounding box of features that move with the machine."""
 
 Closed = tuple[WheelOnFeature, Status, float]
-"""A closed contact: wheel on feature, status, friction coefficient."""
+"""A closed contact: wheel and feature, status, friction coefficient."""
 
 
 class ModeInterval(NamedTuple):
-    """An interval of a run with one set of closed contacts."""
+    """An interval of a run on which the closed contacts are constant."""
 
-    t: Floats  # s
+    t: Floats  # (times) s
     y: Floats  # (times, n) states
-    closed: Sequence[Closed]
-    inputs: Floats  # of the machine, constant on the interval
+    closed: Sequence[Closed]  # closed contacts with status and friction coefficient
+    inputs: Floats  # inputs of the machine, constant on the interval
 
 
 def _all_stops(machine: Generic, stops: Stops | None) -> dict[str, tuple[float, float]]:
@@ -97,7 +112,7 @@ def _all_stops(machine: Generic, stops: Stops | None) -> dict[str, tuple[float, 
 
 
 class ContactQuery:
-    """A free machine on a terrain, queried at single states.
+    """Evaluates gaps, contact rows and forces of a machine on a terrain at single states.
 
     Parameters
     ----------
@@ -108,7 +123,7 @@ class ContactQuery:
     inputs
         Inputs of the machine.
     stops
-        Lower and upper end of joints (rad or m), by name; they replace the stops of the model's joints.
+        Lower and upper stop of joints (rad or m), by name.
     """
 
     def __init__(
@@ -130,12 +145,12 @@ class ContactQuery:
         self.code = terrain_code()
         self.motion = Packed(kernels.make_dynamics(machine))
         self.tol = self.motion.record.tol
-        self.units = units_of(machine)
+        self.units = cached_machine_units(machine)
         self.driver: Any = None  # the event-driven records of the last run, `driver.ArcDriver`
         self._packed_modes: dict[tuple[tuple[Closed, ...], bool], Packed] = {}
         self._observing_modes: dict[int, Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
-        self._mode_names: dict[tuple[tuple[WheelOnFeature, Status], ...], TerrainMode] = {}
+        self._mode_names: dict[tuple[Closed, ...], TerrainMode] = {}
         self.longest = self.table.pairs.longest
         self.level = self.table.level()
         self._surroundings: Surroundings | None = None
@@ -146,13 +161,13 @@ class ContactQuery:
         self._refuse_patches()
 
     def matches(self, machine: Generic, terrain: Terrain, stops: Stops | None) -> bool:
-        """Return whether this is a query of a machine on a terrain, with stops."""
+        """Return whether the query belongs to this machine, terrain and set of joint stops."""
         is_same = self.machine is machine and self.terrain is terrain
         return is_same and self.stops == _all_stops(machine, stops)
 
     def _find_max_deflections(self) -> Floats:
-        """Return the largest deflection (m) of each wheel, then of each joint: half of the wheel for a tyre
-        on a vertical spring, 0 for all others.
+        """Return the largest tyre deflection (m) of each wheel, then of each joint: half of the wheel radius
+        for a tyre on a vertical spring, 0 otherwise.
         """
         deflections = np.zeros(len(self.machine.wheels) + self.machine.joints)
         for k, wheel in enumerate(self.machine.wheels):
@@ -161,9 +176,7 @@ class ContactQuery:
         return deflections
 
     def _joint_ends(self) -> dict[WheelOnFeature, Feature]:
-        """Return both ends of every joint with stops, as features of contacts. A joint counts as a wheel
-        after the wheels.
-        """
+        """Return both stops of every joint as features of contacts. Joints are numbered after the wheels."""
         names = [joint.name for joint in self.machine.system.model.joints]
         features = {}
         for name, ends in self.stops.items():
@@ -177,8 +190,8 @@ class ContactQuery:
         return features
 
     def _flats(self) -> dict[WheelOnFeature, Feature]:
-        """Return the flats of bodies that wheels may touch, as features of contacts. Their numbers are
-        negative: those of the terrain are not.
+        """Return the flats of bodies that wheels may touch, as features of contacts. Their indices are
+        negative, those of terrain features are not.
         """
         return {
             WheelOnFeature(w, -1 - k): _attached_feature(flat.body, kind, [0.0] * 6)
@@ -191,7 +204,7 @@ class ContactQuery:
         return self.table.feature(contact)
 
     def status_name(self, contact: WheelOnFeature, status: Status) -> str:
-        """Return the status of a closed contact as trajectories name it."""
+        """Return the name of the status of a closed contact in trajectories."""
         if status in TYRE_STATUSES:
             return "tyre"
         if status == Status.SLIDING:
@@ -199,23 +212,25 @@ class ContactQuery:
         return "gliding" if isinstance(self.machine.wheels[contact.wheel], Blade) else "rolling"
 
     def tyre(self, contact: WheelOnFeature) -> Tyre | None:
-        """Return the tyre of a contact, None if it has none."""
+        """Return the tyre of a contact's wheel, or None."""
         wheels = self.machine.wheels
         wheel = wheels[contact.wheel] if contact.wheel < len(wheels) else None
         return wheel.tyre if isinstance(wheel, Wheel) else None
 
     def mode(self, closed: Sequence[Closed]) -> TerrainMode:
         """Return names and statuses of closed contacts."""
-        pairs = tuple((contact, status) for contact, status, _ in closed)
-        if pairs not in self._mode_names:
+        contacts = tuple(closed)
+        mode = self._mode_names.get(contacts)
+        if mode is None:
             mode = tuple(
-                (self.key(contact), self.status_name(contact, status)) for contact, status in pairs
+                (self.key(contact), self.status_name(contact, status))
+                for contact, status, _ in contacts
             )
-            cache_latest(self._mode_names, pairs, mode)
-        return self._mode_names[pairs]
+            cache_latest(self._mode_names, contacts, mode)
+        return mode
 
     def _refuse_thin_torus(self) -> None:
-        """Raise if a torus has no thickness: its distance to an edge is not defined."""
+        """Raise TerrainError if a torus has no thickness: its distance to an edge is not defined."""
         for wheel, radius in zip(self.machine.wheels, self.longest, strict=True):
             if isinstance(wheel, Wheel) and radius and "edge" not in wheel.surface.kinds:
                 raise TerrainError(
@@ -235,7 +250,7 @@ class ContactQuery:
                 )
 
     def refuse_edge_in_plane(self, t: float, contact: WheelOnFeature, row: Floats) -> None:
-        """Raise if the edge of a contact lies almost in the plane of its disc."""
+        """Raise TerrainError if the edge of a contact lies almost in the plane of its disc."""
         feature = self.feature(contact)
         if feature.kind != "edge" or not self.discs[contact.wheel]:
             return
@@ -250,7 +265,9 @@ class ContactQuery:
             )
 
     def refuse_vertex(self, t: float, y: Floats, contact: WheelOnFeature) -> None:
-        """Raise if the disc of a contact has reached the end of its edge and would roll over a vertex."""
+        """Raise TerrainError if the disc of a contact has reached the end of its edge and would roll over a
+        vertex.
+        """
         edge = self.feature(contact)
         if edge.kind != "edge" or not self.discs[contact.wheel]:
             return
@@ -272,13 +289,15 @@ class ContactQuery:
 
     @cached_property
     def discs(self) -> NDArray[np.bool_]:
-        """Whether each wheel is a knife edge, which cannot touch a vertex; then False for each joint."""
+        """Whether each wheel is a disc (a knife edge), which cannot touch a vertex; False for the joints
+        after them.
+        """
         discs = ["vertex" not in wheel.surface.kinds for wheel in self.machine.wheels]
         return np.array(discs + [False] * self.machine.joints)
 
     @cached_property
     def tyre_wheels(self) -> Integers:
-        """The wheel of each tyre state, -1 for other states of the model's memory."""
+        """The index of the wheel of each tyre state, -1 for other states of force elements."""
         model = self.machine.system.model
         wheels = np.full(model.memory + 1, -1)
         for w, wheel in enumerate(self.machine.wheels):
@@ -288,7 +307,7 @@ class ContactQuery:
 
     @cached_property
     def wheel_size(self) -> float:
-        """The size of the largest wheel (m), the length scale of time steps."""
+        """The radius of the largest wheel (m), the length scale of time steps."""
         return max((x for x in self.longest if np.isfinite(x)), default=1.0) or 1.0
 
     @cached_property
@@ -298,7 +317,7 @@ class ContactQuery:
         return math.sqrt(self.wheel_size / gravity) if gravity > 0.0 else math.inf
 
     def speeds(self, y: Floats) -> Floats:
-        """Return v of y."""
+        """Return the speeds v (n) of a state y."""
         return y[..., self.y.v]
 
     def key(self, contact: WheelOnFeature) -> Key:
@@ -310,8 +329,8 @@ class ContactQuery:
         return self._keys[contact]
 
     def packed_mode(self, closed: Sequence[Closed], closed_form: bool = False) -> Packed:
-        """Return the mode of closed contacts as a packed `ContactMode`; on request with its closed form,
-        which `flow` alone evaluates.
+        """Return the mode of closed contacts as a packed `ContactMode`, with its closed form (used by `flow`)
+        if requested.
         """
         key = (tuple(closed), closed_form)
         if key not in self._packed_modes:
@@ -325,7 +344,7 @@ class ContactQuery:
         return self._packed_modes[key]
 
     def _pack_mode(self, contacts: Packed, closed: Sequence[Closed]) -> Packed:
-        """Return the mode in which all of some contacts are closed."""
+        """Return the mode in which all packed contacts are closed."""
         count = len(closed)
         forms = self.table.pairs.forms
         mode = kernels.make_mode(self.machine, self.motion, contacts, count, self.x, forms)
@@ -337,7 +356,7 @@ class ContactQuery:
         return Packed(mode)
 
     def add_closed_form(self, closed: Sequence[Closed]) -> None:
-        """Add the closed form of the mode of closed contacts to those that routines search."""
+        """Compile the closed form of the mode of closed contacts and add it to those that routines search."""
         kinds = [self.table.kind(contact) for contact, *_ in closed]
         pairs = zip(closed, kinds, strict=True)
         self.table.pairs.add_closed_form(
@@ -345,10 +364,11 @@ class ContactQuery:
         )
 
     def contact_laws(self, near: Surroundings, options: ContactOptions) -> tuple[Integers, Floats]:
-        """Return status when closed without slip and friction coefficient mu of each contact nearby.
+        """Return for each nearby contact its status when closed without slip, and its friction coefficient
+        mu.
 
-        `ContactOptions.friction` looks up mu. With mu > 0 a contact rolls, else it slides. Wheels with tyres
-        have the status of their tyre, and stops slide; both have mu = 0.
+        `ContactOptions.friction` defines mu. A contact with mu > 0 rolls, otherwise it slides. Wheels with
+        tyres have the status of their tyre, and stops of joints slide; both have mu = 0.
         """
         mu = np.zeros(len(near) + 1)
         statuses = np.full(len(near) + 1, Status.SLIDING, dtype=np.int64)
@@ -366,13 +386,13 @@ class ContactQuery:
         return statuses, mu
 
     def fill(self, t: float, y: Floats) -> None:
-        """Write a state into the input of programs."""
+        """Write time t (s) and state y into the input of programs."""
         self.x[0] = t
         self.x[1 : self._input_slice.start] = y
         self.x[self._input_slice] = self.inputs
 
     def evaluate_rows(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
-        """Return the rows of contacts at a state, (contacts, row)."""
+        """Return the complete rows (contacts, row) of contacts at a state."""
         self.fill(t, y)
         rows = np.empty((len(contacts), self.row.size))
         packed, which = self._locate(contacts)
@@ -380,8 +400,8 @@ class ContactQuery:
         return rows
 
     def _locate(self, contacts: Sequence[WheelOnFeature]) -> tuple[Packed, Integers]:
-        """Return packed contacts that contain some contacts, and their numbers among these: the present
-        surroundings if possible, because packing costs more than an evaluation.
+        """Return packed contacts that include the given ones, and the indices of these. The present
+        surroundings are used if possible, because packing costs more than an evaluation.
         """
         near = self._surroundings
         if near is not None and all(contact in near.index for contact in contacts):
@@ -395,19 +415,19 @@ class ContactQuery:
         return motion.outputs.split(motion.flat(self.x[: motion.inputs.size]))
 
     def equality_rows(self, outputs: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-        """Return independent rows `J vdot = c` of prescribed and guided joints and of couplings, from the
-        outputs of `dynamics`.
+        """Return linearly independent rows `J vdot = c` of prescribed and guided joints and of couplings,
+        from the outputs of `dynamics`.
         """
         return select_independent_rows(outputs["held"].reshape(-1, self.n), outputs["held_c"])
 
     def flow(self, t: float, y: Floats) -> Floats:
-        """Return the rates of the configuration."""
+        """Return the time derivatives of the configuration (q, p, r)."""
         self.fill(t, y)
         motion = self.machine.motion
         return motion.flat(self.x[: motion.inputs.size])[motion.outputs.flow]
 
     def energy(self, t: float, y: Floats) -> float:
-        """Return the mechanical energy (J)."""
+        """Return the mechanical energy (J) of a state."""
         self.fill(t, y)
         observe = self.machine.observe
         self._observed[: -self.n] = self.x[: self.machine.motion.inputs.size]
@@ -417,8 +437,8 @@ class ContactQuery:
         )
 
     def equality_multipliers(self, outputs: Mapping[str, Floats], force: Floats) -> Floats:
-        """Return the minimum-norm multipliers of prescribed and guided joints and of couplings that have a
-        generalised force (n, ...); further axes (time) last.
+        """Return the minimum-norm multipliers of prescribed joints, guided joints and couplings whose
+        generalised force is `force` (n, ...); further axes (time) come last.
         """
         J = np.moveaxis(outputs["held"].reshape(-1, self.n, *force.shape[1:]), [0, 1], [-2, -1])
         return np.einsum("...nh,n...->h...", np.linalg.pinv(J, rcond=REDUNDANT_ROW_DISTANCE), force)
@@ -426,7 +446,8 @@ class ContactQuery:
     def accelerate(
         self, t: float, y: Floats, closed: Sequence[Closed]
     ) -> tuple[Floats, Floats, Floats]:
-        """Return vdot (n), forces (contacts, 3) in N and rows (contacts, row) of the contacts of a mode.
+        """Return accelerations vdot (n), contact forces (contacts, 3) in N and contact rows (contacts, row)
+        of a mode.
 
         Raises
         ------
@@ -437,26 +458,26 @@ class ContactQuery:
         ydot = np.empty(len(y))
         forces = np.zeros((len(closed), 3))
         rows = np.empty((len(closed), self.row.size))
-        if self.code.rate(self.packed_mode(closed), ydot, forces, rows):
+        if self.code.solve_rates(self.packed_mode(closed), ydot, forces, rows):
             raise ConfigurationError("the contacts contradict each other in this configuration.")
         return ydot[self.y.v], forces, rows
 
     def project(self, t: float, y: Floats, closed: Sequence[Closed]) -> Floats:
-        """Return y projected onto closed gaps and zero velocities relative to the ground."""
+        """Return the state projected onto closed gaps and zero contact velocities relative to the ground."""
         self.fill(t, y)
         self.code.project_state(self.packed_mode(closed))
         return self.x[self.machine.inputs.span("q", "z")].copy()
 
     def centres(self, t: float, y: Floats) -> Floats:
-        """Return the wheels' centres (wheels, 3), m."""
+        """Return the positions of the wheels' centres (wheels, 3) in m."""
         self.fill(t, y)
         rows = np.empty((len(self.machine.wheels), self.row.size))
         self.code.evaluate_gaps(self.motion, self.x, self.level, rows)
         return rows[:, self.row.centre]
 
     def predict_boxes(self, t: float, y: Floats) -> tuple[Floats, Floats]:
-        """Return the boxes (flat) around the paths of the wheels' centres over `PATH_TIME`, and the centres
-        (wheels, 3) at their beginning.
+        """Return the bounding boxes (flat, m) of the paths of the wheels' centres over `PATH_TIME`, and the
+        centres (wheels, 3) at their start.
         """
         begin = self.centres(t, y)
         later = y.copy()
@@ -465,7 +486,7 @@ class ContactQuery:
         return np.stack([np.minimum(begin, end), np.maximum(begin, end)], axis=1).ravel(), begin
 
     def boxes(self, t: float, y: Floats) -> Floats:
-        """Return the wheels' centres as boxes without extent (flat): low and high corner of each."""
+        """Return the wheels' centres as boxes of zero size (flat, m): lower and upper corner of each."""
         return np.repeat(self.centres(t, y), 2, axis=0).ravel()
 
     def find_surroundings(
@@ -483,8 +504,8 @@ class ContactQuery:
         boxes
             Low and high corner of the box of each wheel's centre (m), flat.
         margin
-            Distance (m) by which the boxes are widened on all sides. If more than `MAX_WATCHED` features are
-            within it, it is halved, so that the cost does not grow with the ground.
+            Distance (m) by which the boxes are widened on all sides. If more than `MAX_WATCHED_FEATURES`
+            features are within it, it is halved, so that the cost does not grow with the terrain.
         begin
             Centres (wheels, 3) at which paths through the boxes begin (m). The boxes are then widened less
             beside the paths and more ahead of them.
@@ -497,13 +518,13 @@ class ContactQuery:
             features: Sequence[Sequence[int]] = [range(len(self.terrain))] * len(
                 self.machine.wheels
             )
-            wide = np.tile(UNBOUNDED * OUTWARD, (len(features), 1)).ravel()
+            wide = np.tile(UNBOUNDED_CORNER * BOX_CORNER_SIGNS, (len(features), 1)).ravel()
         else:
             directions = _widening(boxes.reshape(-1, 2, 3), begin if rests else None)
             smallest = SMALLEST_MARGIN * margin
             wide = boxes + margin * directions
             features = self._features_near(t, wide)
-            while margin > smallest and sum(map(len, features)) > MAX_WATCHED:
+            while margin > smallest and sum(map(len, features)) > MAX_WATCHED_FEATURES:
                 margin /= 2.0
                 wide = boxes + margin * directions
                 features = self._features_near(t, wide)
@@ -529,12 +550,12 @@ class ContactQuery:
 
     @property
     def watches_all(self) -> bool:
-        """Whether the ground is so small that all of it is watched."""
-        return len(self.terrain) <= ALL_WATCHED
+        """Whether the terrain is small enough that the gaps of all its features are guards."""
+        return len(self.terrain) <= MAX_UNSEARCHED_WATCHED
 
     def ground_speed(self, t: float, boxes: Floats) -> float:
-        """Return the largest velocity component (m/s) of moving ground at the corners of boxes; 0 if all of
-        the ground is watched, because its speed does not matter then.
+        """Return the largest velocity component (m/s) of moving ground at the corners of boxes. It is 0 if
+        the gaps of all features are guards, because no search depends on it then.
         """
         fastest = 0.0
         points = boxes.reshape(-1, 3)
@@ -546,7 +567,7 @@ class ContactQuery:
         return fastest
 
     def _features_near(self, t: float, boxes: Floats) -> tuple[tuple[int, ...], ...]:
-        """Return the features near each wheel whose centre is in its box at a time."""
+        """Return the indices of the features near each wheel whose centre is in its box at time t (s)."""
         corners = boxes.reshape(-1, 2, 3)
         middles = corners.mean(axis=1)
         halves = 0.5 * np.ptp(corners, axis=1)
@@ -570,7 +591,7 @@ class ContactQuery:
 
     @property
     def tyred(self) -> list[int]:
-        """The numbers of the wheels with tyres."""
+        """The indices of the wheels with tyres."""
         wheels = enumerate(self.machine.wheels)
         return [k for k, wheel in wheels if isinstance(wheel, Wheel) and wheel.tyre is not None]
 
@@ -593,14 +614,14 @@ class ContactQuery:
         self.fill(t, y)
         row = np.empty(self.row.size)
         inside = np.empty(len(near) + 1, np.int64)
-        count = self.code.find_inside(self.motion, self.x, near.packed, row, inside)
+        count = self.code.find_penetrating_contacts(self.motion, self.x, near.packed, row, inside)
         contacts = [near[k] for k in inside[:count].tolist()]
         return list(zip(contacts, self.evaluate_rows(t, y, contacts), strict=True))
 
     def candidate(
         self, contact: WheelOnFeature, row: Floats, mu: float, status: Status
     ) -> Candidate:
-        """Return a touching contact as a candidate of impacts and contact sets."""
+        """Return a touching contact as a candidate of the contact problem."""
         return Candidate(
             self.key(contact),
             self.jacobian(row),
@@ -612,20 +633,22 @@ class ContactQuery:
         )
 
     def evaluate_gaps(self, times: Floats, ys: Floats, contacts: Packed) -> Floats:
-        """Return the rows (states, contacts, row) of contacts at many states, of which only gap and frame are
+        """Return contact rows (states, contacts, row) at many states, in which only gap and frame are
         evaluated.
         """
         rows = np.empty((len(ys), contacts.record.size, self.row.size))
         self.fill(times[0], ys[0])
         states = np.ascontiguousarray(ys)
-        self.code.evaluate_gaps_each(self.motion, self.x, times, states, len(ys), contacts, rows)
+        self.code.evaluate_gaps_of_states(
+            self.motion, self.x, times, states, len(ys), contacts, rows
+        )
         return rows
 
     def observe_modes(
         self, intervals: Sequence[ModeInterval], forces_only: bool = False
     ) -> ObservedSamples:
-        """Return forces, gaps and points of the closed contacts at all states of some intervals; on request
-        forces, violations and constraint rows alone, which cost less.
+        """Return forces, gaps and contact points of the closed contacts at all states of several intervals;
+        if `forces_only`, only forces, violations and constraint rows, which cost less.
         """
         closed = [contact for interval in intervals for contact in interval.closed]
         contacts = list(dict.fromkeys(contact for contact, *_ in closed))
@@ -652,7 +675,7 @@ class ContactQuery:
         return samples
 
     def _observing_mode(self, most: int, contacts: Packed) -> Packed:
-        """Return a mode for up to `most` closed contacts; one of each size is kept."""
+        """Return a mode for up to `most` closed contacts; one mode of each size is cached."""
         forms = self.table.pairs.forms
         if most not in self._observing_modes:
             mode = kernels.make_mode(self.machine, self.motion, contacts, most, self.x, forms)
@@ -665,7 +688,7 @@ class ContactQuery:
         return packed
 
     def _empty_samples(self, count: int, contacts: int, outputs: int) -> ObservedSamples:
-        """Return arrays for the observed quantities of `count` states."""
+        """Return empty arrays for the observed quantities of `count` states."""
         wheels = len(self.machine.wheels)
         owners = wheels + self.machine.joints
         samples: ObservedSamples = make_record(
@@ -689,7 +712,8 @@ class ContactQuery:
     def find_nearest(
         self, times: Floats, ys: Floats, gaps: Floats, points: Floats, sinks: bool = False
     ) -> None:
-        """Write gap and point of the nearest valid contact of each wheel whose gap is still infinite.
+        """Compute gap and contact point of the nearest valid contact of each wheel whose gap is still
+        infinite.
 
         Parameters
         ----------
@@ -698,15 +722,15 @@ class ContactQuery:
         gaps, points
             Arrays (states, wheels) and (states, wheels, 3) in m, which are changed in place.
         sinks
-            Whether features that a wheel penetrates count, too: in time steps.
+            Whether features that a wheel penetrates are included, as time stepping requires.
         """
-        if len(self.terrain) <= ALL_NEAREST:
+        if len(self.terrain) <= MAX_UNSEARCHED_NEAREST:
             features: Sequence[Sequence[int]] = [range(len(self.terrain))] * len(
                 self.machine.wheels
             )
             missing = np.flatnonzero(np.isinf(gaps).any(axis=1))
             if len(missing):
-                near = self.table.surroundings(UNBOUNDED, features)
+                near = self.table.surroundings(UNBOUNDED_CORNER, features)
                 self._find_nearest(times, ys, missing, near, np.inf, sinks, gaps, points)
             return
         for margin in NEAREST_MARGINS:
@@ -719,13 +743,13 @@ class ContactQuery:
                 corners = [centres[group].min(axis=0), centres[group].max(axis=0)]
                 boxes = np.stack(corners, axis=1)
                 t = float(times[missing[group[0]]])
-                features = self._features_near(t, boxes + margin * OUTWARD)
-                near = self.table.surroundings(UNBOUNDED, features)
+                features = self._features_near(t, boxes + margin * BOX_CORNER_SIGNS)
+                near = self.table.surroundings(UNBOUNDED_CORNER, features)
                 self._find_nearest(times, ys, missing[group], near, margin, sinks, gaps, points)
 
     def _group_states(self, centres: Floats) -> list[Integers]:
-        """Return groups of states whose wheels share a search of features, by their mean wheel centre
-        (states, wheels, 3); on moving ground each state is a group.
+        """Return groups of states that share one search of features, by their mean wheel centre (states,
+        wheels, 3); on moving ground each state is a group.
         """
         if self.terrain.motions:
             return list(np.arange(len(centres))[:, None])
@@ -745,7 +769,7 @@ class ContactQuery:
         gaps: Floats,
         points: Floats,
     ) -> None:
-        """Write gaps and points of some of the states, by the contacts that are near."""
+        """Compute gaps and contact points at the states `which`, among the nearby contacts."""
         self.fill(times[which[0]], ys[which[0]])
         row = np.empty(self.row.size + 3)
         # Indexing with an array copies: the routine writes into the copies.
@@ -760,14 +784,17 @@ class ContactQuery:
 
 def _attached_feature(name: str, kind: str, numbers: Sequence[float]) -> Feature:
     """Return a feature without borders that moves with the machine."""
-    return Feature(name, kind, np.array(numbers, float), np.zeros((0, 7)), -UNBOUNDED, UNBOUNDED)
+    return Feature(
+        name, kind, np.array(numbers, float), np.zeros((0, 7)), -UNBOUNDED_CORNER, UNBOUNDED_CORNER
+    )
 
 
 def _widening(boxes: Floats, begin: Floats | None) -> Floats:
-    """Return the shifts (flat, of a margin) of the corners of boxes (wheels, 2, 3): outwards by one, or less
-    beside and behind paths through the boxes that `begin` at points (wheels, 3), and more ahead of them.
+    """Return the shifts (flat, in units of the margin) of the corners of boxes (wheels, 2, 3): outwards by
+    one; if `begin` (wheels, 3) is given, less beside and behind the paths that begin there, and more ahead of
+    them.
     """
-    shifts = np.broadcast_to(OUTWARD, boxes.shape)
+    shifts = np.broadcast_to(BOX_CORNER_SIGNS, boxes.shape)
     if begin is not None:
         length = np.maximum(np.ptp(boxes, axis=1).max(axis=1), 1e-12)
         ahead = (boxes - begin[:, None]) / length[:, None, None]
@@ -776,7 +803,7 @@ def _widening(boxes: Floats, begin: Floats | None) -> Floats:
 
 
 class _Last(threading.local):
-    """The latest query of a thread that has no owner."""
+    """The latest query of a thread, if no run uses it."""
 
     query: ContactQuery | None = None
 
@@ -787,10 +814,11 @@ _last = _Last()
 def borrow_query(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a query for one owner: that of the last run if it is of the same machine, or a new one.
+    """Return a query for exclusive use: that of the last run if machine, terrain and stops are the same, or a
+    new one.
 
-    A new one costs like some milliseconds of simulated time. Search results of the last run are discarded,
-    because the contacts that a run watches must not depend on earlier runs.
+    A new query costs as much as some milliseconds of simulated time. Search results of the last run are
+    discarded, because the contacts that a run watches must not depend on earlier runs.
     """
     query = _last.query
     _last.query = None
@@ -811,7 +839,7 @@ def return_query(query: ContactQuery) -> None:
 def shared_query(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a query for immediate use: arcs of one run, which are observed one after the other, share it."""
+    """Return a query for immediate use, which the arcs of one run share."""
     query = borrow_query(machine, terrain, inputs, stops)
     return_query(query)
     return query

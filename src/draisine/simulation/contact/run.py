@@ -1,15 +1,15 @@
-"""The run loop on a terrain: arcs of continuous motion, and the events between them.
+"""The run loop on a terrain: event-driven arcs, time-stepping arcs, and the changes between them.
 
 A run combines two methods (docs/contact.md).
 
-* Event-driven arcs. Compiled routines integrate the motion within one contact mode, locate the event that
-  ends it, resolve the impact and choose the next mode. `ArcDriver` calls them.
-* Time-stepping arcs. Contacts are solved at impulse level, without event location. `TimeStepper` takes
-  the steps.
+* Event-driven arcs. Compiled routines integrate the equations of motion within one contact mode, locate the
+  event that ends it, resolve the impact and select the next mode. `ArcDriver` calls them.
+* Time-stepping arcs. The contact problem is solved at impulse level, without event location. `TimeStepper`
+  takes the steps.
 
 `TerrainRun` alternates between them: `begin` checks the start, `advance` extends the present arc by some
-steps, `_enter_time_stepping` and `_resume_events` change the method. `trajectory` returns the stored arcs
-and events. Slices of a `Stepper` use `branch`, `advance` and `restart`.
+steps, `_enter_time_stepping` and `_resume_events` change the method. `trajectory` returns the stored arcs and
+events. Slices of a `Stepper` use `branch`, `advance` and `restart`.
 """
 
 import math
@@ -35,7 +35,7 @@ from draisine.errors import (
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
 from draisine.simulation.contact.driver import (
     ArcDriver,
-    Cause,
+    EventCauseRecord,
     EventRecord,
     RunState,
     take_driver,
@@ -45,7 +45,7 @@ from draisine.simulation.contact.event_driven.run_loop import EventCause
 from draisine.simulation.contact.failures import (
     Failure,
     find_failure,
-    refuse_contact_set,
+    make_contact_set_failure,
 )
 from draisine.simulation.contact.query import (
     Closed,
@@ -54,7 +54,7 @@ from draisine.simulation.contact.query import (
     borrow_query,
     return_query,
 )
-from draisine.simulation.contact.start import place_start
+from draisine.simulation.contact.start import lift_start
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import (
@@ -71,26 +71,32 @@ from draisine.system.generic import generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
 
-STEPS_PER_CALL = 200  # integration steps in one native call; between calls a run can be interrupted
-CALLS_PER_CHECK = 50  # native calls between two checks whether the run will ever end
+STEPS_PER_CALL = 200
+"""Number of integration steps per call of the compiled loop; a run can be interrupted between calls."""
+CALLS_PER_CHECK = 50
+"""Number of calls of the compiled loop between two checks of the progress of the run."""
 
-SAME_TIME = 1e-9  # s; times of samples this close are equal up to rounding, after a year as well
+SAME_TIME = 1e-9
+"""Difference (s) of two sample times that counts as rounding, also after a year of simulated time."""
 
-EVENT_WINDOW = 1.0  # s of simulated time in which there may be `ContactOptions.events` events
+EVENT_WINDOW = 1.0
+"""Interval of simulated time (s) for which `ContactOptions.events` is the largest number of events."""
 
 ENERGY_GAIN = 1e-9
-"""Energy that an impact may create, relative to the energy (or in J, if that is below 1 J): rounding."""
+"""Energy gain of an impact that counts as rounding, relative to the mechanical energy (in J, if that is below
+1 J).
+"""
 
 EVENT_ERRORS = (ConfigurationError, SimulationError, TerrainError)
-"""Errors of event location after which time stepping can continue."""
+"""Errors of event location after which the run can continue with time steps."""
 
 
 class EnergyWarning(UserWarning):
-    """An impact that creates energy."""
+    """Warning of an impact that increases the mechanical energy."""
 
 
 class TerrainRun:
-    """A run under way: its present state, the open arc, and the stored arcs and events."""
+    """State of a run on a terrain: its present state, the open arc, and the stored arcs and events."""
 
     def __init__(self, task: Task) -> None:
         self.query, y = place_on_terrain(task)
@@ -128,17 +134,15 @@ class TerrainRun:
 
     @property
     def next_jump(self) -> float:
-        """Time of the next jump of the inputs (s)."""
+        """The time of the next jump of the inputs (s)."""
         return min((time for time in self.input_jumps if self.now.t < time), default=np.inf)
 
     def state(self) -> State:
-        """Return the present state."""
+        """Return the present state as a `State`."""
         return self.query.machine.leave(self.now.y)
 
     def sample_at(self, t: float) -> Floats | None:
-        """Return the state y of a sample of the latest event-driven arc at a time (s); None if there is
-        none.
-        """
+        """Return the state y of the sample at time t (s) of the latest event-driven arc, or None."""
         latest = [(arc.t, arc.y) for arc in self.arcs[-1:]]
         for times, states in (*reversed(self.samples), *latest):
             k = min(int(np.searchsorted(times, t - SAME_TIME)), len(times) - 1)
@@ -148,8 +152,8 @@ class TerrainRun:
         return None
 
     def observe_at(self, t: float, y: Floats, closed: Sequence[Closed]) -> dict[str, Floats]:
-        """Return all observations of a state of the present arc, time last. In time steps forces are
-        means over the last step until then.
+        """Return all variables of a state of the present arc, time last. On time-stepping arcs, forces are
+        mean values over the last step until time t.
         """
         if self.steps is not None:
             return self.steps.arc(t).observations
@@ -157,8 +161,8 @@ class TerrainRun:
         return observe_states(self.query, [instant])
 
     def forget_past(self) -> None:
-        """Discard stored samples and arcs, which a stepper does not return. The latest events stay: how
-        fast they follow each other decides about the method.
+        """Discard stored samples and arcs, which a stepper does not return. The latest events stay, because
+        their rate decides about the method.
         """
         del self.samples[:-1], self.grazes[:], self.arcs[: -switch.CROWDED_EVENTS]
         del self.events[: -self.contact.events - switch.CROWDED_EVENTS]
@@ -180,7 +184,7 @@ class TerrainRun:
     # --- the run loop
 
     def run(self) -> Trajectory:
-        """Return the whole run."""
+        """Run to the end and return the whole trajectory."""
         self.begin()
         before = self.now.t
         calls = 0
@@ -194,12 +198,12 @@ class TerrainRun:
 
     def begin(self) -> None:
         """Find the closed contacts of the initial state."""
-        place_start(self.query, self.now.t, self.now.y, self.contact.margin)
+        lift_start(self.query, self.now.t, self.now.y, self.contact.margin)
         if self.contact.solver == "time_stepping":
             self._enter_time_stepping("requested")
             return
         try:
-            self._call_routines(0, 1, Cause(EventCause.START))
+            self._call_routines(0, 1, EventCauseRecord(EventCause.START))
         except (ConfigurationError, ContactSetError) as error:
             self._switch_method(error)
         if not self.events:
@@ -207,8 +211,8 @@ class TerrainRun:
         self._watch_rank()
 
     def restart(self, query: ContactQuery, y: Floats, inputs: Floats) -> None:
-        """Continue from a state with other inputs and, if the query is another one, another law. In time
-        steps no event marks it: their forces are piecewise constant anyway.
+        """Continue from another state with other inputs and, if the query differs, another control law. On
+        time-stepping arcs no event is recorded: their forces are piecewise constant anyway.
         """
         self.driver = self.driver if query is self.query else None
         self.query = query
@@ -222,7 +226,7 @@ class TerrainRun:
                 self._begin_steps(self.steps.h)
             return
         try:
-            self._call_routines(0, 1, Cause(EventCause.INPUT))
+            self._call_routines(0, 1, EventCauseRecord(EventCause.INPUT))
         except EVENT_ERRORS as error:
             self._switch_method(error)
 
@@ -242,7 +246,7 @@ class TerrainRun:
         return True
 
     def advance(self, steps: int = 1, events: int = 1) -> None:
-        """Take at most `steps` steps, through at most `events` events."""
+        """Advance the run by at most `steps` integration or time steps, through at most `events` events."""
         if self.steps is not None:
             self._advance_time_steps(steps)
         else:
@@ -258,18 +262,18 @@ class TerrainRun:
             self.progress((self.now.t - self.start) / (self.until - self.start))
 
     def _advance_arc(self, steps: int, events: int) -> None:
-        """Integrate some steps of event-driven arcs, through some events at most."""
+        """Integrate event-driven arcs for at most `steps` steps and `events` events."""
         status = self._call_routines(steps, events if self.progress is None else 1)
         if status is not RunStatus.ARC_END:
             return
         if self.now.t < self.until:
-            self._call_routines(0, 1, Cause(EventCause.INPUT))
+            self._call_routines(0, 1, EventCauseRecord(EventCause.INPUT))
         else:
             self.add_sample()
             self._close_arc(None)
 
     def _check_end(self, before: float) -> None:
-        """Change the method if the run, at its present pace, will not end."""
+        """Change the method if the run makes too little progress to end."""
         taken = self.now.t - before
         if CHUNKS * taken < self.until - self.now.t and self.steps is None:
             text = f"the run stopped at {self.now.t:.9g} s: {NO_END}. {SMOOTHER}"
@@ -277,10 +281,13 @@ class TerrainRun:
 
     # --- calls of the compiled routines
 
-    def _call_routines(self, steps: int, events: int, cause: Cause | None = None) -> RunStatus:
-        """Advance by at most `steps` steps and `events` events; return the reason for the stop.
+    def _call_routines(
+        self, steps: int, events: int, cause: EventCauseRecord | None = None
+    ) -> RunStatus:
+        """Call the compiled loop for at most `steps` steps and `events` events; return the reason why it
+        stopped.
 
-        With a cause, begin with the event that it describes.
+        If `cause` is given, begin with the event that it describes.
         """
         driver = self._find_driver()
         # One event more than is allowed, so that the limit is seen to be exceeded.
@@ -296,7 +303,7 @@ class TerrainRun:
         finally:
             self._store_results(driver)
         if refusal is not None:
-            self._raise(refuse_contact_set(self.query, self.now, refusal, self.now.y))
+            self._raise(make_contact_set_failure(self.query, self.now, refusal, self.now.y))
         if status is RunStatus.TOO_MANY_CONTACTS:
             cause = driver.cause()
             driver.grow()
@@ -316,7 +323,7 @@ class TerrainRun:
         return status
 
     def _find_driver(self) -> ArcDriver:
-        """Return the driver, with the features near the present state."""
+        """Return the driver, whose search boxes contain the present state."""
         query = self.query
         t = self.now.t
         y = self.now.y
@@ -328,7 +335,9 @@ class TerrainRun:
         return self.driver
 
     def _traverse(self, driver: ArcDriver, steps: int, events: int) -> RunStatus:
-        """Run the routines, and do the parts that need Python; return the reason for the stop."""
+        """Call the compiled loop, and perform the tasks for which it returns to Python; return the reason why
+        it stopped.
+        """
         while True:
             status = driver.run(steps, events)
             if status is RunStatus.UNKNOWN_MODE:
@@ -381,7 +390,7 @@ class TerrainRun:
             self._raise(Failure("too many events", error))
 
     def _raise(self, failure: Failure) -> None:
-        """Store the last believable state, and raise the error that stops event location."""
+        """Store the last physically valid state, and raise the error that stops event location."""
         if failure.last is not None:
             self.now.t, self.now.y = failure.last
             self.add_sample()
@@ -391,13 +400,13 @@ class TerrainRun:
     # --- arcs and events
 
     def add_sample(self) -> None:
-        """Store the present state as a sample, unless it is stored."""
+        """Store the present state as a sample, unless it is stored already."""
         if self.samples and self.now.t > self.now.latest_sample:
             self.samples.append((np.array([self.now.t]), self.now.y[None].copy()))
             self.now.latest_sample = self.now.t
 
     def _store_event(self, record: EventRecord) -> None:
-        """Store an event, and the arc before it."""
+        """Store an event, and the arc that it ends."""
         query = self.query
         kind = record.kind
         fired = record.fired
@@ -450,7 +459,7 @@ class TerrainRun:
         self.arc_closed = record.closed_after
 
     def _warn_of_gain(self, t: float, gain: float, energy: float) -> None:
-        """Warn of an impact on fixed ground that creates energy."""
+        """Warn of an impact on fixed ground that increases the mechanical energy by `gain` (J)."""
         if not self.query.terrain.motions and gain > ENERGY_GAIN * max(1.0, abs(energy)):
             warnings.warn(
                 f"the impact at {t:.9g} s creates {gain:.3g} J; "
@@ -460,13 +469,13 @@ class TerrainRun:
             )
 
     def _close_arc(self, event: Event | None) -> None:
-        """Store the event-driven arc that ends here, and the event that ends it."""
+        """Store the event-driven arc that ends at the present state, and the event that ends it."""
         query = self.query
         if self.samples:
-            times, states = _join(self.samples)
+            times, states = _join_samples(self.samples)
             dense = None
             if self.nodes:
-                dense = DenseOutput(*_join(self.nodes), query.inputs)
+                dense = DenseOutput(*_join_samples(self.nodes), query.inputs)
             arc = TerrainArc(
                 machine=query.machine,
                 t=times,
@@ -487,7 +496,7 @@ class TerrainRun:
             self.events.append(event)
 
     def trajectory(self, outcome: str) -> Trajectory:
-        """Return the stored arcs and events."""
+        """Return the stored arcs and events as a trajectory with an outcome."""
         settings = {
             "impact": self.contact.impact_name,
             "dt": self.numerics.dt,
@@ -510,15 +519,17 @@ class TerrainRun:
     # --- change of the method
 
     def _switch_method(self, error: DraisineError) -> None:
-        """Continue with time steps after an error of event location, or raise it."""
+        """Continue with time steps after an error of event location; raise the error if the options exclude
+        time steps.
+        """
         if self.contact.solver != "auto" or isinstance(error, DeadEndError):
             raise self.with_partial(error)
         self._refuse_ideal_contacts()
         guard = None if self.driver is None else self.driver.unresolved()
-        self._enter_time_stepping(switch.reason_of(error), guard)
+        self._enter_time_stepping(switch.describe_failure(error), guard)
 
     def _watch_progress(self, before: float) -> None:
-        """Continue with time steps if event-driven arcs advance more slowly than these would."""
+        """Change to time stepping if event-driven arcs advance more slowly than time steps would."""
         if self.outcome or self.now.t >= self.until or self.driver is None:
             return
         if self.watches_rank and self._find_rank() is switch.Rank.OVER_CONSTRAINED:
@@ -534,39 +545,44 @@ class TerrainRun:
             self._enter_time_stepping(reason)
 
     def _find_congestion(self, before: float, h: float) -> str:
-        """Return why time steps of a length (s) would advance faster, or nothing; `before` is the time
-        at the beginning of the last call (s).
+        """Return the reason why time steps of length h (s) would advance faster, or an empty text; `before`
+        is the time (s) at the start of the last call.
         """
         assert self.driver is not None
         if switch.is_crowded(self.events, h):
             return "events accumulate"
         taken = self.driver.arc.clock.steps
-        if taken >= switch.FEW_STEPS and self.now.t - before < switch.MIN_STEP_RATIO * taken * h:
+        if (
+            taken >= switch.PROGRESS_STEPS
+            and self.now.t - before < switch.MIN_STEP_RATIO * taken * h
+        ):
             return "integration steps are too short"
         return ""
 
     def _watch_rank(self) -> None:
-        """Stop watching after each event if the rolling contacts are independent: a machine whose wheels
-        are independent once has independent wheels everywhere.
+        """Stop checking the rank after each event if the rolling contacts are independent: if the wheels of a
+        machine are independent in one configuration, they are so in all.
         """
         rolling = sum(status == Status.ROLLING for _, status, _ in self.now.closed)
         if self.watches_rank and rolling > 1:
             self.watches_rank = self._find_rank() is not switch.Rank.INDEPENDENT
 
     def _find_rank(self) -> switch.Rank:
-        """Return the rank of the rows of the rolling contacts; each set is examined once."""
+        """Return the rank of the constraint rows of the rolling contacts; the result is cached per set of
+        contacts.
+        """
         rolling = tuple(
             contact for contact, status, _ in self.now.closed if status == Status.ROLLING
         )
         if rolling not in self.ranks:
-            self.ranks[rolling] = switch.rank_of(
+            self.ranks[rolling] = switch.classify_rank(
                 self.query, self.now.t, self.now.y, self.now.closed
             )
         return self.ranks[rolling]
 
     def _refuse_ideal_contacts(self) -> None:
-        """Raise if ideal contacts over-constrain the machine: one of them has to creep, and without a
-        friction limit nothing decides which.
+        """Raise ContactSetError if ideal contacts over-constrain the machine: one of them has to creep, and
+        without a friction limit it is not determined which.
         """
         ideal = [
             contact
@@ -586,14 +602,14 @@ class TerrainRun:
         raise self.with_partial(error)
 
     def with_partial(self, error: DraisineError) -> DraisineError:
-        """Return an error with the motion that was computed before it."""
+        """Return an error with the partial trajectory that was computed before it."""
         if isinstance(error, SimulationError) and error.partial is None:
             self.add_sample()
             error.partial = self.partial(self.failed_outcome or str(error))
         return error
 
     def _enter_time_stepping(self, reason: str, guard: Guard | None = None) -> None:
-        """Begin a time-stepping arc at the present state. A guard may have fired there, or events began to
+        """Begin a time-stepping arc at the present state, at which a guard may have fired or events
         accumulate.
         """
         h = choose_step(self.query, self.contact, self.now.t, self.now.y)
@@ -612,9 +628,8 @@ class TerrainRun:
         self._begin_steps(h)
 
     def _discard_short_arcs(self, h: float, guard: Guard | None) -> Guard | None:
-        """Discard the latest arcs that are shorter than half a time step, with the events before them:
-        time steps replace them. Impacts stay. Return the guard that decides when the time steps begin:
-        that of the first discarded event, or the given one.
+        """Discard the latest arcs that are shorter than half a time step, with the events before them; time
+        steps replace them. Impacts are kept. Return the guard of the first discarded event, or the given one.
         """
         while len(self.arcs) > 1 and self.events[-1].kind != "collision":
             last = self.arcs[-1]
@@ -627,7 +642,7 @@ class TerrainRun:
         return guard
 
     def _begin_steps(self, h: float) -> None:
-        """Begin time steps of a length (s) at the present state."""
+        """Begin a time-stepping arc with steps of length h (s) at the present state."""
         stepper = TimeStepper(
             self.query, self.contact, self.now.t, self.now.y, h, self.stepping_reason
         )
@@ -638,7 +653,7 @@ class TerrainRun:
         self.steps = stepper
 
     def _advance_time_steps(self, steps: int) -> None:
-        """Take some time steps; resume event location if the same contacts carry with margin."""
+        """Take `steps` time steps; resume event location if the same contacts carry loads with margin."""
         assert self.steps is not None
         stepper = self.steps
         if stepper.is_settled:
@@ -655,19 +670,21 @@ class TerrainRun:
             self._close_steps(None)
 
     def _resume_events(self, stepper: TimeStepper) -> None:
-        """Return to event location, if the state can be projected onto the constraints."""
+        """Resume event location, if the state can be projected onto the constraints of the loaded
+        contacts.
+        """
         stepped = self.now
         stored = (self.arcs, self.events)
         # What the first call stores (an impact may happen at once) follows the time-stepping arc.
         self.arcs = []
         self.events = []
         self.arc_closed = ()
-        y = switch.project_state(stepper)
+        y = switch.project_onto_loaded_contacts(stepper)
         is_resumed = y is not None
         if y is not None:
             try:
                 self.now = RunState(stepper.t, y)
-                self._call_routines(0, 1, Cause(EventCause.START))
+                self._call_routines(0, 1, EventCauseRecord(EventCause.START))
             except EVENT_ERRORS:
                 is_resumed = False
         new_arcs = self.arcs
@@ -701,7 +718,7 @@ class TerrainRun:
         closed: Sequence[Closed],
         closed_after: Sequence[Closed],
     ) -> Event:
-        """Return the event at which a run changes its method."""
+        """Return the event at which a run changes between event location and time stepping."""
         query = self.query
         t = self.now.t
         return Event(
@@ -718,7 +735,7 @@ class TerrainRun:
         )
 
     def _close_steps(self, event: Event | None) -> None:
-        """Store the time-stepping arc that ends here, and the event that ends it."""
+        """Store the time-stepping arc that ends at the present state, and the event that ends it."""
         assert self.steps is not None
         self.arcs.append(self.steps.arc())
         self.steps = None
@@ -726,8 +743,8 @@ class TerrainRun:
             self.events.append(event)
 
 
-def _join(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return times and states of the parts of an arc, one behind the other."""
+def _join_samples(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return the concatenated times (samples) and states (samples, n) of the parts of an arc."""
     if len(parts) == 1:
         return parts[0]
     times, states = zip(*parts, strict=True)
@@ -735,7 +752,7 @@ def _join(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
 
 
 def run_on_terrain(task: Task) -> Trajectory:
-    """Return the motion on a terrain, with its events."""
+    """Simulate a task on its terrain and return the trajectory with its events."""
     run = TerrainRun(task)
     try:
         return run.run()
@@ -756,7 +773,7 @@ def run_on_terrain(task: Task) -> Trajectory:
 
 
 def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
-    """Return the machine of a task on its terrain, and the state y at the start."""
+    """Return the query of a task's machine on its terrain, and the initial state y."""
     terrain = task.terrain
     assert terrain is not None
     machine = generic(task.system, task.law, terrain.motions)
@@ -768,7 +785,9 @@ def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
 
 
 def _check_tyres(task: Task) -> None:
-    """Raise if friction is set for a wheel on a tyre, or an impact model that its tyre excludes."""
+    """Raise ParameterError if a friction coefficient is set for a wheel with a tyre, or an impact model that
+    its tyre excludes.
+    """
     contact = task.contact
     model = task.system.model
     tyred = [wheel for wheel in model.wheels if wheel.tyre is not None]
@@ -791,7 +810,7 @@ def _check_tyres(task: Task) -> None:
 
 
 def _check_friction(contact: ContactOptions, terrain: Terrain) -> None:
-    """Raise if friction is set for a feature that does not exist."""
+    """Raise an error if a friction coefficient is set for a feature that does not exist."""
     for name in contact.mu if isinstance(contact.mu, Mapping) else ():
         feature = name.partition("/")[2]
         if feature:

@@ -1,11 +1,10 @@
-"""Forces, gaps and contact points at the states of a finished run, as routines.
+"""Forces, gaps and contact points at the states of a finished run, computed by routines in two passes over
+the samples.
 
-A run keeps states and closed contacts. All else is evaluated afterwards, in two passes over the samples:
-
-1. `observe_modes` solves the equality problem of each sample in its own mode and adds up the forces of
-   the closed contacts per wheel. Wheels with a closed contact get its gap and point here.
+1. `observe_modes` solves the saddle-point system of each sample in its own mode and adds up the forces of the
+   closed contacts per wheel. Wheels with a closed contact get its gap and contact point here.
 2. `find_nearest` searches the nearest feature of each remaining wheel. It rejects most features by the
-   distance of their boxes.
+   distance of their bounding boxes.
 """
 
 import math
@@ -28,7 +27,7 @@ from draisine.simulation.contact.kernels import (
     flow,
     is_above,
     put_state,
-    rate,
+    solve_rates,
 )
 from draisine.simulation.contact.status import count_rows
 
@@ -36,43 +35,46 @@ NAN = math.nan
 
 
 class Intervals(NamedTuple):
-    """Intervals of a run with one set of closed contacts each."""
+    """Intervals of a run; the set of closed contacts is constant on each interval."""
 
     size: int  # number of intervals
     first_state: Integers  # (size + 1) index of the first state of each interval
-    first_contact: Integers  # (size + 1) index of its first closed contact in the lists below
-    which: Integers  # closed contacts by their index in the bundle
+    # (size + 1) index of the first closed contact of each interval in the lists below
+    first_contact: Integers
+    which: Integers  # index of each closed contact in the packed contacts
     status: Integers  # Status of each closed contact
-    mu: Floats  # friction coefficient of each; 0 for ideal contacts
-    inputs: Floats  # (size, n_inputs)
-    n_inputs: int
-    x_inputs: int  # offset of the inputs in the input of programs
-    times: Floats  # s
+    mu: Floats  # friction coefficient of each closed contact; 0 for ideal contacts
+    inputs: Floats  # (size, n_inputs) inputs of the machine on each interval
+    n_inputs: int  # number of inputs of the machine
+    x_inputs: int  # offset of the inputs in the input array of programs
+    times: Floats  # (states) s, times of the states
     states: Floats  # (states, n)
 
 
 class ObservedSamples(NamedTuple):
-    """Observed quantities, one row per state; wheels first, then joints with stops (`owners` of both)."""
+    """Forces, gaps and contact points at each state. Owners of forces are the wheels, then the joints with
+    stops.
+    """
 
-    wheels: int
-    owners: int
-    along: int  # offset of the tangential direction in the row of a contact
+    wheels: int  # number of wheels
+    owners: int  # number of wheels and joints with stops
+    along: int  # offset of the tangential direction in a contact row
     ydot: Floats  # (states, n) time derivatives of the states
-    out: Floats  # (states, outputs) outputs of the free machine's program
-    generalised: Floats  # (states, speeds) generalised forces of the contacts
-    forces: Floats  # (states, owners, 3) normal, along, across, in N
-    world: Floats  # (states, owners, 3) the same in world axes, in N
+    out: Floats  # (states, outputs) outputs of the program of the machine without ground
+    generalised: Floats  # (states, speeds) generalised forces of all contacts
+    forces: Floats  # (states, owners, 3) N, contact forces: normal, along, across
+    world: Floats  # (states, owners, 3) N, contact forces in world axes
     tyres: Floats  # (states, owners, 2) power (W) and mean stored energy (J) of tyres
     stops: Floats  # (states, owners) torque of a joint's stop, in N m
-    gaps: Floats  # (states, wheels) gap of the closed contact in m, inf without one
-    points: Floats  # (states, wheels, 3) contact point in m, NaN without one
-    violation: Floats  # (states) largest absolute gap of contacts that hold rows, in m
+    gaps: Floats  # (states, wheels) m, gap of the closed contact; infinite if no contact is closed
+    points: Floats  # (states, wheels, 3) m, contact point; NaN if no contact is closed
+    violation: Floats  # (states) m, largest absolute gap of contacts with constraint rows
     jacobians: Floats  # (contacts, 3, speeds) constraint rows at the first state of each interval
 
 
 @routine
 def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples) -> None:
-    """Evaluate forces, gaps and points of the closed contacts at all states of all intervals."""
+    """Compute forces, gaps and contact points of the closed contacts at all states of all intervals."""
     m = s.motion
     n = m.y_z + m.states
     for j in range(intervals.size):
@@ -80,13 +82,13 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
         count = set_mode(s, intervals, j)
         for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
             put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
-            if rate(s, samples.ydot[i * n :], s.lam, s.seen) != 0:
+            if solve_rates(s, samples.ydot[i * n :], s.lam, s.seen) != 0:
                 # A run may have stopped at a state whose contacts contradict each other.
                 samples.ydot[i * n :][:n] = NAN
                 s.lam[: 3 * count] = NAN
             samples.out[i * m.output_size :][: m.output_size] = s.out[: m.output_size]
             for k in range(count):
-                add_contact(s, samples, i, k)
+                add_contact_observation(s, samples, i, k)
                 if i == intervals.first_state[j]:
                     rows = samples.jacobians[(first + k) * 3 * m.speeds :]
                     rows[: 3 * m.speeds] = s.seen[k * m.row + m.C :][: 3 * m.speeds]
@@ -94,7 +96,9 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
 
 @routine
 def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
-    """Write the closed contacts and the inputs of an interval; return the number of the former."""
+    """Write the closed contacts and the inputs of interval j into the mode; return the number of closed
+    contacts.
+    """
     first = intervals.first_contact[j]
     count = intervals.first_contact[j + 1] - first
     s.plan[CLOSED] = count
@@ -108,8 +112,8 @@ def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
 
 @routine
 def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSamples) -> None:
-    """Evaluate `forces`, `violation` and `jacobians` alone at all states of all intervals, in closed form if
-    a mode has one.
+    """Compute only `forces`, `violation` and `jacobians` at all states of all intervals, in closed form if a
+    mode has one.
     """
     m = s.motion
     n = m.y_z + m.states
@@ -136,15 +140,17 @@ def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSample
 
 
 @routine
-def add_contact(s: ContactMode, samples: ObservedSamples, i: int, k: int) -> None:
-    """Add the k-th closed contact to the quantities of its wheel at state i."""
+def add_contact_observation(s: ContactMode, samples: ObservedSamples, i: int, k: int) -> None:
+    """Add force, gap and contact point of the k-th closed contact to the quantities of its wheel at state
+    i.
+    """
     m = s.motion
     row = s.seen[k * m.row :]
     lam = s.lam[3 * k :]
     wheel = s.contacts.wheels[s.which[k]]
     owner = i * samples.owners + wheel
     load = lam[0]
-    add_generalised(m, row, lam, samples.generalised[i * m.speeds :])
+    add_generalised_force(m, row, lam, samples.generalised[i * m.speeds :])
     samples.forces[3 * owner :][:3] += lam[:3]
     N = row[m.normal :]
     along = row[samples.along :]
@@ -171,7 +177,7 @@ def add_contact(s: ContactMode, samples: ObservedSamples, i: int, k: int) -> Non
 
 @routine
 def count_contacts(s: ContactMode, wheel: int) -> int:
-    """Return the number of closed contacts of a wheel."""
+    """Return the number of closed contacts of one wheel."""
     count = 0
     for k in range(s.plan[CLOSED]):
         if s.contacts.wheels[s.which[k]] == wheel:
@@ -180,8 +186,10 @@ def count_contacts(s: ContactMode, wheel: int) -> int:
 
 
 @routine
-def add_generalised(m: Dynamics, row: Floats, lam: Floats, force: Floats) -> None:
-    """Add the generalised force of a contact: of its force, and of moments that tyres add to it."""
+def add_generalised_force(m: Dynamics, row: Floats, lam: Floats, force: Floats) -> None:
+    """Add the generalised force (n) of a contact: that of its contact force, and of the moments of its
+    tyre.
+    """
     n = m.speeds
     load = lam[0]
     for axis in range(3):
@@ -195,33 +203,33 @@ def add_generalised(m: Dynamics, row: Floats, lam: Floats, force: Floats) -> Non
 
 
 @routine
-def is_inside(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> bool:
-    """Return whether a wheel touches or penetrates a feature from above, within its borders."""
+def touches_or_penetrates(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> bool:
+    """Return whether a wheel touches or penetrates feature k from above, within its borders."""
     if row[m.gap] > 0.0 or border_excess(m, contacts, k, row) > 0.0:
         return False
     return is_above(m, contacts, k, row)
 
 
 @routine
-def find_inside(
+def find_penetrating_contacts(
     m: Dynamics, x: Floats, contacts: ContactColumns, row: Floats, inside: Integers
 ) -> int:
-    """Write the indices of contacts that penetrate at the state in x; return their number."""
+    """Write the indices of the contacts that penetrate at the state in x to `inside`; return their number."""
     count = 0
     for k in range(contacts.size):
         evaluate_gap(x, contacts, k, row)
-        if row[m.gap] < 0.0 and is_inside(m, contacts, k, row):
+        if row[m.gap] < 0.0 and touches_or_penetrates(m, contacts, k, row):
             inside[count] = k
             count += 1
     # A wheel that penetrates two faces at their concave edge is beyond the borders of both.
     within = count
     for k in range(contacts.size):
-        is_missed = is_just_beyond(m, x, contacts, k, row)
+        is_missed = penetrates_beyond_border(m, x, contacts, k, row)
         for i in range(within if is_missed else 0):
             is_missed = is_missed and contacts.wheels[inside[i]] != contacts.wheels[k]
         for j in range(contacts.size if is_missed else 0):
             is_other = j != k and contacts.wheels[j] == contacts.wheels[k]
-            if is_other and is_just_beyond(m, x, contacts, j, row):
+            if is_other and penetrates_beyond_border(m, x, contacts, j, row):
                 inside[count] = k
                 count += 1
                 break
@@ -229,8 +237,10 @@ def find_inside(
 
 
 @routine
-def is_just_beyond(m: Dynamics, x: Floats, contacts: ContactColumns, k: int, row: Floats) -> bool:
-    """Return whether a wheel that penetrates a feature is beyond its borders by no more than its depth."""
+def penetrates_beyond_border(
+    m: Dynamics, x: Floats, contacts: ContactColumns, k: int, row: Floats
+) -> bool:
+    """Return whether a wheel penetrates feature k beyond its borders, but by no more than the depth."""
     evaluate_gap(x, contacts, k, row)
     excess = border_excess(m, contacts, k, row)
     if not excess > 0.0 or excess * m.length > -row[m.gap]:
@@ -240,7 +250,7 @@ def is_just_beyond(m: Dynamics, x: Floats, contacts: ContactColumns, k: int, row
 
 @routine
 def box_distance(centre: Floats, low: Floats, high: Floats) -> float:
-    """Return the distance of a point from a box in m."""
+    """Return the distance (m) of a point (3) from an axis-aligned box; 0 inside."""
     square = 0.0
     for j in range(3):
         outside = max(max(low[j] - centre[j], centre[j] - high[j]), 0.0)
@@ -263,9 +273,10 @@ def find_nearest(
     gaps: Floats,
     points: Floats,
 ) -> None:
-    """Write gap (m) and point of the nearest valid contact of each wheel whose gap is still infinite.
+    """Compute gap (m) and contact point of the nearest valid contact of each wheel whose gap is still
+    infinite.
 
-    Gaps larger than `limit` (m) stay infinite. If the machine `sinks`, penetrated features count.
+    Gaps larger than `limit` (m) stay infinite. If the machine `sinks`, penetrated features are included.
     `gaps` has the shape (states, wheels), `points` (states, wheels, 3).
     """
     n = m.y_z + m.states
@@ -277,11 +288,13 @@ def find_nearest(
                 continue
             evaluate_gap(x, wheels, wheel, row)
             points[3 * place :][:3] = NAN
-            find_nearest_of(m, x, near, wheel, limit, sinks, row, gaps[place:], points[3 * place :])
+            find_nearest_of_wheel(
+                m, x, near, wheel, limit, sinks, row, gaps[place:], points[3 * place :]
+            )
 
 
 @routine
-def find_nearest_of(
+def find_nearest_of_wheel(
     m: Dynamics,
     x: Floats,
     near: ContactColumns,
@@ -292,7 +305,9 @@ def find_nearest_of(
     gap: Floats,
     point: Floats,
 ) -> None:
-    """Write gap and point of the nearest valid contact of one wheel, whose centre is in the row."""
+    """Compute gap (m) and contact point of the nearest valid contact of one wheel, whose centre is in
+    `row`.
+    """
     centre = row[m.row :]
     centre[:3] = row[m.centre :][:3]
     least = limit
@@ -306,7 +321,7 @@ def find_nearest_of(
         evaluate_gap(x, near, k, row)
         height = row[m.gap]
         beyond = border_excess(m, near, k, row)
-        if not (sinks and is_inside(m, near, k, row)):
+        if not (sinks and touches_or_penetrates(m, near, k, row)):
             # An open contact deeper than that lies below its feature, not above it.
             if beyond > m.tol.border or not height > -m.tol.gap_search:
                 continue

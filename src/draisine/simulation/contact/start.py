@@ -1,14 +1,15 @@
-"""The start of a run on a terrain: wheels inside the ground are refused, rounding below it is removed.
+"""Checks of the initial state of a run on a terrain: wheels inside the ground are refused, rounding errors
+are removed.
 
-Problem: gaps measure the distance from the surface of a feature on its outer side. A wheel deep inside a
-wall has no such distance, and none of its gaps is negative.
-Method:
+Problem: gaps measure the distance from the surface of a feature on its outer side. A wheel deep inside a wall
+has no such distance, and none of its gaps is negative. Method:
 
-1. A wheel is refused if a gap is negative on its feature, from above: the message states the depth.
-2. `winding_numbers`: any other wheel is refused if its centre, or a point of its ring is inside the ground. A
-   ray from a point inside upwards leaves the ground through one more face than it enters, whatever its shape.
-3. Gaps up to `Tolerances.gap_start` are rounding of the initial state: the machine is projected onto the
-   ground.
+1. `lift_start`: a wheel that penetrates a feature from above is refused; the message states the depth.
+2. `refuse_buried_wheels`: any other wheel is refused if its centre or a point of its rim is inside the
+   ground. The test counts windings: an upward ray from a point inside leaves the ground through one more face
+   than it enters.
+3. `lift_start`: penetrations up to `Tolerances.gap_start` are rounding errors; the machine is projected onto
+   the ground.
 """
 
 from functools import cache
@@ -28,31 +29,33 @@ from draisine.simulation.contact.status import Status
 from draisine.terrain.feature import Features
 
 RIM_POINTS = 48
-"""Points of a wheel's ring that are examined. Less of the wheel than an arc between two of them, a depth of
-0.2 % of the radius, is found by its gaps.
+"""Number of points of a wheel's rim that are tested. The arc between two of them has a height of 0.2 % of the
+radius; a shallower penetration has a negative gap.
 """
 
-RIM = np.exp(2j * np.pi * np.arange(RIM_POINTS) / RIM_POINTS).view(float).reshape(-1, 2)
-"""Cosine and sine of the angles of these points."""
+RIM_DIRECTIONS = np.exp(2j * np.pi * np.arange(RIM_POINTS) / RIM_POINTS).view(float).reshape(-1, 2)
+"""Cosine and sine of the angle of each rim point, shape (RIM_POINTS, 2)."""
 
-RIM_SHARE = 0.999
-"""The part of the ring's radius at which they lie: the rim of a disc touches the ground."""
+RIM_RADIUS_RATIO = 0.999
+"""Ratio of the radius of the tested points to that of the rim; it is below 1 because the rim of a disc
+touches the ground.
+"""
 
-ASIDE = np.array([0.618e-8, 0.382e-8])
-"""Offset of the rays from the points, in lengths of the machine: a ray along a wall, or through the edge
-between two faces, would count neither or both.
+RAY_OFFSET = np.array([0.618e-8, 0.382e-8])
+"""Horizontal offset of the upward rays, relative to the length of the machine. A ray along a wall, or through
+the edge between two faces, would count no face or both.
 """
 
 COLUMN_HEIGHT = 1e6  # machine lengths; faces up to this height above a wheel are counted
 
-WAY_OUT = (
+START_REMEDY = (
     "lift it, or let it stand on a face: draisine.place(..., on=NAME), in a scenario "
     "initial.place.on = NAME."
 )
 
 
-def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None:
-    """Lift a start that is below the ground by rounding; `y` is changed in place.
+def lift_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None:
+    """Lift a machine that starts below the ground by rounding errors; `y` is changed in place.
 
     Parameters
     ----------
@@ -63,12 +66,12 @@ def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None
     y
         State (q, p, r, v, z).
     margin
-        How far around the wheels features are searched, m.
+        Distance around the wheels within which features are searched, m.
 
     Raises
     ------
     ConfigurationError
-        If a wheel starts inside the ground; the message names it.
+        If a wheel starts inside the ground; the message names the wheel.
     """
     near = query.find_surroundings_ahead(t, y, margin)
     shallow: list[Closed] = []
@@ -78,7 +81,9 @@ def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None
             continue
         if gap < -query.tol.gap_start:
             name, feature = query.key(contact)
-            raise ConfigurationError(f"{name!r} starts {-gap:.3g} m below {feature!r}; {WAY_OUT}")
+            raise ConfigurationError(
+                f"{name!r} starts {-gap:.3g} m below {feature!r}; {START_REMEDY}"
+            )
         shallow.append((contact, Status.SLIDING, 0.0))
     refuse_buried_wheels(query, t, y)
     if shallow:
@@ -86,8 +91,8 @@ def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None
 
 
 def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
-    """Raise if the centre of a wheel, or a point of its ring, is inside the ground. Feet that are not armed
-    pass through it.
+    """Raise ConfigurationError if the centre of a wheel or a point of its rim is inside the ground. Feet that
+    are not armed are exempt, because they pass through the ground.
     """
     rows = query.evaluate_gaps(np.array([t]), y[None], query.level)[0]
     armed = np.flatnonzero(rows[:, query.row.armed.start] > 0.0)
@@ -95,12 +100,12 @@ def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
         return
     length = query.motion.record.length
     points = _points_inside(query, armed, rows[armed]).reshape(-1, 3)
-    points[:, :2] += ASIDE * length
-    counts = winding_numbers(_features_above(query, t, points), points, t)
+    points[:, :2] += RAY_OFFSET * length
+    counts = count_windings(_features_above(query, t, points), points, t)
     buried = (counts.reshape(len(armed), -1) > 0).any(axis=1)
     if buried.any():
         name = query.machine.wheels[int(armed[buried.argmax()])].name
-        raise ConfigurationError(f"{name!r} starts inside the ground; {WAY_OUT}")
+        raise ConfigurationError(f"{name!r} starts inside the ground; {START_REMEDY}")
 
 
 def _features_above(query: ContactQuery, t: float, points: Floats) -> Features:
@@ -115,8 +120,8 @@ def _features_above(query: ContactQuery, t: float, points: Floats) -> Features:
 
 
 def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Floats:
-    """Return points of wheels (wheels, n, 3) that are outside the ground if the wheels are: their centres and
-    points of their rings.
+    """Return points of wheels (wheels, n, 3) in m that lie outside the ground if the wheels do: centres and
+    rim points.
     """
     surfaces = [query.machine.wheels[w].surface for w in wheels.tolist()]
     rings = np.array([float(getattr(surface, "ring", 0.0)) for surface in surfaces])
@@ -124,7 +129,9 @@ def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Float
     depth = query.tol.gap_start * np.where(np.array(query.longest)[wheels] > 0.0, -1.0, 1.0)
     points = np.empty((len(wheels), 1 + RIM_POINTS, 3))
     offsets = (query.row.centre.start, query.row.axle.start)
-    _code().put_points(rows, query.row.size, *offsets, rings, depth, RIM, len(wheels), points)
+    _code().put_points(
+        rows, query.row.size, *offsets, rings, depth, RIM_DIRECTIONS, len(wheels), points
+    )
     return points
 
 
@@ -177,7 +184,7 @@ def put_points(
         bx = axle[1] * az - axle[2] * ay
         by = axle[2] * ax - axle[0] * az
         bz = axle[0] * ay - axle[1] * ax
-        radius = RIM_SHARE * rings[w]
+        radius = RIM_RADIUS_RATIO * rings[w]
         for i in range(RIM_POINTS):
             point = first[3 * (1 + i) :]
             c = radius * rim[2 * i]
@@ -187,12 +194,11 @@ def put_points(
             point[2] = height + c * az + s * bz
 
 
-def winding_numbers(near: Features, points: Floats, t: float) -> Integers:
-    """Return how often the ground encloses points (n, 3) at a time: 1 inside, 0 outside; `near` contains all
-    faces above the points.
+def count_windings(near: Features, points: Floats, t: float) -> Integers:
+    """Return how many times the ground encloses each point (n, 3) at time t: 1 inside, 0 outside.
 
-    These faces are counted, positive if a ray upwards leaves the ground through them and negative if it
-    enters.
+    `near` contains all faces above the points. A face counts +1 if an upward ray leaves the ground through
+    it, and -1 if the ray enters.
     """
     counts = np.zeros(len(points), np.int64)
     for index, (kind, motion) in enumerate(near.kinds):

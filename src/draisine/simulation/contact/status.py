@@ -1,4 +1,4 @@
-"""Statuses of a contact, and the constraint rows that it holds in each of them."""
+"""Statuses of a contact (open, sliding, rolling, on a tyre), and the number of constraint rows of each."""
 
 from enum import IntEnum
 
@@ -6,14 +6,14 @@ from draisine.codegen.routine import routine
 
 
 class Status(IntEnum):
-    """Status of a contact. `count_rows` returns how many of its rows (normal, along, across) it holds."""
+    """Status of a contact. Its constraint rows are the first `count_rows` of (normal, along, across)."""
 
-    OPEN = 0
-    SLIDING = 1  # normal row; friction, if there is any, acts against the slip
-    ROLLING = 2  # all rows: it sticks
-    SPRUNG_TYRE = 3  # no row: a vertical spring makes the normal force
-    TYRE = 4  # normal row; the tyre makes the forces along and across
-    TRACKING_TYRE = 5  # normal row and that along: the tyre slips across alone
+    OPEN = 0  # no constraint row and no force
+    SLIDING = 1  # normal row; friction acts against the slip
+    ROLLING = 2  # all three rows: the contact sticks
+    SPRUNG_TYRE = 3  # no constraint row: the normal force is that of a vertical tyre spring
+    TYRE = 4  # normal row; the tyre law determines the forces along and across
+    TRACKING_TYRE = 5  # normal and along rows; the tyre slips across only
 
     __hash__ = int.__hash__  # closed contacts are keys; the hash of an enumeration is a Python call
 
@@ -23,12 +23,16 @@ STATUSES = len(
 )  # pairs of a contact and a status are numbered by STATUSES * contact + status
 
 TYRE_STATUSES = (Status.SPRUNG_TYRE, Status.TYRE, Status.TRACKING_TYRE)
-"""Status of a contact on a tyre, by the number of rows that it holds (`mechanics.contact.tyre_rows`)."""
+"""Status of a contact with a tyre, indexed by its number of constraint rows
+(`mechanics.contact.tyre_rows`).
+"""
 
 
 @routine
 def count_rows(status: int) -> int:
-    """Return the number of constraint rows that a contact holds: the first ones of normal, along, across."""
+    """Return the number of constraint rows of a contact with this status; they are the first of (normal,
+    along, across).
+    """
     if status == Status.ROLLING:
         return 3
     if status == Status.TRACKING_TYRE:

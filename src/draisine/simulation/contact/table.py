@@ -1,8 +1,8 @@
-"""Contacts of one machine with one ground as records of arrays, the input of routines.
+"""Contacts of one machine with one terrain as records of arrays, the input of compiled routines.
 
-Programs and sizes depend on the pair of a wheel and a kind of feature alone (`PairTable`, shared by all runs
-of a machine). Numbers, borders and boxes belong to single features (`FeatureTable`, one per ground). A set of
-contacts is packed by taking the columns of its pairs and the rows of its features.
+Programs and sizes depend on the pair of a wheel and a kind of feature only (`PairTable`, shared by all runs
+of a machine). Coordinates, borders and bounding boxes belong to single features (`FeatureTable`, one per
+terrain). A set of contacts is packed by indexing the columns of its pairs and the rows of its features.
 """
 
 import threading
@@ -27,25 +27,26 @@ from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
 from draisine.terrain.feature import Features, ObstacleMotion, gather, join
 
-MAX_BLADE_DEPTH = (
-    0.05  # m; a blade that is deeper in the ground counts as below it, not as penetrating
-)
+MAX_BLADE_DEPTH = 0.05
+"""Largest penetration (m) of a blade; a deeper blade counts as below the ground, not as penetrating."""
 
-MAX_CACHED_SETS = 256  # packed sets of contacts: a run has fewer modes
+MAX_CACHED_SETS = 256
+"""Largest number of packed contact sets in the cache; a run has fewer modes."""
 
-MAX_CACHED_SURROUNDINGS = (
-    16  # packed surroundings, which are larger; only the latest ones occur again
-)
+MAX_CACHED_SURROUNDINGS = 16
+"""Largest number of packed surroundings in the cache, which are larger than contact sets; only the latest
+ones recur.
+"""
 
 
 class WheelOnFeature(NamedTuple):
-    """A wheel on a feature, by index."""
+    """A contact, identified by the indices of its wheel and its feature."""
 
     wheel: int
     feature: int
-    side: int = (
-        0  # of two contacts of a torus with an edge: 1 further along the edge than the axle, or -1
-    )
+    # side of the contact if a torus touches an edge twice: 1 is further along the edge than the
+    # axle, -1 before it; 0 if it touches once
+    side: int = 0
 
 
 INTEGER_COLUMNS = (
@@ -53,10 +54,12 @@ INTEGER_COLUMNS = (
     "moved", "folds", "carried", "patches",
 )  # fmt: skip
 FLOAT_COLUMNS = ("reach", "radius", "bend", "crown")
-"""Fields of `ContactColumns` that depend on the pair of wheel and kind of feature alone."""
+"""Fields of `ContactColumns` that depend on the pair of wheel and kind of feature only."""
 
 GROUND_KINDS = ("face", "edge", "vertex", "patch")
-"""Kinds of features of the ground. The others, flats of bodies and stops of joints, move with the machine."""
+"""Kinds of features of the terrain. All other features, flats of bodies and stops of joints, move with the
+machine.
+"""
 
 LEVEL_PLANE = Feature(
     "", "face", np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.zeros((0, 7)), *np.zeros((2, 3))
@@ -65,13 +68,13 @@ LEVEL_PLANE = Feature(
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """Contacts that can close while the wheels' centres stay in boxes, in ascending order."""
+    """Contacts that can close while the wheels' centres stay inside boxes, in ascending order."""
 
     boxes: Floats  # (wheels, 2, 3) m, low and high corner of each box, flat
-    wheels: Integers  # of each contact
-    features: Integers  # of each contact
-    sides: Integers  # of each contact
-    packed: Packed  # ContactColumns
+    wheels: Integers  # (contacts) index of the wheel of each contact
+    features: Integers  # (contacts) index of the feature of each contact
+    sides: Integers  # (contacts) side of each contact, see `WheelOnFeature`
+    packed: Packed  # the contacts as packed `ContactColumns`
 
     def __len__(self) -> int:
         return len(self.wheels)
@@ -81,21 +84,21 @@ class Surroundings:
 
     @cached_property
     def index(self) -> dict[WheelOnFeature, int]:
-        """The number of each contact."""
+        """The index of each contact in these surroundings."""
         numbers: dict[Any, int] = dict(zip(self._triples(), range(len(self)), strict=True))
         return numbers
 
     @property
     def contacts(self) -> tuple[WheelOnFeature, ...]:
-        """The contacts."""
+        """All contacts of these surroundings, in ascending order."""
         return tuple(map(WheelOnFeature._make, self._triples()))
 
     def _triples(self) -> "zip[tuple[int, int, int]]":
-        """Return wheel, feature and side of each contact."""
+        """Return (wheel, feature, side) of each contact."""
         return zip(self.wheels.tolist(), self.features.tolist(), self.sides.tolist(), strict=True)
 
     def encloses(self, boxes: Floats) -> bool:
-        """Return whether boxes lie within these."""
+        """Return whether other boxes (wheels, 2, 3) lie inside the boxes of these surroundings."""
         outer = self.boxes.reshape(-1, 2, 3)
         inner = boxes.reshape(-1, 2, 3)
         return bool((outer[:, 0] <= inner[:, 0]).all() and (inner[:, 1] <= outer[:, 1]).all())
@@ -106,9 +109,9 @@ hold_over_fork(_lock)
 
 
 class PairTable:
-    """Columns of the pairs of a wheel with a kind of feature, and the closed forms of modes.
+    """Columns of each pair of a wheel and a kind of feature, and the closed forms of modes.
 
-    All runs of a machine share it. Arrays are replaced when a pair is added, never changed.
+    All runs of a machine share it. Arrays are replaced when a pair is added, never changed in place.
     """
 
     def __init__(self, machine: Generic) -> None:
@@ -124,14 +127,14 @@ class PairTable:
         self.tables = np.zeros(0)
 
     def column(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> int:
-        """Return the column of a wheel on a kind of feature that rests or has a motion."""
+        """Return the column index of a wheel on a kind of feature, at rest or with a prescribed motion."""
         with _lock:
             if (wheel, kind, motion) not in self.columns:
                 self._add_pair(wheel, kind, motion)
             return self.columns[wheel, kind, motion]
 
     def _add_pair(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> None:
-        """Add the column of a wheel on a kind of feature."""
+        """Add the column of a wheel on a kind of feature, at rest or with a prescribed motion."""
         bend = 0.0
         crown = np.nan
         radius = self.longest[wheel] if wheel < len(self.longest) else np.inf
@@ -168,8 +171,8 @@ class PairTable:
         self.columns[wheel, kind, motion] = pair
 
     def count_sides(self, wheel: int, kind: str) -> int:
-        """Return the number of contacts that a wheel may have with a feature: three for a torus and an edge
-        (alone, or one of two), none for a disc and a vertex.
+        """Return the number of contacts that a wheel may have with one feature: three for a torus and an edge
+        (a single one, or one of two), none for a disc and a vertex.
         """
         if (wheel, kind, None) not in self.machine.contacts:
             return 0
@@ -179,8 +182,8 @@ class PairTable:
         return 3 if surface.ring and surface.thickness else 1
 
     def reach(self, wheel: int) -> float:
-        """Return the largest depth (m) that counts as penetration: the radius of a wheel, `MAX_BLADE_DEPTH`
-        of a blade. The deflection of a tyre on a vertical spring does not count (0).
+        """Return the largest depth (m) that counts as penetration of a wheel: its radius, or
+        `MAX_BLADE_DEPTH` for a blade. The deflection of a tyre on a vertical spring does not count (0).
         """
         if wheel >= len(self.longest):
             return np.inf
@@ -192,7 +195,7 @@ class PairTable:
     def add_closed_form(
         self, closed: Sequence[tuple[int, str, ObstacleMotion | None, Status]]
     ) -> None:
-        """Add the closed form of a mode: wheels on kinds of features, and the status of each."""
+        """Add the closed form of a mode, given by wheels on kinds of features with their statuses."""
         pairs = [self.column(wheel, kind, motion) for wheel, kind, motion, _ in closed]
         statuses = [status for *_, status in closed]
         signature = tuple((wheel, kind, count_rows(status)) for wheel, kind, _, status in closed)
@@ -201,8 +204,8 @@ class PairTable:
             self.forms.add(pairs, statuses, signature, moved)
 
 
-def pair_table(machine: Generic) -> PairTable:
-    """Return the table of pairs that all runs of a machine share."""
+def shared_pair_table(machine: Generic) -> PairTable:
+    """Return the pair table that all runs of a machine share."""
     with _lock:
         table = machine.shared.get(PairTable) or PairTable(machine)
         machine.shared[PairTable] = table
@@ -210,9 +213,9 @@ def pair_table(machine: Generic) -> PairTable:
 
 
 class FeatureTable:
-    """The features of one ground that were near a wheel of one machine.
+    """Features of one terrain that were near a wheel of one machine.
 
-    `attached` are the features that move with the machine: stops of joints and flats of bodies.
+    `attached` contains the features that move with the machine: stops of joints and flats of bodies.
     """
 
     def __init__(
@@ -221,7 +224,7 @@ class FeatureTable:
         self.machine = machine
         self.terrain = terrain
         self._attached = attached
-        self.pairs = pair_table(machine)
+        self.pairs = shared_pair_table(machine)
         self._features = gather([LEVEL_PLANE, *attached.values()])
         # By contact for attached features, by number for those of the terrain.
         self._rows: dict[Any, int] = {contact: 1 + k for k, contact in enumerate(attached)}
@@ -254,10 +257,10 @@ class FeatureTable:
         return self._packed[key]
 
     def surroundings(self, boxes: Floats, features: Sequence[Sequence[int]]) -> Surroundings:
-        """Return the contacts that can close while the wheels' centres stay in boxes.
+        """Return the contacts that can close while the wheels' centres stay inside boxes (wheels, 2, 3).
 
-        `features` are those of the terrain near each wheel, ascending. Attached features are added. The
-        latest surroundings are cached.
+        `features` lists the terrain features near each wheel in ascending order. Attached features are added.
+        The latest surroundings are cached.
         """
         key = tuple(map(tuple, features))
         if key not in self._surroundings:
@@ -267,7 +270,7 @@ class FeatureTable:
     def _surround(
         self, features: tuple[tuple[int, ...], ...]
     ) -> tuple[Integers, Integers, Integers, Packed]:
-        """Return wheels, features and sides of contacts in ascending order, and their packed columns."""
+        """Return wheels, features and sides of the contacts in ascending order, and their packed columns."""
         attached = [(*contact, self._rows[contact]) for contact in self._attached]
         contacts = [np.array(attached, int).reshape(-1, 4)]
         # Add all new features at once: each addition copies the table.
@@ -293,7 +296,7 @@ class FeatureTable:
         return wheels, indices, sides, self._pack(wheels, sides, rows)
 
     def level(self) -> Packed:
-        """Return all wheels on the level plane, as contacts whose rows contain the wheels' centres."""
+        """Return all wheels on the level plane as packed contacts, whose rows contain the wheels' centres."""
         wheels = np.arange(len(self.machine.wheels))
         return self._pack(wheels, 0 * wheels, 0 * wheels)
 
@@ -336,19 +339,19 @@ class FeatureTable:
         )
 
     def pick(self, features: Sequence[int]) -> Features:
-        """Return features of the terrain by their numbers; those of earlier searches are not made again."""
+        """Return features of the terrain by their indices; features of earlier searches are reused."""
         rows = np.array(self._add_features(features), int)  # before `_features`, which it replaces
         return self._features.take(rows)
 
     # --- rows of features
 
     def _row(self, contact: WheelOnFeature) -> int:
-        """Return the row of the feature of a contact."""
+        """Return the row index of the feature of a contact."""
         row = self._rows.get(contact)
         return self._add_features([contact.feature])[0] if row is None else row
 
     def _add_features(self, features: Sequence[int]) -> list[int]:
-        """Return the rows of features of the terrain; new ones are added."""
+        """Return the row indices of terrain features; missing rows are added."""
         rows = self._rows
         new = sorted({k for k in features if k not in rows})
         if new:
@@ -359,7 +362,7 @@ class FeatureTable:
 
 
 def cache_latest(cache: dict[Any, Any], key: Any, value: Any, most: int = MAX_CACHED_SETS) -> None:
-    """Add an entry to a cache of at most `most` entries; the oldest one is removed."""
+    """Add an entry to a cache; if it exceeds `most` entries, the oldest one is removed."""
     if len(cache) >= most:
         del cache[next(iter(cache))]
     cache[key] = value

@@ -1,12 +1,13 @@
-"""The tolerances of event-driven runs: one record, dimensionless, scaled by the machine.
+"""Tolerances of event-driven runs: one record of dimensionless numbers, scaled by the machine's mass, length
+and time.
 
-Problem: a bound in newtons or metres decides differently for the same machine in other units, or for a
-machine of another size. Method: every bound is a pure number (the default of its field) times a unit
-that is made of the machine's own mass, length and time. The machine's time is that of half a swing of a
-pendulum of its length, pi sqrt(length / g): for 1 m on Earth it is 1.003 s, so that lengths, times and
-speeds of a machine of ordinary size are nearly those in SI units.
+Problem: a bound in newtons or metres has different effects for the same machine in other units, or for a
+machine of another size. Method: every bound is a pure number (the default of its field) times a unit made of
+the machine's mass, length and time. The unit of time is half a period of a pendulum of the machine's length,
+pi sqrt(length / g). For 1 m on Earth it is 1.003 s, so that bounds of a machine of ordinary size are nearly
+those in SI units.
 
-A routine reads the scaled values from `Dynamics.tol`.
+Routines read the scaled values from `Dynamics.tol`.
 """
 
 from itertools import combinations
@@ -23,7 +24,7 @@ from draisine.system.generic import Generic
 
 
 class Dimension(NamedTuple):
-    """Powers of mass, length and time in a unit."""
+    """Dimension of a tolerance: the powers of mass, length and time in its unit."""
 
     mass: int = 0
     length: int = 0
@@ -40,78 +41,83 @@ ImpulseBound = Annotated[float, Dimension(mass=1, length=1, time=-1)]
 
 
 class MachineUnits(NamedTuple):
-    """Units of mass (kg), length (m) and time (s) that belong to a machine."""
+    """Units of mass, length and time that are derived from a machine."""
 
-    mass: float
-    length: float
-    time: float
+    mass: float  # kg
+    length: float  # m
+    time: float  # s
 
     def value(self, dimension: Dimension) -> float:
-        """Return a unit in SI units."""
+        """Return the machine unit of a dimension in SI units."""
         mass, length, time = dimension
         return self.mass**mass * self.length**length * self.time**time
 
 
 class Tolerances(Record):
-    """Bounds that decide in a run; the defaults are in machine units, `scale_tolerances` makes them SI.
+    """Bounds of event location. The defaults are in machine units; `scale_tolerances` converts them to SI
+    units.
 
-    A unit of force is mass * length / time^2, about a tenth of the weight.
+    The unit of force, mass * length / time^2, is about a tenth of the weight.
     """
 
     # --- gaps. Gaps of wheels on features are exact to about 1e-16 of the coordinates; projection and the
     # location of events leave some 1e-13.
 
-    # A guard on a gap may be negative by so much: rounding of the dense output. Below `gap_event`.
+    # A guard on a gap may be negative by this length: rounding of the dense output. Smaller than
+    # `gap_event`.
     gap_guard: LengthBound = 1e-12
-    # Contacts that close together belong to one event: the bound is `gap_event` plus what the approach
-    # does within `event_resolution`. Above `gap_guard`, below `gap_penetration`.
+    # Contacts whose gap is below `gap_event` plus the approach during `event_resolution` belong to
+    # the same event. Between `gap_guard` and `gap_penetration`.
     gap_event: LengthBound = 1e-10
     event_resolution: TimeBound = 1e-10
     # No accepted state penetrates deeper; otherwise an event was missed and the step is repeated.
-    # Above `gap_event`, or contacts that touch would count as missed.
+    # Larger than `gap_event`, or touching contacts would count as missed.
     gap_penetration: LengthBound = 5e-10
-    # A gap at the start of an arc up to this belongs to a contact that has just opened: if it closes, it
-    # does so at once. Above `gap_penetration`.
+    # A contact with a smaller gap at the start of an arc has just opened: if it closes again, it
+    # does so at once. Larger than `gap_penetration`.
     gap_opened: LengthBound = 1e-9
-    # A gap that falls, rises again and stays below this is reported as grazing: a change of the start
-    # by the integration tolerance (1e-10) would have been an impact, or none.
+    # A gap with a local minimum below this length is reported as grazing: a change of the initial
+    # state by the integration tolerance (1e-10) decides between impact and no impact.
     gap_grazing: LengthBound = 1e-9
-    # A start may be so deep in the ground and is lifted; deeper starts are refused. Above the
-    # 1e-9 that solving for an initial state leaves.
+    # Initial states up to this depth inside the ground are lifted; deeper ones are refused. Larger
+    # than the residual 1e-9 of the solver of initial states.
     gap_start: LengthBound = 1e-8
-    # Contacts with larger gaps (or deeper ones) are not evaluated at an event, and features are searched
-    # so much further than a wheel reaches. Above `gap_event` for approaches up to 1e4 length / time.
+    # Contacts with a larger gap (or a larger depth) are not evaluated at an event, and features are
+    # searched this much further than a wheel reaches. Larger than `gap_event` for approaches up to
+    # 1e4 length / time.
     gap_search: LengthBound = 1e-6
-    # Two contacts of one wheel closer than this, with normals that agree as well, are one: a face and
-    # its edge, coplanar faces. Above the rounding of contact points, below `gap_search`.
+    # Two contacts of one wheel whose points differ by less, and whose normals differ by less than
+    # `same_normal`, are one contact: a face and its edge, coplanar faces. Larger than the rounding
+    # of contact points, below `gap_search`.
     same_point: LengthBound = 1e-8
     same_normal: RatioBound = 1e-8
-    # A feature lies in another one (an edge in a face's plane) if it is as close and as parallel;
-    # terrains are exact to rounding.
+    # A feature lies in another one (an edge in the plane of a face) if distance and angle are below
+    # `same_feature` and `parallel`; terrains are exact to rounding.
     same_feature: LengthBound = 1e-9
     parallel: RatioBound = 1e-9
-    # Shortest step along an edge while its distance from a wheel is bounded; a shorter one counts as
-    # near. Only a matter of cost.
+    # Smallest step along an edge while its distance from a wheel is bounded; a smaller distance
+    # counts as near. It affects the cost only.
     edge_trace: LengthBound = 1e-4
 
     # --- borders of features: distance from the border over the length of the machine, or a component
     # of the normal.
 
-    # A contact may lie so far beyond a border of the feature that it touches. Hysteresis: after a wheel
-    # left a feature, it must be as far inside again; otherwise the same edge event repeats. Larger than
-    # the motion within `lookahead` at the speeds of interest.
+    # A contact may lie this far beyond a border of the feature that it touches. Hysteresis: after
+    # leaving a feature, a wheel must be this far inside its border to touch it again; otherwise the
+    # same edge event repeats. Larger than the motion within `lookahead` at the speeds of interest.
     border: RatioBound = 1e-7
-    # A guard on a border may be negative by so much. Below `border`.
+    # A guard on a border may be negative by this amount. Smaller than `border`.
     border_guard: RatioBound = 1e-10
-    # A penetrating contact counts as missed only if it is so far inside its borders: near a border the
-    # neighbouring feature decides. Above `border`.
+    # A penetrating contact counts as a missed event only if it is this far inside its borders: near
+    # a border the neighbouring feature decides. Larger than `border`.
     border_inside: RatioBound = 1e-6
-    # A guard on the lean or on a turned-over base may be negative by so much.
+    # A guard on the lean angle or on a turned-over base may be negative by this amount.
     fall_guard: RatioBound = 1e-12
 
     # --- normal velocities
 
-    # Slower approach is none: no impact. It is the resolution of gap rates, 1e-12 length over 1e-3 time.
+    # A slower approach counts as zero: no impact. It is the resolution of gap rates, 1e-12 length
+    # over 1e-3 time.
     no_approach: SpeedBound = 1e-9
     # A contact that separates more slowly while it is pressed stays closed, because its gap would
     # stay below `gap_event`; the impulse dissipates. With 3e-7 carts repeat lift-off and touch-down
@@ -120,72 +126,75 @@ class Tolerances(Record):
 
     # --- slip velocities
 
-    # A contact that begins to slide gets this slip, because the direction of friction is undefined at
-    # rest: along the acceleration of its point. It is a hundred times the default rtol, and follows rtol
-    # (`follow_accuracy`), so that the jump of speeds, and the energy of its square, stay below the
-    # error of integration. With 1e-10 friction turns slips too fast for steps of ordinary length.
+    # Initial slip of a contact that begins to slide, along the acceleration of its point, because
+    # the direction of friction is undefined at rest. It is a hundred times the default rtol, and
+    # proportional to rtol (`scale_slip_onset`), so that the jump of speeds, and the energy of its
+    # square, stay below the integration error. With 1e-10 friction turns slip directions too fast
+    # for steps of ordinary length.
     slip_onset: SpeedBound = 1e-8
-    # A faster tangential velocity at an event is slip; for slower ones the law of friction decides whether
-    # the contact rolls or begins to slip. Above `slip_end`, or a contact that sticks would still slip.
+    # A faster tangential velocity at an event is slip; for slower ones Coulomb's law decides
+    # whether the contact rolls or begins to slip. Larger than `slip_end`, or a contact that sticks
+    # would still slip.
     slip_detected: SpeedBound = 5e-6
-    # A sliding contact that becomes slower sticks; the impulse dissipates. A contact that begins to slip is
-    # slower at first, and its guard waits until it has been faster.
+    # A sliding contact sticks when its slip falls below this speed; the impulse dissipates. A
+    # contact that begins to slip is slower at first, and the guard is inactive until it has been
+    # faster.
     slip_end: SpeedBound = 1e-6
-    # The guard on the end of slip, on the square of the slip, may be negative by so much; below
-    # slip_end^2.
+    # The guard on the end of slip, a function of the squared slip, may be negative by this amount;
+    # below slip_end^2.
     slip_guard: Annotated[float, Dimension(length=2, time=-2)] = 1e-14
 
     # --- accelerations
 
-    # An open contact whose gap accelerates towards the ground by no more separates; a slip that begins
-    # to grow more slowly has no direction. It is the solver's residual, 1e-13 of some 1e3 of forces over
-    # the smallest effective masses (1e-3).
+    # An open contact whose gap accelerates towards the ground by less separates; a slip that begins
+    # to grow more slowly has no direction. It is the solver's residual, 1e-13 of forces of order
+    # 1e3 over the smallest effective masses (1e-3).
     no_acceleration: AccelerationBound = 1e-7
-    # Redundant rows that demand accelerations which differ by more contradict each other. Above what
-    # the drift of projected states leaves.
+    # Redundant rows whose target accelerations differ by more contradict each other. Larger than
+    # the drift of projected states.
     contradiction: AccelerationBound = 1e-4
-    # A contact without force stays closed if its gap accelerates by no more.
+    # A contact without force stays closed if its gap acceleration is smaller.
     no_separation: AccelerationBound = 1e-9
 
     # --- forces. The solver's residual is about 1e-13 of the largest force.
 
-    # A guard on a normal force or on the friction cone may be negative by so much.
+    # A guard on a normal force or on the friction cone may be negative by this force.
     force_guard: ForceBound = 1e-9
-    # A smaller normal force carries nothing. Equal to `force_guard`, so that a contact whose guard fired
-    # is released.
+    # A smaller normal force counts as zero. Equal to `force_guard`, so that a contact whose guard
+    # fired is released.
     no_load: ForceBound = 1e-9
     # A state with a larger pull is not accepted. Above `force_guard`.
     pull: ForceBound = 2e-9
-    # A set of closed contacts with a larger pull is not admissible. Above `pull`, or an accepted
-    # state could have no admissible set.
+    # A set of closed contacts with a larger pull is not admissible. Larger than `pull`, or an
+    # accepted state could have no admissible set.
     set_pull: ForceBound = 5e-9
-    # The same for impulses.
+    # A set of closed contacts with a larger pulling impulse is not admissible in an impact.
     set_pull_impulse: ImpulseBound = 1e-9
-    # An ideal contact that still slips takes part in an impact if it is pressed by more. Above
-    # `set_pull`.
+    # An ideal contact that still slips takes part in an impact if its normal force is larger.
+    # Larger than `set_pull`.
     pressed: ForceBound = 1e-8
-    # A normal force that falls from more than this to a pull within the resolution of time jumps: a
-    # sliding contact locks (Painleve paradox).
+    # A normal force that falls from more than this force to a pull within the time resolution
+    # jumps: a sliding contact locks (Painleve paradox).
     force_jump: ForceBound = 1e-2
-    # The load about which a tyre is linearised is at least `least_load`, and changes by a factor
-    # plus `load_step` in one iteration.
+    # The load about which a tyre force is linearised is at least `least_load`, and changes in one
+    # iteration by at most a factor plus `load_step`.
     least_load: ForceBound = 1e-5
     load_step: ForceBound = 1e-2
 
     # --- times
 
-    # No step is shorter than this part of the time reached, or of the unit: rounding of t.
+    # No step is shorter than this fraction of the present time, or of the time unit: rounding of t.
     shortest_step: TimeBound = 1e-14
     # The instant of an event is refined until it changes by less.
     event_time: TimeBound = 1e-15
-    # Friction on a contact that creeps in shorter steps grows without bound: the contact sticks.
+    # A contact that creeps in shorter steps sticks: its friction force grows without bound.
     creep_step: TimeBound = 1e-10
-    # A penetration that remains in steps as short is an error.
+    # A penetration that remains in steps as short as this is an error.
     penetration_step: TimeBound = 1e-8
-    # At an event the motion is extrapolated by so much, to find the feature onto which a wheel moves.
-    # Gaps change by less than `same_point` at ordinary speeds.
+    # At an event the motion is extrapolated over this time, to find the feature onto which a wheel
+    # moves. Gaps change by less than `same_point` at ordinary speeds.
     lookahead: TimeBound = 1e-7
-    # First step of an arc; the error estimate corrects it.
+    # Length of the first step of an arc; the error estimate corrects it.
     first_step: TimeBound = 1e-3
 
 
@@ -193,14 +202,14 @@ DIMENSIONS: dict[str, Dimension] = {
     name: hint.__metadata__[0]
     for name, hint in get_type_hints(Tolerances, include_extras=True).items()
 }
-"""The dimension of each tolerance."""
+"""Dimension of each tolerance, by the name of its field."""
 
 
-def machine_units(model: Model) -> MachineUnits:
-    """Return mass, length and time of a machine.
+def compute_machine_units(model: Model) -> MachineUnits:
+    """Return the units of mass (kg), length (m) and time (s) of a machine.
 
-    The length is the largest distance between centres of mass and centres of wheels, the largest wheel
-    or the largest radius of gyration. Nothing in a machine without gravity sets a time: one second.
+    The length is the largest of the distances between centres of mass and wheel centres, the wheel radii and
+    the radii of gyration. The time of a machine without gravity is one second.
     """
     mass = float(sum(body.mass for body in model.bodies)) or 1.0
     points = [np.asarray(body.com, float) for body in model.bodies]
@@ -213,11 +222,11 @@ def machine_units(model: Model) -> MachineUnits:
     return MachineUnits(mass, length, pi * sqrt(length / gravity) if gravity else 1.0)
 
 
-def units_of(machine: Generic) -> MachineUnits:
+def cached_machine_units(machine: Generic) -> MachineUnits:
     """Return the units of a machine, which are computed once."""
     shared: dict[Any, Any] = machine.shared
     if MachineUnits not in shared:
-        shared[MachineUnits] = machine_units(machine.system.model)
+        shared[MachineUnits] = compute_machine_units(machine.system.model)
     units: MachineUnits = shared[MachineUnits]
     return units
 
@@ -230,17 +239,17 @@ def scale_tolerances(units: MachineUnits) -> Tolerances:
     )
 
 
-def follow_accuracy(tol: Tolerances, units: MachineUnits, rtol: float) -> None:
-    """Let the slip with which contacts begin to slide follow the tolerance of integration, within limits: a
-    tenth for smaller ones, and up to `slip_end` for larger ones.
+def scale_slip_onset(tol: Tolerances, units: MachineUnits, rtol: float) -> None:
+    """Scale `Tolerances.slip_onset`, the initial slip of contacts that begin to slide, with the integration
+    tolerance `rtol`, between a tenth of its default and `slip_end`.
     """
     factor = min(max(rtol / 1e-10, 0.1), 100.0)
     tol.slip_onset = factor * scale_tolerances(units).slip_onset
 
 
 def scale_states(model: Model, units: MachineUnits, states: int) -> Floats:
-    """Return the unit of each entry of a state (q, p, r, v, z). Those of the `states` entries of z are not
-    known; they are one.
+    """Return the unit of each entry of a state (q, p, r, v, z). The `states` entries of z have unknown units,
+    which are set to one.
     """
     by_name = {"m": Dimension(length=1), "m/s": Dimension(length=1, time=-1)}
     by_name |= {"rad": Dimension(), "rad/s": Dimension(time=-1)}

@@ -13,7 +13,7 @@ from draisine.simulation.integrators._drivers import (
     Problem,
     Span,
     Workspace,
-    evaluate,
+    evaluate_rates,
     step_loop_code,
 )
 from draisine.simulation.integrators._explicit import EqualSteps
@@ -47,7 +47,7 @@ def _step(corrector: Sequence[float]) -> Routine:
             move = h * a1 * f1[k] + h * a2 * f2[k] + h * a3 * f3[k] + h * a4 * f4[k]
             x[c + k] = y[k] + move
         if corrects:
-            evaluate(p, min(t0 + (i + 1) * h, last), f0)
+            evaluate_rates(p, min(t0 + (i + 1) * h, last), f0)
             for k in each(size):
                 move = h * b1 * f1[k] + h * b2 * f2[k] + h * b3 * f3[k] + h * b4 * f4[k]
                 x[c + k] = y[k] + (h * b0 * f0[k] + move)
@@ -63,7 +63,7 @@ def store_rates(p: Workspace, t0: float, h: float, done: int, states: Floats) ->
     for i in range(4):
         p.x[c : c + size] = states[min(i, done) * STARTING_SUBSTEPS * size :][:size]
         if i < 3:
-            evaluate(p, t0 + i * h, p.k[i * p.row :])
+            evaluate_rates(p, t0 + i * h, p.k[i * p.row :])
 
 
 class Adams(EqualSteps):

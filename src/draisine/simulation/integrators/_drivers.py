@@ -214,7 +214,7 @@ Tick = Callable[[float], None]
 
 
 @routine
-def evaluate(p: Workspace, t: float, out: Floats) -> None:
+def evaluate_rates(p: Workspace, t: float, out: Floats) -> None:
     """Write the rates of the states in x at a time."""
     p.x[: p.lanes] = t
     call(p.rate, p.x, p.rate_table, out, p.lanes)

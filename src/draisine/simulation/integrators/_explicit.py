@@ -17,7 +17,7 @@ from draisine.simulation.integrators._drivers import (
     Tick,
     Workspace,
     check_rates,
-    evaluate,
+    evaluate_rates,
     keep_ended,
     mark_fallen,
     settle,
@@ -48,7 +48,7 @@ def make_step_loop(step: Routine, ring: int) -> Routine:
         for i in range(first, end):
             t = t0 + i * h
             rates = p.k[i % ring * p.row :]
-            evaluate(p, t, rates)
+            evaluate_rates(p, t, rates)
             if check_rates(p, rates) == c:
                 return i
             p.y[:size] = p.x[c : c + size]
@@ -66,7 +66,7 @@ def make_step_loop(step: Routine, ring: int) -> Routine:
                 return i + 1
         # The last state is checked like the others.
         rates = p.k[end % ring * p.row :]
-        evaluate(p, min(t0 + end * h, last), rates)
+        evaluate_rates(p, min(t0 + end * h, last), rates)
         check_rates(p, rates)
         return end
 
@@ -194,6 +194,6 @@ def explicit(A: Sequence[Sequence[float]], b: Sequence[float]) -> EqualSteps:
                     total += weight[s * stages + j] * p.k[j * p.row + k]
                 x[c + k] = p.y[k] + h * total
             if s < stages:
-                evaluate(p, min(t + node[s] * h, last), p.k[s * p.row :])
+                evaluate_rates(p, min(t + node[s] * h, last), p.k[s * p.row :])
 
     return EqualSteps(step, stages, coefficients=[*np.ravel(weights), *nodes])

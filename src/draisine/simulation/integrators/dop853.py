@@ -29,7 +29,7 @@ from draisine.simulation.integrators._drivers import (
     Tick,
     Workspace,
     check_rates,
-    evaluate,
+    evaluate_rates,
     fall_margins,
     project,
     settle,
@@ -243,7 +243,7 @@ def attempt(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
     for stage in range(1, END):
         add_newest(s, stage, h, p.x[1:])
         sum_older(s, stage + 1)  # overlaps with the evaluation of the rates
-        evaluate(p, min(t + s.method[NODE_OFFSET + stage] * h, last), s.k[stage * s.row :])
+        evaluate_rates(p, min(t + s.method[NODE_OFFSET + stage] * h, last), s.k[stage * s.row :])
     add_newest(s, END, h, p.x[1:])
     s.new[: s.n] = p.x[1 : 1 + s.n]
     return error_norm(s, h, END)
@@ -258,10 +258,12 @@ def store_samples(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end:
     has_sample = 1 if count < g.points and g.grid[count] < end else 0
     if has_sample + g.dense + p.watched == 0:
         return 1.0
-    evaluate(p, min(t + h, g.last), s.k[END * s.row :])  # x still contains the state at the end
+    evaluate_rates(
+        p, min(t + h, g.last), s.k[END * s.row :]
+    )  # x still contains the state at the end
     for stage in range(FIRST_DENSE_STAGE, STAGES):
         weigh(s, stage, h, p.x[1:])
-        evaluate(p, min(t + s.method[NODE_OFFSET + stage] * h, g.last), s.k[stage * s.row :])
+        evaluate_rates(p, min(t + s.method[NODE_OFFSET + stage] * h, g.last), s.k[stage * s.row :])
     interpolate(s, h)
     fraction = find_fall(p, s, g) if p.watched > 0 else 1.0
     stop = end if fraction == 1.0 else t + fraction * h
@@ -339,7 +341,7 @@ def start(p: Workspace, g: Sampling) -> int:
     g.clock[FIRST_RAW] = count
     g.clock[END_RAW] = count
     p.x[1 : 1 + p.n] = p.y[: p.n]
-    evaluate(p, t, p.k)
+    evaluate_rates(p, t, p.k)
     return check_rates(p, p.k)
 
 
@@ -361,7 +363,7 @@ def take_steps(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> 
         h = g.end - t if final == 1 else h
         error = attempt(p, s, g.last, t, h)
         if not error < 1.0:
-            evaluate(p, min(t + h, g.last), s.k[END * s.row :])
+            evaluate_rates(p, min(t + h, g.last), s.k[END * s.row :])
             g.clock[NEXT_STEP] = h * shrink(error_norm(s, h, FIRST_DENSE_STAGE))
             continue
         end = g.end if final == 1 else t + h
@@ -383,7 +385,7 @@ def take_steps(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> 
         if final == 1 and g.clock[SAMPLE_COUNT] < g.points:
             g.samples[int(g.clock[SAMPLE_COUNT]) * s.n :][: s.n] = s.y[: s.n]
             g.clock[SAMPLE_COUNT] += 1.0
-        evaluate(p, min(end, g.last), s.k)
+        evaluate_rates(p, min(end, g.last), s.k)
         if check_rates(p, s.k) > 0:
             return 1
         g.clock[NEXT_STEP] = h * grow(error)

@@ -27,7 +27,9 @@ from draisine.vehicles.bicycle import (
 )
 
 ParameterForm = tuple[tuple[str, ...], Callable[[Mapping[str, float]], dict[str, float]]]
-"""Names of the parameters of a published form, and the conversion to the vehicle's form."""
+"""Names of the parameters of a published form, and the function that converts them to the vehicle's
+form.
+"""
 
 _FORMS: dict[str, dict[str, ParameterForm]] = {
     "whipple": {"benchmark": (BENCHMARK, dict), "thesis": (THESIS, from_thesis)},
@@ -40,11 +42,11 @@ class ParameterSource:
     """Origin of a parameter set."""
 
     title: str
-    """Title of the set."""
+    """Title of the parameter set."""
     citation: str
     """Citation of the publication."""
     doi: str
-    """DOI without address; empty if there is none."""
+    """DOI without the address of a resolver; empty if there is none."""
     note: str
     """Remarks on the values."""
 
@@ -142,7 +144,7 @@ def parameter_deviations(vehicle: str, name: str) -> dict[str, float]:
 
 @cache
 def _published(vehicle: str, name: str) -> tuple[dict[str, float], ParameterSource]:
-    """Return values and source of a published set."""
+    """Return values and source of a published parameter set."""
     return read_parameter_set(_find(vehicle, name), vehicle)
 
 
@@ -171,7 +173,7 @@ def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float
 
 
 def _read(file: Traversable) -> dict[str, Any]:
-    """Return the tables of a parameter file."""
+    """Return the tables of a parameter file, after checking their structure."""
     if isinstance(file, Path):
         check_file(file)
     try:
@@ -195,12 +197,12 @@ def _read(file: Traversable) -> dict[str, Any]:
 
 
 def _is_size(value: Any) -> bool:
-    """Return whether a value is a positive number of usual magnitude."""
+    """Return whether a value is a positive finite number that is not too large."""
     return isinstance(value, (int, float)) and 0 < value < MAX_NUMBER
 
 
 def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[str, float]:
-    """Return the checked values of a file, converted to the vehicle's form."""
+    """Return the checked values of a parameter file, converted to the vehicle's form."""
     values = content["values"]
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -219,7 +221,7 @@ def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[st
 
 
 def _source(file: Traversable, content: dict[str, Any]) -> ParameterSource:
-    """Return the checked source of a file."""
+    """Return the checked source (title, citation, DOI, note) of a parameter file."""
     source = content["source"]
     _check_keys(file, "source.", source, required=("citation", "doi", "note"))
     texts = {"title": content["title"], **{f"source.{key}": source[key] for key in source}}
@@ -259,7 +261,7 @@ def _check_keys(
 
 
 def _find(vehicle: str, name: str) -> Traversable:
-    """Return the file of a parameter set."""
+    """Return the path of the file of a parameter set."""
     available = _files(vehicle)
     expect_known(f"{vehicle}: no parameter set", name, available, UnknownNameError)
     return available[name]

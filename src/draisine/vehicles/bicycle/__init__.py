@@ -1,9 +1,14 @@
 """The Whipple bicycle, `whipple`, and its parameters.
 
-`_outputs` has its output quantities, `_rider` the upper body, arms and legs, `_flexible` compliant parts.
-Parameters: `_forms` (two published forms), `_other_forms` (Moore's and JBike6's), `_files` (files of
-BicycleParameters), `_errata` (known errors in published values), `_tape_measure` (estimates from simple
-measurements). `_thesis` is the notation of the thesis for equations to read.
+`_outputs`: output quantities of a bicycle.
+`_rider`: upper body, arms and legs of the rider.
+`_flexible`: compliant parts.
+`_forms`: the two published forms of the parameters.
+`_other_forms`: Moore's and JBike6's forms of the parameters.
+`_files`: reader of BicycleParameters files.
+`_errata`: warnings about known errors in published values.
+`_tape_measure`: estimates of the parameters from simple measurements.
+`_thesis`: the notation of the thesis for printed equations.
 """
 
 from draisine.vehicles.bicycle._files import from_values, read_bicycle

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Wheels:
-    """Wheels of a measured bicycle: masses (kg) and radii (m) that identify it, correct moments (kg m2)."""
+    """Wheels of a measured bicycle: masses (kg) and radii (m) that identify the bicycle, and its
+    correct moments (kg m2).
+    """
 
     name: str
     mR: float
@@ -30,14 +32,14 @@ _MEASURED = (
 
 
 def benchmark_errors(p: Mapping[str, float]) -> Iterator[str]:
-    """Yield a warning for each error in the benchmark's 26 parameters."""
+    """Yield a warning for each known error in the benchmark's 26 parameters."""
     yield from _rounded(p)
     yield from _exchanged(p)
     yield from _impossible(p)
 
 
 def _rounded(p: Mapping[str, float]) -> Iterator[str]:
-    """Yield a warning for the benchmark bicycle with a rounded fork inertia."""
+    """Yield a warning if the fork inertia of the benchmark bicycle is rounded."""
     exact = {"mB": 85.0, "mH": 4.0, "IBxx": 9.2, "xH": 0.9, "zH": -0.7, "IHyy": 0.06}
     rounded = {"IHxx": 0.0589, "IHzz": 0.0071, "IHxz": -0.0076}
     if all(p[name] == value for name, value in (exact | rounded).items()):
@@ -50,7 +52,7 @@ def _rounded(p: Mapping[str, float]) -> Iterator[str]:
 
 
 def rider_errors(p: Mapping[str, float]) -> Iterator[str]:
-    """Yield a warning for a rider whose principal radii of gyration are exchanged."""
+    """Yield a warning if the principal radii of gyration of a rider are exchanged."""
     published = {"mP": 83.5, "kPaa": 0.36717241, "kPyy": 0.36796654, "kPbb": 0.15276369}
     if all(math.isclose(p[name], value, rel_tol=1e-4) for name, value in published.items()):
         yield (
@@ -60,7 +62,7 @@ def rider_errors(p: Mapping[str, float]) -> Iterator[str]:
 
 
 def _exchanged(p: Mapping[str, float]) -> Iterator[str]:
-    """Yield a warning for measured bicycles whose radial wheel moments are exchanged."""
+    """Yield a warning if the radial moments of inertia of the two wheels are exchanged."""
     for bicycle in _MEASURED:
         same = all(
             math.isclose(p[name], getattr(bicycle, name), rel_tol=1e-6)
@@ -77,7 +79,9 @@ def _exchanged(p: Mapping[str, float]) -> Iterator[str]:
 
 
 MEASUREMENT_ERROR = 0.1
-"""Relative; measurement errors may let the largest principal moment exceed the sum of the others by this."""
+"""Relative excess of the largest principal moment over the sum of the others that measurement
+errors explain.
+"""
 
 
 def _impossible(p: Mapping[str, float]) -> Iterator[str]:

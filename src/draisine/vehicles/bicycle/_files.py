@@ -1,11 +1,12 @@
 """Reader for the parameter files of BicycleParameters.
 
-The program and its data: Moore 2012, doi:10.6084/m9.figshare.1198429. Text files hold lines `name =
+The program and its data: Moore 2012, doi:10.6084/m9.figshare.1198429. Text files have lines `name =
 value+/-deviation`, YAML files a mapping `values` and the name of its `parameterization`:
 `benchmark` (Meijaard et al. 2007, also called `Meijaard2007`), `principal` (also called
 `Moore2019`), with the rider P apart from the rear frame D and inertias given by principal radii of
-gyration, or `Moore2012`, with lengths along the steer axis. Files `JBini_*.m` of JBike6 are read, too. The
-result is the benchmark's 26 parameters in the published axes, the arguments of the vehicle `whipple`.
+gyration, or `Moore2012`, with lengths along the steer axis. Files `JBini_*.m` of JBike6 are read,
+too. The result is the benchmark's 26 parameters in the published axes, the arguments of the vehicle
+`whipple`.
 """
 
 import importlib
@@ -37,7 +38,7 @@ PRINCIPAL = (
     *("xH", "zH", "mH", "kHaa", "kHbb", "kHyy", "alphaH"),
     *("rF", "mF", "kFaa", "kFyy"),
 )
-"""Names of the parameters of the form `principal`."""
+"""Names of the parameters of the parameterisation `principal`."""
 
 _PARAMETERIZATIONS = {
     "benchmark": "benchmark",
@@ -48,13 +49,14 @@ _PARAMETERIZATIONS = {
     "moore": "moore",
 }
 _FORM_NAMES = {"benchmark": BENCHMARK, "principal": PRINCIPAL, "moore": MOORE}
-# Entries besides the parameters that are ignored: speed, parts of the fork, positions of sensors.
+# Names that are ignored although they are not parameters: speed, parts of the fork, positions of
+# sensors.
 _IGNORED = re.compile(
     r"v|IRzz|IFzz|[dh]\d|xcl|zcl|ds\d|[xzm][GS]|I[GS](xx|yy|zz|xz)|lP|wP|xR|zR|xF|zF|kRbb|kFbb"
 )
-# Entries that must vanish: the Whipple bicycle is symmetric about its plane.
+# Names of values that must be zero, because the Whipple bicycle is symmetric about its plane.
 _ASYMMETRIC = re.compile(r"y[BDFGHPRS]|I[BFGHRS](xy|yz)|i[ce](12|23)")
-# Entries of a flywheel in the front wheel, which the Whipple bicycle does not have.
+# Names of the parameters of a flywheel in the front wheel, which the Whipple bicycle does not have.
 _FLYWHEEL = re.compile(r"mD|ID\w\w")
 _ANGLE = re.compile(r"lam|alpha[DHP]")
 # Names of raw measurements, which are not parameters.
@@ -64,20 +66,20 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VALUE = re.compile(rf"(?P<value>{_NUMBER})(?:\s*\+/-\s*(?:{_NUMBER}|nan))?")
 _SCALED = re.compile(rf"\((?P<value>{_NUMBER})\s*\+/-\s*(?:{_NUMBER}|nan)\)[eE](?P<power>[-+]?\d+)")
 
-# Ambiguous: a decimal comma, or two measurements; digits only on both sides of a comma.
+# Ambiguous numbers with only digits on both sides of a comma: a decimal comma, or two measurements.
 _COMMA = re.compile(r"(?<![\d.,])((?:(?<!/)[-+])?\d+),(\d+(?:[eE][-+]?\d+)?)(?![\d.,eE])")
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry of a parameter file."""
+    """One entry of a parameter file: name, text and line."""
 
     name: str
     """Name of the parameter."""
     text: str
-    """Text of its value."""
+    """Text of the value."""
     line: int
-    """Line in the file, from 1."""
+    """Line number in the file, starting with 1."""
 
 
 def read_bicycle(path: str | Path) -> dict[str, float]:
@@ -163,7 +165,7 @@ def from_values(values: Mapping[str, float], where: str = "the given values") ->
 
 
 def _text_entries(path: Path, text: str) -> list[_Entry]:
-    """Return the entries of a text file, lines `name = value`."""
+    """Return the entries of a text file with lines `name = value`."""
     entries = []
     for number, line in enumerate(text.splitlines(), start=1):
         content = line.partition("#")[0].strip()
@@ -179,8 +181,8 @@ def _text_entries(path: Path, text: str) -> list[_Entry]:
 
 
 def _yaml_entries(path: Path, text: str) -> tuple[str | None, list[_Entry]]:
-    """Return the parameterisation, if named, and the entries of a YAML file."""
-    # Nodes instead of loaded values, because only nodes have line numbers.
+    """Return the parameterisation (None if not named) and the entries of a YAML file."""
+    # Use nodes instead of loaded values, because only nodes have line numbers.
     yaml = importlib.import_module("yaml")
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -195,7 +197,7 @@ def _yaml_entries(path: Path, text: str) -> tuple[str | None, list[_Entry]]:
 
 
 def _pairs(path: Path, node: Any, what: str) -> dict[str, tuple[Any, int]]:
-    """Return the nodes of a YAML mapping by name, with their lines."""
+    """Return the nodes of a YAML mapping by name, with their line numbers."""
     if getattr(node, "id", None) != "mapping":
         raise DataError(f"{path}: {what} must be a mapping of names to numbers, 'w: 1.02'.")
     pairs: dict[str, tuple[Any, int]] = {}
@@ -218,7 +220,7 @@ def _scalars(path: Path, pairs: dict[str, tuple[Any, int]]) -> list[_Entry]:
 
 
 def _parameterization(path: Path, top: dict[str, tuple[Any, int]]) -> str | None:
-    """Return the form that a YAML file names; None if it names none."""
+    """Return the parameterisation that a YAML file names; None if it does not name one."""
     if "parameterization" not in top:
         return None
     node, line = top["parameterization"]
@@ -232,7 +234,7 @@ def _parameterization(path: Path, top: dict[str, tuple[Any, int]]) -> str | None
 
 
 def _numbers(path: Path, entries: Iterable[_Entry]) -> tuple[dict[str, float], dict[str, int]]:
-    """Return values and lines of entries by name; several measurements are averaged."""
+    """Return values and line numbers of the entries by name; several measurements are averaged."""
     values: dict[str, float] = {}
     lines: dict[str, int] = {}
     for entry in entries:
@@ -265,17 +267,17 @@ def _numbers(path: Path, entries: Iterable[_Entry]) -> tuple[dict[str, float], d
 
 
 def _in_radians(degrees: float) -> str:
-    """Return advice to write an angle in radians."""
+    """Return the advice to write an angle in radians, for an error message."""
     return f"{math.radians(degrees):.6g}, the angle in radians."
 
 
 def _number(text: str) -> float | None:
-    """Return the number of a text, without its deviation; None if it is not a number."""
+    """Return the value of a text without its deviation; None if the text is not a number."""
     if match := _VALUE.fullmatch(text):
         return float(match["value"])
     if match := _SCALED.fullmatch(text):
         return float(f"{match['value']}e{match['power']}")
-    if match := re.fullmatch(r"pi/(\d+)", text):  # HumanControl's benchmark
+    if match := re.fullmatch(r"pi/(\d+)", text):  # notation of the benchmark file of HumanControl
         return math.pi / float(match[1])
     try:
         return float(text)
@@ -284,14 +286,16 @@ def _number(text: str) -> float | None:
 
 
 def _twice(path: Path, name: str, line: int, first: int) -> str:
-    """Return the message about a repeated name."""
+    """Return the error message about a repeated name."""
     return f"{path}, line {line}: {name} is defined twice, first in line {first}; remove one."
 
 
 def _bicycle(
     where: str, values: dict[str, float], lines: dict[str, int], form: str | None
 ) -> dict[str, float]:
-    """Return the benchmark's parameters from checked values of a form; the form is inferred if None."""
+    """Return the benchmark's parameters from the checked values of a form, which is inferred if it
+    is None.
+    """
     if form is None:
         form = "principal" if "kDaa" in values or "kPaa" in values else "benchmark"
         form = "moore" if {"d1", "d2", "d3", "l1"} <= set(values) and "w" not in values else form
@@ -350,7 +354,7 @@ def _check_names(
 
 
 def _missing(where: str, values: Mapping[str, float], form: str, missing: list[str]) -> DataError:
-    """Return the error about missing parameters, with a hint at the probable reason."""
+    """Return the error about missing parameters, with a hint at the probable cause."""
     names = _FORM_NAMES[form]
     hint = ""
     if set(missing) <= {"IByy", "IHyy"}:
@@ -375,7 +379,7 @@ def _check_signs(place: Mapping[str, str], values: Mapping[str, float]) -> None:
 
 
 def _from_principal(p: Mapping[str, float]) -> dict[str, float]:
-    """Return the benchmark's parameters from the form `principal`.
+    """Return the benchmark's parameters from the parameterisation `principal`.
 
     Frame D and rider P become one body B, by the parallel axis theorem with their reduced mass.
     """
@@ -404,7 +408,9 @@ def _from_principal(p: Mapping[str, float]) -> dict[str, float]:
 
 
 def _turned(p: Mapping[str, float], body: str) -> tuple[float, float, float, float]:
-    """Return (xx, yy, zz, xz) of a body, kg m2; alpha rotates its first principal axis about y."""
+    """Return the inertia (xx, yy, zz, xz) of a body in kg m2; alpha rotates its first principal
+    axis about y.
+    """
     a, b, yy = (p[f"m{body}"] * p[f"k{body}{axis}"] ** 2 for axis in ("aa", "bb", "yy"))
     s, c = math.sin(p[f"alpha{body}"]), math.cos(p[f"alpha{body}"])
     return a * c * c + b * s * s, yy, a * s * s + b * c * c, (b - a) * s * c

@@ -1,10 +1,12 @@
-"""Compliant parts of a bicycle: bending and twisting fork and frame, suspension, steering damper.
+"""Compliant parts of a bicycle: bending and twisting of fork and frame, suspension, steering
+damper.
 
 Compliance is concentrated in joints with springs and dampers between rigid bodies, after Sharp (The
 stability of motorcycles at racing speeds, and later, Limebeer and Sharp, Bicycles, motorcycles, and
-models, IEEE Control Systems Magazine 26(5) (2006) 34-61, doi:10.1109/MCS.2006.1700044). Masses do not move:
-below the fork's joints there is only the front wheel, ahead of the frame's joint the complete steering. In
-the drawing all springs are preloaded, so that they carry the bicycle at rest.
+models, IEEE Control Systems Magazine 26(5) (2006) 34-61, doi:10.1109/MCS.2006.1700044). Compliance
+does not change the distribution of masses: the joints of the fork carry only the front wheel, and
+the joint of the frame carries the complete steering. In the zero configuration all springs are
+preloaded, so that they support the bicycle at rest.
 """
 
 from collections.abc import Sequence
@@ -76,7 +78,7 @@ class Flexible:
 
 
 DEFAULT_ARM_LENGTH = 0.4
-"""m; distance of the swing arm's pivot ahead of the rear hub, that of usual mountain bicycles."""
+"""Distance (m) of the swing arm's pivot ahead of the rear hub, that of usual mountain bicycles."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,17 @@ class CompliantLink:
     """Chain of massless bodies and compliant joints between two parts of the bicycle."""
 
     bodies: Sequence[Body]
-    """Intermediate bodies."""
+    """Massless intermediate bodies."""
     joints: Sequence[Joint]
     """Joints with springs and dampers."""
     carrier: str
-    """Body that carries the next part."""
+    """Name of the body that carries the next part."""
 
 
 def steering_head(flexible: Flexible, lam: Scalar, point: Array) -> CompliantLink:
-    """Return the compliance between frame and steering, at a point (3,) of the steer axis, m."""
+    """Return the compliant joints between frame and steering, at a point (3,) of the steer axis
+    (m).
+    """
     if flexible.frame_twist is None:
         return CompliantLink([], [], "frame")
     ahead = (cos(lam), 0.0, sin(lam))
@@ -109,15 +113,16 @@ def steering_head(flexible: Flexible, lam: Scalar, point: Array) -> CompliantLin
 
 
 def front_side(flexible: Flexible, lam: Scalar, crown: Array, carried: Scalar) -> CompliantLink:
-    """Return the compliance between fork and front wheel, at the fork's crown (3,), m.
+    """Return the compliant joints between fork and front wheel, at the crown (3,) of the fork (m).
 
-    `carried` is the force along the suspension at rest, N.
+    `carried` is the force along the suspension at rest (N).
     """
     up = (-sin(lam), 0.0, cos(lam))
     ahead = (cos(lam), 0.0, sin(lam))
     joints: list[Joint] = []
 
     def parent() -> str:
+        """Return the name of the last body of the chain."""
         return joints[-1].child if joints else "fork"
 
     for kind, name, axis in (
@@ -135,9 +140,9 @@ def front_side(flexible: Flexible, lam: Scalar, crown: Array, carried: Scalar) -
 
 
 def rear_side(flexible: Flexible, hub: Array, carried: Scalar) -> CompliantLink:
-    """Return the compliance between frame and rear wheel.
+    """Return the compliant joints between frame and rear wheel.
 
-    `carried` is the ground's force on the wheel minus the wheel's weight at rest, N.
+    `carried` is the force of the ground on the wheel minus the weight of the wheel at rest (N).
     """
     if flexible.rear_suspension is None:
         return CompliantLink([], [], "frame")

@@ -35,7 +35,7 @@ THESIS = (
     *("m2", "I2xx", "I2zz"),
     *("m3", "I3xx", "I3zz"),
 )
-"""Names of the thesis's parameters."""
+"""Names of the parameters in the thesis."""
 
 
 EQUAL_PARAMETERS = {
@@ -45,7 +45,9 @@ EQUAL_PARAMETERS = {
     **{"mF": "m2", "IFxx": "I2xx", "IFyy": "I2zz"},
     **{"mR": "m3", "IRxx": "I3xx", "IRyy": "I3zz"},
 }
-"""Parameters with equal values in both forms: benchmark's name to thesis's name."""
+"""Names in the thesis of the parameters that have equal values in both forms, by their benchmark
+names.
+"""
 
 
 def to_thesis(values: Mapping[str, float]) -> dict[str, float]:
@@ -114,7 +116,7 @@ def from_thesis(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _mirror_point(up: float, ahead: float, tilt: float) -> tuple[float, float]:
-    """Return (up, ahead) in the axes (s1, a1) of the fork.
+    """Return a point (up, ahead) in the axes (s1, a1) of the fork (m).
 
     s1 = (sin, cos) and a1 = (cos, -sin) of the tilt: the change of axes is a reflection, its own
     inverse.
@@ -124,7 +126,9 @@ def _mirror_point(up: float, ahead: float, tilt: float) -> tuple[float, float]:
 
 
 def _mirror_tensor(uu: float, aa: float, ua: float, tilt: float) -> tuple[float, float, float]:
-    """Return the entries (ss, aa, sa) of a plane tensor in the fork's axes, by the same reflection."""
+    """Return the entries (ss, aa, sa) of a planar tensor in the axes of the fork, by the same
+    reflection.
+    """
     s, c = math.sin(tilt), math.cos(tilt)
     mixed = 2.0 * s * c * ua
     return (

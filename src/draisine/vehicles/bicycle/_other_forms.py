@@ -1,4 +1,5 @@
-"""Two more parametrisations of the Whipple bicycle, converted to the benchmark's 26 parameters.
+"""Two more parametrisations of the Whipple bicycle, and their conversion to the benchmark's 26
+parameters.
 
 *moore*: Moore 2012, dissertation, doi:10.6084/m9.figshare.1198429, chapter 2. Lengths are along and
 perpendicular to the steer axis: d1 and d3 are the distances of rear and front hub from the axis, d2 is the
@@ -33,12 +34,13 @@ MOORE = (
 """Names of Moore's parameters."""
 
 MOORE_IGNORED = re.compile(r"id33|if33|d4|d5|v")
-"""Entries of Moore's sets that are ignored: redundant wheel moments, positions of sensors, a speed."""
+"""Names in Moore's sets that are ignored: redundant wheel moments, positions of sensors, a speed.
+"""
 
 
 def from_moore(p: Mapping[str, float], where: str) -> dict[str, float]:
-    """Return the benchmark's parameters from Moore's; `where` is their origin, for messages."""
-    # (d1 + d3) sin(lam) - d2 cos(lam) = rf - rr, since both wheels touch level ground.
+    """Return the benchmark's parameters from Moore's; `where` is their origin, for error messages."""
+    # Both wheels touch level ground, hence (d1 + d3) sin(lam) - d2 cos(lam) = rf - rr.
     reach = math.hypot(p["d1"] + p["d3"], p["d2"])
     if not abs(p["rf"] - p["rr"]) < reach:
         raise DataError(
@@ -66,13 +68,13 @@ def from_moore(p: Mapping[str, float], where: str) -> dict[str, float]:
 
 
 JBIKE6_BODIES = ("rearwheel", "frontwheel", "rider", "frame", "rack", "fork", "basket")
-"""The bodies of JBike6."""
+"""Names of the bodies in JBike6."""
 
 JBIKE6_SUFFIX = ".m"
 """File suffix of JBike6."""
 
 MatlabValue = float | tuple[float, ...]
-"""A number or a row of numbers of a MATLAB file."""
+"""Number or row of numbers in a MATLAB file."""
 
 
 def read_jbike6(path: Path, text: str) -> dict[str, float]:
@@ -99,7 +101,7 @@ def read_jbike6(path: Path, text: str) -> dict[str, float]:
 
 
 def _is_needed(name: str) -> bool:
-    """Return whether a variable of JBike6 describes the bicycle."""
+    """Return whether a variable of a JBike6 file describes the bicycle."""
     body = any(name.endswith(suffix) for suffix in JBIKE6_BODIES)
     return body or name in ("wheelbase", "trail", "lambda", "head_angle", "gravity")
 
@@ -120,7 +122,9 @@ _MATLAB_FUNCTIONS: dict[str, Callable[[float], float]] = {
 
 
 def _evaluate(text: str, values: Mapping[str, MatlabValue]) -> MatlabValue:
-    """Return the value of a MATLAB expression: arithmetic of numbers and names, or a row of these."""
+    """Return the value of a MATLAB expression: arithmetic of numbers and names, or a row of such
+    values.
+    """
     row = re.fullmatch(r"(?:(.*?)\.?\*\s*)?\[(.*)\]", text)
     if row is not None:
         factor = _number(row[1], values) if row[1] else 1.0
@@ -132,12 +136,12 @@ def _evaluate(text: str, values: Mapping[str, MatlabValue]) -> MatlabValue:
 def _number(text: str, values: Mapping[str, MatlabValue]) -> float:
     """Return the value of an arithmetic MATLAB expression."""
     plain = text.replace(".^", "^").replace(".*", "*").replace("./", "/").replace("^", "**")
-    plain = re.sub(r"\blambda\b", "lambda_", plain)  # a keyword of Python
+    plain = re.sub(r"\blambda\b", "lambda_", plain)  # `lambda` is a keyword of Python
     return _evaluate_node(ast.parse(plain.strip(), mode="eval").body, values)
 
 
 def _evaluate_node(node: ast.AST, values: Mapping[str, MatlabValue]) -> float:
-    """Return the value of a syntax tree of arithmetic; raise `ValueError` for anything else."""
+    """Return the value of an arithmetic syntax tree; raise `ValueError` for any other syntax."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return float(node.value)
     if isinstance(node, ast.Name):
@@ -157,9 +161,10 @@ def _evaluate_node(node: ast.AST, values: Mapping[str, MatlabValue]) -> float:
 
 
 def _from_jbike6(values: Mapping[str, MatlabValue], path: Path) -> dict[str, float]:
-    """Return the benchmark's parameters from those of JBike6."""
+    """Return the benchmark's parameters from the variables of JBike6."""
 
     def number(name: str, default: float | None = None) -> float:
+        """Return the value of a variable of JBike6, or its default."""
         value = values.get(name, default)
         if value is None or isinstance(value, tuple):
             raise DataError(f"{path}: {name} is missing or not a number; JBike6 needs it.")
@@ -167,7 +172,7 @@ def _from_jbike6(values: Mapping[str, MatlabValue], path: Path) -> dict[str, flo
 
     w = number("wheelbase")
     trail = number("trail")
-    # JBike6 itself prefers the head angle if a file has both.
+    # JBike6 itself uses the head angle if a file has both.
     has_head_angle = "head_angle" in values
     lam = math.pi / 2 - number("head_angle") if has_head_angle else number("lambda")
     c, s = math.cos(lam), math.sin(lam)
@@ -178,7 +183,7 @@ def _from_jbike6(values: Mapping[str, MatlabValue], path: Path) -> dict[str, flo
     benchmark = {"w": w, "c": trail, "lam": lam, "g": number("gravity", 9.81)}
     for body, combined in (("B", rear), ("H", front)):
         mass, x, y, plane, around = combined
-        # z of the benchmark is down: the product of inertia changes its sign.
+        # The z axis of the benchmark points down, so the product of inertia changes its sign.
         benchmark |= {f"m{body}": mass, f"x{body}": x, f"z{body}": -y}
         benchmark |= {
             f"I{body}xx": plane[0, 0],
@@ -200,7 +205,7 @@ def _from_jbike6(values: Mapping[str, MatlabValue], path: Path) -> dict[str, flo
 def _moments(
     values: Mapping[str, MatlabValue], path: Path, name: str
 ) -> tuple[float, float, float]:
-    """Return the principal moments (I11, I22, Izz) of a body, kg m2."""
+    """Return the principal moments of inertia (I11, I22, Izz) of a body of JBike6, kg m2."""
     value = values.get(f"I{name}", (0.0, 0.0, 0.0))
     if not isinstance(value, tuple) or len(value) != 3:
         raise DataError(f"{path}: I{name} must be a row of three moments, [I11 I22 Izz].")
@@ -209,7 +214,9 @@ def _moments(
 
 
 MassPart = tuple[float, float, float, np.ndarray, float]
-"""Mass, x and y (up) of the mass centre, moments in the plane (2, 2), moment about its normal."""
+"""Mass (kg), x and y (up) of the mass centre (m), moments in the plane (2, 2), moment about its
+normal (kg m2).
+"""
 
 
 def _jbike6_body(
@@ -219,7 +226,9 @@ def _jbike6_body(
     name: str,
     steer: tuple[float, float, float],
 ) -> MassPart:
-    """Return a body of JBike6; `steer` is the foot of the steer axis (m), cosine and sine of its tilt."""
+    """Return a body of JBike6; `steer` is the foot of the steer axis (m), and cosine and sine of
+    its tilt.
+    """
     mass = number(f"m{name}", 0.0)
     alpha = number(f"alphaI{name}", 0.0)
     if name in ("fork", "basket"):
@@ -237,7 +246,7 @@ def _jbike6_body(
 
 
 def _combine(parts: list[MassPart]) -> MassPart:
-    """Return several bodies as one, by the parallel axis theorem."""
+    """Return several bodies combined into one, by the parallel axis theorem."""
     mass = math.fsum(part[0] for part in parts)
     if not mass:
         return 0.0, 0.0, 0.0, np.zeros((2, 2)), 0.0

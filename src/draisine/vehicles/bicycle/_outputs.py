@@ -1,4 +1,6 @@
-"""Output quantities of a bicycle; contact angles after (2.20)-(2.23) of the thesis, smooth when upright."""
+"""Output quantities of a bicycle; contact angles follow (2.20)-(2.23) of the thesis and are smooth
+when upright.
+"""
 
 from typing import Any
 
@@ -7,7 +9,9 @@ from draisine.model import Output, forward_speed
 
 
 def front_axes(readings: Any, lam: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the ground's normal along the fork's wheel-plane axes and along the front axle."""
+    """Return the components of the ground's normal along the wheel-plane axes of the fork and along
+    the front axle.
+    """
     x, y, z = readings.rotation[2, :]
     cr, sr = cos(readings.joint("steer")), sin(readings.joint("steer"))
     ahead = z * sin(lam) + x * cos(lam)
@@ -28,7 +32,9 @@ def front_lean(readings: Any, lam: Scalar) -> Scalar:
 
 
 def beta(readings: Any) -> Scalar:
-    """Return the angle from the rear wheel's heading to the line of contacts, rad, positive to the left."""
+    """Return the angle from the rear wheel's heading to the line between the contacts, rad,
+    positive to the left.
+    """
     line = readings.contact("front") - readings.contact("rear")
     heading = readings.heading
     cross = heading[0] * line[1] - heading[1] * line[0]
@@ -36,7 +42,7 @@ def beta(readings: Any) -> Scalar:
 
 
 def outputs(rear: Any, carrier: str, rR: Scalar, lam: Scalar) -> list[Output]:
-    """Return the outputs of a bicycle whose rear hub is a point of the body `carrier`."""
+    """Return the outputs of a bicycle, whose rear hub is a point of the body `carrier`."""
     return [
         forward_speed(carrier, rear, "velocity of the rear hub along the heading"),
         Output(

@@ -1,10 +1,10 @@
 """Rider models: an upper body that leans on a saddle, arms that hold the handlebar, legs that pedal.
 
-All are parts of the benchmark's frame with rider: their masses are subtracted from it, so that a rider who
-does not move changes nothing. Arms are those of Schwab, Meijaard and Kooijman (Lateral dynamics of a
-bicycle with a passive rider model, Vehicle System Dynamics 50 (2012) 1209-1224,
-doi:10.1080/00423114.2011.610898): shoulders with two hinges, elbows with one, hands on the grips; they add
-no degree of freedom, but inertia to the steering.
+All these bodies are parts of the benchmark's frame with rider: their masses are subtracted from it,
+so that a motionless rider does not change the dynamics. Arms are those of Schwab, Meijaard and
+Kooijman (Lateral dynamics of a bicycle with a passive rider model, Vehicle System Dynamics 50
+(2012) 1209-1224, doi:10.1080/00423114.2011.610898): shoulders with two hinges, elbows with one,
+hands on the grips; they add no degree of freedom, but inertia to the steering.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,10 @@ from draisine.model import (
 )
 
 LATERAL_AXIS = (0.0, 1.0, 0.0)
-"""Unit vector to the left."""
+"""Unit vector to the left (y axis)."""
 
 SIDE_SIGNS = {"left": 1.0, "right": -1.0}
-"""Sign of y of a limb, by side."""
+"""Sign of the y coordinate of a limb, by side."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ class Legs:
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of the rider that are subtracted from the frame."""
+    """Bodies, joints and couplings of the rider that are separated from the frame."""
 
     bodies: Sequence[Body]
-    """Bodies with mass, and massless intermediate ones."""
+    """Bodies with mass, and massless intermediate bodies."""
     joints: Sequence[Joint]
     """Joints of these bodies."""
     couplings: Sequence[Coupling | Loop]
@@ -103,11 +103,13 @@ class Parts:
 
 
 NO_PARTS = Parts([], [], [])
-"""A rider who is part of the frame."""
+"""Empty parts of a rider who is rigidly part of the frame."""
 
 
 UPPER_BODY_DEFAULTS = {"zU": -1.05, "kU": 0.15, "zP": -0.75}
-"""m; used if only mU is given: rounded values for about 30 kg of the benchmark's rider."""
+"""Geometry (m) of the upper body if only its mass mU is given: rounded values for about 30 kg of
+the benchmark's rider.
+"""
 
 
 def upper_body(
@@ -117,7 +119,7 @@ def upper_body(
     torso: JointMotion | None,
     saddle: Parts,
 ) -> Parts:
-    """Return the upper body on its hinge along x and on the saddle, if any.
+    """Return the upper body on its hinge along x, and on the saddle if there is one.
 
     `parameters` are whipple's parameters of the upper body by name; None for the default.
     """
@@ -152,7 +154,7 @@ def upper_body(
 def saddle(seat: Seat | None, weight: Scalar) -> Parts:
     """Return the saddle: a slide in each direction, on a spring or fixed by a coupling.
 
-    It carries the upper body's weight (N) at rest in the drawing.
+    It supports the weight of the upper body (N) at rest in the zero configuration.
     """
     if seat is None:
         return NO_PARTS
@@ -184,7 +186,7 @@ def saddle(seat: Seat | None, weight: Scalar) -> Parts:
 
 
 def arms(table: Arms | None, torso: str) -> Parts:
-    """Return both arms on a torso, with hands pinned to the fork by loops."""
+    """Return both arms on a torso, with the hands pinned to the fork by loops."""
     if table is None:
         return NO_PARTS
     bodies: list[Body] = []
@@ -217,7 +219,9 @@ def arms(table: Arms | None, torso: str) -> Parts:
 
 
 def legs(table: Legs | None, pedalling: JointMotion | None) -> Parts:
-    """Return both legs on cranks with prescribed motion, the left pedal ahead in the drawing."""
+    """Return both legs on cranks with prescribed motion; the left pedal is ahead in the zero
+    configuration.
+    """
     if table is None:
         if pedalling is not None:
             raise ParameterError("whipple: pedalling needs legs: state `legs`, too.")
@@ -246,7 +250,9 @@ def legs(table: Legs | None, pedalling: JointMotion | None) -> Parts:
 
 
 def _knee(top: Array, pedal: Array, thigh: Scalar, shank: Scalar) -> Array:
-    """Return the knee (3,), ahead of the line from hip to pedal, by the law of cosines."""
+    """Return the position (3,) of the knee (m), ahead of the line from hip to pedal, by the law of
+    cosines.
+    """
     line = pedal - top
     distance = norm(line)
     along = (distance * distance + thigh * thigh - shank * shank) / (2.0 * distance)
@@ -256,14 +262,14 @@ def _knee(top: Array, pedal: Array, thigh: Scalar, shank: Scalar) -> Array:
 
 
 def rod(name: str, mass: Scalar, start: Array, end: Array) -> Body:
-    """Return a thin rod between two points (3,), m."""
+    """Return a thin rod between two points (3,) in m."""
     line = end - start
     tensor = (mass / 12.0) * ((line @ line) * np.eye(3) - np.outer(line, line))
     return Body(name, mass, (start + end) / 2.0, tensor)
 
 
 def join_parts(*parts: Parts) -> Parts:
-    """Return several parts of a rider as one."""
+    """Return several parts of a rider combined into one record."""
     return Parts(
         [body for p in parts for body in p.bodies],
         [joint for p in parts for joint in p.joints],
@@ -272,11 +278,13 @@ def join_parts(*parts: Parts) -> Parts:
 
 
 MAX_TRIANGLE_ERROR = 0.1
-"""Relative excess of the largest principal moment over the sum of the others, by measurement errors."""
+"""Relative excess of the largest principal moment over the sum of the others that measurement
+errors explain.
+"""
 
 
 def subtract_parts(body: Body, parts: Sequence[Body]) -> Body:
-    """Return the remainder of a body after its parts became separate bodies.
+    """Return the remainder of a body after parts of it became separate bodies.
 
     The remainder is symmetric about the mid-plane, although one pedal is ahead.
     """
@@ -287,6 +295,7 @@ def subtract_parts(body: Body, parts: Sequence[Body]) -> Body:
     com = (body.mass * body.com - sum(part.mass * part.com for part in heavy)) / mass
 
     def about_origin(m: Scalar, c: Array) -> Array:
+        """Return the inertia tensor about the origin of a mass m (kg) at c (m)."""
         return m * ((c @ c) * np.eye(3) - np.outer(c, c))
 
     moments = body.inertia + about_origin(body.mass, body.com)
@@ -295,8 +304,8 @@ def subtract_parts(body: Body, parts: Sequence[Body]) -> Body:
     moments[[0, 1, 1, 2], [1, 0, 2, 1]] = 0.0
     inertia = moments - about_origin(mass, com)
     names = ", ".join(part.name for part in heavy)
-    # Measured moments may violate the triangle inequality by some percent. If the remainder violates
-    # it by more, the parts do not fit into the body.
+    # Measured moments may violate the triangle inequality by a few percent. If the remainder
+    # violates it by more, the parts are too large for the body.
     if inertia.dtype != object:
         a, b, c = np.linalg.eigvalsh(inertia)
         if a + b < (1.0 - MAX_TRIANGLE_ERROR) * c:

@@ -1,4 +1,5 @@
-"""Parameters of a bicycle with rider from measurements by tape measure and scale, and estimates of the rest.
+"""Parameters of a bicycle with rider from measurements by tape measure and scale; others are
+estimated.
 
 The bicycle: shares of mass, centres of mass and radii of gyration are means over bicycles that were
 weighed and swung as pendulums (Moore 2012, doi:10.6084/m9.figshare.1198429: Batavus Browser,
@@ -24,10 +25,11 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, expect_known
 
 SidePoint = tuple[float, float]
-"""Point in the bicycle's plane: m ahead of the rear axle, m above the ground."""
+"""Point in the plane of the bicycle: m ahead of the rear axle, m above the ground."""
 
-# Mass fraction; length in mm of a man of STATURE; centre of mass from the first end and radii of
-# gyration about the fore-and-aft, the transverse and the long axis as fractions of the length.
+# Columns of the table: mass fraction; length in mm for a man of STATURE; centre of mass from the
+# first end, and radii of gyration about the fore-and-aft, the transverse and the long axis, as
+# fractions of the length.
 STATURE = 1741.0
 SEGMENTS = {
     "head": (0.0694, 242.9, 0.5002, 0.303, 0.315, 0.261),
@@ -42,11 +44,11 @@ SEGMENTS = {
 ARM_SEGMENTS = ("upper arms", "forearms", "hands")
 LEG_SEGMENTS = ("thighs", "shanks", "feet")
 UPPER_SEGMENTS = ("head", "trunk", *ARM_SEGMENTS)
-NECK_LENGTH = 603.3  # mm; from the hips to the neck of a man of STATURE
-ARMS_ASIDE = 0.13  # of the stature; distance of the arms from the mid-plane
-LEGS_ASIDE = 0.05  # of the stature; distance of the legs from the mid-plane
-ARM_REACH = 0.95  # of the arm's length; reach of a slightly bent arm
-CRANK_LENGTH = 0.17  # m; the usual crank
+NECK_LENGTH = 603.3  # distance in mm from the hips to the neck of a man of STATURE
+ARMS_ASIDE = 0.13  # distance of the arms from the mid-plane, relative to the stature
+LEGS_ASIDE = 0.05  # distance of the legs from the mid-plane, relative to the stature
+ARM_REACH = 0.95  # reach of a slightly bent arm, relative to the length of the arm
+CRANK_LENGTH = 0.17  # length of a usual crank, m
 
 # Mean and standard deviation of ratios over the measured bicycles: masses relative to the bicycle's mass; the
 # frame in units of its mass and the wheelbase; wheels in units of mass and radius; the fork in
@@ -73,16 +75,17 @@ BICYCLE_COEFFICIENTS = {
     "fork_axial": (0.037, 0.013),
     "fork_mixed": (-0.009, 0.005),
     "fork_yy": (0.124, 0.022),
-    "rider_x": (0.0, 0.07),  # m
-    "rider_height": (0.0, 0.02),  # m
+    "rider_x": (0.0, 0.07),  # position error of the rider's mass centre ahead, m
+    "rider_height": (0.0, 0.02),  # position error of the rider's mass centre in height, m
     "rider_xx": (1.0, 0.10),
     "rider_yy": (1.0, 0.11),
     "rider_zz": (1.0, 0.14),
-    "rider_xz": (0.0, 0.005),  # of mass times stature squared
+    # Error of the product of inertia, relative to mass times stature squared
+    "rider_xz": (0.0, 0.005),
 }
 MEAN_COEFFICIENTS = {name: mean for name, (mean, _) in BICYCLE_COEFFICIENTS.items()}
 
-# Standard deviations of measures with a tape, a protractor and household scales: m, rad, kg.
+# Standard deviations of measurements with a tape, a protractor and household scales: m, rad, kg.
 MEASURE_DEVIATIONS = {
     "wheelbase": 0.005,
     "trail": 0.005,
@@ -96,8 +99,9 @@ MEASURE_DEVIATIONS = {
     "front_wheel_mass": 0.1,
     "fork_mass": 0.1,
 }
-MIN_RIDER_MASS = 1e-9  # kg; a smaller mass vanishes in the round-off of the bicycle's mass
-POINT_DEVIATION = 0.01  # m; of saddle, cranks and grips, in each direction
+# Smallest mass of a rider, kg; a smaller one vanishes in the rounding error of the bicycle's mass
+MIN_RIDER_MASS = 1e-9
+POINT_DEVIATION = 0.01  # standard deviation of saddle, cranks and grips in each direction, m
 
 _LIMITS = {
     "wheelbase": (0.3, 4.0, "m"),
@@ -114,16 +118,18 @@ _DATA_SOURCE = "measured bicycles (doi:10.6084/m9.figshare.1198429)"
 
 @dataclass(frozen=True, slots=True)
 class _PlaneMass:
-    """A body in the bicycle's plane, or a symmetric pair of bodies beside it."""
+    """Mass properties of a body in the plane of the bicycle, or of a symmetric pair of bodies
+    beside it.
+    """
 
-    mass: float  # kg
-    x: float  # m, mass centre ahead of the rear axle
-    h: float  # m, mass centre above the ground
-    xx: float  # kg m2, central moments and product of inertia
+    mass: float  # mass, kg
+    x: float  # distance of the mass centre ahead of the rear axle, m
+    h: float  # height of the mass centre above the ground, m
+    xx: float  # central moments and product of inertia, kg m2
     yy: float
     hh: float
     xh: float
-    aside: float = 0.0  # m, distance of each body of a pair from the plane
+    aside: float = 0.0  # distance of each body of a pair from the plane, m
 
 
 def from_tape_measure(
@@ -200,8 +206,9 @@ def from_tape_measure(
     lam = math.pi / 2 - head_angle
     said: dict[str, str] = {}
     mass = _masses(bicycle_mass, rear_wheel_mass, front_wheel_mass, fork_mass, said, k)
-    # Means of the measured bicycles: cranks at 0.416 of the wheelbase and 0.167 of the stature, saddle
-    # at 0.425 of the stature along the seat tube (1.25 rad), grips on the steer axis at saddle height.
+    # Means over the measured bicycles: cranks at 0.416 of the wheelbase and 0.167 of the stature,
+    # saddle at 0.425 of the stature along the seat tube (1.25 rad), grips on the steer axis at
+    # saddle height.
     cranks = _point("cranks", cranks) or (0.416 * wheelbase, 0.167 * rider_height)
     saddle = _point("saddle", saddle) or (
         cranks[0] - 0.425 * rider_height * math.cos(1.25),
@@ -286,7 +293,8 @@ def tape_measure_covariance(
         raise ParameterError(f"The covariance is that of a rigid rider; leave out {structure[0]}.")
     points = dict.fromkeys(("saddle", "cranks", "grips"), POINT_DEVIATION)
     sizes = MEASURE_DEVIATIONS | points | dict(deviations or {})
-    changes: list[tuple[dict[str, Any], dict[str, Any]]] = []  # lower and upper arguments
+    # Lower and upper arguments of each central difference
+    changes: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for name, value in measures.items():
         size = sizes.get(name, 0.0)
         if value is None or not size > 0.0:
@@ -297,7 +305,7 @@ def tape_measure_covariance(
             changes += [({name: (x - d, h)}, {name: (x + d, h)})]
             changes += [({name: (x, h - d)}, {name: (x, h + d)})]
         else:
-            # Zero means absence (no rider), which has no uncertainty.
+            # A value of zero means that the part is absent (no rider) and has no uncertainty.
             changes += [({name: value - size}, {name: value + size})] if value else []
     for name, (mean, size) in BICYCLE_COEFFICIENTS.items():
         lower, upper = ({"coefficients": {name: mean + sign * size}} for sign in (-1, 1))
@@ -312,7 +320,7 @@ def tape_measure_covariance(
 
 
 def _check_range(name: str, value: float, least: float, most: float, unit: str) -> None:
-    """Raise `ParameterError` if a measurement is not between two bounds."""
+    """Raise `ParameterError` if a measurement is not between its bounds."""
     if not math.isfinite(value):
         raise ParameterError(f"{name} = {value} is not a finite number.")
     if not least <= value <= most:
@@ -325,7 +333,7 @@ def _check_range(name: str, value: float, least: float, most: float, unit: str) 
 def _check_geometry(
     wheelbase: float, trail: float, head_angle: float, rear_radius: float, front_radius: float
 ) -> None:
-    """Raise `ParameterError` for an impossible head angle, wheelbase or trail."""
+    """Raise `ParameterError` if head angle, wheelbase or trail is not feasible."""
     if not math.isfinite(head_angle) or not math.radians(20) <= head_angle <= math.radians(120):
         raise ParameterError(
             f"head_angle = {head_angle:g} rad is not between 0.349 and 2.094 (20 and 120 degrees "
@@ -346,7 +354,7 @@ def _check_geometry(
 
 
 def _point(name: str, point: SidePoint | None) -> SidePoint | None:
-    """Return a checked point; None if it is not stated."""
+    """Return a point after checking it; None if it is not given."""
     if point is None:
         return None
     ahead, above = point
@@ -365,7 +373,7 @@ def _masses(
     said: dict[str, str],
     k: Mapping[str, float],
 ) -> dict[str, float]:
-    """Return the masses of rear wheel R, front wheel F, fork H and frame B, kg."""
+    """Return the masses (kg) of rear wheel R, front wheel F, fork H and frame B."""
     masses = {}
     for body, name, value in (
         ("R", "rear_wheel_mass", rear),
@@ -390,7 +398,7 @@ def _masses(
 
 
 def _frame(mass: float, wheelbase: float, k: Mapping[str, float]) -> _PlaneMass:
-    """Return the frame without rider, scaled by mass and wheelbase."""
+    """Return the mass properties of the frame without rider, scaled by mass and wheelbase."""
     unit = mass * wheelbase**2
     return _PlaneMass(
         mass,
@@ -404,7 +412,7 @@ def _frame(mass: float, wheelbase: float, k: Mapping[str, float]) -> _PlaneMass:
 
 
 def _corrected(rider: _PlaneMass, height: float, k: Mapping[str, float]) -> _PlaneMass:
-    """Return the rider with the coefficients for errors of the segment model."""
+    """Return the mass properties of the rider with correction coefficients for the segment model."""
     return replace(
         rider,
         x=rider.x + k["rider_x"],
@@ -425,7 +433,11 @@ def _fork(
     grips: SidePoint,
     k: Mapping[str, float],
 ) -> _PlaneMass:
-    """Return fork and handlebar, scaled by the distance along the steer axis from front axle to grips."""
+    """Return the mass properties of fork and handlebar, scaled by the distance from front axle to
+    grips.
+
+    The distance is measured along the steer axis.
+    """
     s, c = math.sin(lam), math.cos(lam)
     reach = (wheelbase - grips[0]) * s + (grips[1] - radius) * c
     if reach < 0.1:
@@ -451,7 +463,7 @@ def _fork(
 def _rider(
     mass: float, height: float, saddle: SidePoint, cranks: SidePoint, grips: SidePoint
 ) -> dict[str, _PlaneMass]:
-    """Return the rigid segments of the rider by name, kg, m and kg m2."""
+    """Return the rigid segments of the rider by name (kg, m, kg m2)."""
     scale = height / STATURE
     long = {name: segment[1] * scale for name, segment in SEGMENTS.items()}
     arm = [ARM_REACH * long[name] for name in ARM_SEGMENTS]
@@ -496,7 +508,7 @@ def _upper_body(
 
 
 def _shoulder(long: dict[str, float], saddle: SidePoint, grips: SidePoint) -> SidePoint:
-    """Return the shoulder between trunk and slightly bent arms."""
+    """Return the position of the shoulder between trunk and slightly bent arms (m)."""
     reach = ARM_REACH * sum(long[name] for name in ARM_SEGMENTS)
     return _bend("trunk and arms", "saddle", saddle, "grips", grips, long["trunk"], reach)
 
@@ -509,7 +521,7 @@ def _arms(
     grips: SidePoint,
     said: dict[str, str],
 ) -> tuple[dict[str, float], dict[str, _PlaneMass]]:
-    """Return the table of moving arms for `whipple`, and their bodies."""
+    """Return the table of moving arms for `whipple`, and the mass properties of these arms."""
     long, single_mass = _limbs("arms", rider, mass, height)
     shoulder = _shoulder(long, saddle, grips)
     aside = ARMS_ASIDE * height
@@ -545,7 +557,9 @@ def _legs(
     cranks: SidePoint,
     said: dict[str, str],
 ) -> tuple[dict[str, float], dict[str, _PlaneMass]]:
-    """Return the table of moving legs for `whipple`, and their bodies with the left pedal ahead."""
+    """Return the table of moving legs for `whipple`, and their mass properties with the left pedal
+    ahead.
+    """
     long, single_mass = _limbs("legs", rider, mass, height)
     aside = LEGS_ASIDE * height
     thigh = long["thighs"]
@@ -581,7 +595,11 @@ def _limbs(
 
 
 def _rod(mass: float, start: SidePoint, end: SidePoint, aside: float) -> _PlaneMass:
-    """Return a thin rod between two points, or a pair of rods `aside` of the plane."""
+    """Return the mass properties of a thin rod between two points, or of a pair of rods beside the
+    plane.
+
+    `aside` is the distance of each rod of a pair from the plane (m).
+    """
     dx = end[0] - start[0]
     dh = end[1] - start[1]
     unit = mass / 12.0
@@ -600,7 +618,7 @@ def _rod(mass: float, start: SidePoint, end: SidePoint, aside: float) -> _PlaneM
 def _segment(
     name: str, rider: float, length: float, start: SidePoint, end: SidePoint, aside: float
 ) -> _PlaneMass:
-    """Return a segment of the rider between two points, after de Leva."""
+    """Return the mass properties of a segment of the rider between two points, after de Leva."""
     fraction, _, centre, fore, across, axial = SEGMENTS[name]
     mass = fraction * rider
     span = math.dist(start, end)
@@ -623,7 +641,9 @@ def _segment(
 def _bend(
     what: str, a_name: str, a: SidePoint, b_name: str, b: SidePoint, first: float, second: float
 ) -> SidePoint:
-    """Return the joint between two links of lengths `first` and `second` from a to b, bent forward or up."""
+    """Return the joint between two links of lengths `first` and `second` from a to b (m), bent
+    forward or up.
+    """
     span = math.dist(a, b)
     if not abs(first - second) < span < first + second:
         raise ParameterError(
@@ -647,7 +667,7 @@ def _towards(start: SidePoint, end: SidePoint, length: float) -> SidePoint:
 
 
 def _combine(bodies: Iterable[_PlaneMass]) -> _PlaneMass:
-    """Return several bodies as one, by the parallel axis theorem."""
+    """Return several bodies combined into one, by the parallel axis theorem."""
     bodies = list(bodies)
     mass = sum(body.mass for body in bodies)
     x = sum(body.mass * body.x for body in bodies) / mass
@@ -665,7 +685,7 @@ def _combine(bodies: Iterable[_PlaneMass]) -> _PlaneMass:
 
 
 def _published(letter: str, body: _PlaneMass) -> dict[str, float]:
-    """Return a body by the benchmark's names, in its axes (z down)."""
+    """Return the mass properties of a body by the benchmark's parameter names and axes (z down)."""
     return {
         f"x{letter}": body.x,
         f"z{letter}": -body.h,
@@ -678,7 +698,7 @@ def _published(letter: str, body: _PlaneMass) -> dict[str, float]:
 
 
 def _explain_frame(said: dict[str, str], ridden: bool) -> None:
-    """Add the explanations of the frame's parameters."""
+    """Add explanations of how the parameters of the frame were estimated."""
     frame = f"the frame from the mean of six {_DATA_SOURCE}, in units of the wheelbase"
     rider = (
         ", with a rider of rigid segments (doi:10.1016/0021-9290(95)00178-6): hips on the "
@@ -696,7 +716,7 @@ def _explain_frame(said: dict[str, str], ridden: bool) -> None:
 
 
 def _explain_others(said: dict[str, str]) -> None:
-    """Add the explanations of the parameters of fork and wheels."""
+    """Add explanations of how the parameters of fork and wheels were estimated."""
     distance = "the distance along the steer axis from front axle to grips"
     scaled = f"mean of four {_DATA_SOURCE}, scaled by {distance}"
     said["xH"] = said["zH"] = (

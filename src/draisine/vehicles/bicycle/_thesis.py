@@ -1,9 +1,9 @@
-"""The Whipple bicycle in the notation of chapter 2 of the thesis (Mauny 2018; Boyer, Porez and Mauny 2018,
-doi:10.1007/s00332-017-9434-x): parameters, frame, axes and contact angles, for equations to read.
+"""The Whipple bicycle in the notation of chapter 2 of the thesis, for printed equations.
 
-Frame 0 has its origin at the rear hub and axes (s, n, a) = (up, forward, left); frame 1 has its a-axis along
-the steer axis and n1 along the front axle. The base turns by the yaw psi, the roll phi_0 (positive to
-the left) and the angle alpha_0 of the rear contact point, which is half a turn when upright.
+Mauny 2018; Boyer, Porez and Mauny 2018, doi:10.1007/s00332-017-9434-x. Frame 0 has its origin at
+the rear hub and axes (s, n, a) = (up, forward, left); frame 1 has its a-axis along the steer axis
+and n1 along the front axle. The base rotates by the yaw psi, the roll phi_0 (positive to the left)
+and the angle alpha_0 of the rear contact point, which is pi when upright.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from draisine.vehicles._annotations import meanings
 from draisine.vehicles.bicycle._forms import to_thesis
 
 THESIS_AXES = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-"""The axes s, n, a in the drawing, as columns."""
+"""Axes s, n, a of the thesis as columns, in the zero configuration."""
 
 
 def thesis_bicycle(
@@ -86,7 +86,7 @@ def thesis_bicycle(
 
 
 def _rotation(angles: Mapping[str, Scalar]) -> Array:
-    """Return the rotation of the drawing's frame, after (2.17a): pitch is pi - alpha_0."""
+    """Return the rotation matrix (3, 3) of the base, after (2.17a): pitch is pi - alpha_0."""
     c, s = -cos(angles["alpha_0"]), sin(angles["alpha_0"])
     pitch = array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
     return rot_z(angles["psi"]) @ rot_x(-angles["phi_0"]) @ pitch
@@ -118,4 +118,4 @@ THESIS_FORM = Form(
     independent=("Wy", "steer_rate", "rear_wheel_rate"),
     contact_angles={"front": r"\alpha_1", "rear": r"\alpha_0"},
 )
-"""The thesis's notation of the bicycle."""
+"""Notation of the thesis for the equations of the bicycle."""

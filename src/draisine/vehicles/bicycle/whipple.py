@@ -2,9 +2,9 @@
 slipping.
 
 Parameters are those of Meijaard, Papadopoulos, Ruina and Schwab (2007), doi:10.1098/rspa.2007.1857,
-in their axes: x forward, y right, z down, origin at the rear contact. The drawing has x forward, y
-left, z up; steer and yaw are positive to the left, lean to the right, pitch nose down, and the
-wheels' angles grow rolling forward.
+in their axes: x forward, y right, z down, origin at the rear contact. The zero configuration of the
+model has x forward, y left, z up; steer and yaw are positive to the left, lean to the right, pitch
+nose down, and the wheels' angles grow rolling forward.
 """
 
 import math
@@ -48,7 +48,7 @@ SYMBOLS = {
 """LaTeX symbols of parameters and joints; the others follow by rule."""
 
 FORMS = {"thesis": THESIS_FORM}
-"""Other notations for equations to read, by name."""
+"""Other notations for printed equations, by name."""
 
 
 def whipple(
@@ -128,16 +128,17 @@ def whipple(
         Flexible | None, "", "compliant parts: fork, frame, suspension, steering"
     ] = None,
 ) -> Model:
-    """Return the bicycle.
+    """Return the model of the Whipple bicycle.
 
-    The world's frame is fixed to the ground: on a slope, gravity is tilted. Wheels are knife-edged discs, or
-    torus tyres with a `crown` radius.
+    The world frame is fixed to the ground: on a slope, gravity is tilted. Wheels are knife-edge
+    discs, or torus tyres with a `crown` radius.
 
-    With a mass mU the rider's upper body leans about a hinge along x, positive to the right: with a spring
-    and a damper, by a torque, or by the prescribed motion `torso`. Held upright, it changes nothing. A `seat`
-    models a compliant saddle and reports its forces. `steering` prescribes the steer angle, `arms` hold the
-    handlebar, `legs` turn cranks by the motion `pedalling`. `rear_tyre` and `front_tyre` replace ideal
-    rolling by tyre models, and `flexible` has compliant parts.
+    With a mass mU, the upper body of the rider leans about a hinge along x, positive to the right:
+    with a spring and a damper, by a torque, or by the prescribed motion `torso`. A motionless upper
+    body does not change the dynamics. A `seat` models a compliant saddle and reports its forces.
+    `steering` prescribes the steer angle, `arms` hold the handlebar, `legs` turn cranks by the
+    motion `pedalling`. `rear_tyre` and `front_tyre` replace ideal rolling by tyre models, and
+    `flexible` has compliant parts.
 
     >>> model = whipple(mB=90.0)
     >>> [joint.name for joint in model.joints]
@@ -161,8 +162,8 @@ def whipple(
         _rider.legs(legs, pedalling),
     )
     compliance = Flexible() if flexible is None else flexible
-    # Static load of the front springs by moment balance about the rear contact. The wheels' own
-    # weights are carried by the ground directly, not by springs.
+    # Static load of the front springs from the moment balance about the rear contact. The ground
+    # supports the weight of the wheels directly, not the springs.
     load = g * (mB * xB + mH * xH) / w
     crown_point, head_point = (_on_axis(h, w, c, lam) for h in (2.0 * rF * cos(lam), -zH))
     head = steering_head(compliance, lam, head_point)
@@ -205,7 +206,9 @@ def whipple(
 
 
 def _warn_below_ground(**z: Any) -> None:
-    """Warn about mass centres below the ground: z counts down, so a sign is probably wrong."""
+    """Warn about mass centres below the ground: the z axis points down, so a sign is probably
+    wrong.
+    """
     for name, value in z.items():
         if isinstance(value, (int, float)) and value > 0.0:
             warnings.warn(
@@ -217,12 +220,12 @@ def _warn_below_ground(**z: Any) -> None:
 
 
 def _on_axis(height: Any, w: Any, c: Any, lam: Any) -> Any:
-    """Return the point (3,) of the steer axis at a height, m."""
+    """Return the point (3,) of the steer axis at a height (m)."""
     return array([w + c - height * sin(lam) / cos(lam), 0.0, height])
 
 
 def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
-    """Raise `ParameterError` for impossible geometry; warn about unusual geometry."""
+    """Raise `ParameterError` for infeasible geometry; warn about unusual geometry."""
     if not all(isinstance(x, (int, float)) for x in (w, c, lam, rR, rF)):
         return
     for name, value in (("w", w), ("rR", rR), ("rF", rF)):

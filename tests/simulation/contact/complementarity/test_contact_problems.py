@@ -48,8 +48,10 @@ def test_forces_are_those_of_an_enumeration(kind):
 
 
 @pytest.mark.parametrize("seed", [67, 947, 1679, 3669])
-def test_impulses_are_found_from_other_friction_where_the_continuation_ends(seed):
-    """With much friction the solution turns back as the compliance falls: it is reached from another side."""
+def test_impulses_are_found_on_the_path_where_the_continuation_ends(seed):
+    """With much friction the path of solutions over the compliance has folds and kinks at which it turns
+    back: it is followed around them.
+    """
     W, b, mu = random_problem(np.random.default_rng(seed), 5, "regular", 1.5)
     impulse, _, residual = solve_contact_impulses(W, b, mu)
     assert residual < 1e-9

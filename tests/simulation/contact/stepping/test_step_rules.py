@@ -86,7 +86,7 @@ def test_a_contact_has_a_status_with_margin(load, friction, slip, expected):
     normal = load * WEIGHT * H
     s.problem.impulse[:] = normal, 0.6 * friction * 0.5 * normal, 0.8 * friction * 0.5 * normal
     s.after[0] = slip
-    assert step.judge_contact(s, 0, H) is expected
+    assert step.classify_settled_contact(s, 0, H) is expected
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,13 @@ def test_a_contact_has_a_status_with_margin(load, friction, slip, expected):
 def test_contacts_without_a_cone_have_it_by_their_load_alone(status, mu, expected):
     s = stepping(status=np.array([status]), mu=np.array([mu]))
     s.problem.impulse[:] = WEIGHT * H, 1e3, 0.0
-    assert step.judge_contact(s, 0, H) is expected
+    assert step.classify_settled_contact(s, 0, H) is expected
 
 
 def test_settled_steps_are_counted_while_the_same_contacts_keep_their_statuses(monkeypatch):
     s = stepping(2)
     statuses = [Status.ROLLING, Status.SLIDING]
-    monkeypatch.setattr(step, "judge_contact", lambda s, c, h: statuses[c])
+    monkeypatch.setattr(step, "classify_settled_contact", lambda s, c, h: statuses[c])
     s.problem.impulse[[0, 3]] = 1.0
     counts = []
     for _ in range(3):
@@ -125,7 +125,7 @@ def test_settled_steps_are_counted_while_the_same_contacts_keep_their_statuses(m
 
 def test_a_contact_that_loses_its_load_is_not_settled(monkeypatch):
     s = stepping(2)
-    monkeypatch.setattr(step, "judge_contact", lambda s, c, h: Status.ROLLING)
+    monkeypatch.setattr(step, "classify_settled_contact", lambda s, c, h: Status.ROLLING)
     s.problem.impulse[[0, 3]] = 1.0
     for _ in range(2):
         step.count_settled(s, H)
@@ -153,9 +153,9 @@ def test_the_less_loaded_of_two_ideal_contacts_of_a_wheel_with_one_normal_slides
     s.contacts.wheels[1] = wheel
     s.seen[1, 13:] = [math.sqrt(1.0 - cosine**2), 0.0, cosine]
     s.warm[:, 0] = 2.0, 1.0
-    assert [step.duplicates_ideal(s, c) for c in range(2)] == expected
+    assert [step.duplicates_ideal_contact(s, c) for c in range(2)] == expected
     s.warm[:, 0] = 0.0  # the first one of equal loads holds
-    assert [step.duplicates_ideal(s, c) for c in range(2)] == expected
+    assert [step.duplicates_ideal_contact(s, c) for c in range(2)] == expected
 
 
 def test_a_duplicate_holds_its_normal_row_alone():
@@ -254,7 +254,7 @@ def test_the_contact_that_approaches_fastest_is_blocked(approach, blocked):
     s = stepping(2)
     s.problem.b[0] = 10.0
     s.problem.velocity[[0, 3]] = -10.0 * INFEASIBLE_APPROACH * np.array(approach)
-    assert step.find_blocked(s) == blocked
+    assert step.find_blocked_contact(s) == blocked
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,9 @@ def test_a_step_ends_the_run_at_a_fall(monkeypatch, lean, turn, value, expected)
         lean_limit=math.sin(0.6), overturns=True,
     )  # fmt: skip
     monkeypatch.setattr(
-        step, "drift_pose", lambda s, t, y, h, into: into.__setitem__(slice(0, 4), q)
+        step,
+        "move_configuration_by_midpoint",
+        lambda s, t, y, h, into: into.__setitem__(slice(0, 4), q),
     )
     s.after[0] = value
     assert step.finish_step(s, 0.0, H) is expected
@@ -291,7 +293,9 @@ def test_a_machine_that_may_turn_over_does_not_end(monkeypatch):
         lean_limit=2.0, overturns=False,
     )  # fmt: skip
     monkeypatch.setattr(
-        step, "drift_pose", lambda s, t, y, h, into: into.__setitem__(slice(0, 4), [0, 0, 1, 0])
+        step,
+        "move_configuration_by_midpoint",
+        lambda s, t, y, h, into: into.__setitem__(slice(0, 4), [0, 0, 1, 0]),
     )
     assert step.finish_step(s, 0.0, H) is StepResult.ADVANCED
 
@@ -301,16 +305,16 @@ def test_the_list_of_contacts_in_reach_is_made_again_beyond_its_boxes(monkeypatc
     s.reach = np.zeros(3, int)
     calls = []
     monkeypatch.setattr(step, "is_in_reach", lambda tol, c, box, k: calls.append(k) or k != 1)
-    step.list_reach(s)
+    step.list_contacts_in_reach(s)
     assert s.reach[: s.reach_count].tolist() == [0, 2]
     assert s.around.tolist() == [-0.5] * 3 + [0.5] * 3
     s.box[:] = [-0.4] * 3 + [0.4] * 3
-    step.list_reach(s)
+    step.list_contacts_in_reach(s)
     assert len(calls) == 3
     for corner in (0, 3):
         s.box[:] = 0.0
         s.around[:] = [-0.5] * 3 + [0.5] * 3
         s.box[corner] = 0.6 if corner else -0.6
         calls.clear()
-        step.list_reach(s)
+        step.list_contacts_in_reach(s)
         assert len(calls) == 3

@@ -40,6 +40,26 @@ def test_a_robot_drives_over_hills_and_agrees_with_small_time_steps(seed):
     assert np.abs(run.final().p - exact.final().p).max() < 5e-3
 
 
+def test_modes_of_one_instant_report_no_forces():
+    """A front wheel of a skidding car would stick; the forces of that mode pull at another wheel, which
+    lifts off at the same instant.
+    """
+    car = draisine.compile("car")
+    rng = np.random.default_rng(0)
+    skid = {"Vx": rng.uniform(1, 4), "Vy": rng.uniform(-4, 4), "Wz": rng.uniform(-3, 3)}
+    v = state(car).v.copy()
+    for name, speed in skid.items():
+        v[car.model.speeds.index(name)] = speed
+    begin = draisine.State(state(car).q, state(car).p, state(car).r, v)
+    mu = float(rng.choice([0.3, 0.7, 1.0]))
+    run = simulate(car, begin, 0.4, terrain=plane(), contact=ContactOptions(mu=mu))
+    instants = [arc for arc in run.arcs if arc.t[0] == arc.t[-1]]
+    assert any(arc.observations["forces"].min() < -100.0 for arc in instants)
+    loads = run.to_xarray().contact_force.sel(direction="normal")
+    assert loads.isnull().any()
+    assert float(loads.min()) >= 0.0
+
+
 def test_a_wheel_that_sticks_outside_its_friction_cone_slips_at_once():
     """One wheel of an axle sticks while the other creeps: the impulse that stops the first one turns the
     slip of the other, and with it the forces on both.

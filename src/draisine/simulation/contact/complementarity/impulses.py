@@ -17,14 +17,16 @@ tr(W_ii) / 3 for tangential rows. Then
    full length, which keeps the best iterate: a line search rejects the right steps;
 3. continuation from a larger compliance, if both fail: lateral impulses of two almost parallel rows
    move from wheel to wheel by small amounts in each sweep, and Newton's method jumps too far;
-4. the same from solutions with other friction, if continuation fails: with much friction and few speeds it
-   ends at a fold;
-5. long Gauss-Seidel runs.
+4. the path of solutions over the compliance, followed along its length, if continuation fails: with much
+   friction and few speeds the path turns back at folds, and at kinks where the status of a contact changes.
+   With a large compliance the solution is unique, and the velocities are bounded for every compliance, so
+   that the path leads to a solution. Its orientation decides how it leaves a kink (Allgower and Georg 2003,
+   doi:10.1137/1.9780898719154, chapters 2 and 15).
 
 The result is the best iterate with its residual; the caller decides what residual is good enough.
 """
 
-from math import inf, isfinite, sqrt
+from math import e, inf, isfinite, log, sqrt
 
 import numpy as np
 
@@ -65,16 +67,30 @@ cones.
 """
 RELEASE_PASSES = 4
 """Largest number of passes in which ideal contacts without load are released."""
-FIRST_FRICTION_FACTOR = 1.2
-"""First factor of mu in the continuation by friction; the start value before it has infinite friction."""
-FRICTION_RATIO = 0.8
-"""Ratio of two successive factors of mu in the continuation by friction."""
-LEAST_FRICTION_FACTOR = 0.4
-"""Smallest factor of mu in the continuation by friction."""
-MAX_RESTARTS = 3
-"""Largest number of restarts with 200 sweeps and Newton's method each, after the continuations failed."""
-MAX_FINAL_SWEEPS = 5000
-"""Largest number of Gauss-Seidel sweeps of the last attempt."""
+PATH_END = log(COMPLIANCE)
+"""Logarithm of the compliance at which the path of solutions ends; it begins at 0."""
+MAX_PATH_START = 8.0
+"""Logarithm of the compliance below which the path begins, if sweeps do not converge at 0."""
+PATH_SWEEPS = 80
+"""Gauss-Seidel sweeps at the beginning of the path; with a large compliance they converge fast."""
+FIRST_PATH_STEP = 0.1
+"""Length of the first step along the path."""
+LONGEST_PATH_STEP = 1.0
+"""Largest length of a step along the path: a factor e of the compliance, or the largest free velocity."""
+LEAST_PATH_STEP = 1e-7
+"""Length of a step along the path below which a kink lies ahead."""
+KINK_STEP = 1e-3
+"""Length of the first step beyond a kink of the path."""
+PATH_GROWTH = 1.5
+"""Factor of the next step along the path after a step that converged."""
+MAX_PATH_RATIO = 2.5
+"""Largest distance of the new point over the length of the step."""
+PATH_NEWTON_STEPS = 6
+"""Largest number of Newton steps that return to the path."""
+MAX_PATH_STEPS = 3000
+"""Largest number of steps along the path that are tried; the longest known path needs about 700."""
+MAX_PATH_POSITION = 50.0
+"""Largest magnitude of the logarithm of the compliance on the path."""
 
 
 class ImpulseProblem(Record):
@@ -99,11 +115,11 @@ class ImpulseProblem(Record):
     point: Floats  # impulses before a damped Newton step
     unreleased: Floats  # impulses before ideal contacts are released
     first: Floats  # impulses of the first Newton iteration, before the continuation
-    origin: Floats  # impulses before the continuation by friction
-    kept: Floats  # impulses of the smallest residual before the restarts
-    friction: Floats  # (k) original friction coefficients during the continuation by friction
-    jacobian: Matrix  # (3 k, 3 k) Jacobian of Newton's method
-    step: Floats  # (3 k) Newton step
+    kept: Floats  # impulses of the smallest residual before the path is followed
+    # (3 k + 1, 3 k + 1) Jacobian of Newton's method; last column: by the logarithm of the compliance
+    jacobian: Matrix
+    step: Floats  # (3 k + 1) Newton step; last entry: of the logarithm of the compliance
+    tangent: Floats  # (3 k + 1) tangent of the path of solutions
     block: Floats  # (12) block of W of one contact row by row (9), and its free velocity (3)
     single: Floats  # (11) impulse of one contact (3), and scratch of `solve_single_contact` (8)
 
@@ -259,6 +275,7 @@ def write_newton_row(p: ImpulseProblem, compliance: float, i: int) -> None:
     size = 3 * p.count
     p.jacobian[i, :size] = p.W[i, :size]
     p.jacobian[i, i] += compliance * p.softness[i]
+    p.jacobian[i, size] = compliance * p.softness[i] * p.impulse[i]
     p.step[i] = -p.velocity[i]
 
 
@@ -266,7 +283,7 @@ def write_newton_row(p: ImpulseProblem, compliance: float, i: int) -> None:
 def write_zero_row(p: ImpulseProblem, i: int) -> None:
     """Write row i of Newton's system for the condition lam_i = 0, scaled to velocities."""
     size = 3 * p.count
-    p.jacobian[i, :size] = 0.0
+    p.jacobian[i, : size + 1] = 0.0
     p.jacobian[i, i] = p.scale[i // 3]
     p.step[i] = -p.scale[i // 3] * p.impulse[i]
 
@@ -275,8 +292,10 @@ def write_zero_row(p: ImpulseProblem, i: int) -> None:
 def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
     """Write Jacobian and right-hand side of the map of Alart and Curnier at the present impulses.
 
-    The position of x = lam - u / D relative to the friction cone decides whether a contact is open, sticks or
-    slips. A slipping contact satisfies lam_t = mu x_n x_t / |x_t|, which is differentiated.
+    Column 3 k of the Jacobian is the derivative by the logarithm of the compliance, for
+    `follow_impulse_path`. The position of x = lam - u / D relative to the friction cone decides whether a
+    contact is open, sticks or slips. A slipping contact satisfies lam_t = mu x_n x_t / |x_t|, which is
+    differentiated.
     """
     size = 3 * p.count
     measure_velocities(p, compliance)
@@ -323,24 +342,34 @@ def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
             row[first + 1] -= t_1 * keeps
             row[first + 2] -= t_2 * keeps
             row[first + 1 + i] += d
+            softened = push * p.softness[first] * p.impulse[first]
+            softened += t_1 * p.softness[first + 1] * p.impulse[first + 1]
+            softened += t_2 * p.softness[first + 2] * p.impulse[first + 2]
+            row[size] = compliance * softened
             p.step[first + 1 + i] = d * (p.mu[k] * x_n * e_i - p.impulse[first + 1 + i])
 
 
 @routine
-def solve_dense(A: Matrix, b: Floats, n: int) -> bool:
-    """Solve A x = b by elimination with partial pivoting; x replaces b. Return False if A is singular."""
+def solve_dense(A: Matrix, b: Floats, n: int) -> float:
+    """Solve A x = b by elimination with partial pivoting; x replaces b. Return the sign of the determinant,
+    0 if A is singular.
+    """
+    sign = 1.0
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
             if abs(A[i, k]) > abs(A[pivot, k]):
                 pivot = i
         if not abs(A[pivot, k]) > 0.0:
-            return False
+            return 0.0
         if pivot != k:
             for j in range(k, n):
                 A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
             b[k], b[pivot] = b[pivot], b[k]
+            sign = -sign
         top = A[k]
+        if top[k] < 0.0:
+            sign = -sign
         for i in range(k + 1, n):
             row = A[i]
             factor = row[k] / top[k]
@@ -351,7 +380,7 @@ def solve_dense(A: Matrix, b: Floats, n: int) -> bool:
         for j in range(k + 1, n):
             b[k] -= A[k, j] * b[j]
         b[k] /= A[k, k]
-    return True
+    return sign
 
 
 @routine
@@ -370,7 +399,7 @@ def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
         if number > 0 and smallest <= solved_tolerance(p):
             break
         write_newton_system(p, compliance)
-        if not solve_dense(p.jacobian, p.step, size):
+        if solve_dense(p.jacobian, p.step, size) == 0.0:
             break
         p.impulse[:size] += p.step[:size]
         if sweeps > 0 and number % 3 == 2:
@@ -396,7 +425,7 @@ def iterate_damped(p: ImpulseProblem, compliance: float) -> float:
         if now <= solved_tolerance(p):
             break
         write_newton_system(p, compliance)
-        if not solve_dense(p.jacobian, p.step, size):
+        if solve_dense(p.jacobian, p.step, size) == 0.0:
             break
         p.point[:size] = p.impulse[:size]
         length = 1.0
@@ -477,31 +506,147 @@ def continue_compliance(p: ImpulseProblem) -> float:
 
 
 @routine
-def restart_sweeps(p: ImpulseProblem, smallest: float) -> float:
-    """Repeat long Gauss-Seidel iterations from the start value and from zero. Return the smallest residual of
-    the results and of the impulses in `level`, whose residual is `smallest`.
+def weigh_path(p: ImpulseProblem, i: int) -> float:
+    """Return the weight of unknown i in lengths along the path of solutions: impulses count as velocities
+    relative to the largest free velocity, the logarithm of the compliance counts as it is.
+    """
+    if i == 3 * p.count:
+        return 1.0
+    return p.scale[i // 3] / max_norm(p.b, 3 * p.count)
+
+
+@routine
+def write_path_row(p: ImpulseProblem) -> None:
+    """Append the condition to Newton's system that a step is perpendicular to the tangent of the path."""
+    size = 3 * p.count
+    for i in range(size + 1):
+        weight = weigh_path(p, i)
+        p.jacobian[size, i] = weight * weight * p.tangent[i]
+
+
+@routine
+def turn_tangent(p: ImpulseProblem, compliance: float, orientation: float) -> float:
+    """Write the tangent of the path at the present impulses, of unit length; return its orientation, 0 if
+    there is no tangent.
+
+    The orientation is the sign of the determinant of Newton's system with the tangent as its last row. It is
+    constant along a path, also where the status of a contact changes; the tangent is reversed if it differs
+    from the given one (0: any).
     """
     size = 3 * p.count
-    least = smallest
-    for number in range(2 * MAX_RESTARTS + 1):
-        if number == 0:
-            p.impulse[:size] = p.start[:size]
-        elif number == MAX_RESTARTS:
-            p.impulse[:size] = 0.0
-        sweeps = 200
-        if number == 2 * MAX_RESTARTS:
-            p.impulse[:size] = p.level[:size]
-            sweeps = MAX_FINAL_SWEEPS
-        for _ in range(sweeps):
-            sweep_contacts(p, COMPLIANCE)
-        reached = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
-        if reached < least:
-            least = reached
-            p.level[:size] = p.impulse[:size]
-        if least <= solved_tolerance(p):
-            break
+    write_newton_system(p, compliance)
+    write_path_row(p)
+    p.step[:size] = 0.0
+    p.step[size] = 1.0
+    sign = solve_dense(p.jacobian, p.step, size + 1)
+    length = 0.0
+    for i in range(size + 1):
+        entry = weigh_path(p, i) * p.step[i]
+        length += entry * entry
+    length = sqrt(length)
+    if sign == 0.0 or not isfinite(length):
+        return 0.0
+    if orientation != 0.0 and sign != orientation:
+        length = -length
+    p.tangent[: size + 1] = p.step[: size + 1] / length
+    return sign if orientation == 0.0 else orientation
+
+
+@routine
+def return_to_path(p: ImpulseProblem, position: float) -> float:
+    """Correct the present impulses and the logarithm of the compliance, `position`, perpendicular to the
+    tangent until they are on the path. Return the logarithm, infinity if Newton's method does not converge.
+    """
+    size = 3 * p.count
+    logarithm = position
+    for _ in range(PATH_NEWTON_STEPS):
+        if friction_law_residual(p, e**logarithm) <= solved_tolerance(p):
+            return logarithm
+        write_newton_system(p, e**logarithm)
+        write_path_row(p)
+        p.step[size] = 0.0
+        if solve_dense(p.jacobian, p.step, size + 1) == 0.0:
+            return inf
+        p.impulse[:size] += p.step[:size]
+        logarithm += p.step[size]
+        if not abs(logarithm) < MAX_PATH_POSITION:
+            return inf
+    return inf
+
+
+@routine
+def begin_path(p: ImpulseProblem) -> float:
+    """Solve at a compliance so large that the solution is unique; return the logarithm of the compliance,
+    infinity if none converges.
+    """
+    size = 3 * p.count
+    position = 0.0
+    while position < MAX_PATH_START:
+        p.impulse[:size] = 0.0
+        if solve_level(p, e**position, PATH_SWEEPS) <= solved_tolerance(p):
+            return position
+        position += 1.0
+    return inf
+
+
+@routine
+def pass_kink(p: ImpulseProblem, position: float, ahead: float, orientation: float) -> float:
+    """Write the tangent of the path beyond a kink, at which the status of a contact changes and the path may
+    turn back; return its orientation as `turn_tangent` does. The kink lies between the impulses in `level`
+    and a length `ahead` along the tangent, and the impulses in `level` are the result.
+    """
+    size = 3 * p.count
+    p.impulse[:size] = p.level[:size] + ahead * p.tangent[:size]
+    beyond = turn_tangent(p, e ** (position + ahead * p.tangent[size]), orientation)
     p.impulse[:size] = p.level[:size]
-    return least
+    return beyond
+
+
+@routine
+def follow_impulse_path(p: ImpulseProblem) -> float:
+    """Follow the path of solutions from a large compliance to `COMPLIANCE`, around its folds, by steps along
+    its length; return the residual at its end, infinity if it is not reached.
+    """
+    size = 3 * p.count
+    position = begin_path(p)
+    if not isfinite(position):
+        return inf
+    p.tangent[:size] = 0.0
+    p.tangent[size] = -1.0
+    orientation = turn_tangent(p, e**position, 0.0)
+    length = FIRST_PATH_STEP
+    trials = 0
+    while orientation != 0.0 and trials < MAX_PATH_STEPS:
+        trials += 1
+        p.level[:size] = p.impulse[:size]
+        predicted = position + length * p.tangent[size]
+        if predicted <= PATH_END:
+            # The end is near: go to it along the tangent, and solve there.
+            part = (PATH_END - position) / p.tangent[size]
+            p.impulse[:size] += part * p.tangent[:size]
+            reached = iterate_newton(p, COMPLIANCE, 0)
+            if reached <= solved_tolerance(p):
+                return reached
+            moved = inf
+        else:
+            p.impulse[:size] += length * p.tangent[:size]
+            predicted = return_to_path(p, predicted)
+            moved = (predicted - position) * (predicted - position)
+            for i in range(size):
+                entry = weigh_path(p, i) * (p.impulse[i] - p.level[i])
+                moved += entry * entry
+        # A far point belongs to another part of the path.
+        if moved < MAX_PATH_RATIO * MAX_PATH_RATIO * length * length:
+            position = predicted
+            orientation = turn_tangent(p, e**position, orientation)
+            length = min(PATH_GROWTH * length, LONGEST_PATH_STEP)
+        elif length > LEAST_PATH_STEP:
+            p.impulse[:size] = p.level[:size]
+            length *= 0.5
+        else:
+            orientation = pass_kink(p, position, 4.0 * length, orientation)
+            length = KINK_STEP
+    return inf
 
 
 @routine
@@ -541,26 +686,12 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
     least = solve_from_start(p)
     if least <= solved_tolerance(p):
         return least
-    p.origin[:size] = p.start[:size]
     p.kept[:size] = p.impulse[:size]
-    p.friction[: p.count] = p.mu[: p.count]
-    factor = inf
-    while factor > LEAST_FRICTION_FACTOR:
-        for k in range(p.count):
-            p.mu[k] = factor * p.friction[k] if p.friction[k] > 0.0 else 0.0
-        p.impulse[:size] = 0.0
-        solve_from_start(p)
-        p.mu[: p.count] = p.friction[: p.count]
-        reached = solve_from_start(p)
-        if reached <= solved_tolerance(p):
-            return reached
-        if reached < least:
-            least = reached
-            p.kept[:size] = p.impulse[:size]
-        factor = FRICTION_RATIO * factor if isfinite(factor) else FIRST_FRICTION_FACTOR
-    p.start[:size] = p.origin[:size]
-    p.level[:size] = p.kept[:size]
-    return restart_sweeps(p, least)
+    reached = follow_impulse_path(p)
+    if reached < least:
+        return reached
+    p.impulse[:size] = p.kept[:size]
+    return least
 
 
 @routine
@@ -613,14 +744,15 @@ def solve_impulses(p: ImpulseProblem) -> float:
 def make_impulse_problem(most: int) -> ImpulseProblem:
     """Return an empty impulse problem for up to `most` contacts."""
     rows = 3 * most
-    vectors = ("b", "impulse", "velocity", "start", "best", "level", "step", "entry", "point")
+    vectors = ("b", "impulse", "velocity", "start", "best", "level", "entry", "point")
     made: ImpulseProblem = make_record(
         ImpulseProblem,
         count=0,
-        **dict.fromkeys(("mu", "friction", "released", "scale"), most),
-        **dict.fromkeys((*vectors, "unreleased", "first", "origin", "kept", "softness"), rows),
+        **dict.fromkeys(("mu", "released", "scale"), most),
+        **dict.fromkeys((*vectors, "unreleased", "first", "kept", "softness"), rows),
+        **dict.fromkeys(("step", "tangent"), rows + 1),
         W=np.zeros((rows, rows)),
-        jacobian=np.zeros((rows, rows)),
+        jacobian=np.zeros((rows + 1, rows + 1)),
         block=12,
         single=11,
     )

@@ -51,13 +51,13 @@ from draisine.simulation.contact.kernels import (
     evaluate_gap,
     evaluate_gaps,
     evaluate_row,
-    excess_of_border,
     flow,
     fold_excess,
     is_above,
     project_state,
     put_state,
     relative_velocity,
+    single_border_excess,
     slip_speed,
 )
 from draisine.simulation.contact.status import Status
@@ -318,7 +318,7 @@ def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
         return s1 * s1 + s2 * s2 - m.tol.slip_end * m.tol.slip_end
     if kind == GuardKind.FOLD:
         return -fold_excess(m, s.contacts, s.which[k], row)
-    return -excess_of_border(m, s.contacts, c.borders[j], row)
+    return -single_border_excess(m, s.contacts, c.borders[j], row)
 
 
 @routine

@@ -54,11 +54,11 @@ from draisine.simulation.contact.kernels import (
     border_excess,
     evaluate_gap,
     evaluate_row,
-    follow_load,
     project_state,
-    rate,
     relative_velocity,
     slip_speed,
+    solve_rates,
+    update_tyre_load,
 )
 from draisine.simulation.contact.status import Status, count_rows
 
@@ -169,7 +169,7 @@ def resolve_event(e: EventState, ending: int, unloads: bool, slipping: bool) -> 
     m = s.motion
     store_wheel_centres(e)
     if unloads:
-        if rate(s, e.rates, s.lam, s.seen) != 0:
+        if solve_rates(s, e.rates, s.lam, s.seen) != 0:
             return RunStatus.CONTRADICTION
         for i in range(s.plan[CLOSED]):
             if s.lam[3 * i] < m.tol.no_load:
@@ -424,7 +424,7 @@ def choose_contact_set(e: EventState) -> int:
             row = e.rows[j * m.row :]
             load = forces[3 * max(e.choice_index[j], 0)]
             if e.choice_index[j] >= 0 and row[m.uneven] > 0.0 and load != 0.0:
-                change = max(change, follow_load(m.tol, e.mode.contacts, k, load))
+                change = max(change, update_tyre_load(m.tol, e.mode.contacts, k, load))
                 evaluate_row(e.mode.x, e.mode.contacts, k, row)
         iterations += 1
     return which

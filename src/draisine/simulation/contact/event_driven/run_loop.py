@@ -51,17 +51,17 @@ from draisine.simulation.contact.kernels import (
     CLOSED,
     border_excess,
     evaluate_gaps,
-    evaluate_gaps_each,
+    evaluate_gaps_of_states,
     evaluate_rows,
     find_closed_form,
     flow,
     project_state,
     put_state,
-    rate,
+    solve_rates,
 )
 from draisine.simulation.contact.samples import (
-    find_inside,
     find_nearest,
+    find_penetrating_contacts,
     observe_forces,
     observe_modes,
 )
@@ -162,6 +162,12 @@ class EventLog(NamedTuple):
     # number of entries of `trials` beyond which the sets of another event may not fit
     trial_limit: int
 
+
+EVENT_COLUMNS = (
+    "time", "cause", "guard", "guard_contact", "guard_border", "samples", "grazes",
+    "energy", "energy_after", "closed_count", "closed_after_count", "fired_count", "impact",
+)  # fmt: skip
+"""Fields of `EventLog` with one number per event that every event needs."""
 
 EDGE_IN_PLANE = 0.02
 """Sine of the angle between an edge and the plane of a disc, below which the disc cannot touch the edge."""
@@ -663,13 +669,13 @@ def terrain_code() -> Any:
         continue_mode,
         find_closed_form,
         evaluate_gaps,
-        evaluate_gaps_each,
+        evaluate_gaps_of_states,
         evaluate_rows,
         border_excess,
         flow,
-        rate,
+        solve_rates,
         project_state,
-        find_inside,
+        find_penetrating_contacts,
         find_nearest,
         observe_modes,
         observe_forces,

@@ -18,11 +18,11 @@ from draisine.simulation.contact.driver import ArcDriver, Capacity
 from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY
 from draisine.simulation.contact.event_driven.impact import ImpactSolver
 from draisine.simulation.contact.kernels import ANY_MODE, ContactColumns
-from draisine.simulation.contact.query import UNBOUNDED, ContactQuery
+from draisine.simulation.contact.query import UNBOUNDED_CORNER, ContactQuery
 from draisine.simulation.contact.run import place_on_terrain
 from draisine.simulation.contact.standalone.ground import Ground
 from draisine.simulation.contact.standalone.run import Schedule, StandaloneRun
-from draisine.simulation.contact.start import place_start
+from draisine.simulation.contact.start import lift_start
 from draisine.simulation.contact.status import TYRE_STATUSES
 from draisine.simulation.contact.table import (
     FLOAT_COLUMNS,
@@ -69,7 +69,7 @@ def make_standalone(task: Task) -> Standalone:
         raise ParameterError(
             "An exported simulator does not search moving ground. Use a moving ground of at most 64 features."
         )
-    place_start(query, t, y, task.contact.margin)
+    lift_start(query, t, y, task.contact.margin)
     driver = ArcDriver(query, task.contact, task.numerics, t, query.boxes(t, y))
     ground, near, capacity = _make_ground(query, task, len(driver.near))
     loop = driver.reserve(near, capacity)
@@ -126,7 +126,7 @@ def _make_ground(
     machine = query.machine
     wheels = len(machine.wheels)
     features = query.table.pick(range(len(query.terrain)))
-    attached = query.table.surroundings(UNBOUNDED, [()] * wheels)
+    attached = query.table.surroundings(UNBOUNDED_CORNER, [()] * wheels)
     pairs, sides = _make_pairs(query, features)
     has_patches = features.cells.size > 0
     all_contacts = len(attached) + int(sides[:, features.kind].sum())

@@ -1,4 +1,8 @@
-"""An interval in time steps: from a state to a sampled motion with its contact forces."""
+"""Arcs in time steps: step-size control, search of nearby contacts, samples and mean contact forces.
+
+The steps are those of `step` (Moreau and Jean's scheme). Their length is halved or doubled by an estimate of
+the position error, which is proportional to the unpredicted change of speeds per step.
+"""
 
 import math
 from collections.abc import Mapping
@@ -24,56 +28,79 @@ from draisine.simulation.contact.stepping.step import (
     INFEASIBLE_APPROACH,
     StepResult,
     TimeStepping,
-    take_steps,
+    take_time_steps,
 )
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.validity.fall import fall_rule, fall_words
 from draisine.simulation.validity.record import TimeStepped
 
-REST_SPEED = 0.03  # of sqrt(g * wheel size); slower contacts do not rebound
-STEP = 0.016  # of sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms for one of 350 mm
-SPEED_INTERVAL = 1e-3  # of sqrt(wheel size / g); rounding leaves 1e-13 of the speed, not 1e-10
-TRAVEL = 0.01  # of the wheel size; a wheel moves no further in a step
-POSITION_ERROR = 1e-3  # of the wheel size per sqrt(wheel size / g); longer steps are not chosen
-ERROR_MEMORY = 20.0  # of sqrt(wheel size / g); single impacts are averaged over this time
-ERROR_MARGIN = 8.0  # the step is doubled if the error is this much smaller than allowed
-ADAPT_STEPS = 32  # steps after which their length is chosen again
-SHORTEST_RATIO = 1 / 64  # of the longest step; shorter steps are not chosen
-TYRE_FLIGHT = 0.1  # of sqrt(wheel size / g); a tenth of the period of a tyre that deflects by 2 %
-SHORTEST_REMAINDER = (
-    0.01  # of a regular step; a shorter remainder of the run lengthens its last step
-)
-SAME_SAMPLE = 1e-9  # of a regular step; samples that are nearer in time are one
-INITIAL_CONTACTS = 8  # contacts of a step; grows when needed
-REACH_SLACK = 0.25  # wheel sizes; a wheel moves as far in 25 steps or more
-SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
+REST_SPEED_RATIO = 0.03
+"""Approach velocity below which contacts do not rebound, relative to sqrt(g * wheel size)."""
+LONGEST_STEP_RATIO = 0.016
+"""Length of the longest time step, relative to sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms for
+350 mm.
+"""
+SPEED_INTERVAL_RATIO = 1e-3
+"""Interval of the difference quotient for wheel speeds, relative to sqrt(wheel size / g). It is long enough
+that rounding errors are 1e-13 of the speed, not 1e-10.
+"""
+MAX_TRAVEL_RATIO = 0.01
+"""Largest displacement of a wheel in one step, relative to the wheel size."""
+POSITION_ERROR_RATIO = 1e-3
+"""Largest position error, in wheel sizes per sqrt(wheel size / g)."""
+ERROR_MEMORY_RATIO = 20.0
+"""Time constant of the mean position error, relative to sqrt(wheel size / g); it averages single impacts."""
+ERROR_MARGIN = 8.0
+"""The step is doubled if the position error is smaller than allowed by this factor."""
+ADAPT_STEPS = 32
+"""Number of steps after which the step length is chosen again."""
+SHORTEST_RATIO = 1 / 64
+"""Ratio of the shortest to the longest time step."""
+TYRE_FLIGHT_RATIO = 0.1
+"""Longest flight after which a tyre keeps its deflection, relative to sqrt(wheel size / g): a tenth of the
+period of a tyre that deflects by 2 %.
+"""
+SHORTEST_REMAINDER_RATIO = 0.01
+"""Shortest last step of a run, relative to a regular step; a shorter remainder lengthens the step before
+it.
+"""
+SAME_SAMPLE_RATIO = 1e-9
+"""Time difference of two samples, relative to a regular step, below which they are one sample."""
+INITIAL_CONTACTS = 8
+"""Initial capacity of the records in contacts of one step; it is doubled when needed."""
+REACH_SLACK_RATIO = 0.25
+"""Distance, in wheel sizes, by which the boxes of the contact list exceed the wheel positions; a wheel needs
+at least 25 steps for it.
+"""
+SEARCH_MARGIN_RATIO = 2.0
+"""Largest search margin, in wheel sizes; a wider search finds more features than a step should test."""
 
 
 class StepSamples(Record):
-    """Samples of a motion in time steps at the times first + i dt, and the beginning of its last step. States
-    between two steps are interpolated.
+    """Samples of a time-stepping arc at the times first + i dt, and data of its last step. States between two
+    steps are interpolated.
 
-    k sums, n entries of a state, w wheels and joints.
+    Sizes: k sums, n entries of a state, w wheels and joints.
     """
 
-    first: float = 0.0  # s
-    dt: float = math.inf  # s; infinite: no samples, and sums of the last step alone
-    number: int = 1  # i of the next sample
-    count: int = 0  # samples
-    begin: float = 0.0  # s, beginning of the last step
-    sums: Floats  # (k) impulses and work until now
-    before: Floats  # (k) the same at the beginning of the last step
-    times: Floats  # s
+    first: float = 0.0  # s, time of sample 0
+    dt: float = math.inf  # s, sample interval; infinite for no samples (only the last step is kept)
+    number: int = 1  # index i of the next sample
+    count: int = 0  # number of stored samples
+    begin: float = 0.0  # s, start of the last step
+    sums: Floats  # (k) impulses (N s) and work (J) up to now
+    before: Floats  # (k) impulses (N s) and work (J) up to the start of the last step
+    times: Floats  # (samples) s
     states: Matrix  # (samples, n)
-    totals: Matrix  # (samples, k) sums
-    energies: Matrix  # (samples, w) J, stored in tyres
-    size: int  # k
+    totals: Matrix  # (samples, k) impulses (N s) and work (J) up to each sample
+    energies: Matrix  # (samples, w) J, energy stored in tyres
+    size: int  # number k of sums
 
 
 @routine
 def interpolate_state(s: TimeStepping, ratio: float, into: Floats) -> None:
-    """Write the state at a fraction (`ratio`) of the last step."""
+    """Write the state at the fraction `ratio` (0 to 1) of the last step to `into`."""
     n = s.motion.y_z + s.motion.states
     into[:n] = (1.0 - ratio) * s.before[:n] + ratio * s.y[:n]
     length = sqrt(dot(into, into, 4))
@@ -82,7 +109,7 @@ def interpolate_state(s: TimeStepping, ratio: float, into: Floats) -> None:
 
 @routine
 def keep_samples(s: TimeStepping, r: StepSamples, end: float) -> None:
-    """Keep the samples that are due within the last step, which ends at a time."""
+    """Store the samples that are due within the last step, which ends at time `end` (s)."""
     n = s.motion.y_z + s.motion.states
     due = r.first + r.number * r.dt
     while due <= end * (1.0 + 1e-14) + 1e-300:
@@ -105,7 +132,7 @@ def keep_samples(s: TimeStepping, r: StepSamples, end: float) -> None:
 def take_sampled_steps(
     s: TimeStepping, r: StepSamples, start: float, h: float, first: int, count: int
 ) -> StepResult:
-    """Take steps as `take_steps` does, and keep samples."""
+    """Take `count` time steps like `take_time_steps`, and store samples."""
     taken = 0
     result = StepResult.ADVANCED
     while result is StepResult.ADVANCED and taken < count:
@@ -113,7 +140,7 @@ def take_sampled_steps(
             r.before[: r.size] = r.sums[: r.size]
         else:
             r.sums[: r.size] = 0.0
-        result = take_steps(s, start, h, first + taken, 1)
+        result = take_time_steps(s, start, h, first + taken, 1)
         if s.steps > 0:
             r.begin = start + (first + taken) * h
             taken += 1
@@ -124,7 +151,7 @@ def take_sampled_steps(
 
 @cache
 def step_code() -> Any:
-    """Return the routines that Python calls, compiled."""
+    """Return the machine code of all time-stepping routines that Python calls."""
     entries = (take_sampled_steps, interpolate_state)
     codes = routine_code(*entries, passes="few")
     return SimpleNamespace(
@@ -133,55 +160,57 @@ def step_code() -> Any:
 
 
 def tyre_flight(query: ContactQuery) -> float:
-    """Return the time (s) within which a tyre in the air does not lose its deflection."""
-    return TYRE_FLIGHT * min(query.time_unit, 1.0)
+    """Return the longest flight (s) after which a tyre keeps its deflection."""
+    return TYRE_FLIGHT_RATIO * min(query.time_unit, 1.0)
 
 
 def longest_step(query: ContactQuery, contact: ContactOptions) -> float:
-    """Return the length of the longest time step (s): the requested one, or `STEP`."""
-    return STEP * query.time_unit if contact.step is None else contact.step
+    """Return the length (s) of the longest time step: the requested one, or `LONGEST_STEP_RATIO` times the
+    time unit.
+    """
+    return LONGEST_STEP_RATIO * query.time_unit if contact.step is None else contact.step
 
 
 def choose_step(query: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
-    """Return the length of the first time step (s): the requested one, or the longest in which no wheel moves
-    further than `TRAVEL`.
+    """Return the length (s) of the first time step: the requested one, or the longest in which no wheel moves
+    further than `MAX_TRAVEL_RATIO` wheel sizes.
     """
     if contact.step is not None:
         return contact.step
     unit = query.time_unit
-    moment = SPEED_INTERVAL * min(unit, 1.0)
+    moment = SPEED_INTERVAL_RATIO * min(unit, 1.0)
     later = y.copy()
     later[query.pose] += moment * query.flow(t, y)
     q = later[query.y.q]
     q /= math.sqrt(q @ q)
     moved = np.square(query.centres(t, later) - query.centres(t, y)).sum(axis=1)
     speed = math.sqrt(moved.max(initial=0.0)) / moment
-    by_speed = TRAVEL * query.wheel_size / speed if speed > 0.0 else math.inf
+    by_speed = MAX_TRAVEL_RATIO * query.wheel_size / speed if speed > 0.0 else math.inf
     # A massless foot moves without bound: steps that follow it would never end.
-    shortest = SHORTEST_RATIO * STEP * min(unit, 1.0)
+    shortest = SHORTEST_RATIO * LONGEST_STEP_RATIO * min(unit, 1.0)
     step = max(min(longest_step(query, contact), by_speed), shortest)
     return step if math.isfinite(step) else 1.0
 
 
 class TimeStepper:
-    """A machine that moves over a terrain in time steps.
+    """Integrates a machine on a terrain in time steps.
 
-    Steps lie on a grid, t + i h. The grid begins anew when the length of steps changes: after
-    `ADAPT_STEPS` steps by their position error, unless `ContactOptions.step` fixes it; and after a
-    shorter step at an end of the run. Nothing depends on the number of calls that take the steps.
+    Steps lie on a grid, t + i h. A new grid begins when the step length changes: after `ADAPT_STEPS` steps by
+    their position error, unless `ContactOptions.step` fixes it; and after a shorter step at the end of a run.
+    The result does not depend on the number of calls that take the steps.
 
     Parameters
     ----------
     query
         Machine and terrain.
     contact
-        Friction, restitution, fall limit, length of steps.
+        Friction, restitution, fall limit, step length.
     t, y
         Time (s) and state at the start.
     h
         Length of the first steps (s).
     reason
-        Why the run takes time steps.
+        Why the run uses time stepping.
     """
 
     def __init__(
@@ -217,13 +246,13 @@ class TimeStepper:
 
     @property
     def _margin(self) -> float:
-        """How far around the wheels' paths features are searched (m)."""
-        return min(self.contact.margin, SEARCH_MARGIN * self.query.wheel_size)
+        """The distance (m) around the wheels' paths within which features are searched."""
+        return min(self.contact.margin, SEARCH_MARGIN_RATIO * self.query.wheel_size)
 
     # --- records
 
     def _make_records(self, y: Floats) -> None:
-        """Make the record of the machine at a state; `_surround` adds the contacts nearby."""
+        """Allocate the record of the machine at a state; `_surround` adds the nearby contacts."""
         query = self.query
         model = query.machine.system.model
         n = query.n
@@ -232,7 +261,7 @@ class TimeStepper:
         parts = wheels + query.machine.joints
         fall = fall_rule(model, self.contact.fall)
         size = query.wheel_size
-        rest = REST_SPEED * math.sqrt(float(np.linalg.norm(model.gravity)) * size)
+        rest = REST_SPEED_RATIO * math.sqrt(float(np.linalg.norm(model.gravity)) * size)
         slides = [*(i < 3 for i in model.twist), *(joint.turn == 0.0 for joint in model.joints)]
         # The sums are parts of one array, so that samples copy one array.
         sums = np.zeros(7 * parts + rows + 1)
@@ -274,7 +303,7 @@ class TimeStepper:
             **dict.fromkeys(("closed_status", "tyred", "mu", "carried", "reach"), 1),
             warm=(1, 3),
             around=6 * wheels,
-            slack=REACH_SLACK * size,
+            slack=REACH_SLACK_RATIO * size,
             centre=query.centres(self.t, y).copy(),
             box=6 * wheels,
             swept=6 * wheels,
@@ -291,7 +320,9 @@ class TimeStepper:
         self.y: Floats = self.record.y  # the state that is reached
 
     def _contact_capacity(self, n: int, rows: int) -> dict[str, Any]:
-        """Return the fields of the record that have room for the contacts of a step; n speeds."""
+        """Return the fields of the record whose size depends on the number of contacts of a step; n is the
+        number of speeds.
+        """
         most = self._most
         sizes = dict.fromkeys(("which", "status", "loaded", "settled_status", "warmed"), most + 1)
         room: dict[str, Any] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
@@ -302,8 +333,8 @@ class TimeStepper:
     def _surround(
         self, previous: Mapping[WheelOnFeature, tuple[Floats, float]] | None = None
     ) -> None:
-        """Write the contacts nearby into the record, with `previous` impulses and loads of the last step.
-        Contacts have other numbers now: counting settled steps begins again.
+        """Write the nearby contacts into the record, with the `previous` impulses (N s) and loads (N). The
+        count of settled steps is reset, because contact indices change.
         """
         record = self.record
         size = len(self.near) + 1
@@ -323,8 +354,8 @@ class TimeStepper:
 
     @staticmethod
     def split_sums(sums: Floats, parts: int, rows: int) -> list[Floats]:
-        """Return the sums at some times, time first: contact impulses per wheel and joint in the contact's
-        own axes and in world axes, impulses of the equality rows, work of the tyres.
+        """Return the parts of the sums (times, k): contact impulses per wheel and joint in contact axes and
+        in world axes, impulses of the equality rows, work of the tyres.
         """
         ends = np.cumsum([3 * parts, 3 * parts, rows + 1])
         local, world, equality, work = np.split(sums, ends, axis=1)
@@ -332,8 +363,8 @@ class TimeStepper:
         return [local.reshape(shape), world.reshape(shape), equality, work]
 
     def _laws(self) -> tuple[Integers, Floats, NDArray[np.bool_]]:
-        """Return for each contact nearby its status if closed without slip, its friction, and whether a
-        tyre makes forces.
+        """Return for each nearby contact its status when closed without slip, its friction coefficient, and
+        whether a tyre law determines its forces.
         """
         statuses, mu = self.query.contact_laws(self.near, self.contact)
         tyred = np.zeros(len(self.near) + 1, dtype=np.bool_)
@@ -347,7 +378,7 @@ class TimeStepper:
         return statuses, mu, tyred
 
     def _search(self) -> None:
-        """Search the surroundings of the present state for contacts."""
+        """Search the contacts near the present state."""
         record = self.record
         previous = {
             self.near[k]: (record.warm[k].copy(), float(record.carried[k]))
@@ -359,7 +390,7 @@ class TimeStepper:
         self._surround(previous)
 
     def _grow(self) -> None:
-        """Double the number of contacts for which a step has room."""
+        """Double the largest number of contacts in a step."""
         self._most *= 2
         self.record.assign(**self._contact_capacity(self.query.n, self.record.rows))
         self.record.assign(loaded_count=0, settled=0)
@@ -367,13 +398,13 @@ class TimeStepper:
     # --- steps
 
     def steps_until(self, t: float) -> int:
-        """Return how many steps of the present length reach a time, at least one."""
+        """Return the number of steps of the present length that reach time t (s); at least one."""
         # A step that ends within rounding of the time reaches it.
         steps = (t - self._start) / self.h * (1.0 - 1e-14) - 1e-9
         return max(1, math.ceil(steps) - self._index)
 
     def state_at(self, t: float) -> Floats:
-        """Return the state at a time within the last step, by interpolation."""
+        """Return the state at a time t (s) within the last step, by interpolation."""
         state = self.y.copy()
         if t < self.t:
             ratio = 1.0 - (self.t - t) / self._span
@@ -381,14 +412,16 @@ class TimeStepper:
         return state
 
     def restart(self, t: float, y: Floats) -> None:
-        """Continue from a state at a time within the last step, with the present inputs of the machine."""
+        """Continue from a state y at a time t (s) within the last step, with the present inputs of the
+        machine.
+        """
         self.record.y[:] = y
         self.samples.begin = t
         self.query.fill(t, y)
         self._begin_grid(t, self.h)
 
     def begin_samples(self, first: float, dt: float) -> None:
-        """Keep the present state and samples at the times first + i dt from now on."""
+        """Store the present state, and from now on samples at the times first + i dt (s)."""
         samples = self.samples
         number = math.floor((self.t - first) / dt + 1e-9) + 1
         samples.assign(first=first, dt=dt, count=1, number=number)
@@ -396,22 +429,25 @@ class TimeStepper:
         samples.states[0] = self.y
 
     def require(self, settled: int) -> None:
-        """End calls after `settled` successive steps in which the same contacts carry a load."""
+        """Make calls of `advance` end after `settled` successive steps in which the same contacts carry loads
+        with margin.
+        """
         self.record.required = settled
         self.record.settled = 0
         self.is_settled = False
 
     def _begin_grid(self, t: float, h: float) -> None:
-        """Begin a new grid of steps."""
+        """Begin a new grid of steps of length h (s) at time t (s)."""
         self.t = self._start = t
         self._index = 0
         self.h = h
         self._largest_step = max(h, self._largest_step)
 
     def advance(self, count: int, until: float) -> None:
-        """Take `count` steps, or fewer if a time is reached, the machine falls or its contacts are settled.
+        """Take `count` steps, or fewer if time `until` is reached, the machine falls or its contacts are
+        settled.
 
-        The last step before `until` (s) may be shorter than the others. After a fall `outcome` names it.
+        The last step before `until` (s) may be shorter than the others. After a fall `outcome` describes it.
 
         Raises
         ------
@@ -426,7 +462,7 @@ class TimeStepper:
             steps = math.floor((until - self._start) / self.h * (1.0 + 1e-14) + 1e-9) - self._index
             # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
             rest = until - (self._start + (self._index + steps) * self.h)
-            steps -= 1 if steps > 0 and 0.0 < rest < SHORTEST_REMAINDER * self.h else 0
+            steps -= 1 if steps > 0 and 0.0 < rest < SHORTEST_REMAINDER_RATIO * self.h else 0
             if steps > 0:
                 many = min(steps, last - self.taken, ADAPT_STEPS - self._block)
                 self._take_steps(self._start, self.h, self._index, many)
@@ -439,23 +475,23 @@ class TimeStepper:
                 return
 
     def _adapt(self) -> None:
-        """Choose the length of the next steps by the position error of the latest ones, averaged over
-        some time, and by the distance that wheels moved in a step.
+        """Choose the length of the next steps by the mean position error of the latest steps and by the
+        largest displacement of a wheel per step.
         """
         r = self.record
         unit = self.query.time_unit
         size = self.query.wheel_size
-        memory = ERROR_MEMORY * unit
+        memory = ERROR_MEMORY_RATIO * unit
         self._error = self._error * math.exp(-ADAPT_STEPS * self.h / memory) + r.error
-        far = r.travel / (TRAVEL * size)
+        far = r.travel / (MAX_TRAVEL_RATIO * size)
         r.error = 0.0
         r.travel = 0.0
         self._block = 0
         if self.contact.step is not None or not math.isfinite(unit):
             return
-        used = self._error / (POSITION_ERROR * size * ERROR_MEMORY)
+        used = self._error / (POSITION_ERROR_RATIO * size * ERROR_MEMORY_RATIO)
         longest = longest_step(self.query, self.contact)
-        if far > 1.0 / TRAVEL and self.h <= SHORTEST_RATIO * longest:
+        if far > 1.0 / MAX_TRAVEL_RATIO and self.h <= SHORTEST_RATIO * longest:
             self._refuse_speed()
         if (used > 1.0 or far > 1.5) and self.h > SHORTEST_RATIO * longest:
             self._begin_grid(self.t, 0.5 * self.h)
@@ -463,7 +499,9 @@ class TimeStepper:
             self._begin_grid(self.t, 2.0 * self.h)
 
     def _refuse_speed(self) -> None:
-        """Raise because a wheel passes its own size in the shortest step: no step finds its contacts."""
+        """Raise SimulationError because a wheel moves by more than its size in the shortest step, so that
+        contacts are missed.
+        """
         ends = [self.query.centres(self.t, y).copy() for y in (self.record.before, self.y)]
         moved = np.linalg.norm(ends[1] - ends[0], axis=1)
         w = int(moved.argmax())
@@ -474,7 +512,7 @@ class TimeStepper:
         )
 
     def _take_steps(self, start: float, h: float, first: int, count: int) -> None:
-        """Take steps on the grid start + i h from number `first` on."""
+        """Take `count` steps on the grid start + i h, beginning with index `first`."""
         r = self.record
         if math.isfinite(self.samples.dt):
             self._grow_records(int(count * (h / self.samples.dt + 1.0)) + 1)
@@ -508,7 +546,7 @@ class TimeStepper:
                 )
 
     def _grow_records(self, count: int) -> None:
-        """Make room for `count` more samples."""
+        """Enlarge the sample arrays for `count` more samples."""
         samples = self.samples
         if samples.count + count <= len(samples.times):
             return
@@ -518,8 +556,8 @@ class TimeStepper:
             setattr(samples, name, np.resize(kept, shape))
 
     def _check_feasible(self) -> None:
-        """Raise if no velocity satisfies all prescribed motions without pushing a contact into the
-        ground; otherwise accept the next step as it is.
+        """Raise ContactSetError if no velocity satisfies all prescribed motions without pushing a contact
+        into the ground; otherwise accept the next step unconditionally.
         """
         from scipy.optimize import linprog
 
@@ -557,7 +595,7 @@ class TimeStepper:
     # --- results
 
     def loaded(self) -> list[Closed]:
-        """Return the contacts that carry a load, with their statuses and friction."""
+        """Return the contacts that carry a load, with their statuses and friction coefficients."""
         r = self.record
         closed = []
         for i, k in enumerate(r.loaded[: r.loaded_count].tolist()):
@@ -568,7 +606,7 @@ class TimeStepper:
         return closed
 
     def made(self) -> TimeStepped:
-        """Return how the steps were made: why, their length and quality."""
+        """Return reason, step lengths and residuals of the steps."""
         r = self.record
         contact = self.contact
         chosen = contact.solver == "auto" and contact.impact_name != "moreau"
@@ -586,11 +624,11 @@ class TimeStepper:
         )
 
     def arc(self, until: float = math.inf) -> SteppedArc:
-        """Return the samples, or without any the last step, as an arc that ends at the present time, or at
-        a time within the last step.
+        """Return the stored samples as an arc that ends at the present time or at time `until` (s) within the
+        last step. Without samples, the arc is the last step.
 
-        Accelerations and forces of a sample are means over the interval since the sample before: their sum
-        over time is the impulse, whatever the spacing. The first sample has those of the first interval.
+        Accelerations and forces of a sample are mean values since the previous sample, so that their sum over
+        time is the impulse for any sample interval. The first sample has the values of the first interval.
         """
         samples = self.samples
         record = self.record
@@ -605,7 +643,7 @@ class TimeStepper:
             times, states, sums, energies = (np.array([start]) for start in last_step)
         end = min(until, self.t)
         times = times.copy()
-        if 0.0 < end - times[-1] < SAME_SAMPLE * self.h:
+        if 0.0 < end - times[-1] < SAME_SAMPLE_RATIO * self.h:
             times[-1] = end  # a mean over the rounding error of a time is not a force
         if end > times[-1] or len(times) == 1:
             times = np.append(times, max(end, times[0]))

@@ -68,75 +68,89 @@ from draisine.simulation.contact.status import Status, count_rows
 
 
 class StepResult(IntEnum):
-    """How a step or a call of several steps ended."""
+    """Result of one step, or of a call of several steps."""
 
     ADVANCED = 0  # all steps were taken
-    LEFT_SURROUNDINGS = 1  # a wheel leaves the surroundings whose features are known
-    TOO_MANY_CONTACTS = 2  # more contacts than there is room for
-    NOT_FINITE = 3
+    LEFT_SURROUNDINGS = 1  # a wheel leaves the boxes in which features were searched
+    TOO_MANY_CONTACTS = 2  # the records are too small for the contacts of the step
+    NOT_FINITE = 3  # a value is infinite or not a number
     SINGULAR_MASS = 4  # the mass matrix is not positive definite
-    FALLEN = 5  # the lean passed its limit
-    TURNED_OVER = 6
+    FALLEN = 5  # the lean angle exceeded its limit
+    TURNED_OVER = 6  # the frame turned over
     INFEASIBLE = 7  # a prescribed motion pushes a contact into the ground
-    SETTLED = (
-        8  # the same contacts have carried a load with margin for the required number of steps
-    )
+    SETTLED = 8  # the same contacts carried loads with margin for the required number of steps
 
 
-RATE_INCREMENT = 1e-6  # of 1 + |v|; far below the rates over which friction laws are smoothed
-INFEASIBLE_APPROACH = (
-    1e-4  # of the largest free velocity; 99 % of feasible problems leave below 3e-6
-)
-MIN_TYRE_LOAD = 1e-3  # of a wheel's share of the weight; tyre forces are evaluated at no less
-MAX_TYRE_LOAD = 50.0  # of a wheel's share of the weight; nor at more
-SAME_DIRECTION = (
-    0.9  # cosine between normals; two contacts of a wheel then hold nearly the same rows
-)
-LOAD_PASSES = 6  # rounds in which tyre forces follow the loads of the step
-LOAD_CHANGE = 1e-8  # of the load; the rounds end below it
-MASS_RIDGE = 1e-10  # of the largest diagonal entry; added to a singular mass matrix
-NEGATIVE_PIVOT = 1e-8  # of the largest diagonal entry; a pivot below minus this is negative
-REDUNDANT_ROW = 1e-12  # of the largest pivot; equality rows below it are redundant
+RATE_INCREMENT = 1e-6
+"""Increment of a speed in difference quotients, relative to 1 + |v|; it is far below the speeds over which
+friction laws are smoothed.
+"""
+INFEASIBLE_APPROACH = 1e-4
+"""Approach velocity after a step, relative to the largest free velocity, above which feasibility is checked;
+99 % of feasible problems leave less than 3e-6.
+"""
+MIN_TYRE_LOAD = 1e-3
+"""Smallest load at which tyre forces are evaluated, relative to the weight per wheel."""
+MAX_TYRE_LOAD = 50.0
+"""Largest load at which tyre forces are evaluated, relative to the weight per wheel."""
+SAME_DIRECTION = 0.9
+"""Cosine of the angle between the normals of two contacts of a wheel, above which their constraint rows are
+nearly equal.
+"""
+LOAD_PASSES = 6
+"""Largest number of iterations on the tyre loads of a step."""
+LOAD_CHANGE = 1e-8
+"""Relative change of the tyre loads at which their iteration ends."""
+MASS_RIDGE = 1e-10
+"""Diagonal term added to a singular mass matrix, relative to its largest diagonal entry."""
+NEGATIVE_PIVOT = 1e-8
+"""A Cholesky pivot below minus this part of the largest diagonal entry is negative beyond rounding."""
+REDUNDANT_ROW = 1e-12
+"""Pivot of an equality row, relative to the largest pivot, below which the row is redundant."""
 
 
 class TimeStepping(Record):
-    """A machine on a terrain that moves in time steps, with room to work.
+    """A machine on a terrain in time steps: state, contacts, equations of the step, and sums of impulses and
+    work.
 
-    n speeds, m equality rows, k contacts of a step at most, c contacts nearby, w wheels.
+    Sizes: n speeds, m equality rows, at most k contacts in a step, c nearby contacts, w wheels.
     """
 
-    motion: Dynamics  # the free machine
-    contacts: ContactColumns  # contacts that may close nearby
-    wheels: ContactColumns  # the wheels on the level plane, queried for their centres
-    problem: ImpulseProblem  # contacts of the present step
+    motion: Dynamics  # the machine without ground
+    contacts: ContactColumns  # nearby contacts, which may close
+    wheels: ContactColumns  # wheels on the level plane, for the positions of their centres
+    problem: ImpulseProblem  # contact problem of the present step
 
     # Settings
-    most: int  # k
-    rows: int  # m
-    applied: int  # offset of the applied forces in the output of the program of the free machine
-    required: int = 0  # settled steps after which a call ends; 0: none
-    along: int  # offset of the direction along in the row of a contact
-    restitution: float  # normal restitution of fast contacts
-    rest_speed: float  # m/s; slower contacts do not rebound, and penetration is removed no faster
-    lean_limit: float  # sine of the lean at which the machine has fallen; above 1: none
+    most: int  # largest number k of contacts in a step
+    rows: int  # number m of equality rows
+    applied: int  # offset of the applied forces in the output of the machine's program
+    required: int = 0  # number of settled steps after which a call ends; 0 for no limit
+    along: int  # offset of the tangential direction in a contact row
+    restitution: float  # normal coefficient of restitution of fast contacts
+    # m/s; slower contacts do not rebound, and it limits the speed of penetration removal
+    rest_speed: float
+    # sine of the lean angle at which the machine has fallen; above 1 for no limit
+    lean_limit: float
     overturns: bool  # whether a frame that turns over ends the run
-    weight: float  # N; weight of the machine
-    lengths: Floats  # (n) m/s per unit of each speed: 1 for velocities, the wheel size for rates
+    weight: float  # N, weight of the machine
+    # (n) m/s per unit of each speed: 1 for linear ones, the wheel size for angular ones
+    lengths: Floats
 
     # State
     x: Floats  # input of all programs
     y: Floats  # state (q, p, r, v, z)
-    before: Floats  # state at the beginning of the last step
+    before: Floats  # state at the start of the last step
     middle: Floats  # state at mid-step
     after: Floats  # (n) speeds at the end of the step
-    trend: Floats  # (n) mean acceleration of the step before
-    has_trend: bool = False
+    trend: Floats  # (n) mean acceleration of the previous step
+    has_trend: bool = False  # whether `trend` is known
 
     # Dynamics
-    out: Floats  # output of the program of the free machine at mid-step
-    shifted: Floats  # the same at perturbed speeds
+    out: Floats  # output of the machine's program at mid-step
+    shifted: Floats  # output of the machine's program at perturbed speeds
     mass: Matrix  # (n, n) Cholesky factor of M + h A
-    damping: Matrix  # (n, n) A
+    damping: Matrix  # (n, n) matrix A, symmetric part of the derivative of forces by speeds
     free: Floats  # (n) speeds without contact impulses
     equality: Matrix  # (m, n) (M + h A)^-1 J'
     schur: Matrix  # (m, m) Cholesky factor of J (M + h A)^-1 J'
@@ -145,73 +159,84 @@ class TimeStepping(Record):
     reaction: Matrix  # (3 k, m) impulses of the equality rows per unit contact impulse
 
     # Contacts of the step
-    contact_count: int = 0
-    seen: Matrix  # (k + 2, row) what the programs of the contacts return; the last rows are scratch
-    which: Integers  # (k) contacts of the step, by number among those nearby
-    status: Integers  # (k) Status of each in this step; the law of contact acts on its rows
+    contact_count: int = 0  # number of contacts in the step
+    seen: Matrix  # (k + 2, row) rows of the contacts in the step; the last two are scratch
+    which: Integers  # (k) index of each contact of the step among the nearby ones
+    # (k) Status of each contact in this step, which determines its constraint rows
+    status: Integers
 
     # Contacts nearby
-    closed_status: Integers  # (c) Status if closed without slip
-    tyred: Flags  # (c) whether a tyre makes the forces of the other rows
+    closed_status: Integers  # (c) Status of a closed contact without slip
+    tyred: Flags  # (c) whether a tyre law determines the forces without constraint row
     mu: Floats  # (c) friction coefficients
-    warm: Matrix  # (c, 3) impulses of the step before
-    warmed_count: int = 0
-    warmed: Integers  # (k) contacts of the step before, whose entries of `warm` may not be zero
-    carried: Floats  # (c) load of the step before, N
-    reach_count: int = -1  # -1: the list is not made
-    reach: Integers  # (c) contacts that the wheels can meet while they stay in `around`
+    warm: Matrix  # (c, 3) N s, impulses of the previous step, as start values
+    warmed_count: int = 0  # number of contacts of the previous step
+    warmed: Integers  # (k) contacts of the previous step, whose start values may not be zero
+    carried: Floats  # (c) N, normal load in the previous step
+    reach_count: int = -1  # number of contacts in `reach`; -1 if the list is not valid
+    reach: Integers  # (c) contacts that wheels can touch while they stay in `around`
 
     # Wheels
-    centre: Matrix  # (w, 3) the wheels' centres at the last mid-step
-    box: Floats  # (6 w) boxes around the wheels' centres on the step
-    swept: Floats  # (6 w) boxes within which the surroundings are known
-    around: Floats  # (6 w) boxes for which `reach` is valid
-    slack: float  # m; by so much these exceed the boxes of the step for which the list was made
-    airborne: Floats  # (w) time since a wheel touched, s
-    flight: float  # s; tyres keep their deflection over shorter flights
-    owners: Integers  # (states) wheel to which each state of an element belongs, -1: none
-    relaxed: Floats  # (states) states of the elements at the beginning of the step
+    centre: Matrix  # (w, 3) m, centres of the wheels at the last mid-step
+    box: Floats  # (6 w) m, bounding boxes of the wheels' centres on the step
+    swept: Floats  # (6 w) m, boxes in which features were searched
+    around: Floats  # (6 w) m, boxes for which `reach` is valid
+    slack: float  # m, distance by which `around` exceeds the boxes of the step
+    airborne: Floats  # (w) s, time since the last contact of a wheel
+    flight: float  # s, longest flight after which tyres keep their deflection
+    owners: Integers  # (states) index of the wheel of each element state, -1 for none
+    relaxed: Floats  # (states) states of the elements at the start of the step
 
     # Sums since the stepper was made or its sums were cleared
-    own: Matrix  # (w + joints, 3) contact impulses in the contact's own axes
-    world: Matrix  # (w + joints, 3) the same in world axes; of joints the angular impulse of their stops
+    own: Matrix  # (w + joints, 3) N s, contact impulses in contact axes
+    # (w + joints, 3) N s, contact impulses in world axes; for joints N m s of their stops
+    world: Matrix
     equality_sum: Floats  # (m) impulses of the equality rows
-    tyre_work: Floats  # (w + joints) work that tyres do on the machine, J
-    tyre_energy: Floats  # (w + joints) energy stored in tyres at the last step, J
+    tyre_work: Floats  # (w + joints) J, work of the tyres on the machine
+    tyre_energy: Floats  # (w + joints) J, energy stored in tyres at the last step
 
     # Contacts that carry a load
-    loaded_count: int = 0
-    loaded: Integers  # (k) by number among those nearby
-    settled_status: Integers  # (k) Status that each has with margin, OPEN if none
-    settled: int = 0  # successive steps in which the same contacts carried a load with margin
+    loaded_count: int = 0  # number of contacts that carry a load
+    loaded: Integers  # (k) index of each loaded contact among the nearby ones
+    settled_status: Integers  # (k) Status that each loaded contact has with margin, OPEN if none
+    # number of successive steps in which the same contacts carried loads with margin
+    settled: int = 0
 
     # Quality
-    steps: int = 0  # steps of the last call
-    unsolved: int = 0  # steps whose residual is above MAX_STEP_RESIDUAL
-    residual: float = 0.0  # largest residual, of the largest free velocity
-    penetration: float = 0.0  # deepest penetration at mid-step, m
-    work: float = 0.0  # work of the contact impulses relative to the ground, J
-    projection_work: float = 0.0  # the part of it that pushes penetrating wheels out, J
-    supplied: float = 0.0  # work of all impulses, J
-    error: float = 0.0  # sum of the position errors of the steps, m
-    travel: float = 0.0  # largest distance that a wheel's centre moves in a step, m
-    blocked: int = -1  # the contact that a prescribed motion pushes into the ground
+    steps: int = 0  # number of steps of the last call
+    unsolved: int = 0  # number of steps with a residual above MAX_STEP_RESIDUAL
+    residual: float = 0.0  # largest residual of a step, relative to the largest free velocity
+    penetration: float = 0.0  # m, largest penetration at mid-step
+    work: float = 0.0  # J, work of the contact impulses relative to the ground
+    projection_work: float = 0.0  # J, part of `work` that removes penetration
+    supplied: float = 0.0  # J, work of all impulses
+    error: float = 0.0  # m, sum of the position errors of the steps
+    travel: float = 0.0  # m, largest displacement of a wheel's centre in one step
+    blocked: int = -1  # index of the contact that a prescribed motion pushes into the ground
     accepts_blocked: bool = False  # whether the next step is accepted with a blocked contact
 
 
-MIN_LOAD = 0.01  # of the weight; a contact with less may open at any moment
-MAX_FRICTION_USE = 0.95  # of mu; a contact that uses more may slip at any moment
-MAX_STEP_RESIDUAL = 1e-6  # of the largest free velocity; steps above it are counted as unsolved
+MIN_LOAD = 0.01
+"""Smallest normal force of a settled contact, relative to the weight; a contact with less may open at any
+moment.
+"""
+MAX_FRICTION_USE = 0.95
+"""Largest friction force of a settled sticking contact, relative to mu times the load; with more it may slip
+at any moment.
+"""
+MAX_STEP_RESIDUAL = 1e-6
+"""Residual of a step, relative to the largest free velocity, above which it counts as unsolved."""
 
 
 # --- linear algebra of a step
 
 
 @routine
-def factor(A: Matrix, n: int, smallest: float) -> int:
-    """Write the Cholesky factor of a symmetric matrix in place, lower triangle. Rows whose pivot is
-    below `smallest` times the largest diagonal entry are redundant: their factor is zero. Return
-    how many there are, or -1 if a pivot is negative beyond rounding.
+def factor_cholesky(A: Matrix, n: int, smallest: float) -> int:
+    """Replace a symmetric matrix A (n, n) by its Cholesky factor, lower triangle. Return the number of
+    redundant rows, or -1 if a pivot is negative beyond rounding.
+
+    Rows whose pivot is below `smallest` times the largest diagonal entry are redundant: their factor is zero.
     """
     largest = 0.0
     for i in range(n):
@@ -236,7 +261,7 @@ def factor(A: Matrix, n: int, smallest: float) -> int:
 
 @routine
 def solve_factored(L: Matrix, b: Floats, n: int) -> None:
-    """Solve L L' x = b by the Cholesky factor; x replaces b. Redundant rows get zero."""
+    """Solve L L' x = b with the Cholesky factor L; x replaces b. Unknowns of redundant rows are zero."""
     for i in range(n):
         pivot = L[i, i]
         b[i] = (b[i] - dot(L[i], b, i)) / pivot if pivot > 0.0 else 0.0
@@ -252,8 +277,10 @@ def solve_factored(L: Matrix, b: Floats, n: int) -> None:
 
 
 @routine
-def move_pose(s: TimeStepping, source: Floats, rates: Floats, h: float, into: Floats) -> None:
-    """Write the configuration after a time h at constant rates; quaternions keep their length."""
+def move_configuration(
+    s: TimeStepping, source: Floats, rates: Floats, h: float, into: Floats
+) -> None:
+    """Write the configuration after a time h (s) at constant rates; quaternions are normalised."""
     m = s.motion
     into[: m.y_v] = source[: m.y_v] + h * rates[: m.y_v]
     if m.turns > 0:
@@ -262,26 +289,30 @@ def move_pose(s: TimeStepping, source: Floats, rates: Floats, h: float, into: Fl
 
 
 @routine
-def drift_pose(s: TimeStepping, t: float, source: Floats, h: float, into: Floats) -> None:
-    """Write the configuration after a time h at constant speeds, by the midpoint rule: the base frame
-    of a rolling wheel moves on a cycloid, which a straight step would leave by (omega h)^2 R / 2.
+def move_configuration_by_midpoint(
+    s: TimeStepping, t: float, source: Floats, h: float, into: Floats
+) -> None:
+    """Write the configuration after a time h (s) at constant speeds, by the midpoint rule: the base frame of
+    a rolling wheel moves on a cycloid, from which a straight step would deviate by (omega h)^2 R / 2.
     """
     m = s.motion
     put_state(s.x, t, source, m.y_z + m.states)
     call(m.call, s.x, m.table, s.shifted, 1)
     # A quaternion of another length would turn and stretch in a way that depends on the world's axes.
-    move_pose(s, source, s.shifted[m.flow :], 0.5 * h, s.x[m.x_q :])
+    move_configuration(s, source, s.shifted[m.flow :], 0.5 * h, s.x[m.x_q :])
     call(m.call, s.x, m.table, s.shifted, 1)
-    move_pose(s, source, s.shifted[m.flow :], h, into)
+    move_configuration(s, source, s.shifted[m.flow :], h, into)
 
 
 @routine
-def evaluate_middle(s: TimeStepping, t: float, h: float) -> None:
-    """Evaluate the free machine at the configuration of mid-step, with the speeds of the beginning."""
+def evaluate_machine_at_mid_step(s: TimeStepping, t: float, h: float) -> None:
+    """Evaluate the program of the machine at the configuration of mid-step, with the speeds at the start of
+    the step.
+    """
     m = s.motion
     size = m.y_z + m.states
     s.middle[:size] = s.y[:size]
-    drift_pose(s, t, s.y, 0.5 * h, s.middle)
+    move_configuration_by_midpoint(s, t, s.y, 0.5 * h, s.middle)
     put_state(s.x, t + 0.5 * h, s.middle, size)
     call(m.call, s.x, m.table, s.out, 1)
 
@@ -290,9 +321,9 @@ def evaluate_middle(s: TimeStepping, t: float, h: float) -> None:
 
 
 @routine
-def locate_wheels(s: TimeStepping, h: float) -> bool:
-    """Write the boxes around the wheels' centres on the step; return whether all of them lie within the
-    surroundings that are known.
+def bound_step_motion(s: TimeStepping, h: float) -> bool:
+    """Compute the bounding boxes of the wheels' centres on the step. Return whether all of them lie in the
+    boxes in which features were searched.
     """
     m = s.motion
     row = s.seen[s.most]
@@ -319,8 +350,8 @@ def locate_wheels(s: TimeStepping, h: float) -> bool:
 
 
 @routine
-def keep_centres(s: TimeStepping) -> None:
-    """Keep the wheels' centres of this mid-step for the next one."""
+def store_wheel_positions(s: TimeStepping) -> None:
+    """Store the positions of the wheels' centres at this mid-step for the next step."""
     for w in range(s.wheels.size):
         for j in range(3):
             s.centre[w, j] = 0.5 * (s.box[6 * w + j] + s.box[6 * w + 3 + j])
@@ -328,7 +359,7 @@ def keep_centres(s: TimeStepping) -> None:
 
 @routine
 def is_regular(m: Dynamics, row: Floats) -> bool:
-    """Return whether the rows of a contact are finite; those of a disc on an edge in its plane are not."""
+    """Return whether a contact row is finite; that of a disc on an edge in its plane is not."""
     total = 0.0
     for i in range(3 * m.speeds):
         total += 0.0 * row[m.C + i]
@@ -337,8 +368,8 @@ def is_regular(m: Dynamics, row: Floats) -> bool:
 
 @routine
 def evaluate_contact(s: TimeStepping, k: int, h: float, row: Floats) -> None:
-    """Evaluate a contact for the speeds in x. The states of its tyre are those of the end of the step: a
-    relaxation length is a stiff spring, which explicit states would excite.
+    """Evaluate the row of contact k for the speeds in x. The tyre states are those at the end of the step,
+    because a relaxation length is a stiff spring, which explicit states would excite.
     """
     m = s.motion
     evaluate_row(s.x, s.contacts, k, row)
@@ -352,8 +383,9 @@ def evaluate_contact(s: TimeStepping, k: int, h: float, row: Floats) -> None:
 
 @routine
 def set_load(s: TimeStepping, k: int, load: float) -> None:
-    """Set the load under which the forces of a tyre are evaluated. It is positive, because they have no
-    derivative at zero, and bounded, because a side force in proportion to the load may increase it.
+    """Set the load (N) at which the tyre forces of contact k are evaluated, within bounds. It is positive,
+    because tyre forces have no derivative at zero, and bounded, because a side force in proportion to the
+    load may increase the load.
     """
     share = s.motion.share
     s.carried[k] = min(load, MAX_TYRE_LOAD * share)
@@ -362,9 +394,9 @@ def set_load(s: TimeStepping, k: int, load: float) -> None:
 
 @routine
 def can_close(s: TimeStepping, k: int, h: float, row: Floats) -> bool:
-    """Return whether a contact touches or can close within the step; if so, `row` is complete.
+    """Return whether contact k touches or can close within the step; if so, `row` is completely evaluated.
 
-    Its point must lie within the borders of its feature, and the wheel's centre outside the ground.
+    The contact point must lie within the borders of its feature, and the wheel's centre outside the ground.
     """
     m = s.motion
     contacts = s.contacts
@@ -389,9 +421,9 @@ def can_close(s: TimeStepping, k: int, h: float, row: Floats) -> bool:
 
 
 @routine
-def list_reach(s: TimeStepping) -> None:
-    """Write the contacts that the wheels can meet around their present places. Most contacts nearby are
-    out of reach for many steps: testing each of them in each step would cost more than the step.
+def list_contacts_in_reach(s: TimeStepping) -> None:
+    """List the contacts that the wheels can touch near their present positions. Most nearby contacts are out
+    of reach for many steps, and testing each of them in each step would cost more than the step.
     """
     size = 6 * s.wheels.size
     is_valid = s.reach_count >= 0
@@ -412,8 +444,10 @@ def list_reach(s: TimeStepping) -> None:
 
 @routine
 def find_contacts(s: TimeStepping, h: float) -> bool:
-    """Write the contacts that touch or can close within the step; return whether there is room for all."""
-    list_reach(s)
+    """List the contacts that touch or can close within the step; return whether the arrays are large
+    enough.
+    """
+    list_contacts_in_reach(s)
     s.contact_count = 0
     for i in range(s.reach_count):
         k = s.reach[i]
@@ -429,9 +463,9 @@ def find_contacts(s: TimeStepping, h: float) -> bool:
 
 
 @routine
-def duplicates_ideal(s: TimeStepping, c: int) -> bool:
-    """Return whether an ideal contact duplicates another contact of its wheel: the wheel lies in a shallow
-    concave edge and cannot roll without slip on both faces. The more loaded contact holds the tangents.
+def duplicates_ideal_contact(s: TimeStepping, c: int) -> bool:
+    """Return whether ideal contact c duplicates another contact of its wheel: in a shallow concave edge the
+    wheel cannot roll without slip on both faces. The contact with the larger load keeps its tangential rows.
     """
     m = s.motion
     k = s.which[c]
@@ -449,11 +483,11 @@ def duplicates_ideal(s: TimeStepping, c: int) -> bool:
 
 @routine
 def choose_statuses(s: TimeStepping) -> None:
-    """Write the status of each contact of the step: the law of contact acts on the rows that it holds."""
+    """Write the status of each contact of the step, which determines its constraint rows."""
     for c in range(s.contact_count):
         k = s.which[c]
         s.status[c] = s.closed_status[k]
-        if not isfinite(s.mu[k]) and duplicates_ideal(s, c):
+        if not isfinite(s.mu[k]) and duplicates_ideal_contact(s, c):
             s.status[c] = Status.SLIDING
 
 
@@ -461,17 +495,23 @@ def choose_statuses(s: TimeStepping) -> None:
 
 
 @routine
-def add_tyre_forces(s: TimeStepping, c: int, row: Floats, factor: float, into: Floats) -> None:
-    """Add the generalised force of the elements at contact c of the step under its load."""
+def add_tyre_forces(
+    s: TimeStepping, c: int, row: Floats, factor_cholesky: float, into: Floats
+) -> None:
+    """Add the generalised force (n) of the tyre at contact c of the step under its load, multiplied by
+    `factor_cholesky`.
+    """
     m = s.motion
     n = m.speeds
     load = s.carried[s.which[c]]
-    into[:n] += factor * (row[m.push :][:n] + load * row[m.lift :][:n])
+    into[:n] += factor_cholesky * (row[m.push :][:n] + load * row[m.lift :][:n])
 
 
 @routine
 def add_applied_derivative(s: TimeStepping) -> None:
-    """Add the derivative of the applied forces, with their sign in F, by the speeds."""
+    """Add the derivative of the applied forces with respect to the speeds, with their sign in F, to the
+    matrix A.
+    """
     m = s.motion
     n = m.speeds
     v = s.x[m.x_v :]
@@ -486,7 +526,9 @@ def add_applied_derivative(s: TimeStepping) -> None:
 
 @routine
 def add_tyre_derivative(s: TimeStepping, h: float) -> None:
-    """Add the derivative of the tyre forces, with their sign in F, by the speeds."""
+    """Add the derivative of the tyre forces with respect to the speeds, with their sign in F, to the matrix
+    A.
+    """
     m = s.motion
     n = m.speeds
     scratch = s.seen[s.most]
@@ -504,9 +546,10 @@ def add_tyre_derivative(s: TimeStepping, h: float) -> None:
 
 @routine
 def differentiate_rates(s: TimeStepping, h: float) -> None:
-    """Write A, the symmetric part of the derivative of applied and tyre forces by the speeds.
+    """Compute A, the symmetric part of the derivative of applied and tyre forces with respect to the speeds.
 
-    Coriolis forces stay explicit: with them the errors of a rolling bicycle were three times as large.
+    Coriolis forces stay explicit: if they were included, the errors of a rolling bicycle would be three times
+    as large.
     """
     n = s.motion.speeds
     s.damping[:n, :n] = 0.0
@@ -521,11 +564,11 @@ def differentiate_rates(s: TimeStepping, h: float) -> None:
 
 
 @routine
-def factor_mass(s: TimeStepping, h: float) -> bool:
-    """Write the Cholesky factor of M + h A; return whether there is one.
+def factor_step_matrix(s: TimeStepping, h: float) -> bool:
+    """Compute the Cholesky factor of M + h A; return whether it exists.
 
-    An unstable law may prevent it: then A is left out. Bodies without inertia about an axis leave M
-    singular: then a small ridge is added, and the constraints make the motion unique.
+    With an unstable control law it may not exist; then A is omitted. Bodies without inertia about an axis
+    make M singular; then a small diagonal term is added, and the constraints make the motion unique.
     """
     m = s.motion
     n = m.speeds
@@ -540,15 +583,15 @@ def factor_mass(s: TimeStepping, h: float) -> bool:
                 s.mass[i, :n] += h * s.damping[i, :n]
             if attempt == 2:
                 s.mass[i, i] += MASS_RIDGE * largest
-        if factor(s.mass, n, 0.0) == 0:
+        if factor_cholesky(s.mass, n, 0.0) == 0:
             return True
     return False
 
 
 @routine
 def factor_equalities(s: TimeStepping) -> bool:
-    """Write (M + h A)^-1 J' and the Cholesky factor of the Schur complement of the equality rows; return
-    whether there is one.
+    """Compute (M + h A)^-1 J' and the Cholesky factor of the Schur complement of the equality rows J; return
+    whether it exists.
     """
     m = s.motion
     n = m.speeds
@@ -559,12 +602,14 @@ def factor_equalities(s: TimeStepping) -> bool:
     for i in range(s.rows):
         for j in range(s.rows):
             s.schur[i, j] = dot(J[i * n :], s.equality[j], n)
-    return factor(s.schur, s.rows, REDUNDANT_ROW) >= 0
+    return factor_cholesky(s.schur, s.rows, REDUNDANT_ROW) >= 0
 
 
 @routine
 def solve_unit_response(s: TimeStepping, row: Floats, response: Floats, reaction: Floats) -> None:
-    """Write the speeds and the impulses of the equality rows per unit impulse along a row."""
+    """Compute the change of speeds (n) and the impulses of the equality rows (m) per unit impulse along a
+    contact row.
+    """
     m = s.motion
     n = m.speeds
     J = s.out[m.held :]
@@ -579,8 +624,8 @@ def solve_unit_response(s: TimeStepping, row: Floats, response: Floats, reaction
 
 @routine
 def assemble_delassus(s: TimeStepping) -> None:
-    """Write the responses to unit contact impulses and the Delassus matrix. Rows that a contact does
-    not hold are zero.
+    """Compute the responses to unit contact impulses and the Delassus matrix W; rows that are not constraints
+    are zero.
     """
     m = s.motion
     n = m.speeds
@@ -608,8 +653,8 @@ def assemble_delassus(s: TimeStepping) -> None:
 
 @routine
 def compute_free_speeds(s: TimeStepping, h: float) -> None:
-    """Write the speeds at the end of the step without contact impulses, and the impulses of the
-    equality rows for them.
+    """Compute the speeds (n) at the end of the step without contact impulses, and the corresponding impulses
+    of the equality rows (m).
     """
     m = s.motion
     n = m.speeds
@@ -630,8 +675,8 @@ def compute_free_speeds(s: TimeStepping, h: float) -> None:
 
 @routine
 def contact_velocity(s: TimeStepping, row: Floats, axis: int, v: Floats) -> float:
-    """Return the velocity of a contact point relative to the ground at speeds v; axis 0 normal, 1 along,
-    2 across.
+    """Return the velocity (m/s) of a contact point relative to the ground at speeds v, along axis 0 normal, 1
+    along or 2 across.
     """
     m = s.motion
     n = m.speeds
@@ -640,8 +685,8 @@ def contact_velocity(s: TimeStepping, row: Floats, axis: int, v: Floats) -> floa
 
 @routine
 def assemble_velocities(s: TimeStepping, h: float) -> None:
-    """Write the free velocities of the contacts, with the terms of gap and restitution, and their
-    friction.
+    """Compute the free velocities (m/s) of the contacts, including the terms of gap and restitution, and
+    write their friction coefficients.
     """
     p = s.problem
     p.count = s.contact_count
@@ -662,8 +707,8 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
 
 
 @routine
-def follow_loads(s: TimeStepping, h: float) -> float:
-    """Update the loads under which tyre forces are evaluated; return the largest relative change."""
+def update_step_loads(s: TimeStepping, h: float) -> float:
+    """Update the loads at which tyre forces are evaluated; return the largest relative change."""
     largest = 0.0
     for c in range(s.contact_count):
         k = s.which[c]
@@ -678,7 +723,9 @@ def follow_loads(s: TimeStepping, h: float) -> float:
 
 @routine
 def solve_step(s: TimeStepping, h: float) -> float:
-    """Solve for the contact impulses and the speeds at the end of the step; return the residual."""
+    """Solve for the contact impulses and the speeds at the end of the step; return the residual of Coulomb's
+    law.
+    """
     n = s.motion.speeds
     p = s.problem
     for c in range(s.contact_count):
@@ -690,7 +737,7 @@ def solve_step(s: TimeStepping, h: float) -> float:
         compute_free_speeds(s, h)
         assemble_velocities(s, h)
         residual = solve_impulses(p)
-        change = follow_loads(s, h) if s.motion.acted > 0 else 0.0
+        change = update_step_loads(s, h) if s.motion.acted > 0 else 0.0
         passes += 1
     s.after[:n] = s.free[:n]
     for i in range(3 * s.contact_count):
@@ -699,9 +746,9 @@ def solve_step(s: TimeStepping, h: float) -> float:
 
 
 @routine
-def find_blocked(s: TimeStepping) -> int:
-    """Return the contact that approaches the ground fastest after the step, -1 if none does: a prescribed
-    motion pushes it there.
+def find_blocked_contact(s: TimeStepping) -> int:
+    """Return the index of the contact with the fastest approach to the ground after the step, or -1: a
+    prescribed motion pushes it into the ground.
     """
     p = s.problem
     fastest = INFEASIBLE_APPROACH * max_norm(p.b, 3 * s.contact_count)
@@ -717,8 +764,8 @@ def find_blocked(s: TimeStepping) -> int:
 
 
 @routine
-def add_world(s: TimeStepping, row: Floats, force: Vec3, into: Floats) -> None:
-    """Add a contact force (normal, along, across) in world axes."""
+def add_world_force(s: TimeStepping, row: Floats, force: Vec3, into: Floats) -> None:
+    """Add a contact force (normal, along, across) to a force in world axes."""
     N = Vec3(*row[s.motion.normal : s.motion.normal + 3])
     along = Vec3(*row[s.along : s.along + 3])
     total = force[0] * N + force[1] * along + force[2] * cross(N, along)
@@ -728,7 +775,7 @@ def add_world(s: TimeStepping, row: Floats, force: Vec3, into: Floats) -> None:
 
 @routine
 def record_contact(s: TimeStepping, c: int, h: float) -> None:
-    """Add the impulse of contact c to the sums since these were cleared, and its work to the total."""
+    """Add the impulse (N s) of contact c to the sums of its wheel, and its work (J) to the total."""
     m = s.motion
     k = s.which[c]
     row = s.seen[c]
@@ -751,9 +798,9 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
         impulse += h * (forces + load * lifted)
         s.tyre_work[owner] += h * (row[m.forces + POWER] + load * row[m.lifted + POWER])
         s.tyre_energy[owner] = row[m.forces + ENERGY] + load * row[m.lifted + ENERGY]
-        add_world(s, row, impulse, s.world[owner])
+        add_world_force(s, row, impulse, s.world[owner])
     else:
-        add_world(s, row, impulse, s.world[owner])
+        add_world_force(s, row, impulse, s.world[owner])
     for axis in range(3):
         s.own[owner, axis] += impulse[axis]
     s.penetration = max(s.penetration, -row[m.gap])
@@ -761,9 +808,7 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
 
 @routine
 def record_impulses(s: TimeStepping, h: float) -> None:
-    """Add the impulses of the step to the sums since these were cleared; keep them as the start values of
-    the next step.
-    """
+    """Add the impulses of the step to the sums; keep them as start values of the next step."""
     for i in range(s.warmed_count):
         s.warm[s.warmed[i], :3] = 0.0
     s.warmed_count = s.contact_count
@@ -777,7 +822,7 @@ def record_impulses(s: TimeStepping, h: float) -> None:
 
 @routine
 def record_energy(s: TimeStepping, h: float) -> None:
-    """Add the work of all impulses of the step, and the position error of the step."""
+    """Add the work (J) of all impulses of the step, and the position error (m) of the step, to their sums."""
     m = s.motion
     n = m.speeds
     largest = 0.0
@@ -797,9 +842,9 @@ def record_energy(s: TimeStepping, h: float) -> None:
 
 
 @routine
-def judge_contact(s: TimeStepping, c: int, h: float) -> Status:
-    """Return the status that a loaded contact has with margin, OPEN if it may change at any moment: little
-    load, or friction close to its limit.
+def classify_settled_contact(s: TimeStepping, c: int, h: float) -> Status:
+    """Return the status that loaded contact c has with margin, or OPEN if its status may change at any moment
+    because of a small load or friction close to its limit.
     """
     k = s.which[c]
     row = s.seen[c]
@@ -821,14 +866,14 @@ def judge_contact(s: TimeStepping, c: int, h: float) -> Status:
 
 @routine
 def count_settled(s: TimeStepping, h: float) -> None:
-    """Count successive steps in which the same contacts carry a load, each with margin: then the motion
-    may be continued with these contacts as constraints.
+    """Count the successive steps in which the same contacts carry loads, each with margin; event location may
+    then resume with these contacts as constraints.
     """
     count = 0
     same = True
     for c in range(s.contact_count):
         if s.problem.impulse[3 * c] > 0.0:
-            status = judge_contact(s, c, h)
+            status = classify_settled_contact(s, c, h)
             is_listed = count < s.loaded_count and s.loaded[count] == s.which[c]
             if not is_listed or status is Status.OPEN or s.settled_status[count] != status:
                 same = False
@@ -842,7 +887,7 @@ def count_settled(s: TimeStepping, h: float) -> None:
 
 
 @routine
-def touches(s: TimeStepping, wheel: int) -> bool:
+def wheel_touches(s: TimeStepping, wheel: int) -> bool:
     """Return whether a wheel has a contact in the step."""
     has_contact = False
     for c in range(s.contact_count):
@@ -852,9 +897,9 @@ def touches(s: TimeStepping, wheel: int) -> bool:
 
 
 @routine
-def relax_tyres(s: TimeStepping, h: float) -> None:
-    """Integrate the states of force elements at contacts, with the speeds at the end of the step. Tyres
-    of wheels that touch down after a flight begin without slip.
+def integrate_tyre_states(s: TimeStepping, h: float) -> None:
+    """Integrate the states of force elements at contacts over the step, with the speeds at its end. Tyres of
+    wheels that touch down after a flight begin without slip.
     """
     m = s.motion
     n = m.speeds
@@ -862,7 +907,7 @@ def relax_tyres(s: TimeStepping, h: float) -> None:
     s.x[m.x_v :][:n] = s.after[:n]
     for i in range(m.remembered):
         owner = s.owners[i]
-        if owner >= 0 and touches(s, owner) and s.airborne[owner] > s.flight:
+        if owner >= 0 and wheel_touches(s, owner) and s.airborne[owner] > s.flight:
             s.y[m.y_z + i] = 0.0
             s.x[m.x_q + m.y_z + i] = 0.0
     for c in range(s.contact_count):
@@ -870,20 +915,22 @@ def relax_tyres(s: TimeStepping, h: float) -> None:
             evaluate_row(s.x, s.contacts, s.which[c], scratch)
             s.y[m.y_z :][: m.remembered] += h * scratch[m.rates :][: m.remembered]
     for w in range(s.wheels.size):
-        s.airborne[w] = 0.0 if touches(s, w) else s.airborne[w] + h
+        s.airborne[w] = 0.0 if wheel_touches(s, w) else s.airborne[w] + h
 
 
 @routine
 def finish_step(s: TimeStepping, t: float, h: float) -> StepResult:
-    """Move to the end of the step; return how the run goes on."""
+    """Move the state to the end of the step; return whether the machine has fallen or its contacts are
+    settled.
+    """
     m = s.motion
     n = m.speeds
     size = m.y_z + m.states
     s.y[m.y_z :][: m.states] += h * s.out[m.zdot :][: m.states]
     if m.acted > 0:
-        relax_tyres(s, h)
+        integrate_tyre_states(s, h)
     s.middle[m.y_v :][:n] = s.after[:n]
-    drift_pose(s, t + 0.5 * h, s.middle, 0.5 * h, s.y)
+    move_configuration_by_midpoint(s, t + 0.5 * h, s.middle, 0.5 * h, s.y)
     s.y[m.y_v :][:n] = s.after[:n]
     total = 0.0
     for i in range(size):
@@ -903,18 +950,18 @@ def finish_step(s: TimeStepping, t: float, h: float) -> StepResult:
 
 
 @routine
-def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
-    """Take one step from the state in y at time t; return how it ended. A step that ends with
-    LEFT_SURROUNDINGS, TOO_MANY_CONTACTS or INFEASIBLE changes nothing and can be repeated.
+def take_time_step(s: TimeStepping, t: float, h: float) -> StepResult:
+    """Take one step of length h (s) from the state in y at time t (s); return its result. After
+    LEFT_SURROUNDINGS, TOO_MANY_CONTACTS or INFEASIBLE the state is unchanged and the step can be repeated.
     """
     size = s.motion.y_z + s.motion.states
-    evaluate_middle(s, t, h)
-    if not locate_wheels(s, h):
+    evaluate_machine_at_mid_step(s, t, h)
+    if not bound_step_motion(s, h):
         return StepResult.LEFT_SURROUNDINGS
     if not find_contacts(s, h):
         return StepResult.TOO_MANY_CONTACTS
     choose_statuses(s)
-    if not factor_mass(s, h) or not factor_equalities(s):
+    if not factor_step_matrix(s, h) or not factor_equalities(s):
         return StepResult.SINGULAR_MASS
     assemble_delassus(s)
     residual = solve_step(s, h)
@@ -925,7 +972,7 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
     if total != 0.0:
         return StepResult.NOT_FINITE
     if s.rows > 0 and not s.accepts_blocked:
-        s.blocked = find_blocked(s)
+        s.blocked = find_blocked_contact(s)
         if s.blocked >= 0:
             return StepResult.INFEASIBLE
     s.accepts_blocked = False
@@ -935,20 +982,20 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
     record_impulses(s, h)
     record_energy(s, h)
     count_settled(s, h)
-    keep_centres(s)
+    store_wheel_positions(s)
     s.before[:size] = s.y[:size]
     return finish_step(s, t, h)
 
 
 @routine
-def take_steps(s: TimeStepping, start: float, h: float, first: int, count: int) -> StepResult:
-    """Take some steps on the grid start + i h, from step number `first` on; return how that ended.
-    `steps` is the number of steps taken.
+def take_time_steps(s: TimeStepping, start: float, h: float, first: int, count: int) -> StepResult:
+    """Take `count` steps on the grid start + i h (s), beginning with index `first`; return the result of the
+    last step. `steps` is the number of steps taken.
     """
     s.steps = 0
     result = StepResult.ADVANCED
     while result is StepResult.ADVANCED and s.steps < count:
-        result = take_step(s, start + (first + s.steps) * h, h)
+        result = take_time_step(s, start + (first + s.steps) * h, h)
         ends = result is StepResult.FALLEN or result is StepResult.TURNED_OVER
         if result is StepResult.ADVANCED or ends:
             s.steps += 1

@@ -1,10 +1,10 @@
-"""When a run changes between event location and time stepping.
+"""Criteria for changing between event location and time stepping.
 
-Event-driven arcs are of high order. They stop making progress if wheels over-constrain the machine on
-uneven ground, so that they stick and slip in quick succession, if bounces accumulate, or if no set of
-contacts is admissible at acceleration level (Painlevé paradox, ideal wheels at an edge). Time steps
-always advance. A run returns to event location when the same contacts have carried their loads with
-margin for some steps. If that fails soon, it takes twice as many steps the next time.
+Event-driven arcs have high order. They make no progress if wheels over-constrain the machine on uneven
+ground, so that they stick and slip in quick succession, if bounces accumulate, or if no set of contacts is
+admissible at acceleration level (Painlevé paradox, ideal wheels at an edge). Time steps always advance. A run
+resumes event location when the same contacts have carried loads with margin for a number of steps. If it
+changes back soon, this number is doubled.
 """
 
 from collections.abc import Sequence
@@ -20,43 +20,56 @@ from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.arc import TimeStepper
 from draisine.simulation.trajectory import Event
 
-CROWDED_EVENTS = 20  # events; if there were as many time steps meanwhile, these would cost less
-UNCROWDED = ("collision", "input")  # kinds of events that say nothing about progress
-FEW_STEPS = 100  # integration steps over which progress is measured
-MIN_STEP_RATIO = 0.1  # of a time step; shorter integration steps cost more than time steps
-FIRST_SETTLED = 10  # steps with the same contacts before event location resumes
-RETRY_STEPS = 20  # steps; a switch back within so many doubles the number required
-MOST_SETTLED = 1 << 20  # steps; never more are required
-MAX_PROJECTION = 1e-4  # of the wheel size, or rad; no projection onto the constraints moves further
-NEARLY_REDUNDANT = (
-    0.1  # singular value of unit rows; on a plane those of ten machines are 0 or above 0.06
-)
-PARALLEL = (
-    1e-6  # difference of unit normals; on parallel faces rows are redundant exactly or not at all
-)
-REDUNDANT = 1e-5  # singular value of redundant rows: on a plane, up to rounding after impacts
+CROWDED_EVENTS = 20
+"""Number of events; if they take less time than as many time steps, time stepping costs less."""
+IGNORED_EVENT_KINDS = ("collision", "input")
+"""Kinds of events that are not counted when the progress of a run is judged."""
+PROGRESS_STEPS = 100
+"""Number of integration steps over which the progress of a run is measured."""
+MIN_STEP_RATIO = 0.1
+"""Ratio of integration step to time step below which integration steps cost more than time steps."""
+FIRST_SETTLED = 10
+"""Number of steps with the same loaded contacts before event location resumes for the first time."""
+RETRY_STEPS = 20
+"""A change back to time stepping within this number of steps doubles the required number of settled steps."""
+MOST_SETTLED = 1 << 20
+"""Largest required number of settled steps."""
+MAX_PROJECTION = 1e-4
+"""Largest displacement by a projection onto the constraints, relative to the wheel size, or in rad."""
+NEARLY_REDUNDANT_SINGULAR_VALUE = 0.1
+"""Singular value of normalised rows below which they are nearly redundant; on a plane those of ten machines
+are 0 or above 0.06.
+"""
+PARALLEL_NORMALS = 1e-6
+"""Difference of unit normals below which faces are parallel; on parallel faces rows are either exactly
+redundant or independent.
+"""
+REDUNDANT_SINGULAR_VALUE = 1e-5
+"""Singular value of normalised rows below which they are exactly redundant, up to rounding after impacts."""
 
 
 def count_events(events: Sequence[Event], begin: float) -> int:
-    """Return the number of events after a time (s), without jumps of the inputs."""
+    """Return the number of events after time `begin` (s), without jumps of the inputs."""
     recent = takewhile(lambda event: event.t > begin, reversed(events))
     return sum(event.kind != "input" for event in recent)
 
 
 def is_crowded(events: Sequence[Event], h: float) -> bool:
-    """Return whether the latest events follow each other faster than time steps of length h would.
+    """Return whether the latest events follow each other faster than time steps of length h (s) would.
 
-    Collisions do not count, because bounces that accumulate come to rest. Jumps of the inputs do not count
-    either: a controller that acts every millisecond must not cost the run its accuracy.
+    Collisions do not count, because accumulating bounces come to rest. Jumps of the inputs do not count
+    either: a controller that acts every millisecond must not reduce the accuracy of the run.
     """
-    latest = [event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind not in UNCROWDED]
+    latest = [
+        event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind not in IGNORED_EVENT_KINDS
+    ]
     if len(latest) < CROWDED_EVENTS:
         return False
     return latest[-1] - latest[-CROWDED_EVENTS] < CROWDED_EVENTS * h
 
 
-def reason_of(error: DraisineError) -> str:
-    """Return why event location stopped, in a few words."""
+def describe_failure(error: DraisineError) -> str:
+    """Return a short description of the error that stopped event location."""
     if isinstance(error, ZenoError):
         return "events accumulate"
     if isinstance(error, ContactSetError):
@@ -67,17 +80,18 @@ def reason_of(error: DraisineError) -> str:
 
 
 class Rank(IntEnum):
-    """How independent the rows of rolling contacts are."""
+    """Rank of the constraint rows of rolling contacts."""
 
-    INDEPENDENT = 0
-    REDUNDANT = 1  # exactly: wheels of one axle on a plane
-    OVER_CONSTRAINED = 2  # nearly redundant: wheels of one axle on faces of different slope
+    INDEPENDENT = 0  # all rows are linearly independent
+    REDUNDANT = 1  # exactly redundant rows: wheels of one axle on a plane
+    OVER_CONSTRAINED = 2  # nearly redundant rows: wheels of one axle on faces of different slope
 
 
-def rank_of(query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -> Rank:
-    """Return how independent the rows of the rolling contacts are.
+def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -> Rank:
+    """Return whether the constraint rows of the rolling contacts are independent, redundant or nearly
+    redundant.
 
-    If rows are nearly redundant, lateral forces have no bound but friction, and one wheel creeps.
+    If rows are nearly redundant, only friction limits the lateral forces, and one wheel creeps.
     """
     rolling = [contact for contact, status, _ in closed if status == Status.ROLLING]
     if len(rolling) < 2:
@@ -88,7 +102,7 @@ def rank_of(query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) 
     if _are_far_from_redundant(M, rows):
         return Rank.INDEPENDENT
     normals = contact_rows[:, query.row.normal]
-    parallel = np.square(normals - normals[0]).sum(axis=1).max() < PARALLEL**2
+    parallel = np.square(normals - normals[0]).sum(axis=1).max() < PARALLEL_NORMALS**2
     try:
         scaled = np.linalg.solve(np.linalg.cholesky(M), rows.T).T
     except np.linalg.LinAlgError:
@@ -96,15 +110,19 @@ def rank_of(query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) 
     length = np.sqrt((scaled * scaled).sum(axis=1))
     units = scaled[length > 0.0] / length[length > 0.0, None]
     values = np.linalg.svd(units, compute_uv=False)
-    if not parallel and ((values > REDUNDANT) & (values < NEARLY_REDUNDANT)).any():
+    if (
+        not parallel
+        and ((values > REDUNDANT_SINGULAR_VALUE) & (values < NEARLY_REDUNDANT_SINGULAR_VALUE)).any()
+    ):
         return Rank.OVER_CONSTRAINED
-    full = len(values) == len(units) and (values > REDUNDANT).all()
+    full = len(values) == len(units) and (values > REDUNDANT_SINGULAR_VALUE).all()
     return Rank.INDEPENDENT if full else Rank.REDUNDANT
 
 
 def _are_far_from_redundant(M: Floats, rows: Floats) -> bool:
     """Return whether all singular values of rows (m, n), of unit length in the metric of the mass matrix, are
-    above `NEARLY_REDUNDANT`. That costs less than the singular values, and holds for most machines.
+    above `NEARLY_REDUNDANT_SINGULAR_VALUE`. The test costs less than the singular values, and succeeds for
+    most machines.
     """
     try:
         gram = rows @ np.linalg.solve(M, rows.T)
@@ -114,22 +132,22 @@ def _are_far_from_redundant(M: Floats, rows: Floats) -> bool:
         # The eigenvalues of the scaled Gram matrix are the squares of the singular values.
         lengths = np.sqrt(squares)
         gram /= lengths * lengths[:, None]
-        gram.flat[:: len(gram) + 1] -= NEARLY_REDUNDANT**2
+        gram.flat[:: len(gram) + 1] -= NEARLY_REDUNDANT_SINGULAR_VALUE**2
         np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
         return False
     return True
 
 
-def project_state(stepper: TimeStepper) -> Floats | None:
-    """Return the state of a stepper projected onto the constraints of the contacts that carry a load;
-    None if they over-constrain the machine or the projection moves it too far.
+def project_onto_loaded_contacts(stepper: TimeStepper) -> Floats | None:
+    """Return the state of a stepper projected onto the constraints of the contacts that carry a load; None if
+    these contacts over-constrain the machine or the projection moves the state too far.
     """
     query = stepper.query
     t = stepper.t
     y = stepper.y
     closed = stepper.loaded()
-    if rank_of(query, t, y, closed) is Rank.OVER_CONSTRAINED:
+    if classify_rank(query, t, y, closed) is Rank.OVER_CONSTRAINED:
         return None
     touching = {contact for contact, *_ in closed}
     size = query.wheel_size

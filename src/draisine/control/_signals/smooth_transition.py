@@ -1,4 +1,4 @@
-"""The smooth step f_s that moves a reference from one value to another."""
+"""Smooth transition from 0 to 1 that moves a reference from one value to another."""
 
 import math
 
@@ -6,7 +6,7 @@ from draisine.algebra.scalar import Scalar, sin, where
 from draisine.errors import ParameterError
 
 
-def smooth_step(t: Scalar, start: float, end: float) -> Scalar:
+def smooth_transition(t: Scalar, start: float, end: float) -> Scalar:
     """Return 0 until `start`, 1 from `end` on, and between them s - sin(2 pi s) / (2 pi).
 
     Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22). It is twice
@@ -28,11 +28,13 @@ def smooth_step(t: Scalar, start: float, end: float) -> Scalar:
 
     Examples
     --------
-    >>> smooth_step(0.0, 1.0, 3.0), smooth_step(2.0, 1.0, 3.0), smooth_step(9.0, 1.0, 3.0)
+    >>> smooth_transition(0.0, 1.0, 3.0), smooth_transition(2.0, 1.0, 3.0), smooth_transition(9.0, 1.0, 3.0)
     (0.0, 0.5, 1.0)
     """
     if not start <= end:
-        raise ParameterError(f"A smooth step must not end ({end} s) before its start ({start} s).")
+        raise ParameterError(
+            f"A smooth transition must not end ({end} s) before its start ({start} s)."
+        )
     if start == end:
         return where(t < start, 0.0, 1.0)
     s = (t - start) / (end - start)
