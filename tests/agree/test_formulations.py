@@ -765,8 +765,11 @@ def test_any_code_generator_can_realise_the_equations():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"base": "SE(2)"}, r"base moves in SE\(2\)"),
-        ({"contacts": ()}, "two wheels and no other contacts; its contacts are: none"),
+        ({"base": "SE(2)"}, r"must move in SE\(3\), not in SE\(2\)"),
+        (
+            {"contacts": ()},
+            "two wheels and no other contacts; the contacts of this model are: none",
+        ),
         ({"bodies": "fluid"}, "added mass or drag; the formulation 'absolute'"),
         ({"contacts": "axle"}, "the axle must be a hinge that points to the left"),
         ({"contacts": "hub"}, "does not pass through the centre of 'rear'"),

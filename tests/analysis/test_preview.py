@@ -228,7 +228,7 @@ def test_impossible_designs_are_refused(bicycle):
     for wrong in ({"cost": 0.0}, {"horizon": -1.0}, {"count": 0}, {"delay": -1.0}):
         with pytest.raises(ParameterError, match=next(iter(wrong))):
             follow_path(bicycle, 0.0, SPEED, **wrong)
-    with pytest.raises(ParameterError, match="only a moving machine"):
+    with pytest.raises(ParameterError, match="must be positive"):
         follow_path(bicycle, 0.0, 0.0)
 
 

@@ -75,7 +75,9 @@ def run_tangent(
         tangents.append(tangent)
 
     def collect(results: list[Any]) -> dict[str, Floats]:
-        """Return the entries of the program outputs among step results, (entries, lanes) by name."""
+        """Return the outputs of the program from the results of all its steps, (entries, lanes) by
+        name.
+        """
         out = {}
         for name, entries in program.outputs.items():
             rows = [0.0 if results[k] is None else results[k] for k in entries]

@@ -91,10 +91,10 @@ class Linear:
     array has one more axis in front.
     """
 
-    A: Floats  # (states, states)
-    B: Floats  # (states, inputs)
-    C: Floats  # (outputs, states)
-    D: Floats  # (outputs, inputs)
+    A: Floats  # system matrix, (states, states)
+    B: Floats  # input matrix, (states, inputs)
+    C: Floats  # output matrix, (outputs, states)
+    D: Floats  # feedthrough matrix, (outputs, inputs)
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]

@@ -260,7 +260,9 @@ def _optimal_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     grows = values.real.max() > REACH_TOLERANCE * np.linalg.norm(A)
     # Parallel eigenvectors of a zero eigenvalue mean that the state drifts linearly with time.
     if grows or not V.shape[1] or np.linalg.cond(vectors) > MAX_EIGENVECTOR_CONDITION:
-        raise np.linalg.LinAlgError("the uncontrollable states grow or drift")
+        raise np.linalg.LinAlgError(
+            "the uncontrollable states grow or drift, so that no feedback stabilises them"
+        )
     A_v = V.T @ A @ V
     B_v = V.T @ B
     P = riccati_cost(A_v, B_v, V.T @ Q @ V, R)

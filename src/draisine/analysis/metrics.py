@@ -116,7 +116,7 @@ def first_crossings(t: Floats, x: Floats) -> Floats:
     low = np.maximum(first, np.minimum(k - 1, last - 4))
     size = np.minimum(low + 4, last) - low
 
-    times = _take_entry(t, k)  # the series crosses zero in the jump itself
+    times = _take_entry(t, k)  # the series crosses zero in a discontinuity, so its time is exact
     for points in range(2, 5):
         smooth = np.flatnonzero((size == points) & (_take_entry(t, k) < _take_entry(t, k + 1)))
         around = low[smooth, None] + np.arange(points)
@@ -202,7 +202,7 @@ def _linear_metric_gradient(reducer: str) -> Callable[[Floats, Floats, Floats], 
 
 
 def _decay_slope(t: Floats, x: Floats, dx: Floats) -> Floats:
-    """Return the derivatives of the decay rate along the columns of dx, (columns,)."""
+    """Return the derivatives of the decay rate (1/s) along the columns of dx, (columns,)."""
     first, second = _integrate_halves(t, x * x)
     d_first, d_second = _integrate_halves(np.broadcast_to(t, dx.T.shape), 2.0 * x * dx.T)
     return (d_first / first - d_second / second) / (t[-1] - t[0])

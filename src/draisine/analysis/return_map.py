@@ -399,7 +399,7 @@ class CycleFamily:
         computed = [low, high]
 
         def tested(value: float) -> float:
-            """Return the test function at a parameter value, on the continued cycle."""
+            """Return the test function at a parameter value, for the cycle of the family there."""
             near = min(computed, key=lambda pair: abs(pair[0] - value))
             if near[0] != value:
                 start = near[1]

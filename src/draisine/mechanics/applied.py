@@ -43,7 +43,7 @@ def generalised_input_force(
 class ElementForces:
     """Forces of all force elements at one state."""
 
-    Q: Array  # (6 + n,), generalised force for v = (V at ref, W, rdot)
+    Q: Array  # generalised force for v = (V at ref, W, rdot), (6 + n,)
     rates: list[Scalar]  # time derivatives of the states of all elements
     pushes: dict[str, Array]  # force on each contact by name, in the base's axes, N
 

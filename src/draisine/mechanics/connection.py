@@ -121,7 +121,9 @@ def locomotion(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinematics:
-    """Solution `eta = H eta_r + J rdot` (1.14), with the compatibility condition `K rdot = 0` (1.13)."""
+    """Solution `eta = H eta_r + J rdot` (1.14), with the compatibility condition `K rdot = 0`
+    (1.13).
+    """
 
     machine: Locomotion
     rows: list[int]  # indices of the independent rows

@@ -64,7 +64,7 @@ class Active:
 
     contact: Contact
     names: tuple[str, ...]  # names of the blocked directions
-    point: Point  # touching point
+    point: Point  # touching point of the contact
     surface: Surface  # surface of the contact, in the axes of its link
     # Whether every direction is blocked, so that the rows are along the base's axes
     holds_all: bool

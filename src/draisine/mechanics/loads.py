@@ -36,7 +36,9 @@ bounds the ratio of a load to its start.
 """
 
 MAX_LOAD_RATIO = 1.7
-"""Largest ratio by which one Newton step changes a load: undamped steps overshoot at saturated tyres."""
+"""Largest ratio by which one Newton step changes a load: undamped steps overshoot at saturated
+tyres.
+"""
 
 
 class LoadRecorder(Mapping[str, Any]):

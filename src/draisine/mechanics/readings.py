@@ -167,7 +167,9 @@ class Readings:
                 "outputs."
             )
         if not 0 <= k < len(self.remembered):
-            raise ModelError(f"no state {k} of force elements: there are {len(self.remembered)}.")
+            raise ModelError(
+                f"State {k} of the force elements does not exist: there are {len(self.remembered)} states."
+            )
         return self.remembered[k]
 
     def value(self, name: str) -> Scalar:

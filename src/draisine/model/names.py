@@ -202,7 +202,9 @@ SYNONYMS = {"speed": "forward_speed"}
 
 
 def state_names(model: "Model") -> list[str]:
-    """Return the names of the quantities of an initial state, in the order of the program `initial`."""
+    """Return the names of the quantities of an initial state, in the order of the program
+    `initial`.
+    """
     outputs_only = [o.name for o in model.outputs]
     placed = [*BASE_ANGLES, *BASE_POSITION, *(j.name for j in model.joints), *outputs_only]
     return [*placed, *(f"{name}_rate" for name in [*BASE_ANGLES, *outputs_only]), *model.speeds]

@@ -23,7 +23,7 @@ UNIT_DIVISORS = {
 """Divisors that convert a written unit to an SI unit, by the pair of both."""
 
 SI_UNITS = "SI units, without their names"
-"""Help text on the units of quantities that are not angles."""
+"""Part of a help text: numbers that are not angles are given in SI units."""
 
 
 def parse_number(value: Any, unit: str | None = None) -> float:

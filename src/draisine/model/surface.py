@@ -179,8 +179,8 @@ class Surface(ABC):
         return direction / norm(direction)
 
     def contact_with(self, kind: str, centre: Array, f: Array) -> FeatureContact:
-        """Return the contact with a feature of a kind with values f, for a centre of the surface
-        (m).
+        """Return the contact with a feature of a given kind and values f; `centre` is that of the
+        surface (m).
         """
         methods = {
             "face": self.contact_with_face,
@@ -619,7 +619,7 @@ class Tip(Surface):
         return []
 
     def support(self, up: Array) -> Array:
-        """Return the point itself, at the centre."""
+        """Return zero: the contact point is the centre itself."""
         return np.zeros(3)
 
     def support_rate(self, up: Array, updot: Array) -> Array:
@@ -661,11 +661,11 @@ def check_length(where: str, name: str, value: Any) -> None:
 
 
 def _direction(fold: Sequence[Scalar], side: Scalar) -> Scalar:
-    """Return the sense (1 or -1) along a line from its foot to the selected nearest point, eq.
-    [edge-fold].
+    """Return the sense (1 or -1) along a line from its foot point to the selected nearest point,
+    eq. [edge-fold].
 
-    Side 0 selects the nearest point of all. Sides 1 and -1 select the point on that side of the
-    point of the line closest to the axle, if both exist.
+    Side 0 selects the globally nearest point. If two local minima exist, sides 1 and -1 select one
+    of them by its side of the point that is closest to the axle.
     """
     A, B, C = (x * x for x in fold)
     rest = A + B - C

@@ -4,7 +4,7 @@ In the order of the data:
 `subject`: equations of one contact mode, traced over readable symbols.
 `names`: unique symbols of a page.
 `polynomial`: sparse polynomials with rational coefficients.
-`cut`: conversion of the traced graph to polynomials in named quantities.
+`cut`: conversion of the traced graph to polynomials in the symbols of a page.
 `form`: narrowest expression tree of a polynomial.
 `sheet`: lines and numbered blocks of a page.
 `contacts`, `stages`, `solution`: sections on contact points, dynamics and accelerations.

@@ -16,7 +16,8 @@ from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import FRAME_ORIGIN, Subject
 
 MAX_UNNAMED_RATE_TERMS = 3
-"""Largest number of terms in the rate of a contact point that is written without a name."""
+"""Largest number of terms in the rate of a contact point that is printed without a separate symbol.
+"""
 
 
 def write_frames(sheet: Sheet, subject: Subject) -> None:
@@ -41,7 +42,7 @@ def write_frames(sheet: Sheet, subject: Subject) -> None:
 
 
 def _name_rotation(sheet: Sheet, subject: Subject, letter: str, j: int, R: Any) -> None:
-    """Name those entries of a rotation matrix (3, 3) that are sums."""
+    """Define symbols for those entries of a rotation matrix (3, 3) that are sums."""
     axes = subject.form.axes
     for i, row in enumerate(R):
         for k, x in enumerate(row):
@@ -50,7 +51,7 @@ def _name_rotation(sheet: Sheet, subject: Subject, letter: str, j: int, R: Any) 
 
 
 def _name_heading(sheet: Sheet, subject: Subject, j: int) -> None:
-    """Name the angle between a link of a planar machine and the base."""
+    """Define a symbol for the angle between a link of a planar machine and the base."""
     links = subject.tree.links
     R = subject.geo.R0[j]
     angle = sum(subject.r[links[k].joint] for k in subject.tree.path(j))
@@ -73,7 +74,8 @@ def write_ground(sheet: Sheet, subject: Subject) -> None:
             continue
         up = subject.world.up[point.link]
         tails = [f"{point.link}{x}" for x in axes]
-        # In the base's axes, the normal is a short expression of lean and pitch and needs no name.
+        # In the base's axes, the normal is a short expression of lean and pitch and needs no
+        # symbol.
         if point.link:
             sheet.vector("gamma", up, tails)
         sheet.define(surface.slope(up), Symbol("sigma", (str(k),)))
@@ -89,15 +91,15 @@ def write_ground(sheet: Sheet, subject: Subject) -> None:
 def _name_contact_angle(
     sheet: Sheet, subject: Subject, contact: str, k: int, axle: Any, e: Any
 ) -> None:
-    """Name the direction from the hub of a wheel to its contact point.
+    """Define symbols for the direction from the hub of a wheel to its contact point.
 
-    If the axle is an axis of the link, the direction is the cosine and sine of an angle; else it
-    has three entries.
+    If the axle is an axis of the link, the symbols are the cosine and the sine of an angle;
+    otherwise they are three entries.
     """
     axle_axes = [n for n in range(3) if not is_zero(axle[n])]
     simple = all(len(sheet.polynomial(x)) == 1 for x in e if not is_zero(x))
     flat = [sheet.polynomial(x) for x in e]
-    # Single products of known sines and cosines are short enough without a name.
+    # Single products of known sines and cosines are short enough without a separate symbol.
     trivial = simple and all(po.names_of(p) <= sheet.turns() for p in flat)
     if trivial:
         return
@@ -120,7 +122,7 @@ def _partial(subject: Subject) -> list[tuple[int, Active]]:
 
 
 def name_contact_angle_rates(sheet: Sheet, subject: Subject) -> None:
-    """Name the rates at which the contact points move around the wheels."""
+    """Define symbols for the rates at which the contact points move around the wheels."""
     for k, a in enumerate(subject.active):
         if is_zero(a.surface.ring):
             continue
@@ -133,7 +135,9 @@ def name_contact_angle_rates(sheet: Sheet, subject: Subject) -> None:
 
 
 def name_contact_motions(sheet: Sheet, subject: Subject) -> None:
-    """Name velocities and drift accelerations of contact points, and the rates of constraint directions."""
+    """Define symbols for velocities and drift accelerations of contact points, and the rates of
+    constraint directions.
+    """
     axes = subject.form.axes
     row = 0
     for k, a in enumerate(subject.active):
@@ -161,7 +165,9 @@ def _velocity(subject: Subject, a: Active) -> Any:
 
 
 def _row_rates(sheet: Sheet, subject: Subject, a: Active, row: int) -> None:
-    """Name the rates of the constraint directions of a contact; their first entries are A_ij."""
+    """Define symbols for the rates of the constraint directions of a contact; their first entries
+    are A_ij.
+    """
     tree, geo, world = subject.tree, subject.geo, subject.world
     rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.point)
     kept = [name for name in a.names if f"{a.contact.name}.{name}" not in subject.spare]

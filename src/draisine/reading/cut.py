@@ -1,4 +1,4 @@
-"""Conversion of a traced graph to polynomials in named quantities, by cutting the graph at named
+"""Conversion of a traced graph to polynomials in the symbols of a page, by cutting the graph at named
 nodes.
 
 The graph shares equal values: a quantity computed twice from the same symbols is the same node.
@@ -17,13 +17,13 @@ from draisine.reading.names import ENTRY, LENGTH, Names
 from draisine.reading.polynomial import Polynomial
 
 MAX_INTERMEDIATE_TERMS = 30
-"""Largest number of terms of an intermediate value without a name; longer values do not fit on a
-line.
+"""Largest number of terms of an intermediate expression that is printed without a symbol of its
+own; longer ones do not fit on a line.
 """
 
 MAX_EXPANDED_TERMS = 300
-"""Largest number of terms of an intermediate value on a fully expanded page; longer values are not
-legible.
+"""Largest number of terms of an intermediate expression on a page without abbreviations; longer
+ones are not legible.
 """
 
 MAX_ARGUMENT_TERMS = 2
@@ -31,7 +31,7 @@ MAX_ARGUMENT_TERMS = 2
 
 
 class TooLong(Exception):
-    """Error: a value that should be written without names has too many terms to be legible."""
+    """Error: a value that should be printed without abbreviations has too many terms to be legible."""
 
 
 class Cut:
@@ -49,7 +49,7 @@ class Cut:
         Whether values are written in the given symbols only; a value that is too long raises
         `TooLong`.
     swell
-        Largest number of terms of an intermediate value without a name.
+        Largest number of terms of an intermediate value without a separate symbol.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class Cut:
         self._counts: dict[str, int] = {}
 
     def label(self, x: Any, polynomial: Polynomial) -> None:
-        """From now on, write node x as a given polynomial, and -x as its negative.
+        """Print node x of the graph as a given polynomial from now on, and -x as its negative.
 
-        If x is y times a parameter, y is written as the quotient: the graph multiplies parameters
+        If x is y times a parameter, y is printed as the quotient: the graph multiplies parameters
         with each other first, so that y alone may occur elsewhere.
         """
         if not isinstance(x, Expr):
@@ -95,7 +95,9 @@ class Cut:
                 self.label(rest, po.divide(polynomial, number, m))
 
     def name(self, x: Expr, symbol: Symbol, kind: str = ENTRY) -> int:
-        """Return the index of a new name for a symbol of the graph, which has no defining line."""
+        """Assign a page symbol to a symbol of the graph without a defining line, and return its
+        index.
+        """
         number = self.names.new(symbol, kind)
         self.label(x, po.variable(number))
         name = self.graph.ops[x.index][1]
@@ -103,15 +105,15 @@ class Cut:
         return number
 
     def define(self, x: Any, symbol: Symbol, kind: str = ENTRY) -> int:
-        """Return the index of a new name for the value x, defined by a line."""
+        """Define a new symbol for the value x by a line of the page, and return its index."""
         return self.define_polynomial(self.polynomial(x), symbol, kind, x)
 
     def define_polynomial(
         self, value: Polynomial, symbol: Symbol, kind: str = ENTRY, x: Any = None
     ) -> int:
-        """Return the index of a new name for a polynomial, defined by a line.
+        """Define a new symbol for a polynomial by a line of the page, and return its index.
 
-        If x is given, that node is written by the name from now on.
+        If x is given, that node of the graph is printed as the new symbol from now on.
         """
         right = self.arrange(value)
         number = self.names.new(symbol, kind)
@@ -121,7 +123,9 @@ class Cut:
         return number
 
     def define_turn(self, cosine: Any, sine: Any, angle: Symbol) -> None:
-        """Name the cosine and the sine of an angle that has no other definition, each with a line."""
+        """Define symbols for the cosine and the sine of an angle that has no other definition, each
+        with a line.
+        """
         values = [self.polynomial(x) for x in (cosine, sine)]
         written = [self.arrange(value) for value in values]
         numbers = self.names.turn(angle, given=False)
@@ -130,7 +134,7 @@ class Cut:
             self.label(x, po.variable(number))
 
     def label_turn(self, cosine: Any, sine: Any, angle: Symbol) -> None:
-        """From now on, write two values as the cosine and the sine of a known angle."""
+        """Print two values as the cosine and the sine of a known angle from now on."""
         numbers = self.names.turn(angle)
         self.given += numbers
         for x, number in zip((cosine, sine), numbers, strict=True):
@@ -150,7 +154,7 @@ class Cut:
         return memo[x.index]
 
     def _short(self, value: Polynomial, last: bool) -> Polynomial:
-        """Return a value as it is, or by a new name if it is a long intermediate value (not
+        """Return a value as it is, or by a new symbol if it is a long intermediate value (not
         `last`).
         """
         if last or len(value) <= (MAX_EXPANDED_TERMS if self.expand else self.swell):
@@ -183,7 +187,7 @@ class Cut:
         return self._function(op, [memo[k] for k in args])
 
     def _product(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """Return the product a b; if both factors are long, the longer one gets a name."""
+        """Return the product a b; if both factors are long, the longer one gets a symbol."""
         a, b = sorted((a, b), key=len)
         if self.expand and len(a) * len(b) > 4 * MAX_EXPANDED_TERMS:
             raise TooLong
@@ -275,7 +279,7 @@ class Cut:
         return po.variable(self._atoms[key])
 
     def _turn(self, op: str, angle: Polynomial) -> Polynomial:
-        """Return the cosine or the sine of an angle; an angle that is a sum gets a name."""
+        """Return the cosine or the sine of an angle; an angle that is a sum gets a symbol."""
         sign = 1 if angle[po.leading_monomial(angle)] > 0 else -1
         angle = po.scale(angle, sign)
         argument = frozenset(angle.items())

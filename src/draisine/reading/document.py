@@ -38,7 +38,7 @@ STAGE_GROUPS = (
 )
 """Functions that write the sections of a page, in groups and in order.
 
-Each group is written either in the given symbols or with named quantities.
+Each group is written either in the given symbols or with abbreviations.
 """
 
 ANGLE_SYMBOLS = {"yaw": r"\psi", "lean": r"\varphi", "pitch": r"\theta"}
@@ -137,7 +137,9 @@ def _legible(subject: Subject) -> int:
 
 
 def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
-    """Return the page whose first `written_out` groups of sections are written without names."""
+    """Return the page whose first `written_out` groups of sections are printed without
+    abbreviations.
+    """
     sheet = Sheet(subject.graph, written_out > 0)
     name_given(sheet, subject)
     for k, group in enumerate(STAGE_GROUPS):
@@ -151,7 +153,8 @@ def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
 
 
 def name_given(sheet: Sheet, subject: Subject, linear: bool = False) -> None:
-    """Name and list coordinates, speeds, inputs and parameters; a `linear` page lists its own
+    """Define and list the symbols of coordinates, speeds, inputs and parameters; a `linear` page
+    lists its own
     speeds.
     """
     used = _used(subject)
@@ -189,7 +192,9 @@ def _meanings(subject: Subject) -> dict[str, str]:
 
 
 def _parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
-    """Name the parameters that the equations use, and return their list with meanings."""
+    """Define symbols for the parameters that the equations use, and return their list with
+    meanings.
+    """
     form = subject.form
     out: list[str | Expression] = []
     for name, x in subject.parameters.items():
@@ -207,7 +212,9 @@ def _item(sheet: Sheet, meaning: str, separator: str) -> list[str | Expression]:
 
 
 def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
-    """Name coordinates, element states, loads and time, and return their list with meanings."""
+    """Define symbols for coordinates, element states, loads and time, and return their list with
+    meanings.
+    """
     symbols = subject.form.symbols
     cut = sheet.cut
     out: list[str | Expression] = []
@@ -245,7 +252,7 @@ def _joints(subject: Subject) -> list[Symbol]:
 
 
 def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
-    """Name the speeds and the inputs, and return the sentence that lists v and u."""
+    """Define symbols for the speeds and the inputs, and return the sentence that lists v and u."""
     joints = _joints(subject)
     model = subject.model
     free = subject.free_speeds

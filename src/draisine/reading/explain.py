@@ -146,12 +146,14 @@ DERIVATION_STAGES = (
 
 
 MAX_EXPLAINED_TERMS = 24
-"""Largest number of terms of an entry that an explaining page writes without a name."""
+"""Largest number of terms of a matrix entry in the stage-by-stage derivation that is not
+abbreviated by a name.
+"""
 
 
 def explain(subject: Subject, title: str) -> Equations:
     """Return the derivation of the equations of a small machine, stage by stage."""
-    # A draft shows whether all entries are short enough to be written without names.
+    # A draft shows whether all entries are short enough to be printed without abbreviations.
     expand = True
     try:
         _fill(Sheet(subject.graph, expand, longest=MAX_EXPLAINED_TERMS, draft=True), subject)

@@ -178,10 +178,10 @@ class Arranger:
         return candidates
 
     def _choices(self, a: Polynomial) -> list[set[int]]:
-        """Return sets of names by which terms are collected: speeds, masses, denominators, single
-        names.
+        """Return the sets of symbols by which a sum is collected: speeds, masses, denominators,
+        single symbols.
 
-        A polynomial of many terms is collected by the first choice only.
+        A polynomial with many terms is collected by the first set only.
         """
         kinds = self.names.kinds
         used = po.names_of(a)
@@ -248,7 +248,10 @@ class Arranger:
         return self._multiplied(x, m, ONE)
 
     def _multiplied(self, x: Fraction, m: Monomial, *bodies: Expression) -> Expression:
-        """Return x m times further factors: speeds last, negative powers in the denominator."""
+        """Return the product of x, the monomial m and further factors as an expression.
+
+        Speeds come last, and negative powers are in the denominator.
+        """
         kinds = self.names.kinds
         inline = self.names.inline
         order = sorted(m, key=lambda f: (FACTOR_ORDER[kinds[f[0]]], f[0]))

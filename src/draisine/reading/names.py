@@ -21,7 +21,9 @@ TURN = "turn"
 """Symbol kind of cosines, sines and tangents of angles."""
 
 ENTRY = "entry"
-"""Symbol kind of intermediate quantities that are defined on the page itself, such as matrix entries."""
+"""Symbol kind of intermediate quantities that are defined on the page itself, such as matrix
+entries.
+"""
 
 FACTOR_ORDER = {LENGTH: 1, TURN: 0, ENTRY: 2, INERTIA: 3, SPEED: 4}
 """Rank of a kind among the factors of a product: trigonometric functions first, speeds last."""

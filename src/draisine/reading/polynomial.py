@@ -1,4 +1,4 @@
-"""Sparse Laurent polynomials in named quantities with rational coefficients.
+"""Sparse Laurent polynomials in named quantities, with rational coefficients.
 
 The representation is `{((name, power), ...): coefficient}`, with names as indices. The square of a
 sine is replaced by one minus the square of its cosine, so that equal polynomials in sines and

@@ -36,10 +36,12 @@ TurnSymbol = tuple[Symbol, str, Symbol]
 """Abbreviation of a trigonometric function: symbol, name of the function, angle."""
 
 MAX_WRITTEN_TERMS = 128
-"""Largest number of terms of an entry that is written without names; about ten lines of a page."""
+"""Largest number of terms of an entry that is printed without abbreviations; about ten lines of a
+page.
+"""
 
 MAX_ENTRY_WIDTH = 10.0
-"""Largest width (em) of a matrix entry without a name; a 6 by 6 matrix of such entries fills a
+"""Largest width (em) of a matrix entry without a separate symbol; a 6 by 6 matrix of such entries fills a
 page.
 """
 
@@ -89,7 +91,8 @@ class _Grid:
         value = self.values[place] if sheet.expand else sheet.cut.polynomial(x)
         key = frozenset(value.items())
         if key not in self.short:
-            # If a page is written without names, later formulas do not use the names of entries.
+            # If a page is printed without abbreviations, later formulas do not use the names of
+            # entries.
             node = None if sheet.expand else x
             number = sheet.cut.define_polynomial(value, self.symbols[i][j], self.kind, node)
             sheet.entries.append((x, number))
@@ -115,7 +118,7 @@ class Sheet:
         Whether everything is written in the given symbols. Otherwise a named quantity is written by
         its name after its definition.
     swell
-        Largest number of terms of an intermediate value without a name.
+        Largest number of terms of an intermediate value without a separate symbol.
     longest
         Largest number of terms of an entry that is written out; a longer one raises `TooLong`.
     draft
@@ -149,7 +152,7 @@ class Sheet:
         return self.cut.expand
 
     def stop_expanding(self) -> None:
-        """From now on, write named quantities by their names."""
+        """From now on, write named quantities by their symbols."""
         self.cut.expand = False
         for x, number in self.entries:
             self.cut.label(x, variable(number))
@@ -242,7 +245,7 @@ class Sheet:
         return len(value) == 1 and all(len(m) == 1 and m[0][1] == 1 for m in value)
 
     def define(self, x: Any, symbol: Symbol, kind: str = ENTRY, least: int = 4) -> None:
-        """Name a value if it is a sum, or a product of at least `least` factors."""
+        """Define a symbol for a value if it is a sum, or a product of at least `least` factors."""
         value = self.polynomial(x)
         if len(value) > 1 or sum(abs(k) for m in value for _, k in m) >= least:
             self.cut.define(x, symbol, kind)
@@ -255,7 +258,7 @@ class Sheet:
         kind: str = ENTRY,
         least: int = 4,
     ) -> None:
-        """Name those entries of a vector that are sums; `tails` are their subscripts."""
+        """Define symbols for those entries of a vector that are sums; `tails` are their subscripts."""
         for x, tail in zip(xs, tails, strict=True):
             self.define(x, Symbol(letter, (tail,)), kind, least)
 
@@ -270,7 +273,7 @@ class Sheet:
     ) -> None:
         """Add a matrix to the page.
 
-        Wide entries get names, then the widest of the others until the matrix fits on the page.
+        Wide entries get symbols, then the widest of the others until the matrix fits on the page.
         """
         grid = _Grid(self, [list(row) for row in entries], symbols, symmetric, bar, kind)
         for place in grid.places:

@@ -22,13 +22,16 @@ from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import Subject
 
 MAX_UNNAMED_PIVOT_TERMS = 2
-"""Largest number of terms of an entry in an elimination that is written without a name."""
+"""Largest number of terms of an entry of the elimination that is printed without a separate symbol.
+"""
 
 
 def name_solution(
     sheet: Sheet, solver: Elimination, letter: str, entries: Any, columns: Sequence[str]
 ) -> None:
-    """Name the entries of the solution of a linear system, in the order of back substitution."""
+    """Define symbols for the entries of the solution of a linear system, in the order of back
+    substitution.
+    """
     for _, j in reversed(solver.order):
         for k, tail in enumerate(columns):
             x = entries[j, k] if entries.ndim == 2 else entries[j]
@@ -103,7 +106,9 @@ def write_kernel_rate(sheet: Sheet, subject: Subject) -> None:
 
 
 def _name_right_sides(sheet: Sheet, subject: Subject) -> None:
-    """Name the right-hand sides d after forward elimination, row by row, if they are sums."""
+    """Define symbols for the right-hand sides d after forward elimination, row by row, if they are
+    sums.
+    """
     solver = subject.solver
     kappa = subject.kappa
     for (i, j), pivot, above in zip(solver.order, solver.pivot, solver.upper, strict=True):

@@ -3,7 +3,7 @@ IFAC paper.
 
 Names follow rules that do not depend on the vehicle, bottom-up: rotations and the ground's normal, bodies,
 links, the machine; then constraint rows, kernel and reduced dynamics. Numbers and short products are written
-without a name.
+without a separate symbol.
 """
 
 from collections.abc import Sequence
@@ -121,7 +121,7 @@ def write_bodies(sheet: Sheet, subject: Subject) -> None:
 
 
 def _name_subtrees(sheet: Sheet, subject: Subject) -> None:
-    """Name the composite inertias of subtrees, and the wrenches per unit acceleration of their
+    """Define symbols for the composite inertias of subtrees, and the wrenches per unit acceleration of their
     joints.
     """
     tree = subject.tree
@@ -141,7 +141,9 @@ def _name_subtrees(sheet: Sheet, subject: Subject) -> None:
 def _name_planar_moment(
     sheet: Sheet, subject: Subject, k: int, subtrees: Sequence[Composite]
 ) -> None:
-    """Name the moment of inertia of a planar subtree, expressed by the moments of its child links."""
+    """Define symbols for the moment of inertia of a planar subtree, expressed by the moments of its
+    child links.
+    """
     if not is_planar(subject.model):
         return
     link = subject.tree.links[k]
@@ -168,7 +170,7 @@ def _name_composite(
     composite: Composite,
     primes: int = 0,
 ) -> None:
-    """Name mass, first moments and moments of inertia of a link, or (primed) of its subtree.
+    """Define symbols for mass, first moments and moments of inertia of a link, or (primed) of its subtree.
 
     Second moments G are written by the moments of inertia, J = tr(G) 1 - G.
     """

@@ -1,8 +1,9 @@
 """Simulators of a machine on its ground as source code: the whole contact engine in C99 or as an ES module.
 
 The text is made from the same routines and programs as the machine code of a run: arcs, guards, impacts,
-friction and the search of features. The records of a prepared run become data (`codegen.targets._memory`).
-Parameters, ground and options are those of the export; state and inputs may be changed.
+friction, time steps, and the search of features. The records of a prepared run become data
+(`codegen.targets._memory`). Parameters, ground and options are those of the export; state and inputs may be
+changed.
 """
 
 import json
@@ -19,7 +20,6 @@ from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS, c_types, j
 from draisine.codegen.targets._memory import Memory, write_c_memory, write_js_memory
 from draisine.codegen.targets._text_routine import write_text_routines
 from draisine.errors import UnknownNameError, expect_known
-from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.run_loop import EVENT_KIND_NAMES
 from draisine.simulation.contact.query import ContactQuery
@@ -29,10 +29,9 @@ from draisine.simulation.contact.standalone.run import (
     advance_run,
     begin_run,
     change_inputs,
-    classify_event,
-    find_event_contact,
     observe_state,
 )
+from draisine.simulation.contact.standalone.steps import StepFailure
 from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics, Task
 from draisine.simulation.source import (
     RESERVED_NAMES,
@@ -55,16 +54,17 @@ ENTRIES = {
     begin_run: "beginRun",
     advance_run: "advanceRun",
     change_inputs: "changeInputs",
-    classify_event: "classifyEvent",
-    find_event_contact: "findEventContact",
     observe_state: "observeState",
 }
 """The routines that a simulator calls, and their names in JavaScript."""
 
-PROGRAM_FIELDS = frozenset({"row_programs", "gap_programs"})
-"""Fields of `ContactColumns` with addresses of programs."""
+KIND_NAMES = (*EVENT_KIND_NAMES, "time-stepping", "event-location")
+"""Names of events, by `EventCause` and `MethodChange`."""
 
-END_REASONS = {
+PROGRAM_FIELDS = frozenset({"row_programs", "gap_programs", "modes"})
+"""Fields of `ContactColumns` and `ContactMode` with addresses of programs."""
+
+END_REASONS: dict[int, str] = {
     RunStatus.SINGULAR: "the contacts contradict each other",
     RunStatus.STEP_TOO_SMALL: "no step is small enough",
     RunStatus.ARC_END: "the time is reached",
@@ -79,6 +79,11 @@ END_REASONS = {
     RunStatus.SHARP_FEATURE: "a disc cannot touch this edge or vertex: give the wheel a crown",
     RunStatus.NO_PROGRESS: "events follow each other without end",
     RunStatus.FALL: "the machine has fallen",
+    StepFailure.OVER_CONSTRAINED: "ideal contacts over-constrain the machine: set a finite friction",
+    StepFailure.INFEASIBLE: "a prescribed motion pushes a contact into the ground",
+    StepFailure.NOT_FINITE: "a value is not finite: smaller time steps may help",
+    StepFailure.SINGULAR_MASS: "the mass matrix is singular",
+    StepFailure.TOO_FAST: "a wheel moves further than its size in the shortest time step",
 }
 """Why a run ended, for the users of a simulator."""
 
@@ -111,8 +116,8 @@ def write_terrain_simulator(
 ) -> dict[str, str]:
     """Return the files of a simulator of a run on a terrain, by name.
 
-    The arguments are those of `draisine.simulate`. Events are located; where a run of `simulate` would
-    continue in time steps, the simulator ends with a reason.
+    The arguments are those of `draisine.simulate`. The run is simulated once, and the closed forms of its
+    contact modes are included; other modes are solved as dense systems.
 
     Parameters
     ----------
@@ -166,7 +171,7 @@ def _make_simulator(standalone: Standalone, task: Task) -> TerrainSimulator:
     system = machine.system
     reserved = [*c.C_RESERVED, *javascript.JS_RESERVED, *RESERVED_NAMES]
     name = free_word(system.vehicle.__name__, reserved)
-    compiled = _programs(machine, query)
+    compiled = _programs(machine, query) | standalone.closed_forms
     programs = [
         replace(flatten(each.program), name=f"{name}_program_{_word(word)}")
         for word, each in compiled.items()
@@ -275,13 +280,11 @@ def _c_body(s: TerrainSimulator) -> str:
         owners=_c_strings(s.names["contacts"]),
         features=_c_strings(s.names["features"]),
         attached=_c_strings(s.names["attached"]),
-        kinds=_c_strings(EVENT_KIND_NAMES),
+        kinds=_c_strings(KIND_NAMES),
         reasons=_c_strings(_reasons()),
         states=len(s.start),
         given=max(1, len(s.inputs)),
         log_full=int(RunStatus.LOG_FULL),
-        feature=FEATURE,
-        side=SIDE,
         **{key: c.c_number(x) for key, x in s.numbers.items()},
     )
 
@@ -293,7 +296,7 @@ def _c_strings(texts: Any) -> str:
 
 def _reasons() -> list[str]:
     """Return why a run ended, by status."""
-    return [END_REASONS.get(RunStatus(k), "") for k in range(max(RunStatus) + 1)]
+    return [END_REASONS.get(k, "") for k in range(max(END_REASONS) + 1)]
 
 
 # --- JavaScript
@@ -313,13 +316,11 @@ def _js_files(s: TerrainSimulator) -> dict[str, str]:
         addresses=",\n".join(f"  {program.name}.call" for program in s.programs),
         routines=routines,
         memory=write_js_memory(s.memory, "allocate"),
-        kinds=json.dumps(EVENT_KIND_NAMES),
+        kinds=json.dumps(KIND_NAMES),
         reasons=json.dumps(_reasons()),
         reached=int(RunStatus.ARC_END),
         fell=int(RunStatus.FALL),
         log_full=int(RunStatus.LOG_FULL),
-        feature=FEATURE,
-        side=SIDE,
         **{key: javascript.js_number(x) for key, x in s.numbers.items()},
     )
     return {f"{s.name}.js": text}

@@ -88,7 +88,9 @@ def _element(what: str, kinds: tuple[Any, ...], table: Mapping[str, Any]) -> tup
 
 
 def _as_table(what: str, kinds: tuple[Any, ...]) -> str:
-    """Return advice on tables of tyres for an error message; empty for other arguments."""
+    """Return a hint on how to write a tyre as a table, for error messages; empty for other
+    arguments.
+    """
     if Tyre not in kinds:
         return ""
     argument = what.rpartition(" ")[2]

@@ -13,7 +13,7 @@ SYMBOLS = {
     "bar": r"\theta_1",
     "hip": r"\theta_2",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def acrobot(

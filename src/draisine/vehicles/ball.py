@@ -18,7 +18,7 @@ SYMBOLS = {
     "zz": "k_z",
     "offset": "h",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def ball(

@@ -23,7 +23,7 @@ from draisine.model import (
 )
 
 SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "steer": r"\delta"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def car(

@@ -21,7 +21,7 @@ from draisine.model import (
 )
 
 SYMBOLS = {"wheelbase": "L", "radius": "r", "steer": r"\delta", "rolled": r"\phi"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def car_with_trailers(

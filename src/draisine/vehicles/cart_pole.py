@@ -10,7 +10,7 @@ SYMBOLS = {
     "cart": "x",
     "pole": r"\theta",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def cart_pole(

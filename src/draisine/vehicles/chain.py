@@ -18,7 +18,7 @@ SYMBOLS = {
     "skew": "k_x",
     "damper": "d",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
 """Angle (rad) about the chain from one hinge to the next, chosen so that no two hinges are

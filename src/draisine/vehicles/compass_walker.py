@@ -20,7 +20,7 @@ SYMBOLS = {
     "ahead": "x_H",
     "height": "z_H",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def compass_walker(

@@ -19,7 +19,7 @@ from draisine.model import (
 )
 
 SYMBOLS = {"radius": "r", "track": "w", "left": r"\phi_l", "right": r"\phi_r"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def differential_platform(

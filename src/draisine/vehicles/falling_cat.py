@@ -22,7 +22,7 @@ SYMBOLS = {
     "bend": r"\beta",
     "sway": r"\sigma",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def falling_cat(

@@ -20,7 +20,7 @@ SYMBOLS = {
     "rear": r"\phi_b",
     "front": r"\phi_f",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def fish(

@@ -13,7 +13,7 @@ from typing import Annotated
 from draisine.model import Body, Ellipsoid, Model, Output, Wheel, inertia
 
 SYMBOLS = {"mass": "m", "xx": "j_{xx}", "yy": "j_{yy}", "zz": "j_{zz}", "xy": "j_{xy}"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def rattleback(

@@ -13,7 +13,7 @@ from draisine.algebra.scalar import cos, sin
 from draisine.model import Body, Model, Output, Prismatic, Revolute, Steps, Tip, Wheel, inertia
 
 SYMBOLS = {"leg": "l", "slope": r"\gamma", "wheel": r"\theta", "ahead": "x_H", "height": "z_H"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def rimless_wheel(

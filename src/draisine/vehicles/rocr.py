@@ -20,7 +20,7 @@ SYMBOLS = {
     "phase": r"\phi",
     "tail": "r_1",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def rocr(

@@ -16,7 +16,7 @@ SYMBOLS = {
     "diametral": "k_d",
     "crown": "r_t",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def rolling_disc(

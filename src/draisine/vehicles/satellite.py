@@ -12,7 +12,7 @@ import numpy as np
 from draisine.model import Body, JointMotion, Model, Revolute, inertia
 
 SYMBOLS = {"rotor1": r"\phi_1", "rotor2": r"\phi_2", "rotor3": r"\phi_3"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def satellite(

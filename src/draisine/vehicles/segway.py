@@ -10,7 +10,7 @@ from typing import Annotated
 from draisine.model import Body, Model, Revolute, Wheel, forward_speed, inertia
 
 SYMBOLS = {"left": r"\phi_l", "right": r"\phi_r"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def segway(

@@ -19,7 +19,7 @@ SYMBOLS = {
     "spring": "k",
     "damper": "d",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def skateboard(

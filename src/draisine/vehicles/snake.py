@@ -13,7 +13,7 @@ from draisine.model import Blade, Body, JointMotion, Model, Revolute, flat_inert
 from draisine.model.motion import sine
 
 SYMBOLS = {"half_length": "l", "mass": "m", "moment": "I", "amplitude": "A", "frequency": "f"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def snake(

@@ -27,7 +27,7 @@ SYMBOLS = {
     "rear_truck": r"\phi_b",
     "front_truck": r"\phi_f",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def snakeboard(

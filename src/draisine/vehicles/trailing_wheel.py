@@ -18,7 +18,7 @@ from draisine.mechanics.forces.sharp_tyre import SharpTyre
 from draisine.model import Body, Disc, Model, Revolute, Wheel, inertia
 
 SYMBOLS = {"mass": "m", "moment": "I", "radius": "r"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def trailing_wheel(

@@ -9,7 +9,7 @@ from typing import Annotated
 from draisine.model import Body, JointMotion, Model, Revolute, Wheel, forward_speed, inertia
 
 SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "trail": "c", "steer": r"\delta"}
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def tricycle(

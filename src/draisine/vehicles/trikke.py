@@ -26,7 +26,7 @@ SYMBOLS = {
     "left_foot": r"\delta_l",
     "right_foot": r"\delta_r",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def trikke(

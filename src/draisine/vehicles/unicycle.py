@@ -23,7 +23,7 @@ SYMBOLS = {
     "wheel": r"\chi",
     "turntable": r"\delta",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 
 def unicycle(

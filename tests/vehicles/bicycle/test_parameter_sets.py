@@ -344,7 +344,7 @@ def test_wrong_values_are_named(tmp_path: Path, changes: dict[str, object], comp
     [
         ('title = "T"', "", "title is missing"),
         ('title = "T"', 'title = "  "', "title is empty"),
-        ('title = "T"', "title = 3", "title = 3 is not a text"),
+        ('title = "T"', "title = 3", "title = 3 must be a string"),
         ('form = "benchmark"', 'form = "tesis"', "no form 'tesis'. Did you mean 'thesis'"),
         ('form = "benchmark"', 'from = "benchmark"', "from is unknown. Did you mean 'form'"),
         ('citation = "C"', "", r"source\.citation is missing"),

@@ -173,7 +173,7 @@ class TestLegs:
         )
 
     def test_pedalling_needs_legs(self):
-        with pytest.raises(ParameterError, match="pedalling needs legs"):
+        with pytest.raises(ParameterError, match="prescribes the motion of legs"):
             draisine.compile("whipple", pedalling=uniform(1.0))
 
 

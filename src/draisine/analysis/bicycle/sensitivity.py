@@ -120,7 +120,9 @@ def stable_range(system: System) -> tuple[float, dict[str, float]]:
     change = sensitivities(system)
     width = float(critical.capsize - critical.weave)
     if np.isnan(width):
-        raise ConfigurationError("This bicycle is self-stable at no speed.")
+        raise ConfigurationError(
+            "This bicycle is not self-stable at any speed, so that it has no stable range."
+        )
     slopes = (change.capsize - change.weave).tolist()
     return width, dict(zip(change.parameters, slopes, strict=True))
 
@@ -171,7 +173,9 @@ def straight_changes(
     The control law must not have states.
     """
     if getattr(law, "states", 0):
-        raise ConfigurationError("Derivatives by parameters need a control law without states.")
+        raise ConfigurationError(
+            "Derivatives by parameters need a control law without states. Use `spread` for laws with states."
+        )
     machine = system.machine(None, law)
     parameters, _ = sweep_parameters(system, {})
     y, frame = stand_upright(machine, parameters, {})
@@ -184,8 +188,8 @@ def straight_changes(
 def _terms_with_derivatives(
     machine: ClosedForm, y: Floats, parameters: Floats, frame: Chart, speed: float
 ) -> Terms:
-    """Return the terms of straight running with their derivatives by every parameter, as matrix
-    jets.
+    """Return the derivatives of forces and speeds in straight running, each with its derivatives by
+    every parameter.
 
     The state depends on the parameters: contacts stay closed while coordinates and speed are
     constant.

@@ -35,13 +35,13 @@ steer angle.
 class TurningMap:
     """Steady circles of a bicycle over a grid (leans, steers); nan if no speed balances the lean."""
 
-    lean: Floats  # (leans,), rad
-    steer: Floats  # (steers,), rad
+    lean: Floats  # lean angles of the grid, rad, (leans,)
+    steer: Floats  # steer angles of the grid, rad, (steers,)
     speed: Floats  # speed of the rear wheel, m/s, (leans, steers)
     torque: Floats  # required steer torque, N m, positive to the left, (leans, steers)
     radius: Floats  # radius of the path of the rear contact, m, (leans, steers)
     friction: (
-        Floats  # (leans, steers, contacts) required friction coefficient; nan if a contact pulls
+        Floats  # required friction coefficient, (leans, steers, contacts); nan if a contact pulls
     )
     growth: Floats  # largest real part of the eigenvalues at constant torque, 1/s, (leans, steers)
     contacts: tuple[str, ...]

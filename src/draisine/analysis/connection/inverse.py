@@ -78,7 +78,7 @@ def solve_inverse_dynamics(
     model = system.model
     if not model.joints:
         raise ParameterError(
-            f"{system.vehicle.__name__} has no joints, so that it has no joint torques."
+            f"{system.vehicle.__name__} has no joints, so that inverse dynamics has no unknown torques."
         )
     frame = locomotion(assemble(model), system.mode(mode), rotation(state.q), state.r, driven)
     motion = solve_kinematics(frame)

@@ -57,7 +57,9 @@ class LocalConnection:
         return self.derivatives(r)[0]
 
     def derivatives(self, r: Any) -> tuple[Floats, Floats]:
-        """Return A (..., twist, joints) and its derivatives by the joints (..., joint, twist, joints)."""
+        """Return A (..., twist, joints) and its derivatives by the joints (..., joint, twist,
+        joints).
+        """
         r = np.asarray(r, float)
         n = len(self.twist)
         m, k = self.directions.shape

@@ -57,7 +57,8 @@ MAX_CURVE_STEPS = 100
 FIRST_CURVE_STEP = 0.05
 MAX_CURVE_STEP = 0.3
 MIN_CURVE_STEP = 1e-5
-"""Scaled lengths of the steps of a homotopy; `balance` has the scales. Below the last one it ends."""
+"""Scaled lengths of the steps of a homotopy; `balance` has the scales. Below the last one it ends.
+"""
 
 SAME_MOTION = 1e-6
 """Absolute and relative difference of two steady motions below which they count as equal, so that

@@ -44,7 +44,7 @@ TO_SLOPE = np.pad(chebder(np.eye(HOLD_SAMPLES)), ((0, 1), (0, 0)))
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """Change of grips of a climber, an impact of the grip that closes."""
+    """Impact at a change of grips, when one grip of a climber opens and the other closes."""
 
     time: float  # time of the impact, s
     grip: str  # name of the grip that closes
@@ -166,7 +166,9 @@ class Stride:
         )
 
     def force_range(self, axis: int) -> tuple[float, float]:
-        """Return the range of the wall force (N) along x (axis 0) or y (axis 1) between the impacts."""
+        """Return the range of the wall force (N) along x (axis 0) or y (axis 1) between the
+        impacts.
+        """
         ends = [s.extremes(s.force[axis]) for s in self.holds]
         return min(low for low, _ in ends), max(high for _, high in ends)
 

@@ -219,7 +219,9 @@ class Walk:
         return sizes | {"gaps": gaps, "armed": armed}
 
     def _kernel(self, C: Floats, foot: int) -> Floats:
-        """Return H of `v = H w` with the rates w of the stepping joints while a foot is on the ground."""
+        """Return H of `v = H w` with the rates w of the stepping joints while a foot is on the
+        ground.
+        """
         rows = C[..., self._rows(foot), :]
         driven = self._columns
         others = [k for k in range(C.shape[-1]) if k not in driven]

@@ -206,7 +206,7 @@ class TerrainMotion:
         if event.guard is None:
             return np.zeros(len(self.along)), 0.0
 
-        # One more direction, along the motion itself, yields the time derivative of the guard.
+        # Differentiate along the motion itself, too, which yields the time derivative of the guard.
         timed = TerrainTangents(self.query, self.along.with_time())
         dt = np.append(np.zeros(len(self.along)), 1.0)
         moving = np.vstack([jets, flow])
@@ -324,6 +324,7 @@ class TerrainMotion:
                 """Return the speeds after the impact at a distance x along direction k."""
 
                 def shifted(jets: Floats) -> Floats:
+                    """Return a quantity at a distance x along direction k, to first order."""
                     return jets[0] + x * jets[1 + k]
 
                 candidates = []

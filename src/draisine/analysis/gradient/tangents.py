@@ -191,7 +191,8 @@ def integrate(
                 f"No gradient: at {x[0]:.6g} s of {end:g} s the equations are too stiff. Their rates were "
                 f"evaluated {max_evaluations:g} times; raise max_evaluations to continue."
             )
-        # Rates are continuous from the right: at the end of an interval use those before the corner.
+        # Rates are continuous from the right: at the end of an interval use those before the
+        # corner.
         t = min(float(x[0]), interval_end)
         return rates(t, x[1:].reshape(jets.shape)).ravel()
 

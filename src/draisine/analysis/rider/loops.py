@@ -269,7 +269,9 @@ def _gain_crossovers(A: Floats, b: Floats, c: Floats, d: float) -> list[float]:
     """
     rest = 1.0 - d * d
     if rest == 0.0:
-        raise ConfigurationError("margins: |L| tends to 1 at high frequencies.")
+        raise ConfigurationError(
+            "margins: |L| tends to 1 at high frequencies, so that the gain crossovers are not defined."
+        )
     F = A + np.outer(b, c) * (d / rest)
     H = np.block([[F, np.outer(b, b) / rest], [-np.outer(c, c) / rest, -F.T]])
 
@@ -378,7 +380,9 @@ def stable_speeds(
         return float(np.linalg.eigvals(wheeler.matrices(np.array([v]))[0]).real.max())
 
     if not growth(middle) < 0.0:
-        raise ConfigurationError(f"stable_speeds: the loop is unstable at {middle:g} m/s.")
+        raise ConfigurationError(
+            f"stable_speeds: the closed loop is unstable at {middle:g} m/s. Change the gains."
+        )
     ends = []
     for end in (low, high):
         count = max(2, math.ceil(abs(end - middle) / SPEED_STEP))

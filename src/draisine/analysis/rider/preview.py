@@ -115,7 +115,9 @@ def follow_path(
     if not cost > 0.0:
         raise ParameterError(f"follow_path: cost = {cost} must be positive.")
     if not speed > 0.0:
-        raise ParameterError(f"follow_path: speed = {speed} m/s: only a moving machine is steered.")
+        raise ParameterError(
+            f"follow_path: speed = {speed} m/s must be positive, because a machine at rest cannot be steered."
+        )
     if count < 1:
         raise ParameterError(f"follow_path: count = {count}: give at least one point.")
     hands = Neuromuscular(delay, order, muscles, damping)

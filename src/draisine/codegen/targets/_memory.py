@@ -64,7 +64,7 @@ class Memory:
     programs
         Index of each program by its address.
     program_fields
-        Fields with integers that are addresses of programs.
+        Fields with integers that may be addresses of programs; other integers there are smaller.
     shared
         Classes of records whose arrays never change: all machines share them.
     """
@@ -165,7 +165,7 @@ class Memory:
         first = (self._address(k)[0] - block.low) // array.itemsize
         values = array.ravel()
         if is_program:
-            values = np.array([self.programs.get(int(x), 0) for x in values], array.dtype)
+            values = np.array([self.programs.get(x, x) for x in values.tolist()], array.dtype)
         block.values[first : first + len(values)] = values
 
     def _locate(self, view: "_View") -> tuple[_Block | None, int]:

@@ -48,8 +48,8 @@ def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceEle
 def tyre_rows(wheel: Wheel) -> int:
     """Return the number of constraint rows of a wheel on its tyre.
 
-    The rows are the first ones of normal, along and across; the tyre generates the forces in the
-    other directions.
+    The rows are taken in the order normal, along, across; the tyre generates the forces in the
+    remaining directions.
     """
     names = wheel.rows["tyre"]
     if names != ROW_NAMES[: len(names)]:
@@ -99,7 +99,9 @@ class FeatureReadings(Readings):
         return contact.surface.rolling_radius(contact.axes[0])
 
     def spin(self, name: str) -> Scalar:
-        """Return the angular velocity of a wheel about the feature's normal, rad/s, positive to the left."""
+        """Return the angular velocity of a wheel about the feature's normal, rad/s, positive to the
+        left.
+        """
         return self._own(name).axes[0] @ (self.angular_jacobian @ self.speeds)
 
     @property

@@ -86,8 +86,9 @@ def mode_names(model: Model) -> dict[str, Signature]:
 
 
 def _kinds(model: Model, k: int) -> list[str]:
-    """Return the kinds of features on which a wheel has closed forms: all but patches, whose iteration would
-    be part of the program of every mode.
+    """Return the kinds of features on which wheel k has closed forms.
+
+    These are all kinds except patches, whose iteration would be part of the program of every mode.
     """
     return [kind for kind in model.contacts[k].surface.kinds if kind != "patch"]
 

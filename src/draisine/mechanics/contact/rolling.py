@@ -46,8 +46,8 @@ class _Touch(NamedTuple):
 
     contact: Any
     normal: Array  # normal of the face, in the base's axes
-    world: constraints.Ground  # ground with this normal
-    at: Point  # touching point
+    world: constraints.Ground  # ground with the normal of this face
+    at: Point  # touching point of the wheel
     surface: Surface  # surface of the wheel, in the frame of its link
 
 

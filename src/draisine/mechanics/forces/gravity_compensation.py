@@ -1,4 +1,6 @@
-"""Gravity compensation: a constant force on a body, such as that of a counterweight or a static balancer."""
+"""Gravity compensation: a constant force on a body, such as that of a counterweight or a static
+balancer.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -39,7 +39,8 @@ MIN_CURVATURE_EXCESS = 1e-6
 """Lower bound of E - 1, which bounds B x by 1000; the slip angle of 90 degrees is far below."""
 
 ENERGY_NODES, ENERGY_WEIGHTS = np.polynomial.legendre.leggauss(6)
-"""Gauss-Legendre quadrature of the side force over the slip; its error is below 1e-4 of the energy."""
+"""Gauss-Legendre quadrature of the side force over the slip; its error is below 1e-4 of the energy.
+"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,9 @@ def coincidence(label: str, i: int, j: int, bodies: list[Placed], point: Array, 
 
 
 def perpendicular(label: str, i: int, j: int, bodies: list[Placed], u: Array, w: Array) -> Row:
-    """Return the row of `u . w`, with u fixed to body i and w to body j, both in world axes."""
+    """Return the row of the scalar product `u . w`, with u fixed to body i and w fixed to body j
+    (world axes).
+    """
     first = bodies[i]
     second = bodies[j]
     udot = first.turning(u)
@@ -325,7 +327,7 @@ def inertia_forces(body: Placed, gravity: Array) -> tuple[Array, Array]:
 
     The force consists of weight, gyroscopic moment, added mass and drag of the fluid.
     """
-    axes = body.R.T @ body.own  # constant axes of w' in the zero configuration
+    axes = body.R.T @ body.own  # axes of w' in the zero configuration; they are constant
     w = body.own.T @ body.w
     J = axes.T @ body.body.inertia @ axes
     M = np.zeros((6, 6), dtype=object)

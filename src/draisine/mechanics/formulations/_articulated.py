@@ -27,7 +27,9 @@ MIN_ARTICULATED_LINKS = 8
 
 
 class _Bodies:
-    """Articulated inertias `I` (6, 6) and bias wrenches `p` (6,) of the links, updated joint by joint."""
+    """Articulated inertias `I` (6, 6) and bias wrenches `p` (6,) of the links, updated joint by
+    joint.
+    """
 
     def __init__(self, solver: TreeElimination, required: Wrenches, force: Array) -> None:
         self.geo = solver.geo

@@ -180,7 +180,10 @@ def check_numeric_model(model: Model) -> Model:
     joints = [x for j in model.joints for x in (*j.axis, *j.through)]
     joints += [x for j in model.joints for x in (j.spring, j.damper, j.rest, j.armature)]
     if array([*bodies, *joints, *model.gravity]).dtype == object:
-        raise ModelError("The model contains symbols; this formulation requires numbers.")
+        raise ModelError(
+            "The model contains symbols, but this formulation requires numbers. Build the model with "
+            "parameter values."
+        )
     if model.elements:
         names = ", ".join(repr(element.name) for element in model.elements)
         raise ModelError(
@@ -213,5 +216,5 @@ def check_inputs(model: Model, state: Configured, inputs: Any) -> Floats:
             f"inputs have shape {values.shape}; the model has {len(names)}: {', '.join(names)}."
         )
     if not np.all(np.isfinite(values)):
-        raise ParameterError("inputs have entries that are not finite numbers.")
+        raise ParameterError("inputs: all values must be finite numbers (N m or N).")
     return values

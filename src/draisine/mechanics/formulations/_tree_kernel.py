@@ -53,7 +53,8 @@ class LocalRow:
 
     link: int
     w: Array  # coefficients of the link's twist in the link's frame, (6,)
-    joint: int | None = None  # index of a rotor's joint or of a prescribed joint
+    # Index of the rotor's joint, or of the prescribed joint; None for a contact
+    joint: int | None = None
     s: Scalar = 0.0
 
     def of(self, vel: Velocities) -> Scalar:
@@ -114,7 +115,7 @@ def local_targets(
     gravity: Array,
     t: Scalar,
 ) -> list[Scalar]:
-    """Return the accelerations that the rows prescribe, minus those of the motion with `vdot = 0`.
+    """Return the right-hand sides of the acceleration rows, relative to the motion with `vdot = 0`.
 
     `reference` contains the accelerations of that motion; gravity is in the base's axes.
     """
@@ -457,6 +458,7 @@ def _rows_skip_joints(
     independent = []
 
     def choose(joint: int, acting: RowsAtJoint) -> int | None:
+        """Return the pivot row of a joint, and record whether its rows have constant coefficients."""
         if joint in joints:
             independent.append(all(isinstance(s, float) or is_zero(s) for _, _, s in acting))
         return row_of.get(joint)

@@ -281,7 +281,9 @@ class Absolute:
         return rates[free_columns(self.model)], self._forces(lam)
 
     def reactions(self, t: float, state: Configured, inputs: Any = None) -> dict[str, float]:
-        """Return every multiplier by the label of its row: joint reactions, contact forces, torques."""
+        """Return every multiplier by the label of its row: joint reactions, contact forces,
+        torques.
+        """
         lam, _ = self._respond(t, state, inputs)
         return dict(zip(self.labels, map(float, lam), strict=True))
 

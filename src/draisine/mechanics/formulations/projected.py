@@ -74,7 +74,7 @@ class Rows:
     reference: int | None  # index of the contact at which the velocity of the base is taken
     ref: Array  # position of that contact point in the base's frame, m
     p: Array  # position of the base's origin, m
-    keep: list[int]  # indices of the rows that are independent in general
+    keep: list[int]  # indices of rows that are independent in almost all configurations
     redundant: list[int]  # indices of the redundant rows
 
     @cached_property
@@ -437,7 +437,9 @@ def solve_reduced_dynamics(
 def _balance(
     moving: Reconstruction, force: Array, t: Scalar, gravity: Array
 ) -> tuple[Array, Array]:
-    """Return the particular accelerations of the rows, and the force that these leave unbalanced."""
+    """Return accelerations that satisfy the constraint rows at zero udot, and the generalised force
+    they leave unbalanced.
+    """
     rows = moving.rows
     vel = moving.vel
     tree = rows.tree
@@ -494,7 +496,9 @@ def _dynamics_by_joints(
 
 
 def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
-    """Return the multipliers of all rows for a reaction force over the free columns, eq. [multipliers]."""
+    """Return the multipliers of all rows for a reaction force over the free columns, eq.
+    [multipliers].
+    """
     multipliers = moving.solver.solve_transposed(list(reaction))[: len(moving.rows.keep)]
     return _include_redundant_rows(moving, multipliers)
 

@@ -73,14 +73,14 @@ LINEAR_LEGEND = {
 """Meaning of letters on linear pages, if it differs from pages of nonlinear equations."""
 
 MAX_UNNAMED_TERMS = 2
-"""Largest number of terms of a value without a name, on pages with named quantities."""
+"""Largest number of terms of a value without a separate symbol, on pages with abbreviations."""
 
 
 def write_linear(subject: Subject, title: str) -> Equations:
     """Return the printed linear equations of straight running.
 
     With two coordinates, the characteristic polynomial and the transfer functions are included.
-    Entries are written in the parameters, or in named quantities if they are too long.
+    Entries are written in the parameters, or with abbreviations if they are too long.
     """
     straight = StraightRunning(subject)
     sheet = Sheet(
@@ -107,7 +107,7 @@ def write_linear(subject: Subject, title: str) -> Equations:
 
 
 def _name_given(sheet: Sheet, straight: StraightRunning) -> None:
-    """Name parameters, coordinates and the forward speed v."""
+    """Define symbols for parameters, coordinates and the forward speed v."""
     name_given(sheet, straight.subject, linear=True)
     sheet.cut.name(straight.motion.v, Symbol("v"), SPEED)
 
@@ -142,7 +142,7 @@ class _Section:
     sheet: Sheet
     """Page to which the section is added."""
     motion: CoupledDeviations
-    """Matrices of the coupled deviations."""
+    """Linear equations (matrices) of the coupled deviations in this section."""
     g: Symbol
     """Symbol of gravity."""
     index: str = ""
@@ -267,8 +267,8 @@ class _Section:
         return array(out)
 
     def _matrix(self, name: str, entries: Array) -> None:
-        """Write a matrix (rows, columns); the subscripts of its entries begin with that of its
-        name.
+        """Print a matrix (rows, columns); the subscripts of its entries start with the subscript of
+        the matrix.
         """
         text = self._text(name)
         letter, _, below = text.partition("_")

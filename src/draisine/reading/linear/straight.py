@@ -96,7 +96,9 @@ class StraightMotion:
 
     @cached_property
     def machine(self) -> Subject:
-        """Subject with v = H u, whose independent speeds suit linear equations."""
+        """Traced equations with v = H u, whose independent speeds are chosen for the linear
+        equations.
+        """
         # Lean rate and joints come first, then the speeds that slipping tyres leave free, wheels
         # last.
         names = self.subject.model.speeds
@@ -202,7 +204,9 @@ class StraightMotion:
         return unbalanced[0].removesuffix("_rate")
 
     def check(self) -> None:
-        """Raise `ParameterError` if the motion is not straight and steady, or if changes of loads matter."""
+        """Raise `ParameterError` if the motion is not straight and steady, or if changes of loads
+        matter.
+        """
         machine = self.machine
         moving = ("Vx", *self.rolling)
         others = [

@@ -44,6 +44,7 @@ from draisine.simulation.contact.tolerances import (
     cached_machine_units,
     scale_tolerances,
 )
+from draisine.system.compiled import Compiled
 from draisine.system.generic import Generic
 
 MIN_PIVOT = 0.1
@@ -672,6 +673,7 @@ class ClosedForms:
 
     def __init__(self, free: Generic) -> None:
         self._free = free
+        self.compiled: dict[int, Compiled] = {}  # by address
         self._offsets: dict[int, int] = {}  # of the constants of each closed form, by its address
         self.signatures = np.zeros(1 + MAX_CLOSED_FORMS * SIGNATURE_SIZE, dtype=np.int64)
         self.tables = np.zeros(1)
@@ -689,6 +691,7 @@ class ClosedForms:
         plan = (0, 0, 0)
         if form is not None:
             if form.address not in self._offsets:
+                self.compiled[form.address] = form
                 self._offsets[form.address] = len(self.tables)
                 self.tables = np.concatenate([self.tables, form.table])
                 self.size = max(self.size, form.outputs.size)

@@ -243,7 +243,8 @@ class FeatureTable:
 
     def kind(self, contact: WheelOnFeature) -> tuple[str, ObstacleMotion | None]:
         """Return kind and motion of the feature of a contact."""
-        return self._features.kinds[self._features.kind[self._row(contact)]]
+        row = self._row(contact)  # before `_features`, which it may replace
+        return self._features.kinds[self._features.kind[row]]
 
     # --- contacts for routines
 

@@ -117,17 +117,15 @@ int64_t @{n}_event_count(const @{n} *m)
 @{kinds}
     };
     const EventLog *log = LOOP(m)->log;
-    const int64_t contact = @{n}_find_event_contact(RUN(m), k);
+    const int64_t *described = RUN(m)->described.at + k * RUN(m)->described.stride;
     @{n}_event event = {
-        log->time[k], kinds[@{n}_classify_event(RUN(m), k)], "", "", 0, log->energy[k], log->energy_after[k],
+        log->time[k], kinds[described[0]], "", "", 0, log->energy[k], log->energy_after[k],
         log->y.at + k * log->y.stride, log->y_after.at + k * log->y_after.stride
     };
-    if (contact >= 0) {
-        const ContactColumns *contacts = LOOP(m)->arc->mode->contacts;
-        const int64_t feature = RUN(m)->ground->features[contact];
-        event.contact = @{n}_owners[contacts->wheels[contact]];
-        event.feature = feature < 0 ? @{n}_attached[-1 - feature] : @{n}_features[feature];
-        event.side = (int)contacts->features[contact * @{feature} + @{side}];
+    if (described[1] >= 0) {
+        event.contact = @{n}_owners[described[1]];
+        event.feature = described[2] < 0 ? @{n}_attached[-1 - described[2]] : @{n}_features[described[2]];
+        event.side = (int)described[3];
     }
     return event;
 }

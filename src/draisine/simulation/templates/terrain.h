@@ -23,10 +23,10 @@ enum {
 
 typedef struct @{n} @{n};
 
-/* An event. Contacts that are closed before and after it: @{n}_touches. */
+/* An event. */
 typedef struct {
     double time;
-    const char *kind; /* collision, lift-off, hand-over, slip, stick, input or start */
+    const char *kind; /* collision, lift-off, hand-over, slip, stick, input, time-stepping, event-location */
     const char *contact; /* name of the wheel or joint, or "" */
     const char *feature; /* name of the feature of the ground, or "" */
     int side; /* 1 or -1 for one of two contacts of a torus with an edge */

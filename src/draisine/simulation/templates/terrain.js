@@ -65,19 +65,17 @@ export function samples(machine) {
 
 // Events of the last call.
 export function events(machine) {
-  const { loop, ground } = machine.run, { log } = loop, n = start.length;
+  const { loop, described } = machine.run, { log } = loop, n = start.length;
   const stateAt = ({ at, stride }, k) => at.slice(k * stride, k * stride + n);
   return Array.from({ length: loop.progress.events }, (_, k) => {
-    const contact = findEventContact(machine.run, k);
+    const [kind, wheel, feature, side] = described.at.subarray(k * described.stride);
     const event = {
-      time: log.time[k], kind: kinds[classifyEvent(machine.run, k)], contact: "", feature: "",
+      time: log.time[k], kind: kinds[kind], contact: "", feature: "",
       energyBefore: log.energy[k], energyAfter: log.energy_after[k],
       before: stateAt(log.y, k), after: stateAt(log.y_after, k),
     };
-    if (contact >= 0) {
-      const { contacts } = loop.arc.mode, feature = ground.features[contact];
-      const side = contacts.features[contact * @{feature} + @{side}];
-      event.contact = names.contacts[contacts.wheels[contact]];
+    if (wheel >= 0) {
+      event.contact = names.contacts[wheel];
       event.feature = feature < 0 ? names.attached[-1 - feature] : names.features[feature];
       event.feature += side > 0 ? "+" : side < 0 ? "-" : "";
     }

@@ -227,7 +227,7 @@ def _source(file: Traversable, content: dict[str, Any]) -> ParameterSource:
     texts = {"title": content["title"], **{f"source.{key}": source[key] for key in source}}
     for key, text in texts.items():
         if not isinstance(text, str):
-            raise DataError(f"{file}: {key} = {text!r} is not a text.")
+            raise DataError(f"{file}: {key} = {text!r} must be a string.")
         if not text.strip() and key != "source.doi":
             raise DataError(f"{file}: {key} is empty.")
     doi = source["doi"]

@@ -79,8 +79,9 @@ def _exchanged(p: Mapping[str, float]) -> Iterator[str]:
 
 
 MEASUREMENT_ERROR = 0.1
-"""Relative excess of the largest principal moment over the sum of the others that measurement
-errors explain.
+"""Accepted violation of the triangle inequality by measurement errors.
+
+It is the excess of the largest principal moment over the sum of the others, relative to this sum.
 """
 
 

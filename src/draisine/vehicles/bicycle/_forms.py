@@ -45,8 +45,8 @@ EQUAL_PARAMETERS = {
     **{"mF": "m2", "IFxx": "I2xx", "IFyy": "I2zz"},
     **{"mR": "m3", "IRxx": "I3xx", "IRyy": "I3zz"},
 }
-"""Names in the thesis of the parameters that have equal values in both forms, by their benchmark
-names.
+"""Map from benchmark names to thesis names, for the parameters that have the same value in both
+forms.
 """
 
 

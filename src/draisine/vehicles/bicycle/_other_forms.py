@@ -147,7 +147,7 @@ def _evaluate_node(node: ast.AST, values: Mapping[str, MatlabValue]) -> float:
     if isinstance(node, ast.Name):
         value = values[node.id.removesuffix("_") if node.id == "lambda_" else node.id]
         if isinstance(value, tuple):
-            raise ValueError(f"{node.id} is a row")
+            raise ValueError(f"{node.id} is a row of numbers, but a single number is needed")
         return value
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left_operand = _evaluate_node(node.left, values)
@@ -157,7 +157,7 @@ def _evaluate_node(node: ast.AST, values: Mapping[str, MatlabValue]) -> float:
         return float(_OPERATORS[type(node.op)](_evaluate_node(node.operand, values)))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
         return _MATLAB_FUNCTIONS[node.func.id](_evaluate_node(node.args[0], values))
-    raise ValueError("only arithmetic is allowed")
+    raise ValueError("only numbers, names and + - * / ^ are allowed")
 
 
 def _from_jbike6(values: Mapping[str, MatlabValue], path: Path) -> dict[str, float]:

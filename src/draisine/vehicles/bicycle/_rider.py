@@ -130,7 +130,9 @@ def upper_body(
             raise ParameterError(f"whipple: {names}: state the mass mU of the upper body, too.")
         return NO_PARTS
     if "kU" in stated and "IUxx" in stated:
-        raise ParameterError("whipple: kU and IUxx both state the upper body's inertia; use one.")
+        raise ParameterError(
+            "whipple: kU and IUxx both define the inertia of the upper body. Leave one of them out."
+        )
     values = UPPER_BODY_DEFAULTS | stated
     if "IUxx" in stated:
         xz = -values.get("IUxz", 0.0)
@@ -224,7 +226,9 @@ def legs(table: Legs | None, pedalling: JointMotion | None) -> Parts:
     """
     if table is None:
         if pedalling is not None:
-            raise ParameterError("whipple: pedalling needs legs: state `legs`, too.")
+            raise ParameterError(
+                "whipple: `pedalling` prescribes the motion of legs. Define `legs`, too."
+            )
         return NO_PARTS
     axle = array([table.axle_x, 0.0, table.axle_z])
     hip = array([table.hip_x, 0.0, table.hip_z])
@@ -278,8 +282,9 @@ def join_parts(*parts: Parts) -> Parts:
 
 
 MAX_TRIANGLE_ERROR = 0.1
-"""Relative excess of the largest principal moment over the sum of the others that measurement
-errors explain.
+"""Accepted violation of the triangle inequality by measurement errors.
+
+It is the excess of the largest principal moment over the sum of the others, relative to this sum.
 """
 
 

@@ -50,10 +50,13 @@ LEGS_ASIDE = 0.05  # distance of the legs from the mid-plane, relative to the st
 ARM_REACH = 0.95  # reach of a slightly bent arm, relative to the length of the arm
 CRANK_LENGTH = 0.17  # length of a usual crank, m
 
-# Mean and standard deviation of ratios over the measured bicycles: masses relative to the bicycle's mass; the
+# Mean and standard deviation of ratios over the measured bicycles: masses relative to the bicycle's
+# mass; the
 # frame in units of its mass and the wheelbase; wheels in units of mass and radius; the fork in
-# units of its mass and the distance from front axle to grips along the steer axis (its centre of mass
-# along the axis: deviation of its height, since most grips were not measured). The rider's entries are
+# units of its mass and the distance from front axle to grips along the steer axis (its centre of
+# mass
+# along the axis: deviation of its height, since most grips were not measured). The rider's entries
+# are
 # errors of the segments: 0 or 1 by definition, deviation from four measured riders (Moore 2012).
 BICYCLE_COEFFICIENTS = {
     "rear_wheel_mass": (0.194, 0.039),
@@ -587,7 +590,9 @@ def _legs(
 def _limbs(
     what: str, rider: dict[str, _PlaneMass], mass: float, height: float
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the lengths (m) of the rider's segments, and the mass (kg) of one segment of each pair."""
+    """Return the lengths (m) of the rider's segments, and the mass (kg) of one segment of each
+    pair.
+    """
     if not rider:
         raise ParameterError(f"{what} = True needs a rider: set rider_mass.")
     long = {name: segment[1] * height / STATURE for name, segment in SEGMENTS.items()}

@@ -45,7 +45,7 @@ SYMBOLS = {
     "front_wheel": r"\theta_F",
     "torso": r"\beta",
 }
-"""LaTeX symbols of parameters and joints; the others follow by rule."""
+"""LaTeX symbols of parameters and joints; symbols of other names are derived from the name."""
 
 FORMS = {"thesis": THESIS_FORM}
 """Other notations for printed equations, by name."""

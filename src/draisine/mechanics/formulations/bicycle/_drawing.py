@@ -53,12 +53,12 @@ def bicycle(model: Model) -> Bicycle:
     differs.
     """
     if not is_free(model):
-        raise _structure_error(f"its base moves in {model.base}, not in SE(3)")
+        raise _structure_error(f"the base of a bicycle must move in SE(3), not in {model.base}")
     wheels = model.wheels
     if len(model.contacts) != 2 or len(wheels) != 2:
         kinds = ", ".join(type(c).__name__.lower() for c in model.contacts) or "none"
         raise _structure_error(
-            f"it must have two wheels and no other contacts; its contacts are: {kinds}"
+            f"a bicycle must have two wheels and no other contacts; the contacts of this model are: {kinds}"
         )
     base = model.bodies[0].name
     hinges = {j.child: k for k, j in enumerate(model.joints)}

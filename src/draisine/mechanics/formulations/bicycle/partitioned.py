@@ -176,14 +176,15 @@ class Symbols:
             frame = frames[body.name]
             H = self.by_coordinates(frame.position(body.com))
             G = self.angular(frame.A)
-            M = M + body.mass * (H.T @ H) + G.T @ body.inertia @ G  # (28)
-            Q = Q + H.T @ (body.mass * model.gravity)  # (32)
+            M = M + body.mass * (H.T @ H) + G.T @ body.inertia @ G  # mass matrix, eq. (28)
+            Q = Q + H.T @ (body.mass * model.gravity)  # generalised force of gravity, eq. (32)
             lift = lift + body.mass * H[2]
         weight = self.in_time([lift @ self.pdot])[0]
         weight = weight - sum(b.mass for b in model.bodies) * model.gravity[2]
         momentum = M @ self.pdot
         energy = self.pdot @ momentum / 2.0
-        Q = Q - self.in_time(momentum) + self.by_coordinates([energy])[0]  # (30)
+        # Quadratic velocity forces, eq. (30)
+        Q = Q - self.in_time(momentum) + self.by_coordinates([energy])[0]
         applied, vertical_force = self._applied(frames)
         D, b, bdot, contact = self._constraints(hub, frames)
         frame = frames[model.bodies[0].name]
@@ -234,18 +235,20 @@ class Symbols:
         front = frames[bike.axle[1].child]
         R = bike.h2 - bike.k2
         centre = front.position(bike.front_hub)
-        rim = front.A @ array([R * cos(xi), 0.0, -R * sin(xi)])  # (9)
-        along_rim = front.A @ array([-R * sin(xi), 0.0, -R * cos(xi)])  # (10)
-        contact = [centre[2] + rim[2] - bike.k2, along_rim[2]]  # (12)
+        # Contact point on the front rim, eq. (9)
+        rim = front.A @ array([R * cos(xi), 0.0, -R * sin(xi)])
+        # Tangent of the front rim, eq. (10)
+        along_rim = front.A @ array([-R * sin(xi), 0.0, -R * cos(xi)])
+        contact = [centre[2] + rim[2] - bike.k2, along_rim[2]]  # contact equations, eq. (12)
         C = array([self.p[XC], self.p[YC], 0.0])
-        rolls = [  # (14) and (18)
+        rolls = [  # rolling constraints, eqs. (14) and (18)
             self._material(rear, hub, C - hub),
             self._material(front, centre, rim - bike.k2 * VERTICAL),
         ]
         rows = [*self.by_coordinates(contact), *rolls[0][:2], *rolls[1][:2]]
         b: list[Scalar] = [0.0] * len(rows)
         bdot: list[Scalar] = [0.0] * len(rows)
-        if self.speed is not None:  # (21)
+        if self.speed is not None:  # driving constraint, eq. (21)
             rows.append(np.eye(len(self.p))[PSI])
             b.append(self.speed / bike.h3)
             bdot.append(0.0)

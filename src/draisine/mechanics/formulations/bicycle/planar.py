@@ -308,7 +308,8 @@ def _front_rows(
     rate = front_angle_rate(bike, *arguments, speeds[ROLL], -speeds[PITCH], speeds[steer])
     s1, _, a1 = (fork.R @ x for x in fork_axes(bike.mu))
     ring = bike.h2 - bike.k2
-    rho = ring * (sin(alpha1) * s1 + cos(alpha1) * a1)  # (2.16)
+    # Position of C1 from the front hub, eq. (2.16)
+    rho = ring * (sin(alpha1) * s1 + cos(alpha1) * a1)
     rim_velocity = ring * (cos(alpha1) * s1 - sin(alpha1) * a1) * rate
     hub = wheel.arm(bike.front_hub)
     arm = hub + rho - bike.k2 * VERTICAL

@@ -99,6 +99,12 @@ def clear_slot(near: ContactColumns, k: int) -> None:
 
 
 @routine
+def is_used(g: Ground, k: int) -> bool:
+    """Return whether slot k holds a contact."""
+    return g.features[k] != ATTACHED - g.attached.size
+
+
+@routine
 def copy_pair(source: ContactColumns, i: int, near: ContactColumns, k: int) -> None:
     """Copy the fields that depend on wheel and kind of feature alone from contact i to slot k."""
     near.row_programs[k] = source.row_programs[i]

@@ -1,6 +1,7 @@
 """The records of a run that needs no Python, made from the arguments of a run."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,29 +11,47 @@ import numpy as np
 from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import Packed, make_record
-from draisine.errors import ParameterError
+from draisine.errors import ParameterError, SimulationError
 from draisine.mechanics.contact.elements import tyre_rows
 from draisine.mechanics.contact.features import FEATURE, SIDE
+from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS
 from draisine.model import Wheel
-from draisine.simulation.contact.driver import ArcDriver, Capacity
+from draisine.simulation.contact.driver import EVENTS_PER_CALL, ArcDriver, Capacity
 from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY
 from draisine.simulation.contact.event_driven.impact import ImpactSolver
-from draisine.simulation.contact.kernels import ANY_MODE, ContactColumns
+from draisine.simulation.contact.kernels import (
+    ANY_MODE,
+    MAX_CLOSED_FORMS,
+    SIGNATURE_SIZE,
+    ContactColumns,
+)
 from draisine.simulation.contact.query import UNBOUNDED_CORNER, ContactQuery
-from draisine.simulation.contact.run import place_on_terrain
+from draisine.simulation.contact.run import place_on_terrain, run_on_terrain
 from draisine.simulation.contact.standalone.ground import Ground
 from draisine.simulation.contact.standalone.run import Schedule, StandaloneRun
+from draisine.simulation.contact.standalone.steps import RANK_SETS, SolverChoice, Switch
 from draisine.simulation.contact.start import lift_start
 from draisine.simulation.contact.status import TYRE_STATUSES
+from draisine.simulation.contact.stepping.arc import (
+    ADAPT_STEPS,
+    SEARCH_MARGIN_RATIO,
+    StepSamples,
+    TimeStepper,
+    longest_step,
+)
+from draisine.simulation.contact.stepping.step import TimeStepping
+from draisine.simulation.contact.stepping.switch import CROWDED_EVENTS
 from draisine.simulation.contact.table import (
     FLOAT_COLUMNS,
     INTEGER_COLUMNS,
     Surroundings,
 )
-from draisine.simulation.options import Task
+from draisine.simulation.options import SOLVERS, Task
+from draisine.simulation.trajectory import Trajectory
+from draisine.system.compiled import Compiled
 from draisine.terrain.feature import Features
 
-SLOTS_PER_CONTACT = 4  # slots per contact near the start: other parts of the ground may be finer
+SLOTS_PER_CONTACT = 2  # slots per contact near the start: other parts of the ground may be finer
 
 MIN_SLOTS = 256  # slots of a large ground at least
 
@@ -49,6 +68,7 @@ class Standalone:
     run: StandaloneRun
     start: Floats  # state y at the start
     inputs: Floats  # at the start
+    closed_forms: dict[str, Compiled]  # of the modes that occur in the run, by name
 
 
 def make_standalone(task: Task) -> Standalone:
@@ -70,33 +90,63 @@ def make_standalone(task: Task) -> Standalone:
             "An exported simulator does not search moving ground. Use a moving ground of at most 64 features."
         )
     lift_start(query, t, y, task.contact.margin)
+    closed_forms = _add_closed_forms(query, task)
     driver = ArcDriver(query, task.contact, task.numerics, t, query.boxes(t, y))
     ground, near, capacity = _make_ground(query, task, len(driver.near))
     loop = driver.reserve(near, capacity)
     # The records are data of the export: no scratch may hold what memory held before.
     loop.record.arc.record.stages.k[:] = 0.0
-    loop.record.arc.mode.record.modes[:2] = 1, ANY_MODE
     loop.record.arc.record.clock.assign(
         horizon=math.inf, longest_step=0.5 * SAMPLE_CAPACITY * task.numerics.dt
     )
+    steps, samples = _make_steps(query, task, y, near, capacity.touching)
     w = query.machine.inputs.w
     run = StandaloneRun(
         loop=loop,  # type: ignore[arg-type]
         ground=ground,
         schedule=_make_schedule(task),
+        method=_make_switch(query, task, capacity.touching),
+        steps=steps,
+        samples=samples,
+        described=np.zeros((EVENTS_PER_CALL + 1, 4), np.int64),
         x_inputs=w.start,
         inputs=w.stop - w.start,
     )
-    return Standalone(query, run, y, query.inputs.copy())
+    return Standalone(query, run, y, query.inputs.copy(), closed_forms)
+
+
+def _add_closed_forms(query: ContactQuery, task: Task) -> dict[str, Compiled]:
+    """Add the closed forms of the modes that occur in the run of a task, and return them by name. They make a
+    run faster; all other modes are solved as dense systems.
+    """
+    trajectory: Trajectory | None = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            trajectory = run_on_terrain(task)
+        except SimulationError as error:
+            trajectory = error.partial
+    forms = query.table.pairs.forms
+    modes: dict[Any, None] = {}
+    for arc in () if trajectory is None else trajectory.arcs:
+        closed = tuple(getattr(arc, "closed", ()))
+        kinds = tuple((c.wheel, *query.table.kind(c), status) for c, status, _ in closed)
+        if kinds not in modes and len(closed) <= MAX_CLOSED_FORM_WHEELS:
+            modes[kinds] = None
+            if len(modes) < MAX_CLOSED_FORMS:
+                query.add_closed_form(closed)
+    count = int(forms.signatures[0])
+    forms.signatures[0] = count + 1
+    forms.signatures[1 + count * SIGNATURE_SIZE] = ANY_MODE
+    return {f"form_{k}": form for k, form in enumerate(forms.compiled.values())}
 
 
 def _check_exportable(task: Task) -> None:
     """Raise if a part of the run needs Python."""
     contact = task.contact
-    if not isinstance(contact.solver, str) or contact.solver == "time_stepping":
+    if not isinstance(contact.solver, str):
         raise ParameterError(
-            f"solver = {contact.solver!r:.40} cannot be exported; an exported simulator locates events: "
-            "solver='events' or 'auto'."
+            f"solver = {contact.solver!r:.40} cannot be exported. Use 'auto', 'events' or 'time_stepping'."
         )
     if getattr(contact.model, "solver", ImpactSolver.PYTHON) == ImpactSolver.PYTHON:
         raise ParameterError(
@@ -115,6 +165,61 @@ def _make_schedule(task: Task) -> Schedule:
         before=np.array(before, float),
         max_events=int(task.contact.events),
     )
+
+
+def _make_switch(query: ContactQuery, task: Task, touching: int) -> Switch:
+    """Return the record of the change between event location and time steps."""
+    contact = task.contact
+    most = 2 * CROWDED_EVENTS
+    switch: Switch = make_record(
+        Switch,
+        solver=SolverChoice(SOLVERS.index(contact.solver)),
+        given_step=0.0 if contact.step is None else float(contact.step),
+        wheel_size=query.wheel_size,
+        time_unit=query.time_unit,
+        margin=math.inf
+        if query.watches_all
+        else min(contact.margin, SEARCH_MARGIN_RATIO * query.wheel_size),
+        ranks=RANK_SETS,
+        rank_sets=(RANK_SETS, 1 + 3 * touching),
+        gram=(3 * touching, 3 * touching),
+        solved=(3 * touching, query.n),
+        normals=(touching, 3),
+        recent_time=most,
+        recent_kind=most,
+        recent_state=(most, query.y.size),
+        later=query.y.size,
+        carried=(2 * touching, 4),
+        turn_entries=query.y.count("q"),
+        position_entries=query.y.count("p"),
+    )
+    return switch
+
+
+def _make_steps(
+    query: ContactQuery, task: Task, y: Floats, near: Surroundings, touching: int
+) -> tuple[TimeStepping, StepSamples]:
+    """Return the record of time steps, and room for the samples of a call."""
+    numerics = task.numerics
+    stepper = TimeStepper(query, task.contact, numerics.start, y, numerics.dt)
+    stepper.reserve(near, touching)
+    samples = stepper.samples
+    # A call takes at most ADAPT_STEPS steps, none longer than the longest.
+    count = int(ADAPT_STEPS * (longest_step(query, task.contact) / numerics.dt + 1.0)) + 2
+    if count > SAMPLE_CAPACITY // 2:
+        raise ParameterError(
+            f"dt = {numerics.dt} s makes too many samples per time step for an exported simulator. Choose a "
+            "larger one."
+        )
+    samples.assign(
+        first=numerics.start,
+        dt=numerics.dt,
+        times=np.zeros(count),
+        states=np.zeros((count, len(y))),
+        totals=np.zeros((count, samples.size)),
+        energies=np.zeros((count, samples.energies.shape[1])),
+    )
+    return stepper.record, samples
 
 
 def _make_ground(

@@ -1,16 +1,18 @@
-"""A whole event-driven run as routines: begin, advance to a time, change the inputs.
+"""A whole run as routines: begin, advance to a time, change the inputs.
 
 `run_loop.run_arcs` returns whenever something outside an arc is due. The routines here do it: they search
-features when a wheel leaves the searched boxes, and continue after a jump of the inputs. A program that calls
-`begin_run` once and `advance_run` for each interval needs no Python. Exported simulators are such programs.
+features when a wheel leaves the searched boxes, continue after a jump of the inputs, and change between event
+location and time steps. A program that calls `begin_run` once and `advance_run` for each interval needs no
+Python. Exported simulators are such programs.
 """
 
 from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Record, call, routine
+from draisine.codegen.routine import IntegerMatrix, Record, call, routine
+from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.simulation.contact.driver import EVENTS_PER_CALL
-from draisine.simulation.contact.event_driven.arc_integration import RunStatus
+from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY, RunStatus
 from draisine.simulation.contact.event_driven.run_loop import (
     EventCause,
     EventLog,
@@ -18,6 +20,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     ImpactOrigin,
     RunLoop,
     add_sample,
+    mechanical_energy,
     run_arcs,
 )
 from draisine.simulation.contact.kernels import CLOSED, ContactColumns, put_state
@@ -28,7 +31,33 @@ from draisine.simulation.contact.standalone.ground import (
     locate_centres,
     search_nearby,
 )
+from draisine.simulation.contact.standalone.steps import (
+    MethodChange,
+    SolverChoice,
+    StepFailure,
+    Switch,
+    adapt_step,
+    advance_grid,
+    begin_grid,
+    begin_steps,
+    choose_first_step,
+    close_loaded_contacts,
+    discard_short_arcs,
+    find_congestion,
+    find_rank,
+    has_ideal_conflict,
+    project_stepped_state,
+    remember_event,
+    require_more,
+    search_for_steps,
+    watch_rank,
+)
 from draisine.simulation.contact.status import Status
+from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, LONGEST_STEP_RATIO, StepSamples
+from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
+from draisine.simulation.contact.stepping.switch import MOST_SETTLED, RETRY_STEPS, Rank
+
+RESERVED_EVENTS = 4  # events of the log that are left for changes of the method
 
 NO_TIME = float("inf")  # s, the time of a jump or of a flight that does not exist
 
@@ -50,6 +79,12 @@ class StandaloneRun(NamedTuple):
     loop: RunLoop
     ground: Ground
     schedule: Schedule
+    method: Switch
+    steps: TimeStepping
+    samples: StepSamples  # of the latest time steps
+    described: (
+        IntegerMatrix  # kind, wheel, feature and side of each event of the log; -1 for no wheel
+    )
     x_inputs: int  # offset of the inputs in x
     inputs: int  # number of inputs
 
@@ -67,31 +102,40 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
     arc.stages.y[:n] = y[:n]
     put_state(x, t, y, n)
     x[s.x_inputs :][: s.inputs] = inputs[: s.inputs]
-    arc.mode.plan[CLOSED] = 0
-    r.left[: arc.mode.contacts.size] = False
-    r.leaving[: arc.mode.contacts.size] = False
     for z in range(arc.mode.motion.remembered):
         r.lifted[z] = -NO_TIME
     clock.time = t
-    clock.step = NO_TIME
-    clock.next_step = NO_TIME
-    clock.is_first = True
-    clock.latest_sample = -NO_TIME
-    r.progress.stalled = 0
+    begin_mode(r)
     s.schedule.next = 0
     s.schedule.window = t
     s.schedule.events = 0
-    while s.schedule.jumps[s.schedule.next] <= t:
-        s.schedule.next += 1
-    begin_cause(r, EventCause.START)
-
     # A box without extent around each wheel centre.
     locate_centres(arc, s.ground)
     for w in range(s.ground.wheels):
         for j in range(3):
             arc.box[6 * w + j] = s.ground.begin[3 * w + j]
             arc.box[6 * w + 3 + j] = s.ground.begin[3 * w + j]
+    if s.method.solver is SolverChoice.TIME_STEPPING:
+        return begin_steps(
+            r, s.ground, s.steps, s.samples, s.method, choose_first_step(r, s.ground, s.method)
+        )
     return search_nearby(r, s.ground, False)
+
+
+@routine
+def begin_mode(r: RunLoop) -> None:
+    """Begin event location at the present time and state, without closed contacts and earlier arcs."""
+    arc = r.arc
+    clock = r.arc.clock
+    arc.mode.plan[CLOSED] = 0
+    r.left[: arc.mode.contacts.size] = False
+    r.leaving[: arc.mode.contacts.size] = False
+    clock.step = NO_TIME
+    clock.next_step = NO_TIME
+    clock.is_first = True
+    clock.latest_sample = -NO_TIME
+    r.progress.stalled = 0
+    begin_cause(r, EventCause.START)
 
 
 @routine
@@ -113,48 +157,245 @@ def change_inputs(s: StandaloneRun, inputs: Floats) -> None:
     contacts under the new inputs.
     """
     s.loop.arc.mode.x[s.x_inputs :][: s.inputs] = inputs[: s.inputs]
-    begin_cause(s.loop, EventCause.INPUT)
+    if s.method.is_stepping:
+        s.samples.begin = s.loop.arc.clock.time
+        begin_grid(s.method, s.loop.arc.clock.time, s.method.h)
+    else:
+        begin_cause(s.loop, EventCause.INPUT)
 
 
 @routine
-def advance_run(s: StandaloneRun, until: float) -> RunStatus:
+def advance_run(s: StandaloneRun, until: float) -> int:
     """Advance towards a time (s); return ARC_END when it is reached, PAUSED or LOG_FULL if samples and events
-    are to be read before the next call, or the reason why the run ends.
+    are to be read before the next call, or the `RunStatus` or `StepFailure` that ends the run.
     """
     r = s.loop
     clock = r.arc.clock
-    progress = r.progress
-    schedule = s.schedule
     clock.samples = 0
     clock.nodes = 0
     clock.grazes = 0
-    progress.events = 0
-    progress.trials = 0
     clock.end_time = until
-    if schedule.events > schedule.max_events:
+    r.progress.events = 0
+    r.progress.trials = 0
+    if s.schedule.events > s.schedule.max_events:
         return RunStatus.NO_PROGRESS
-    while True:
-        clock.input_jump = schedule.jumps[schedule.next]
-        clock.last_time = schedule.before[schedule.next]
-        status = run_arcs(r, STEPS_PER_CALL, EVENTS_PER_CALL)
-        if status is RunStatus.OUTSIDE_SEARCH:
-            # A search numbers the contacts anew: the events of the log are to be read before it.
-            if progress.events > 0:
-                status = RunStatus.PAUSED
-                break
-            put_state(r.arc.mode.x, clock.time, r.arc.stages.y, r.arc.stages.n)
-            locate_centres(r.arc, s.ground)
-            if not search_nearby(r, s.ground, True):
-                return RunStatus.OUTSIDE_SEARCH
-        elif status is RunStatus.ARC_END and clock.time < until:
-            schedule.next += 1
-            begin_cause(r, EventCause.INPUT)
-        elif status is not RunStatus.SHARP_FEATURE or is_untouchable(r, s.ground):
-            break
-    if status is RunStatus.ARC_END:
+    status = int(RunStatus.RESOLVED)
+    while status == RunStatus.RESOLVED:
+        if r.progress.events > EVENTS_PER_CALL - RESERVED_EVENTS:
+            status = RunStatus.LOG_FULL
+        elif s.method.is_stepping:
+            status = continue_steps(s, until)
+        else:
+            status = continue_events(s, until)
+    if status == RunStatus.ARC_END:
         add_sample(r)
     count_logged_events(s)
     return status
+
+
+# --- event-driven arcs
+
+
+@routine
+def set_next_jump(s: StandaloneRun) -> None:
+    """Write the next jump of the inputs into the clock."""
+    schedule = s.schedule
+    clock = s.loop.arc.clock
+    while schedule.jumps[schedule.next] <= clock.time:
+        schedule.next += 1
+    clock.input_jump = schedule.jumps[schedule.next]
+    clock.last_time = schedule.before[schedule.next]
+
+
+@routine
+def continue_events(s: StandaloneRun, until: float) -> int:
+    """Integrate event-driven arcs; return RESOLVED to go on, or the result of `advance_run`."""
+    r = s.loop
+    w = s.method
+    clock = r.arc.clock
+    progress = r.progress
+    begin = clock.time
+    events = progress.events
+    is_auto = w.solver is SolverChoice.AUTO
+    is_start = progress.stage is not EventStage.ARC and progress.cause is EventCause.START
+    set_next_jump(s)
+    if progress.stage is not EventStage.ARC:
+        # Find the closed contacts first; the arc follows in the next call.
+        status = run_arcs(r, 0, events + 1)
+    elif w.watches_rank and is_auto:
+        status = run_arcs(r, STEPS_PER_CALL, events + 1)
+    else:
+        status = run_arcs(r, STEPS_PER_CALL, EVENTS_PER_CALL - RESERVED_EVENTS + 1)
+    describe_events(s, events)
+
+    if status is RunStatus.OUTSIDE_SEARCH:
+        put_state(r.arc.mode.x, clock.time, r.arc.stages.y, r.arc.stages.n)
+        locate_centres(r.arc, s.ground)
+        fits = search_nearby(r, s.ground, True)
+        return RunStatus.RESOLVED if fits else RunStatus.OUTSIDE_SEARCH
+    if status is RunStatus.ARC_END and clock.time >= until:
+        return RunStatus.ARC_END
+    if status is RunStatus.FALL:
+        return RunStatus.FALL
+    if status is RunStatus.SHARP_FEATURE and not is_untouchable(r, s.ground):
+        return RunStatus.RESOLVED
+
+    goes_on = status is RunStatus.PAUSED or status is RunStatus.LOG_FULL
+    if status is RunStatus.ARC_END:
+        begin_cause(r, EventCause.INPUT)
+        goes_on = True
+    if not goes_on:
+        return enter_time_steps(s) if is_auto else int(status)
+    if is_start and is_auto:
+        watch_rank(r, s.ground, w)
+    elif is_auto and is_stuck(s, begin):
+        return enter_time_steps(s)
+    is_long = clock.samples > 0.5 * SAMPLE_CAPACITY or clock.steps >= STEPS_PER_CALL
+    return RunStatus.PAUSED if is_long else RunStatus.RESOLVED
+
+
+@routine
+def is_stuck(s: StandaloneRun, begin: float) -> bool:
+    """Return whether event location advances more slowly than time steps would, since a time (s)."""
+    r = s.loop
+    w = s.method
+    if w.watches_rank and find_rank(r, s.ground, w) is Rank.OVER_CONSTRAINED:
+        return True
+    watch_rank(r, s.ground, w)
+    longest = w.given_step if w.given_step > 0.0 else LONGEST_STEP_RATIO * w.time_unit
+    t = r.arc.clock.time
+    steps = r.arc.clock.steps
+    if not find_congestion(w, begin, t, steps, longest):
+        return False
+    return find_congestion(w, begin, t, steps, choose_first_step(r, s.ground, w))
+
+
+# --- time steps
+
+
+@routine
+def log_change(s: StandaloneRun, kind: MethodChange, before: Floats, after: Floats) -> None:
+    """Log the event at which a run changes its method."""
+    r = s.loop
+    log = r.log
+    n = r.arc.stages.n
+    x = r.arc.mode.x
+    k = r.progress.events
+    t = r.arc.clock.time
+    log.time[k] = t
+    log.cause[k] = kind
+    log.guard[k] = -1
+    log.guard_contact[k] = -1
+    log.guard_border[k] = -1
+    log.samples[k] = r.arc.clock.samples
+    log.impact[k] = ImpactOrigin.NONE
+    log.closed_count[k] = 0
+    log.closed_after_count[k] = 0
+    log.fired_count[k] = 0
+    log.y[k, :n] = before[:n]
+    log.y_after[k, :n] = after[:n]
+    put_state(x, t, before, n)
+    log.energy[k] = mechanical_energy(r)
+    put_state(x, t, after, n)
+    log.energy_after[k] = mechanical_energy(r)
+    s.described[k, 0] = kind
+    s.described[k, 1] = -1
+    r.progress.events += 1
+    remember_event(s.method, t, kind, before, n)
+
+
+@routine
+def enter_time_steps(s: StandaloneRun) -> int:
+    """Begin time steps at the present state; return RESOLVED, or why the run ends."""
+    r = s.loop
+    w = s.method
+    clock = r.arc.clock
+    if has_ideal_conflict(r, s.ground, w):
+        return StepFailure.OVER_CONSTRAINED
+    h = choose_first_step(r, s.ground, w)
+    if clock.time - w.resumed < RETRY_STEPS * h:
+        w.required = min(2 * w.required, MOST_SETTLED)
+    add_sample(r)
+    discard_short_arcs(r, w, h)
+    log_change(s, MethodChange.TIME_STEPPING, r.arc.stages.y, r.arc.stages.y)
+    fits = begin_steps(r, s.ground, s.steps, s.samples, w, h)
+    return RunStatus.RESOLVED if fits else RunStatus.OUTSIDE_SEARCH
+
+
+@routine
+def continue_steps(s: StandaloneRun, until: float) -> int:
+    """Take time steps; return RESOLVED to go on, or the result of `advance_run`."""
+    r = s.loop
+    w = s.method
+    clock = r.arc.clock
+    is_auto = w.solver is SolverChoice.AUTO
+    # The first sample of the next arc replaces those that are not read yet.
+    if clock.samples > 0.5 * SAMPLE_CAPACITY or (w.is_settled and clock.samples > 0):
+        return RunStatus.PAUSED
+    if w.is_settled and resume_events(s):
+        return RunStatus.RESOLVED
+    result = advance_grid(r, s.steps, s.samples, w, until)
+    if result is StepResult.LEFT_SURROUNDINGS:
+        if not search_for_steps(r, s.ground, s.steps, w, True):
+            return RunStatus.OUTSIDE_SEARCH
+    elif result is StepResult.TOO_MANY_CONTACTS:
+        return RunStatus.TOO_MANY_CONTACTS
+    elif result is StepResult.FALLEN or result is StepResult.TURNED_OVER:
+        return RunStatus.FALL
+    elif result is StepResult.NOT_FINITE:
+        return StepFailure.NOT_FINITE
+    elif result is StepResult.SINGULAR_MASS:
+        return StepFailure.SINGULAR_MASS
+    elif result is StepResult.INFEASIBLE:
+        return StepFailure.INFEASIBLE
+    if w.block >= ADAPT_STEPS:
+        if adapt_step(s.steps, w, clock.time):
+            return StepFailure.TOO_FAST
+        if is_auto:
+            close_loaded_contacts(r, s.steps)
+            has_conflict = has_ideal_conflict(r, s.ground, w)
+            r.arc.mode.plan[CLOSED] = 0
+            if has_conflict:
+                return StepFailure.OVER_CONSTRAINED
+    return RunStatus.ARC_END if clock.time >= until else RunStatus.RESOLVED
+
+
+@routine
+def resume_events(s: StandaloneRun) -> bool:
+    """Return to event location if the state can be projected onto the constraints; return whether it is."""
+    r = s.loop
+    w = s.method
+    arc = r.arc
+    clock = r.arc.clock
+    progress = r.progress
+    n = arc.stages.n
+    events = progress.events
+    if not project_stepped_state(r, s.ground, s.steps, w):
+        require_more(w, s.steps)
+        return False
+    arc.stages.y[:n] = arc.mode.x[1 : 1 + n]
+    log_change(s, MethodChange.EVENT_LOCATION, s.steps.y, arc.stages.y)
+    begin_mode(r)
+    set_next_jump(s)
+    status = run_arcs(r, 0, progress.events + 1)
+    if status is RunStatus.PAUSED or status is RunStatus.LOG_FULL:
+        describe_events(s, events + 1)
+        w.is_stepping = False
+        w.resumed = clock.time
+        return True
+    # Event location fails at once: the steps go on.
+    progress.events = events
+    w.recent_count -= 1
+    w.arcs -= 1
+    clock.samples = 0
+    clock.latest_sample = clock.time
+    arc.stages.y[:n] = s.steps.y[:n]
+    arc.mode.plan[CLOSED] = 0
+    require_more(w, s.steps)
+    return False
+
+
+# --- events
 
 
 @routine
@@ -171,21 +412,21 @@ def count_logged_events(s: StandaloneRun) -> None:
 
 
 @routine
-def classify_event(s: StandaloneRun, k: int) -> EventCause:
+def classify_event(s: StandaloneRun, k: int) -> int:
     """Return the kind of event k of the log: an impact is a collision, and a hand-over or a jump of the
     inputs after which a wheel has no contact is a lift-off; a jump after which a wheel slides is a slip.
     """
     log = s.loop.log
     contacts = s.loop.event.mode.contacts
-    cause = EventCause(log.cause[k])
+    cause = log.cause[k]
     if log.impact[k] != ImpactOrigin.NONE:
         return EventCause.COLLISION
-    if cause is not EventCause.HAND_OVER and cause is not EventCause.INPUT:
+    if cause != EventCause.HAND_OVER and cause != EventCause.INPUT:
         return cause
     for i in range(log.closed_count[k]):
         if not touches_after(contacts, log, k, contacts.wheels[log.closed[k, i]]):
             return EventCause.LIFT_OFF
-    if cause is EventCause.INPUT:
+    if cause == EventCause.INPUT:
         for i in range(log.closed_count[k]):
             for j in range(log.closed_after_count[k]):
                 is_same = log.closed[k, i] == log.closed_after[k, j]
@@ -193,6 +434,25 @@ def classify_event(s: StandaloneRun, k: int) -> EventCause:
                 if is_same and rolled and log.status_after[k, j] == Status.SLIDING:
                     return EventCause.SLIP
     return cause
+
+
+@routine
+def describe_events(s: StandaloneRun, first: int) -> None:
+    """Describe the events of the log from one on, and remember them. A later search numbers the contacts
+    anew: the description names wheel, feature and side.
+    """
+    log = s.loop.log
+    contacts = s.loop.arc.mode.contacts
+    for k in range(first, s.loop.progress.events):
+        kind = classify_event(s, k)
+        contact = find_event_contact(s, k)
+        s.described[k, 0] = kind
+        s.described[k, 1] = -1
+        if contact >= 0:
+            s.described[k, 1] = contacts.wheels[contact]
+            s.described[k, 2] = s.ground.features[contact]
+            s.described[k, 3] = int(contacts.features[contact * FEATURE + SIDE])
+        remember_event(s.method, log.time[k], kind, log.y[k], s.loop.arc.stages.n)
 
 
 @routine

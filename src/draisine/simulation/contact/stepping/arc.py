@@ -30,7 +30,7 @@ from draisine.simulation.contact.stepping.step import (
     TimeStepping,
     take_time_steps,
 )
-from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.validity.fall import fall_rule, fall_words
 from draisine.simulation.validity.record import TimeStepped
@@ -394,6 +394,21 @@ class TimeStepper:
         self._most *= 2
         self.record.assign(**self._contact_capacity(self.query.n, self.record.rows))
         self.record.assign(loaded_count=0, settled=0)
+
+    def reserve(self, near: Surroundings, most: int) -> None:
+        """Make records in which routines search features themselves: `near` has a slot for every contact that
+        they may find, and a step has room for `most` contacts.
+        """
+        self.near = near
+        self._most = most
+        size = len(near) + 1
+        record = self.record
+        record.assign(**self._contact_capacity(self.query.n, record.rows))
+        record.assign(
+            contacts=near.packed, reach=np.zeros(size, np.int64), warm=np.zeros((size, 3))
+        )
+        record.assign(closed_status=np.zeros(size, np.int64), tyred=np.zeros(size, np.bool_))
+        record.assign(mu=np.zeros(size), carried=np.zeros(size), swept=near.boxes.copy())
 
     # --- steps
 

@@ -1,0 +1,669 @@
+"""Time steps of a run without Python: their length, the search of features, and the way into and out of them.
+
+The routines do what `stepping.arc.TimeStepper` and `stepping.switch` do for runs in Python: steps lie on a
+grid whose spacing follows the position error, a run changes to time steps if event location makes no
+progress, and returns when the same contacts have carried their loads with margin.
+"""
+
+from enum import IntEnum
+from math import isfinite, sqrt
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import IntegerMatrix, Integers, Matrix, Record, call, routine
+from draisine.simulation.contact.complementarity.linear import dot
+from draisine.simulation.contact.event_driven.run_loop import EventCause, RunLoop
+from draisine.simulation.contact.kernels import (
+    CLOSED,
+    evaluate_gap,
+    evaluate_row,
+    project_state,
+    put_state,
+)
+from draisine.simulation.contact.samples import touches_or_penetrates
+from draisine.simulation.contact.standalone.ground import (
+    Ground,
+    fill_slots,
+    find_slot,
+    is_used,
+    keep_contact,
+    locate_centres,
+    widen_boxes,
+)
+from draisine.simulation.contact.status import Status
+from draisine.simulation.contact.stepping.arc import (
+    ADAPT_STEPS,
+    ERROR_MARGIN,
+    ERROR_MEMORY_RATIO,
+    LONGEST_STEP_RATIO,
+    MAX_TRAVEL_RATIO,
+    POSITION_ERROR_RATIO,
+    SHORTEST_RATIO,
+    SHORTEST_REMAINDER_RATIO,
+    SPEED_INTERVAL_RATIO,
+    StepSamples,
+    take_sampled_steps,
+)
+from draisine.simulation.contact.stepping.step import (
+    StepResult,
+    TimeStepping,
+    factor_cholesky,
+)
+from draisine.simulation.contact.stepping.switch import (
+    CROWDED_EVENTS,
+    FIRST_SETTLED,
+    MAX_PROJECTION,
+    MIN_STEP_RATIO,
+    MOST_SETTLED,
+    NEARLY_REDUNDANT_SINGULAR_VALUE,
+    PARALLEL_NORMALS,
+    PROGRESS_STEPS,
+    REDUNDANT_SINGULAR_VALUE,
+    Rank,
+)
+
+EULER = 2.718281828459045  # base of the exponential function
+
+RANK_SETS = 256  # sets of rolling contacts whose rank is kept
+
+MAX_ROTATION_SWEEPS = 30  # of Jacobi's method; it converges quadratically within ten
+
+NO_STEP = float("inf")  # s; a length without a bound
+
+UNIT_FALLBACK = 1.0  # s, length of a step if nothing bounds it
+
+
+class SolverChoice(IntEnum):
+    """`ContactOptions.solver`."""
+
+    AUTO = 0
+    EVENTS = 1
+    TIME_STEPPING = 2
+
+
+class MethodChange(IntEnum):
+    """Events at which a run changes its method; they follow the members of `EventCause`."""
+
+    TIME_STEPPING = 7
+    EVENT_LOCATION = 8
+
+
+class StepFailure(IntEnum):
+    """Why time steps end a run; these follow the members of `RunStatus`."""
+
+    OVER_CONSTRAINED = 19  # ideal contacts over-constrain the machine
+    INFEASIBLE = 20  # a prescribed motion pushes a contact into the ground
+    NOT_FINITE = 21
+    SINGULAR_MASS = 22
+    TOO_FAST = 23  # a wheel passes its own size in the shortest step
+
+
+class Switch(Record):
+    """When a run changes its method, and the grid of its time steps."""
+
+    solver: SolverChoice
+    is_stepping: bool = False
+    is_settled: bool = False  # whether the same contacts have carried for the required steps
+
+    # Time steps
+    given_step: float  # s, the requested length; 0 if it is chosen
+    wheel_size: float  # m
+    time_unit: float  # s, sqrt(wheel size / g)
+    margin: float  # m, around the wheels within which time steps search features
+    h: float = 0.0  # s, length of a step
+    grid: float = 0.0  # s, beginning of the grid
+    index: int = 0  # steps since then
+    block: int = 0  # steps since the length was chosen
+    error: float = 0.0  # m, mean position error
+
+    # Return to event location
+    required: int = FIRST_SETTLED  # settled steps before it
+    resumed: float = -NO_STEP  # s, when it happened last
+
+    # Rank of the rolling contacts
+    watches_rank: bool = True
+    rank_count: int = 0  # sets of contacts whose rank is known
+    ranks: Integers  # (RANK_SETS) Rank of each
+    rank_sets: (
+        IntegerMatrix  # (RANK_SETS, 1 + 3 k) number of contacts; wheel, feature and side of each
+    )
+    gram: Matrix  # (3 k, 3 k) scratch
+    solved: Matrix  # (3 k, n) scratch
+    normals: Matrix  # (k, 3) scratch
+
+    # The latest events, for the rate at which they follow each other
+    recent_count: int = 0
+    arcs: int = 1  # arcs since the start of the run
+    recent_time: Floats  # (2 CROWDED_EVENTS) s
+    recent_kind: Integers  # EventCause, or MethodChange
+    recent_state: Matrix  # state before each
+
+    # Scratch
+    later: Floats  # (n) a state
+    carried: Matrix  # (k, 4) impulses and load of contacts whose numbers change
+
+    # Entries of the state
+    turn_entries: int  # rotation of the base
+    position_entries: int  # its position, after the rotation
+
+
+@routine
+def remember_event(w: Switch, t: float, kind: int, y: Floats, n: int) -> None:
+    """Remember an event as the latest one; the oldest one is forgotten."""
+    most = 2 * CROWDED_EVENTS
+    if w.recent_count == most:
+        for i in range(most - 1):
+            w.recent_time[i] = w.recent_time[i + 1]
+            w.recent_kind[i] = w.recent_kind[i + 1]
+            w.recent_state[i, :n] = w.recent_state[i + 1, :n]
+        w.recent_count -= 1
+    w.recent_time[w.recent_count] = t
+    w.recent_kind[w.recent_count] = kind
+    w.recent_state[w.recent_count, :n] = y[:n]
+    w.recent_count += 1
+    w.arcs += 1
+
+
+@routine
+def is_crowded_by(w: Switch, h: float) -> bool:
+    """Return whether the latest events follow each other faster than time steps of length h would."""
+    last = 0.0
+    count = 0
+    for i in range(w.recent_count - 1, -1, -1):
+        kind = w.recent_kind[i]
+        if kind != EventCause.COLLISION and kind != EventCause.INPUT:
+            if count == 0:
+                last = w.recent_time[i]
+            count += 1
+            if count == CROWDED_EVENTS:
+                return last - w.recent_time[i] < CROWDED_EVENTS * h
+    return False
+
+
+# --- rank of the rolling contacts
+
+
+@routine
+def find_eigenvalues(A: Matrix, n: int) -> None:
+    """Make a symmetric matrix diagonal by Jacobi's rotations; its diagonal holds the eigenvalues then."""
+    for _ in range(MAX_ROTATION_SWEEPS):
+        outside = 0.0
+        for i in range(n):
+            for j in range(i):
+                outside += A[i, j] * A[i, j]
+        if outside < 1e-28:
+            return
+        for p in range(n):
+            for q in range(p + 1, n):
+                if A[p, q] != 0.0:
+                    theta = (A[q, q] - A[p, p]) / (2.0 * A[p, q])
+                    sign = 1.0 if theta >= 0.0 else -1.0
+                    t = sign / (abs(theta) + sqrt(theta * theta + 1.0))
+                    c = 1.0 / sqrt(t * t + 1.0)
+                    s = t * c
+                    for k in range(n):
+                        a = A[k, p]
+                        b = A[k, q]
+                        A[k, p] = c * a - s * b
+                        A[k, q] = s * a + c * b
+                    for k in range(n):
+                        a = A[p, k]
+                        b = A[q, k]
+                        A[p, k] = c * a - s * b
+                        A[q, k] = s * a + c * b
+
+
+@routine
+def compute_rank(r: RunLoop, w: Switch, which: Integers, status: Integers, count: int) -> Rank:
+    """Return how independent the rows of the rolling contacts among some contacts are, for the state in x.
+
+    The singular values of the rows, in the metric of the mass matrix, are the roots of the eigenvalues of
+    their Gram matrix.
+    """
+    mode = r.arc.mode
+    m = r.arc.mode.motion
+    n = m.speeds
+    row = r.arc.rows
+    p = mode.system
+    call(m.call, mode.x, m.table, mode.out, 1)
+    for i in range(n):
+        p.M[i, :n] = mode.out[m.M + i * n :][:n]
+    if factor_cholesky(p.M, n, 0.0) != 0:
+        return Rank.INDEPENDENT
+    rows = 0
+    rolling = 0
+    parallel = True
+    for i in range(count):
+        if status[i] != Status.ROLLING:
+            continue
+        evaluate_row(mode.x, mode.contacts, which[i], row)
+        w.normals[rolling, :3] = row[m.normal :][:3]
+        difference = 0.0
+        for j in range(3):
+            shift = w.normals[rolling, j] - w.normals[0, j]
+            difference += shift * shift
+        parallel = parallel and difference < PARALLEL_NORMALS * PARALLEL_NORMALS
+        rolling += 1
+        for axis in range(3):
+            # Solve L a = row.
+            a = w.solved[rows]
+            C = row[m.C + axis * n :]
+            for j in range(n):
+                a[j] = (C[j] - dot(p.M[j], a, j)) / p.M[j, j]
+            length = sqrt(dot(a, a, n))
+            if length > 0.0:
+                a[:n] /= length
+                rows += 1
+    if rolling < 2:
+        return Rank.INDEPENDENT
+    for i in range(rows):
+        for j in range(rows):
+            w.gram[i, j] = dot(w.solved[i], w.solved[j], n)
+    find_eigenvalues(w.gram, rows)
+    is_full = True
+    for i in range(rows):
+        value = sqrt(max(w.gram[i, i], 0.0))
+        is_full = is_full and value > REDUNDANT_SINGULAR_VALUE
+        if (
+            not parallel
+            and value > REDUNDANT_SINGULAR_VALUE
+            and value < NEARLY_REDUNDANT_SINGULAR_VALUE
+        ):
+            return Rank.OVER_CONSTRAINED
+    return Rank.INDEPENDENT if is_full else Rank.REDUNDANT
+
+
+@routine
+def count_rolling(r: RunLoop) -> int:
+    """Return the number of closed contacts that roll."""
+    rolling = 0
+    for i in range(r.arc.mode.plan[CLOSED]):
+        if r.arc.mode.status[i] == Status.ROLLING:
+            rolling += 1
+    return rolling
+
+
+@routine
+def find_rank(r: RunLoop, g: Ground, w: Switch) -> Rank:
+    """Return the rank of the rows of the rolling contacts of the mode; each set is examined once."""
+    mode = r.arc.mode
+    if count_rolling(r) < 2:
+        return Rank.INDEPENDENT
+    key = w.rank_sets[w.rank_count]
+    count = 0
+    for i in range(mode.plan[CLOSED]):
+        if mode.status[i] == Status.ROLLING:
+            keep_contact(r, g, 0, mode.which[i])
+            key[1 + 3 * count :][:3] = g.kept[0, :3]
+            count += 1
+    key[0] = count
+    for i in range(w.rank_count):
+        known = w.rank_sets[i]
+        is_same = known[0] == count
+        for j in range(3 * count if is_same else 0):
+            is_same = is_same and known[1 + j] == key[1 + j]
+        if is_same:
+            return Rank(w.ranks[i])
+    put_state(mode.x, r.arc.clock.time, r.arc.stages.y, r.arc.stages.n)
+    rank = compute_rank(r, w, mode.which, mode.status, mode.plan[CLOSED])
+    w.ranks[w.rank_count] = rank
+    w.rank_count = (w.rank_count + 1) % RANK_SETS
+    return rank
+
+
+@routine
+def has_ideal_conflict(r: RunLoop, g: Ground, w: Switch) -> bool:
+    """Return whether ideal contacts over-constrain the machine: nothing decides which of them slips."""
+    mode = r.arc.mode
+    ideal = 0
+    for i in range(mode.plan[CLOSED]):
+        if mode.status[i] == Status.ROLLING and not isfinite(r.event.mu[mode.which[i]]):
+            ideal += 1
+    return ideal >= 2 and find_rank(r, g, w) is Rank.OVER_CONSTRAINED
+
+
+# --- length of a step
+
+
+@routine
+def choose_first_step(r: RunLoop, g: Ground, w: Switch) -> float:
+    """Return the length of the first time step (s): the requested one, or the longest in which no wheel moves
+    further than `MAX_TRAVEL_RATIO`.
+    """
+    if w.given_step > 0.0:
+        return w.given_step
+    arc = r.arc
+    m = r.arc.mode.motion
+    n = arc.stages.n
+    unit = min(w.time_unit, 1.0)
+    moment = SPEED_INTERVAL_RATIO * unit
+    t = arc.clock.time
+    put_state(arc.mode.x, t, arc.stages.y, n)
+    locate_centres(arc, g)
+    call(m.call, arc.mode.x, m.table, arc.mode.out, 1)
+    w.later[:n] = arc.stages.y[:n]
+    w.later[: m.y_v] += moment * arc.mode.out[m.flow :][: m.y_v]
+    if m.turns > 0:
+        length = sqrt(dot(w.later, w.later, 4))
+        w.later[:4] /= length
+    put_state(arc.mode.x, t, w.later, n)
+    fastest = 0.0
+    for wheel in range(g.wheels):
+        evaluate_gap(arc.mode.x, arc.wheels, wheel, arc.rows)
+        moved = 0.0
+        for j in range(3):
+            shift = arc.rows[m.centre + j] - g.begin[3 * wheel + j]
+            moved += shift * shift
+        fastest = max(fastest, sqrt(moved) / moment)
+    put_state(arc.mode.x, t, arc.stages.y, n)
+    by_speed = MAX_TRAVEL_RATIO * w.wheel_size / fastest if fastest > 0.0 else NO_STEP
+    # A massless foot moves without bound: steps that follow it would never end.
+    step = max(
+        min(LONGEST_STEP_RATIO * w.time_unit, by_speed), SHORTEST_RATIO * LONGEST_STEP_RATIO * unit
+    )
+    return step if isfinite(step) else UNIT_FALLBACK
+
+
+@routine
+def begin_grid(w: Switch, t: float, h: float) -> None:
+    """Begin a new grid of steps."""
+    w.grid = t
+    w.index = 0
+    w.h = h
+
+
+@routine
+def adapt_step(s: TimeStepping, w: Switch, t: float) -> bool:
+    """Choose the length of the next steps by the position error of the latest ones and by the distance that
+    wheels moved in a step; return whether a wheel is too fast for the shortest step.
+    """
+    # exp(-x); routines have powers, and no exponential function.
+    w.error = w.error * EULER ** (-ADAPT_STEPS * w.h / (ERROR_MEMORY_RATIO * w.time_unit)) + s.error
+    far = s.travel / (MAX_TRAVEL_RATIO * w.wheel_size)
+    s.error = 0.0
+    s.travel = 0.0
+    w.block = 0
+    if w.given_step > 0.0 or not isfinite(w.time_unit):
+        return False
+    used = w.error / (POSITION_ERROR_RATIO * w.wheel_size * ERROR_MEMORY_RATIO)
+    longest = LONGEST_STEP_RATIO * w.time_unit
+    if far > 1.0 / MAX_TRAVEL_RATIO and w.h <= SHORTEST_RATIO * longest:
+        return True
+    if (used > 1.0 or far > 1.5) and w.h > SHORTEST_RATIO * longest:
+        begin_grid(w, t, 0.5 * w.h)
+    elif used < 1.0 / ERROR_MARGIN and far < 0.5 and 2.0 * w.h <= longest * (1.0 + 1e-9):
+        begin_grid(w, t, 2.0 * w.h)
+    return False
+
+
+# --- contacts near the wheels
+
+
+@routine
+def follow_slots(r: RunLoop, g: Ground, s: TimeStepping) -> None:
+    """Write the law of each slot into the record of time steps, without impulses of earlier steps."""
+    for k in range(g.slots):
+        wheel = r.arc.mode.contacts.wheels[k]
+        s.tyred[k] = wheel < g.wheels and g.features[k] >= 0 and g.tyres[min(wheel, g.wheels)] >= 0
+        s.closed_status[k] = r.event.closed_status[k]
+        s.mu[k] = r.event.mu[k]
+        if s.tyred[k]:
+            # A tyre that holds its contact along (two rows) does so without limit.
+            s.mu[k] = NO_STEP if s.closed_status[k] == Status.TRACKING_TYRE else 0.0
+        s.carried[k] = s.motion.share
+        for j in range(3):
+            s.warm[k, j] = 0.0
+    s.reach_count = -1
+    s.loaded_count = 0
+    s.settled = 0
+    s.warmed_count = 0
+
+
+@routine
+def search_for_steps(r: RunLoop, g: Ground, s: TimeStepping, w: Switch, has_path: bool) -> bool:
+    """Find the contacts that are possible near the boxes `TimeStepping.box` of the wheel centres; return
+    whether the table has room for them. Impulses and loads of the last step stay with their contacts.
+    """
+    arc = r.arc
+    kept = 0
+    for i in range(s.warmed_count):
+        k = s.warmed[i]
+        if s.warm[k, 0] != 0.0:
+            keep_contact(r, g, kept, k)
+            for j in range(3):
+                w.carried[kept, j] = s.warm[k, j]
+            w.carried[kept, 3] = s.carried[k]
+            kept += 1
+    for i in range(6 * g.wheels):
+        arc.box[i] = s.box[i]
+    for wheel in range(g.wheels):
+        for j in range(3):
+            g.begin[3 * wheel + j] = s.centre[wheel, j]
+    margin = w.margin
+    widen_boxes(arc, g, margin, has_path)
+    fits = fill_slots(r, g)
+    for _ in range(8):
+        if not fits:
+            margin *= 0.5
+            widen_boxes(arc, g, margin, has_path)
+            fits = fill_slots(r, g)
+    if not fits:
+        return False
+    follow_slots(r, g, s)
+    s.swept[: 6 * g.wheels] = arc.swept[: 6 * g.wheels]
+    for i in range(kept):
+        k = find_slot(r, g, i)
+        if k >= 0:
+            for j in range(3):
+                s.warm[k, j] = w.carried[i, j]
+            s.carried[k] = w.carried[i, 3]
+            s.warmed[s.warmed_count] = k
+            s.warmed_count += 1
+    return True
+
+
+# --- time steps
+
+
+@routine
+def begin_steps(
+    r: RunLoop, g: Ground, s: TimeStepping, samples: StepSamples, w: Switch, h: float
+) -> bool:
+    """Begin time steps of a length (s) at the present state; return whether the table of contacts has room
+    for those near the wheels.
+    """
+    arc = r.arc
+    n = arc.stages.n
+    t = arc.clock.time
+    w.is_stepping = True
+    w.is_settled = False
+    w.block = 0
+    w.error = 0.0
+    begin_grid(w, t, h)
+    s.y[:n] = arc.stages.y[:n]
+    s.before[:n] = arc.stages.y[:n]
+    s.middle[:n] = arc.stages.y[:n]
+    s.has_trend = False
+    s.trend[: s.motion.speeds] = 0.0
+    s.error = 0.0
+    s.travel = 0.0
+    s.settled = 0
+    s.required = w.required if w.solver is SolverChoice.AUTO else 0
+    s.warmed_count = 0
+    s.blocked = -1
+    s.accepts_blocked = False
+    s.airborne[: g.wheels] = 0.0
+    put_state(arc.mode.x, t, arc.stages.y, n)
+    locate_centres(arc, g)
+    for wheel in range(g.wheels):
+        for j in range(3):
+            s.centre[wheel, j] = g.begin[3 * wheel + j]
+            s.box[6 * wheel + j] = g.begin[3 * wheel + j]
+            s.box[6 * wheel + 3 + j] = g.begin[3 * wheel + j]
+    samples.count = 0
+    samples.begin = t
+    samples.number = int((t - samples.first) / samples.dt + 1e-9) + 1
+    # The present state is the first sample of the arc.
+    arc.times[arc.clock.samples] = t
+    arc.samples[arc.clock.samples * n :][:n] = s.y[:n]
+    arc.clock.samples += 1
+    arc.clock.latest_sample = t
+    return search_for_steps(r, g, s, w, False)
+
+
+@routine
+def advance_grid(
+    r: RunLoop, s: TimeStepping, samples: StepSamples, w: Switch, until: float
+) -> StepResult:
+    """Take the next steps of the grid, at most until a time (s), and store their samples."""
+    arc = r.arc
+    n = arc.stages.n
+    t = arc.clock.time
+    # Steps that end within rounding of `until` belong to the grid.
+    steps = int((until - w.grid) / w.h * (1.0 + 1e-14) + 1e-9) - w.index
+    # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
+    rest = until - (w.grid + (w.index + steps) * w.h)
+    if steps > 0 and rest > 0.0 and rest < SHORTEST_REMAINDER_RATIO * w.h:
+        steps -= 1
+    start = w.grid
+    h = w.h
+    first = w.index
+    count = min(steps, ADAPT_STEPS - w.block)
+    is_last = steps <= 0
+    if is_last:
+        start = t
+        h = until - t
+        first = 0
+        count = 1
+    result = take_sampled_steps(s, samples, start, h, first, count)
+    w.index += s.steps
+    w.block += s.steps
+    t = start + (first + s.steps) * h
+    for i in range(samples.count):
+        arc.times[arc.clock.samples] = samples.times[i]
+        arc.samples[arc.clock.samples * n :][:n] = samples.states[i][:n]
+        arc.clock.samples += 1
+        arc.clock.latest_sample = samples.times[i]
+    samples.count = 0
+    arc.clock.time = t
+    arc.stages.y[:n] = s.y[:n]
+    if is_last:
+        begin_grid(w, t, w.h)
+    w.is_settled = result is StepResult.SETTLED
+    return result
+
+
+# --- changes of the method
+
+
+@routine
+def find_congestion(w: Switch, begin: float, t: float, steps: int, h: float) -> bool:
+    """Return whether time steps of a length (s) would advance faster than event location, which took some
+    steps since a time.
+    """
+    if is_crowded_by(w, h):
+        return True
+    return steps >= PROGRESS_STEPS and t - begin < MIN_STEP_RATIO * steps * h
+
+
+@routine
+def watch_rank(r: RunLoop, g: Ground, w: Switch) -> None:
+    """Stop watching after each event if the rolling contacts are independent."""
+    if w.watches_rank and count_rolling(r) > 1:
+        w.watches_rank = find_rank(r, g, w) is not Rank.INDEPENDENT
+
+
+@routine
+def discard_short_arcs(r: RunLoop, w: Switch, h: float) -> None:
+    """Go back over the latest arcs that are shorter than half a time step, with the events before them: time
+    steps replace them. Impacts stay.
+    """
+    clock = r.arc.clock
+    n = r.arc.stages.n
+    is_stepped = False
+    while w.arcs > 1 and w.recent_count > 0 and not is_stepped:
+        last = w.recent_count - 1
+        if (
+            w.recent_kind[last] == EventCause.COLLISION
+            or clock.time - w.recent_time[last] >= 0.5 * h
+        ):
+            return
+        clock.time = w.recent_time[last]
+        r.arc.stages.y[:n] = w.recent_state[last, :n]
+        is_stepped = w.recent_kind[last] == MethodChange.EVENT_LOCATION
+        w.recent_count -= 1
+        w.arcs -= 1
+        if r.progress.events > 0:
+            r.progress.events -= 1
+    while clock.samples > 0 and r.arc.times[clock.samples - 1] > clock.time:
+        clock.samples -= 1
+
+
+@routine
+def close_loaded_contacts(r: RunLoop, s: TimeStepping) -> None:
+    """Close the contacts that carry a load in time steps in the mode of event-driven arcs."""
+    mode = r.arc.mode
+    for i in range(s.loaded_count):
+        k = s.loaded[i]
+        mode.which[i] = k
+        mode.mu[i] = s.mu[k] if isfinite(s.mu[k]) else 0.0
+        rolls = s.settled_status[i] == Status.ROLLING
+        mode.status[i] = Status.ROLLING if rolls else Status.SLIDING
+        if s.tyred[k]:
+            mode.status[i] = s.closed_status[k]
+    mode.plan[CLOSED] = s.loaded_count
+
+
+@routine
+def project_stepped_state(r: RunLoop, g: Ground, s: TimeStepping, w: Switch) -> bool:
+    """Project the state of time steps onto the constraints of the contacts that carry a load; return whether
+    the result, in x, can begin an event-driven arc.
+    """
+    mode = r.arc.mode
+    m = r.arc.mode.motion
+    n = r.arc.stages.n
+    close_loaded_contacts(r, s)
+    count = mode.plan[CLOSED]
+    put_state(mode.x, r.arc.clock.time, s.y, n)
+    if compute_rank(r, w, mode.which, mode.status, count) is Rank.OVER_CONSTRAINED:
+        return False
+    loaded = count
+    for k in range(mode.contacts.size):
+        is_new = is_used(g, k) and count < r.event.most
+        for i in range(loaded):
+            is_new = is_new and mode.which[i] != k
+        if is_new:
+            evaluate_gap(mode.x, mode.contacts, k, r.arc.rows)
+            gap = r.arc.rows[m.gap]
+            if gap < 0.0 and touches_or_penetrates(m, mode.contacts, k, r.arc.rows):
+                mode.which[count] = k
+                mode.status[count] = Status.SLIDING
+                mode.mu[count] = 0.0
+                count += 1
+    mode.plan[CLOSED] = count
+    if count > 0:
+        project_state(mode)
+    mode.plan[CLOSED] = 0
+    turned = 0.0
+    moved = 0.0
+    largest = 0.0
+    for i in range(m.y_v):
+        change = mode.x[1 + i] - s.y[i]
+        if not isfinite(change):
+            return False
+        if i < w.turn_entries:
+            turned += change * change
+        elif i < w.turn_entries + w.position_entries:
+            moved += change * change
+        else:
+            largest = max(largest, abs(change))
+    largest = max(largest, max(sqrt(turned), sqrt(moved) / w.wheel_size))
+    return largest <= MAX_PROJECTION
+
+
+@routine
+def require_more(w: Switch, s: TimeStepping) -> None:
+    """Require twice as many settled steps before the next return to event location."""
+    w.required = min(2 * w.required, MOST_SETTLED)
+    s.required = w.required
+    s.settled = 0
+    w.is_settled = False
