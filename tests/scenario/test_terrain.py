@@ -446,13 +446,16 @@ WRONG = [
     (PLANE + "initial.place = {wheel = 'raer', centre = [0, 0, 1]}\n", "Did you mean 'rear'?"),
     (
         PLANE + "initial.place = {wheel = 'rear', centre = [0, 0]}\n",
-        "x and y with the face `on` which it starts",
+        "[x, y] with the face on which the machine starts",
     ),
     (
         PLANE + "initial.place = {wheel = 'rear', centre = [0, 0], on = 'groud'}\n",
         "initial.place.on = 'groud': no such face. Did you mean 'ground'?",
     ),
-    (PLANE + "initial.place = {wheel = 'rear'}\n", "needs a centre with x, y and z, or the face"),
+    (
+        PLANE + "initial.place = {wheel = 'rear'}\n",
+        "needs the centre of a wheel as [x, y, z], or the face",
+    ),
     (PLANE + "initial.place = 3\n", "initial.place = 3: must be a table"),
     (
         PLANE + "run.integrator = 'rk4'\n",

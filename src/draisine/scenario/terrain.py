@@ -1,7 +1,6 @@
 """Ground of a scenario: its tables, the terrains that they describe, and the position of the machine.
 
-A machine is placed on a face by the rotation from the vertical to the normal of the face,
-followed by a
+A machine is placed on a face by the rotation from the vertical to the normal of the face, followed by a
 translation that puts the centre of a wheel above a given point (`place_state`).
 
 """
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
 
 
 def _drop(value: Any) -> float:
-    """Return the height of a drop in m; raise if it is not positive."""
+    """Convert the height of a drop to m; raise `ValueError` if it is not positive."""
     height = parse_number(value, "m")
     if height <= 0.0:
         raise ValueError(
@@ -76,7 +75,7 @@ Drop = Annotated[float, BeforeValidator(_drop), WithJsonSchema(LENGTH_SCHEMA)]
 
 
 class PlaneGround(ScenarioTable):
-    """A plane through (0, 0, height) with a slope and a camber; its face is `ground`."""
+    """An inclined plane through (0, 0, height) with a slope and a camber; its face has the name `ground`."""
 
     shape: Literal["plane"]
     slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
@@ -86,7 +85,7 @@ class PlaneGround(ScenarioTable):
     height: Length = Field(0.0, description="height at the origin, m")
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain with one inclined plane."""
         return plane(self.slope, self.height, self.camber)
 
 
@@ -322,7 +321,7 @@ AnyGround = (
 
 
 def _with_shape(table: Any) -> Any:
-    """Return the table of a ground with a shape; slope, camber and height alone describe a plane."""
+    """Return the table of a ground with its key `shape`; a table without it describes a plane."""
     if isinstance(table, dict) and table and set(table) <= {"slope", "camber", "height"}:
         return {"shape": "plane", **table}
     return table
@@ -369,8 +368,8 @@ def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[st
 
 
 def _check_dimensions(shape: str, given: Collection[str]) -> None:
-    """Raise `DataError` if required dimensions of a ground shape are missing; list the options that
-    set them.
+    """Raise `DataError` if required dimensions of a ground shape are missing; list the options that set
+    them.
     """
     fields = GROUND_TABLES[shape].model_fields
     missing = {n: f for n, f in fields.items() if f.is_required() and n not in given}
@@ -412,10 +411,12 @@ class WheelPlace(ScenarioTable):
     def _check_position(self) -> Self:
         """Check that the table determines the position of the wheel centre."""
         if self.centre is None and self.on is None:
-            raise ValueError("needs a centre with x, y and z, or the face `on` which it starts")
+            raise ValueError(
+                "needs the centre of a wheel as [x, y, z], or the face on which the machine starts (`on`)"
+            )
         expected = "x and y; the face determines the height"
         if self.on is None:
-            expected = "x, y and z, or x and y with the face `on` which it starts"
+            expected = "[x, y, z], or [x, y] with the face on which the machine starts (`on`)"
         if self.centre is not None and len(self.centre) != (3 if self.on is None else 2):
             raise ValueError(f"has a centre of {len(self.centre)} numbers; give {expected}")
         return self

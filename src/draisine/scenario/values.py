@@ -72,7 +72,7 @@ def _not_negative(value: float) -> float:
 
 
 def _slope(value: Any) -> float:
-    """Return the slope of a ground in rad; a slope beyond a right angle was meant in degrees."""
+    """Convert a slope to rad; values beyond a right angle are rejected as likely degrees."""
     slope = parse_number(value, "rad")
     if abs(slope) >= math.pi / 2:
         raise ValueError(
@@ -103,7 +103,7 @@ LENGTH_SCHEMA = _unit_schema("m")
 Length = Annotated[
     float, BeforeValidator(lambda x: parse_number(x, "m")), WithJsonSchema(LENGTH_SCHEMA)
 ]
-"""A length in m, or with a unit."""
+"""Type of a length in m, optionally written with a unit."""
 
 Duration = Annotated[
     float,
@@ -113,7 +113,7 @@ Duration = Annotated[
 """Type of a positive time in s, optionally written with a unit."""
 
 Quantity = Annotated[float, BeforeValidator(parse_number), WithJsonSchema(NUMBER_SCHEMA)]
-"""A number, or an angle written in degrees."""
+"""Type of a number in SI units, or an angle written in degrees ("18deg")."""
 
 Slope = Annotated[float, BeforeValidator(_slope), WithJsonSchema(NUMBER_SCHEMA)]
 """Type of a ground slope in rad, optionally written in degrees."""
@@ -144,6 +144,7 @@ WorldVector = Annotated[
 
 
 def _numbers(value: Any) -> float | list[float]:
+    """Convert a number or a list of numbers, optionally with units, to SI units."""
     return [parse_number(x) for x in value] if isinstance(value, list) else parse_number(value)
 
 
@@ -155,11 +156,12 @@ def _places(value: Any) -> list[float] | dict[str, list[float | str]]:
 
 
 def _label(value: Any) -> float | str:
-    """Return a number, or a name, which is a value in a sweep."""
+    """Convert a swept value: a name stays a name, anything else becomes a number in SI units."""
     return value if isinstance(value, str) and value.isidentifier() else parse_number(value)
 
 
 def _list(value: Any) -> list[float]:
+    """Convert a non-empty list of numbers, optionally with units, to SI units."""
     return [parse_number(x) for x in _non_empty(value)]
 
 
@@ -175,7 +177,7 @@ def _drift(value: Any) -> str | float:
     if value in ("project", "none"):
         return str(value)
     if isinstance(value, str):
-        raise ValueError(f"{value!r} is not 'project', 'none' or an epsilon in seconds")
+        raise ValueError(f"{value!r} is not 'project', 'none' or a time constant in seconds")
     if parse_number(value) <= 0.0:
         raise ValueError(f"{value} is not greater than zero")
     return parse_number(value)

@@ -1,5 +1,5 @@
-"""Simulation of a range of the runs of a sweep: machines of one structure in SIMD lanes, others one
-by one.
+"""Simulation of a range of the runs of a sweep: machines of one structure in SIMD lanes, others one by
+one.
 """
 
 from dataclasses import replace

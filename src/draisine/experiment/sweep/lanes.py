@@ -72,10 +72,8 @@ MAX_BLOCK_BYTES = 2**28
 LANE_PIVOT_FACTOR = 1e-4
 """Factor on the smallest allowed pivot of the constraint elimination in lanes, relative to a single run.
 
-A single run would choose other pivots. Machines approach this bound while they fall and stop.
-Five of
+A single run would choose other pivots. Machines approach this bound while they fall and stop. Five of
 sixteen digits are lost instead of one, which is less than the error of fixed time steps.
-
 """
 
 OUTCOME_BY_STATUS = np.array(

@@ -50,7 +50,9 @@ def _check_count(path: str, values: Any, count: int | None, mistakes: Mistakes) 
     """
     length = len(values) if isinstance(values, list) else None
     if length != count:
-        expected = "one number" if count is None else f"{count} numbers, one per place"
+        expected = (
+            "one number" if count is None else f"{count} numbers, one per time, point or speed"
+        )
         mistakes.add(path, f"needs {expected}; it has {length or 1}.")
 
 
