@@ -60,6 +60,8 @@ LEVEL = {
     "faces": "shape = 'faces'\nfaces = [{name = 'road', normal = [0, 0, 2]}]",
     "heights": "shape = 'heights'\nx = [-9, 0, 9]\ny = [-9, 9]\nz = [[0, 0], [0, 0], [0, 0]]",
     "mesh": "shape = 'mesh'\nfile = 'road.obj'",
+    "road": "shape = 'road'\nx = [-9, 0, 9]\nz = [0, 0, 0]",
+    "rough_road": "shape = 'rough_road'\ngrade = 'A'\nat = 8.0\nlength = 5.0",
 }
 
 

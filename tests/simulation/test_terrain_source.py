@@ -62,6 +62,14 @@ def disc_over_hills():
     return (disc, high, 0.8), options
 
 
+def disc_over_smooth_hills():
+    arguments, options = disc_over_hills()
+    x = np.linspace(-0.5, 3.5, 17)
+    y = np.linspace(-0.5, 0.5, 5)
+    heights = 0.02 * np.outer(np.cos(2.0 * x), np.cos(3.0 * y))
+    return arguments, options | {"terrain": height_field(x, y, heights, smooth=True)}
+
+
 def bumpy_ground():
     """Level ground with a strip of random heights across the path."""
     x, y = np.arange(-1.0, 2.0, 0.1), np.arange(-0.6, 0.65, 0.1)
@@ -80,7 +88,7 @@ def robot(until, **contact):
 
 THESIS = ("ramp-jump-pitched", "lift-offs", "elastic-bounces")
 CASES = {name: (lambda name=name: scenario(f"mauny2018/{name}")) for name in THESIS}
-CASES |= {"kerb": disc_over_kerb, "hills": disc_over_hills}
+CASES |= {"kerb": disc_over_kerb, "hills": disc_over_hills, "smooth": disc_over_smooth_hills}
 CASES |= {"time steps": lambda: robot(0.5, solver="time_stepping")}
 
 

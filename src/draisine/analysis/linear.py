@@ -14,20 +14,33 @@ is constant, too.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 import draisine
+from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
+from draisine.analysis.grounded import (
+    GroundedMachine,
+    ground_symmetry,
+    lift_above,
+    nearest_contacts,
+    sample_ground,
+)
+from draisine.analysis.symmetry import Symmetry, find_symmetry
 from draisine.analysis.variation import (
     Chart,
     Variation,
     anchors_of,
     chart,
     chart_of,
+    heading_rows,
+    machine_at,
     to_heading,
     vary,
+    with_plane,
 )
 from draisine.errors import (
     ConfigurationError,
@@ -38,18 +51,23 @@ from draisine.errors import (
     expect_known,
     import_extra,
 )
-from draisine.mechanics.constraints import Statuses
 from draisine.mechanics.readings import law_states
 from draisine.model.names import Axes, benchmark_sign, check_axes, observation_units
+from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.run import TerrainRun
 from draisine.simulation.dataset import call_recipe, provenance
-from draisine.simulation.options import memory_start
+from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Task, memory_start
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import displace
+from draisine.system.configuration import displace, independent
+from draisine.system.generic import generic
 from draisine.system.state import State
+from draisine.system.state import state as state_of_model
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.terrain import Terrain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,13 +75,6 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from draisine.reading.document import Equations
-
-MIN_LINEARISATION_PIVOT = 0.02
-"""Smallest pivot of the independent speeds, relative to its value when it was chosen.
-
-Below it, new independent speeds are chosen: a small pivot amplifies rounding errors, most of all
-those of derivatives.
-"""
 
 ZERO_ENTRY = 1e-12
 """Matrix entries below this fraction of the largest entry are rounding errors and do not couple
@@ -74,6 +85,28 @@ CYCLIC_ENTRY = 1e-9
 """Entries of A at random states below this fraction of the largest entry of their row are rounding
 errors.
 """
+
+SAME_ROWS = 1e-7
+"""Difference of constraint rows, and of speeds in SI units, below which they do not change at an event."""
+
+GROUND_SAMPLES = 8  # places along a run at which the symmetry of the ground is determined
+
+SET_GAP = 1e-9
+"""Of the machine's length; smaller gaps of a machine that is set on the ground are rounding errors."""
+
+MAX_SETTING_STEPS = 50  # limited steps reach any slope; convergence needs a few more
+
+MAX_SETTING_TURN = 0.3  # rad; largest roll or pitch of a step that sets a machine on the ground
+
+GROUND_COORDINATES = ("x", "y", "yaw", "z")
+"""Coordinates of the base that the symmetries of a ground change, in the order in which they are omitted."""
+
+OBLIQUE_SYMMETRY = 1e-9
+"""Change of a coordinate per unit of a symmetry, below which it is a rounding error."""
+
+SYMMETRY_MARGIN = 100.0
+"""Accelerations of a motion on a ground that is symmetric up to an error (rad) differ from zero by its
+product with gravity, about 10 m/s2, and with the accelerations of wheels, which are larger."""
 
 LINEARISATIONS = ("steady", "frozen", "dalembert")
 """Forms of linearisation: about a steady motion; at an instant of an accelerating motion; about the
@@ -462,6 +495,8 @@ def linearise(
     outputs: Sequence[str] | None = None,
     mode: Mapping[str, str] | None = None,
     law: Law | None = None,
+    terrain: Terrain | None = None,
+    contact: ContactOptions = CONTACT,
     cyclic: bool = False,
     tolerance: float = 1e-7,
     form: Literal["steady", "frozen"] = "steady",
@@ -489,6 +524,12 @@ def linearise(
         Statuses of contacts, by name.
     law
         Control law. In a run, a law that cannot be traced counts as recorded inputs.
+    terrain
+        The ground. The closed contacts of the state stay closed, and rolling ones roll. On the level plane
+        (None) contacts are ideal. Motions on a terrain are steady if they follow a symmetry of the ground:
+        straight on a plane or along a road of constant profile, circles in a bowl.
+    contact
+        Friction and stops on a terrain.
     cyclic
         Whether cyclic coordinates are states, too.
     tolerance
@@ -531,6 +572,8 @@ def linearise(
             raise ParameterError(
                 "linearise(run): motion, inputs, mode and law are those of the run. Leave them out."
             )
+        if terrain is not None:
+            raise ParameterError("linearise(run): the terrain is that of the run. Leave it out.")
         machine_system = system.arcs[0].machine.system
         run_law = None if system.task is None else system.task.law
         options = {"outputs": outputs, "cyclic": cyclic, "axes": axes}
@@ -549,7 +592,16 @@ def linearise(
     for each in motions:
         expect("linearise", each, State, "draisine.state(system, forward_speed=5.0) makes one")
     states = [each for each in motions if isinstance(each, State)]
-    machine, first = machine_at(system, states[0], mode, law)
+    machine: Any
+    if terrain is None:
+        machine, first = machine_at(system, states[0], mode, law)
+    else:
+        if mode is not None:
+            raise ParameterError(
+                "linearise: on a terrain the state determines the contacts. Leave `mode` out."
+            )
+        start = Start(system, states[0], terrain, contact, law, inputs)
+        machine, first = machine_on(start, start.closed_contacts())
     rest = [
         machine.enter(each, z=memory_start(system, each, law, machine.states))
         for each in states[1:]
@@ -561,7 +613,8 @@ def linearise(
     )
     recipe = call_recipe(
         "linear", linearise, system, motion, inputs=inputs, outputs=outputs, mode=mode, law=law,
-        cyclic=cyclic, tolerance=tolerance, form=form, axes=axes,
+        terrain=terrain, contact=None if contact == CONTACT else contact, cyclic=cyclic,
+        tolerance=tolerance, form=form, axes=axes,
     )  # fmt: skip
     linear = linear[0] if isinstance(motion, State) else linear
     return in_axes(replace(linear, made=provenance(system, law, recipe)), system, axes)
@@ -586,6 +639,8 @@ def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
 
 def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool) -> Linear:
     """Return the time-varying linear system along a run, one set of matrices per sample."""
+    if all(isinstance(arc, TerrainArc) for arc in run.arcs):
+        return _linearise_on_terrain(run, outputs, cyclic)
     names: Chart | None = None
     systems = []
     for arc in smooth_arcs(run):
@@ -603,6 +658,78 @@ def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool)
         name: np.concatenate([getattr(part, name) for part in systems]) for name in arrays
     }
     return replace(systems[0], **joined, times=run.t)
+
+
+def _linearise_on_terrain(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool) -> Linear:
+    """Return the time-varying linear system along a run on a terrain, one matrix per sample."""
+    arcs = [arc for arc in run.arcs if isinstance(arc, TerrainArc)]
+    machines = [_machine_of(arc, run.contact or CONTACT) for arc in arcs]
+    _check_continuous(run, arcs, machines)
+    symmetry = _symmetry_along(arcs, machines)
+    law = None if run.task is None else run.task.law
+    cyclic_joints = _cyclic_joints(arcs[0].machine.system, law)
+    names: Chart | None = None
+    systems = []
+    for arc, machine in zip(arcs, machines, strict=True):
+        w = arc.inputs[None]
+        for t, free in zip(arc.t_before, arc.y, strict=True):
+            # Independent speeds of each sample: the linear system does not depend on their choice.
+            here = replace(
+                machine,
+                B=machine.choose_speeds(free, t),
+                symmetry=symmetry,
+                cyclic_joints=cyclic_joints,
+            )
+            y = here.reduce(free)[None]
+            if names is None:
+                names = chart(vary(here, y, w, t=t))
+            systems.append(
+                linear_systems(
+                    here, y, w, outputs=outputs, cyclic=cyclic, form="frozen", t=t, names=names
+                )
+            )
+    arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in systems]) for name in arrays
+    }
+    return replace(systems[0], **joined, times=run.t)
+
+
+def _machine_of(arc: TerrainArc, contact: ContactOptions) -> GroundedMachine:
+    """Return the machine in the contact mode of an arc."""
+    query = ContactQuery(arc.machine, arc.terrain, arc.inputs, arc.stops)
+    return GroundedMachine(query, tuple(arc.closed), np.zeros((0, query.n)), contact)
+
+
+def _check_continuous(
+    run: Trajectory, arcs: Sequence[TerrainArc], machines: Sequence[GroundedMachine]
+) -> None:
+    """Raise if the constraints of a run on a terrain change between two arcs."""
+    pairs = pairwise(zip(arcs, machines, strict=True))
+    for event, ((_, before), (after_arc, after)) in zip(run.events, pairs, strict=False):
+        y = after_arc.y[0]
+        rows, rows_after = (machine.rows(event.t, y)[0] for machine in (before, after))
+        is_smooth = rows.shape == rows_after.shape and np.allclose(rows, rows_after, atol=SAME_ROWS)
+        if not is_smooth or np.abs(event.after.v - event.before.v).max() > SAME_ROWS:
+            raise ConfigurationError(
+                f"At {event.t:.6g} s contacts of the run change ({event.kind}), so that no linear system "
+                "exists along it. Use draisine.gradient, which differentiates through "
+                "events, or linearise a part of the run."
+            )
+
+
+def _symmetry_along(arcs: Sequence[TerrainArc], machines: Sequence[GroundedMachine]) -> Symmetry:
+    """Return the symmetries of the ground along a run, from samples beside its path."""
+    samples = [(machine, y) for arc, machine in zip(arcs, machines, strict=True) for y in arc.y]
+    some = np.unique(np.linspace(0, len(samples) - 1, GROUND_SAMPLES).round().astype(int))
+    ground = [
+        sample_ground(machine.query, y, machine.contact, machine.closed)
+        for machine, y in (samples[k] for k in some)
+    ]
+    points, normals = (np.concatenate([pair[k] for pair in ground]) for k in range(2))
+    model = arcs[0].machine.system.model
+    middle = points.mean(axis=0)
+    return find_symmetry(points, normals, middle, np.asarray(model.gravity, float))
 
 
 def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
@@ -632,27 +759,123 @@ def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
     )
 
 
-def machine_at(
-    system: System, motion: State, mode: Statuses, law: Law | None
-) -> tuple[ClosedForm, Floats]:
-    """Return the compiled machine with independent speeds that suit a state, and the state as its
-    vector y.
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A state of a machine on a terrain, at which its equations are linearised."""
 
-    A control law starts with its initial states.
-    """
-    states = law_states(law)
-    z = memory_start(system, motion, law, states)
-    machine = system.machine(mode, law, states)
-    y = machine.enter(motion, z=z)
-    if machine.least_pivot(y) < MIN_LINEARISATION_PIVOT:
-        around = (y[machine.layout.q], y[machine.layout.r])
-        machine = system.machine(mode, law, states, configuration=around)
-        y = machine.enter(motion, z=z)
+    system: System
+    state: State
+    terrain: Terrain
+    contact: ContactOptions = CONTACT
+    law: Law | None = None
+    inputs: Mapping[str, float] | None = None
+
+    def closed_contacts(self) -> tuple[Closed, ...]:
+        """Return the contacts that a run from this state has closed.
+
+        Raises
+        ------
+        ConfigurationError
+            If the run would begin with an impact or in time steps.
+        """
+        task = Task(
+            self.system, self.state, 1.0, self.terrain, self.law, self.inputs, self.contact,
+            NUMERICS, None,
+        )  # fmt: skip
+        run = TerrainRun(task)
+        run.begin()
+        if run.steps is not None or run.events:
+            raise ConfigurationError(
+                "The state is not consistent with its contacts: a run from it begins with an impact, or "
+                "its wheels over-constrain it. Simulate until it rolls (run.final()), or use "
+                "analysis.equilibrium.steady(..., terrain=)."
+            )
+        return tuple(run.now.closed)
+
+
+def machine_on(start: Start, closed: Sequence[Closed] = ()) -> tuple[GroundedMachine, Floats]:
+    """Return a machine on a terrain and its y; closed contacts are by default those next to its wheels."""
+    system = start.system
+    z = memory_start(system, start.state, start.law, law_states(start.law))
+    free_machine = generic(system, start.law, start.terrain.motions)
+    free = free_machine.enter(start.state, z)
+    inputs = system.inputs(start.inputs)
+    query = ContactQuery(free_machine, start.terrain, inputs, start.contact.stops)
+    contacts = tuple(closed) or nearest_contacts(query, free, start.contact)
+    no_speeds = np.zeros((0, query.n))
+    machine = GroundedMachine(query, contacts, no_speeds, start.contact)
+    machine = replace(machine, B=machine.choose_speeds(free))
+    y = machine.reduce(free)
+    machine = replace(
+        machine,
+        cyclic_joints=_cyclic_joints(system, start.law),
+        symmetry=ground_symmetry(machine, y),
+    )
     return machine, y
 
 
+def set_on_ground(start: Start) -> State:
+    """Return a state with the machine set on the terrain below it.
+
+    The smallest changes of height, roll and pitch close the gaps of its wheels, one Newton step after the
+    other. Position in the plane and joints stay; the speeds are projected onto the constraints.
+
+    Raises
+    ------
+    ConfigurationError
+        If the gaps do not close.
+    """
+    system = start.system
+    free_machine = generic(system, start.law, start.terrain.motions)
+    z = memory_start(system, start.state, start.law, law_states(start.law))
+    free = free_machine.enter(start.state, z)
+    query = ContactQuery(
+        free_machine, start.terrain, system.inputs(start.inputs), start.contact.stops
+    )
+    machine = GroundedMachine(query, (), np.zeros((0, query.n)), start.contact)
+    layout = free_machine.layout
+    joints = len(system.model.joints)
+    tolerance = SET_GAP * query.units.length
+    free = lift_above(query, free)
+    for _ in range(MAX_SETTING_STEPS):
+        closed = nearest_contacts(query, free, start.contact)
+        rows = query.evaluate_rows(0.0, free, [contact for contact, *_ in closed])
+        gaps = rows[:, query.row.gap.start]
+        if np.abs(gaps).max(initial=0.0) < tolerance:
+            return free_machine.leave(query.project(0.0, free, closed))
+        R = rotation(free[layout.q])
+        motions = np.zeros((6 + joints, 3))
+        motions[:3, 0] = R[2]
+        motions[3:6, 1] = R[0]
+        motions[3:6, 2] = R[1]
+        normal = query.jacobian(rows)[:, 0] @ motions[machine.columns]
+        stretched = gaps / rows[:, query.row.stretch.start]
+        step = -np.linalg.lstsq(normal, stretched, rcond=1e-9)[0]
+        step *= min(1.0, MAX_SETTING_TURN / max(float(np.abs(step[1:]).max()), 1e-300))
+        moved = displace(
+            machine, machine.reduce(free)[None], (motions[machine.columns] @ step)[None]
+        )
+        free[query.pose] = moved[0][machine.layout.span("q", "r")]
+    raise ConfigurationError(
+        "The machine cannot be set on the terrain at its position: its wheels do not reach the ground "
+        "together. Start from a state on the terrain: start=, draisine.place."
+    )
+
+
+def _cyclic_joints(system: System, law: Law | None) -> tuple[str, ...]:
+    """Return the joints on whose angles nothing depends, and `pitch` if the base itself rolls.
+
+    They are those of the machine on the level plane: a wheel that is round is so on any ground.
+    """
+    level, y = machine_at(system, state_of_model(system), None, law)
+    w = np.zeros(len(system.model.inputs))
+    frame = chart(vary(level, y[None], w[None], anchors=anchors_of(level, y)))
+    names = cyclic_coordinates(level, frame, y, w)
+    return tuple(name for name in names if name not in GROUND_COORDINATES)
+
+
 def linear_systems(
-    machine: ClosedForm,
+    machine: Any,
     y: Floats,
     w: Floats,
     *,
@@ -672,9 +895,14 @@ def linear_systems(
     frame = (
         chart(variation) if names is None else chart_of(variation, names.coordinates, names.speeds)
     )
-    hidden = cyclic_coordinates(machine, frame, y[0], w[0])
+    symmetric = symmetric_states(machine, variation, frame, y, w)
+    hidden = symmetric.names
     if form == "steady":
         check_steady(variation, frame, hidden, tolerance)
+    elif symmetric.is_oblique(frame.coordinates):
+        # The quotient is constant along steady motions only: keep all coordinates.
+        symmetric = CyclicStates((), np.zeros((len(y), len(frame.coordinates), 0)))
+        hidden = ()
     if cyclic:
         _check_base(variation, hidden, tolerance)
     seeds = _state_directions(variation, frame)
@@ -683,9 +911,10 @@ def linear_systems(
     states = [*frame.coordinates, *frame.speeds, *(f"z[{k}]" for k in range(machine.memory))]
     kept = [k for k, name in enumerate(states) if cyclic or name not in hidden]
     C = to_heading(variation, variation.names, _derivatives_along(variation.d["seen"], seeds))
-    shown = _selected_outputs(
-        variation, C, [k for k in range(len(states)) if k not in kept], outputs
-    )
+    shown = _selected_outputs(variation, C, None if cyclic else symmetric, outputs)
+    if not cyclic:
+        A = symmetric.quotient(frame.coordinates, A)
+        B = symmetric.quotient(frame.coordinates, B)
     named = [variation.value(name) for name in (*frame.coordinates, *frame.speeds)]
     x0 = np.column_stack([*named, y[:, machine.layout.z]])
     return Linear(
@@ -717,24 +946,31 @@ def _check_base(variation: Variation, hidden: Sequence[str], tolerance: float) -
 def _steady_rates(variation: Variation, frame: Chart, count: int) -> Floats:
     """Return the time derivatives of the states in the steady motions themselves, (N, states)."""
     rates = np.zeros((len(variation), count))
-    named = [variation.value(f"{name}_rate") for name in frame.coordinates]
-    turned = to_heading(variation, frame.coordinates, np.stack(named, axis=1)[:, :, None])
-    rates[:, : len(named)] = turned[:, :, 0]
+    complete = with_plane(frame.coordinates)
+    named = [variation.value(f"{name}_rate") for name in complete]
+    turned = to_heading(variation, complete, np.stack(named, axis=1)[:, :, None])
+    rates[:, : len(frame.coordinates)] = turned[:, : len(frame.coordinates), 0]
     return rates
 
 
 def _selected_outputs(
-    variation: Variation, C: Floats, hidden: Sequence[int], outputs: Sequence[str] | None
+    variation: Variation,
+    C: Floats,
+    omitted: "CyclicStates | None",
+    outputs: Sequence[str] | None,
 ) -> list[int]:
     """Return the indices of the selected outputs among the observations.
 
-    By default these are all outputs and joints that do not depend on hidden states.
+    By default these are all outputs and joints that do not depend on omitted states.
     """
     system = variation.machine.system
     usual = [*system.outputs, *(j.name for j in system.model.joints)]
     candidates = _indices(variation.names, usual if outputs is None else outputs, "output")
     scale = np.abs(C[:, candidates]).max(initial=1.0)
-    blind = [k for k in candidates if np.abs(C[:, k, hidden]).max(initial=0) > 1e-9 * scale]
+    blind = []
+    if omitted is not None:
+        changes = C[:, :, : omitted.directions.shape[1]] @ omitted.directions
+        blind = [k for k in candidates if np.abs(changes[:, k]).max(initial=0) > 1e-9 * scale]
     if blind and outputs is not None:
         raise ConfigurationError(
             f"Output {variation.names[blind[0]]!r} depends on cyclic coordinates. Set cyclic=True."
@@ -752,8 +988,15 @@ def check_steady(
     """
     steady_names = [name for name in frame.coordinates if name not in hidden]
     scale = 1.0 + np.abs(variation.values["seen"]).max(initial=0.0)
+    drift: dict[str, Floats] = {}
+    if "drift" in variation.values:
+        # On a terrain position and heading follow a symmetry of the ground, eq. [symmetry].
+        steady_names = [name for name in steady_names if name not in GROUND_COORDINATES]
+        drift = {"the position relative to the shape of the ground": variation.values["drift"]}
+        tolerance = max(tolerance, SYMMETRY_MARGIN * variation.machine.symmetry.error)
     for rates in (
         {name: variation.value(f"{name}_rate") for name in steady_names},
+        drift,
         {name: variation.pace([name]) for name in frame.speeds},
         {"a state of tyres or of the control law": variation.values["zdot"]},
     ):
@@ -766,6 +1009,56 @@ def check_steady(
                 "form='frozen' linearises at this instant."
             )
     variation.check_time_invariant(tolerance)
+
+
+@dataclass(frozen=True, eq=False)
+class CyclicStates:
+    """Coordinates that a linear system omits, because nothing depends on displacements along symmetries."""
+
+    names: tuple[str, ...]  # the omitted coordinates
+    directions: Floats  # (N, coordinates, names): changes of all coordinates along the symmetries
+
+    def is_oblique(self, coordinates: Sequence[str]) -> bool:
+        """Return whether a symmetry changes coordinates that are not omitted, such as a rotation."""
+        kept = [k for k, name in enumerate(coordinates) if name not in self.names]
+        return bool(np.abs(self.directions[:, kept]).max(initial=0.0) > OBLIQUE_SYMMETRY)
+
+    def quotient(self, coordinates: Sequence[str], rates: Floats) -> Floats:
+        """Return the rates (N, states, ...) of the states modulo displacements along the symmetries.
+
+        A deviation is moved along the symmetries until the omitted coordinates E do not deviate. So the
+        other states deviate by `x - K_x K_E^-1 x_E`, with the directions K of the symmetries.
+        """
+        if not self.is_oblique(coordinates):
+            return rates
+        omitted = [coordinates.index(name) for name in self.names]
+        out = np.array(rates)
+        moved = np.linalg.solve(self.directions[:, omitted], rates[:, omitted])
+        out[:, : len(coordinates)] -= self.directions @ moved
+        return out
+
+
+def symmetric_states(
+    machine: Any, variation: Variation, frame: Chart, y: Floats, w: Floats
+) -> CyclicStates:
+    """Return the coordinates that a linear system about motions y (N, entries) omits."""
+    coordinates = frame.coordinates
+    if isinstance(machine, ClosedForm):
+        names = cyclic_coordinates(machine, frame, y[0], w[0])
+        units = np.eye(len(coordinates))[:, [coordinates.index(name) for name in names]]
+        return CyclicStates(names, np.repeat(units[None], len(y), axis=0))
+    both = [machine.symmetric_directions(state) for state in y]
+    ground, own = (np.array([pair[k] for pair in both]) for k in range(2))
+    rows = heading_rows(variation, coordinates)
+    # Of position and heading, omit as many as the ground has symmetries: those that change along them.
+    candidates = [name for name in GROUND_COORDINATES if name in coordinates]
+    changes = (rows @ ground)[:, [coordinates.index(name) for name in candidates]]
+    no_rows = np.zeros((len(y), 0, changes.shape[2]))
+    chosen = independent(no_rows, changes, in_all_cases=True)[0]
+    names = tuple(name for name, is_chosen in zip(candidates, chosen, strict=True) if is_chosen)
+    return CyclicStates(
+        (*names, *machine.cyclic_joints), rows @ np.concatenate([ground, own], axis=2)
+    )
 
 
 def _state_directions(variation: Variation, frame: Chart) -> dict[str, Floats]:
@@ -799,15 +1092,23 @@ def _system_matrices(variation: Variation, frame: Chart, seeds: Mapping[str, Flo
     """Return the system matrices A (N, states, states) over coordinates, speeds and states of tyres
     and law.
     """
-    rates = [f"{name}_rate" for name in frame.coordinates]
+    complete = with_plane(frame.coordinates)
+    rates = [f"{name}_rate" for name in complete]
     moved = _derivatives_along({seed: variation.rows(rates, seed) for seed in seeds}, seeds)
-    moved = to_heading(variation, frame.coordinates, moved)
+    moved = to_heading(variation, complete, moved)
     if "x" in frame.coordinates and "y" in frame.coordinates:
         # The axes of x and y rotate with the heading.
         i = frame.coordinates.index("x")
         j = frame.coordinates.index("y")
         moved[:, i, j] += variation.value("yaw_rate")
         moved[:, j, i] -= variation.value("yaw_rate")
+    elif len(complete) > len(frame.coordinates):
+        # One of them depends on the other coordinates: the ground guides the machine across.
+        here, other = ("x", "y") if complete[-1] == "y" else ("y", "x")
+        turn = variation.value("yaw_rate") * (1.0 if here == "x" else -1.0)
+        across = heading_rows(variation, [other]) @ seeds["dx"]
+        moved[:, complete.index(here)] += turn[:, None] * across[:, 0]
+        moved = moved[:, : len(frame.coordinates)]
     paced = _derivatives_along(
         {seed: variation.pace_rows(frame.speeds, seed) for seed in seeds}, seeds
     )

@@ -8,21 +8,36 @@ the pose, `r' = r + eps rho` for the joint coordinates.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
+from draisine.mechanics.constraints import Statuses
+from draisine.mechanics.readings import law_states
 from draisine.mechanics.tree import spinning_joints
 from draisine.model.names import observation_names, paced_speed_names
+from draisine.simulation.options import memory_start
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import independent
 from draisine.system.layout import Layout
+from draisine.system.state import State
+from draisine.system.system import System
+from draisine.system.tracing import Law
 
 # Names in the program `variation`: inputs by which it is differentiated, and outputs with
 # derivatives.
 SEEDS = ("dt", "dx", "du", "dz", "dw")
 VARIED_OUTPUTS = ("force", "zdot", "conditions", "seen", "paced")
+
+
+MIN_LINEARISATION_PIVOT = 0.02
+"""Smallest pivot of the independent speeds, relative to its value when it was chosen.
+
+Below it, new independent speeds are chosen: a small pivot amplifies rounding errors, most of all
+those of derivatives.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +46,12 @@ class Variation:
 
     Outputs by name: `force` f (N, m) of `M udot = f`; `zdot`, the rates of the states of tyres and
     control law; `conditions`, the gaps of the contacts (m); `seen`, the observations called
-    `names`; `paced`, the rates of the speeds called `speeds`. The derivatives are by time `dt`,
+    `names`; `paced`, the rates of the speeds called `speeds`. On a terrain there is also `drift`, the
+    velocity that is no symmetry of the ground, and no `force`. The derivatives are by time `dt`,
     displacements `dx`, speeds `du`, element states `dz` and inputs `dw`.
     """
 
-    machine: ClosedForm
+    machine: Any  # a `ClosedForm`, or on a terrain a `grounded.GroundedMachine`
     mass: Floats  # mass matrix M, (N, m, m)
     values: dict[str, Floats]  # output values by name, (N, entries)
     # Derivatives by output and by direction set, (N, entries, directions)
@@ -95,7 +111,7 @@ class Variation:
 
 
 def vary(
-    machine: ClosedForm,
+    machine: Any,
     y: Floats,
     w: Floats | None = None,
     *,
@@ -108,8 +124,11 @@ def vary(
     (s).
 
     `parameters` (N, parameters) has one parameter set per state; `seeds` names the direction sets
-    whose derivatives are computed.
+    whose derivatives are computed. On a terrain `anchors` and `parameters` are not used.
     """
+    if not isinstance(machine, ClosedForm):
+        variation: Variation = machine.vary(y, w, t=t, seeds=seeds)
+        return variation
     program = machine.variation
     count = len(y)
     inputs = program.inputs
@@ -158,13 +177,34 @@ def _seed_lanes(machine: ClosedForm, seeds: Sequence[str]) -> Layout:
     return Layout({name: machine.variation.inputs.count(name) for name in seeds})
 
 
-def anchors_of(machine: ClosedForm, y: Floats) -> Floats:
+def anchors_of(machine: Any, y: Floats) -> Floats:
     """Return the anchor positions of the pins at the state y (world axes, m)."""
+    if not isinstance(machine, ClosedForm):
+        return np.zeros(0)  # on a terrain pins are contacts with the ground like others
     contacts = machine.system.model.contacts
     pins = [k for k, contact in enumerate(contacts) if contact.anchored]
     if not pins:
         return np.zeros(0)
     return machine.observation(y)["points"].reshape(-1, 3)[pins].ravel()
+
+
+def machine_at(
+    system: System, motion: State, mode: Statuses, law: Law | None
+) -> tuple[ClosedForm, Floats]:
+    """Return the compiled machine with independent speeds that suit a state, and the state as its
+    vector y.
+
+    A control law starts with its initial states.
+    """
+    states = law_states(law)
+    z = memory_start(system, motion, law, states)
+    machine = system.machine(mode, law, states)
+    y = machine.enter(motion, z=z)
+    if machine.least_pivot(y) < MIN_LINEARISATION_PIVOT:
+        around = (y[machine.layout.q], y[machine.layout.r])
+        machine = system.machine(mode, law, states, configuration=around)
+        y = machine.enter(motion, z=z)
+    return machine, y
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +233,13 @@ def chart(variation: Variation) -> Chart:
     spinning_joint_names = [j.name for k, j in enumerate(model.joints) if k in spinning]
     coordinates = ["lean", *shape_joints, "pitch", "yaw", *spinning_joint_names, "x", "y", "z"]
     conditions = variation.d["conditions"]["dx"]
-    rows = heading_rows(variation, coordinates)
-    kept = np.flatnonzero(independent(conditions, rows, in_all_cases=True)[0])
+    # On a terrain lean and pitch may depend on heading and position, which are the better coordinates.
+    on_terrain = "drift" in variation.values
+    preferred = sorted(coordinates, key=lambda name: on_terrain and name not in ("yaw", "x", "y"))
+    rows = heading_rows(variation, preferred)
+    chosen = independent(conditions, rows, in_all_cases=True)[0]
+    names = {name for name, is_chosen in zip(preferred, chosen, strict=True) if is_chosen}
+    kept = [k for k, name in enumerate(coordinates) if name in names]
     if conditions.shape[1] + len(kept) != rows.shape[2]:
         raise ConfigurationError(
             "The coordinates lean, pitch, yaw, x, y, z and the joints are singular here: a wheel lies "
@@ -204,12 +249,15 @@ def chart(variation: Variation) -> Chart:
         f"{name}_rate" for name in ("lean", *shape_joints, *spinning_joint_names, "pitch", "yaw")
     ]
     rates += [name for name in model.speeds if name not in rates]
+    preferred = list(rates)
+    if on_terrain:
+        preferred.remove("pitch_rate")
+        preferred.insert(preferred.index("yaw_rate") + 1, "pitch_rate")
     no_conditions = np.zeros((len(variation), 0, rows.shape[2]))
-    independent_rates = np.flatnonzero(
-        independent(no_conditions, variation.rows(rates, "du"), in_all_cases=True)[0]
-    )
+    chosen = independent(no_conditions, variation.rows(preferred, "du"), in_all_cases=True)[0]
+    names = {name for name, is_chosen in zip(preferred, chosen, strict=True) if is_chosen}
     return chart_of(
-        variation, [coordinates[k] for k in kept], [rates[k] for k in independent_rates]
+        variation, [coordinates[k] for k in kept], [name for name in rates if name in names]
     )
 
 
@@ -230,7 +278,15 @@ def chart_of(variation: Variation, coordinates: Sequence[str], speeds: Sequence[
 
 def heading_rows(variation: Variation, names: Sequence[str]) -> Floats:
     """Return the derivatives of named observations by displacements, x and y in heading axes."""
-    return to_heading(variation, names, variation.rows(names, "dx"))
+    complete = with_plane(names)
+    rows = to_heading(variation, complete, variation.rows(complete, "dx"))
+    return rows[:, : len(names)]
+
+
+def with_plane(names: Sequence[str]) -> list[str]:
+    """Return names with x and y, if one of them is there: heading axes mix them."""
+    missing = {"x", "y"} - set(names)
+    return [*names, *(sorted(missing) if len(missing) == 1 else ())]
 
 
 def to_heading(variation: Variation, names: Sequence[str], rows: Floats) -> Floats:

@@ -39,6 +39,12 @@ PATCH_STEP = 0.5
 minimum.
 """
 
+PATCH_START = 0.25
+"""Of the sides of a patch; distance of further starts of this iteration from its corners."""
+
+MAX_PATCH = 1e6
+"""m; patches with longer sides are continuations of a ground beyond its samples."""
+
 PATCH_RESIDUAL = 1e-6
 """Largest tangential distance of the two nearest points, relative to the distance from the wheel's
 centre.
@@ -209,8 +215,7 @@ class Surface(ABC):
         cell = f[-PATCH:]
         low = cell[PATCH_LOW]
         high = cell[PATCH_HIGH]
-        below = centre + self.support(f[:3])
-        x, y = (clip(below[k], low[k], high[k]) for k in range(2))
+        x, y = self._search_patch(cell, centre, centre + self.support(f[:3]))
         limits = PATCH_STEP * (high - low)
         for _ in range(PATCH_ITERATIONS):
             residual, A, metric = self._patch_equations(cell, centre, x, y)
@@ -236,6 +241,40 @@ class Surface(ABC):
         fold = (where(is_solved, _smallest_eigenvalue(A, metric), -1.0), 0.0, 0.0)
         held = (x, y, *A, divisor)
         return FeatureContact(point, N, self.heading(N), gap, fold=fold, held=held)
+
+    def _search_patch(self, cell: Array, centre: Array, below: Array) -> tuple[Scalar, Scalar]:
+        """Return the point (x, y) at which the iteration begins: that below the wheel, limited to the
+        rectangle of the patch, or one of four others within it, whichever is nearest to the ring of the
+        wheel.
+
+        The other points matter only if the ground is more curved than the wheel.
+        """
+        low = cell[PATCH_LOW]
+        high = cell[PATCH_HIGH]
+        begin = [clip(below[k], low[k], high[k]) for k in range(2)]
+        least = self._ring_distance(cell, centre, *begin)
+        shares = (PATCH_START, 1.0 - PATCH_START)
+        for share_x in shares:
+            for share_y in shares:
+                # Far away, beyond the samples of a ground, there is no other point.
+                place = [
+                    where(side < MAX_PATCH, low[k] + share * side, begin[k])
+                    for k, (share, side) in enumerate(
+                        zip((share_x, share_y), high - low, strict=True)
+                    )
+                ]
+                distance = self._ring_distance(cell, centre, *place)
+                is_nearer = distance < least
+                least = where(is_nearer, distance, least)
+                begin = [where(is_nearer, place[k], begin[k]) for k in range(2)]
+        return begin[0], begin[1]
+
+    def _ring_distance(self, cell: Array, centre: Array, x: Scalar, y: Scalar) -> Scalar:
+        """Return the squared distance (m^2) of a point of a patch from the ring, or from the centre."""
+        arm = array([x, y, evaluate_patch(cell, x, y).h]) - centre
+        aside = self.axle @ arm
+        radial = norm(arm - aside * self.axle) - self.ring
+        return aside * aside + radial * radial
 
     def _patch_equations(
         self, cell: Array, centre: Array, x: Scalar, y: Scalar

@@ -49,7 +49,9 @@ from draisine.terrain import (
     move_ground,
     plane,
     ramp,
+    road,
     rough,
+    rough_road,
     stairs,
 )
 from draisine.terrain.feature import ObstacleMotion
@@ -139,10 +141,12 @@ class RoughGround(ScenarioTable):
     length: Positive = Field(5.0, description="length of the patch along x, m")
     width: Positive = Field(3.0, description="width of the patch, m")
     seed: int = Field(0, description="seed of the random heights", ge=0)
+    smooth: bool = Field(False, description="whether splines interpolate the heights")
 
     def terrain(self) -> Terrain:
         """Build the terrain with a rough patch."""
-        return rough(self.height, self.cell, self.at, self.length, self.width, self.seed)
+        sizes = (self.height, self.cell, self.at, self.length, self.width)
+        return rough(*sizes, self.seed, smooth=self.smooth)
 
 
 class CornerGround(ScenarioTable):
@@ -291,6 +295,7 @@ class HeightGround(ScenarioTable):
     x: list[Length] = Field(min_length=2)
     y: list[Length] = Field(min_length=2)
     z: list[list[Length]] = Field(min_length=2)
+    smooth: bool = Field(False, description="whether splines interpolate the heights")
     motion: GroundMotion | None = None
 
     @model_validator(mode="after")
@@ -304,7 +309,52 @@ class HeightGround(ScenarioTable):
 
     def terrain(self) -> Terrain:
         """Build the terrain of the height field."""
-        return cast(Terrain, _with_motion(height_field(self.x, self.y, self.z), self.motion))
+        ground = height_field(self.x, self.y, self.z, smooth=self.smooth)
+        return cast(Terrain, _with_motion(ground, self.motion))
+
+
+class RoadGround(ScenarioTable):
+    """A smooth road through heights along x: one per x, or one row per x with one column per y."""
+
+    shape: Literal["road"]
+    x: list[Length] = Field(min_length=2)
+    y: list[Length] | None = Field(None, min_length=2)
+    z: list[Length] | list[list[Length]] = Field(min_length=2)
+    slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
+    camber: Slope = Field(0.0, description="cross slope, positive if it rises to the left")
+    crown: Slope = Field(0.0, description="slope from the middle down to both sides")
+    motion: GroundMotion | None = None
+
+    @model_validator(mode="after")
+    def _check_size(self) -> Self:
+        """Check that the heights match the grid coordinates."""
+        columns = None if self.y is None else len(self.y)
+        sizes = [len(height) if isinstance(height, list) else None for height in self.z]
+        if len(sizes) != len(self.x) or any(size != columns for size in sizes):
+            wanted = "one height" if columns is None else f"one row of {columns} heights"
+            raise ValueError(f"z needs {wanted} for each of the {len(self.x)} x")
+        return self
+
+    def terrain(self) -> Terrain:
+        """Build the terrain of the road."""
+        angles = {"slope": self.slope, "camber": self.camber, "crown": self.crown}
+        return cast(Terrain, _with_motion(road(self.z, self.x, self.y, **angles), self.motion))
+
+
+class RoughRoadGround(ScenarioTable):
+    """A smooth road with the roughness of a class of ISO 8608, level before and behind it."""
+
+    shape: Literal["rough_road"]
+    grade: Literal["A", "B", "C", "D", "E", "F", "G", "H"] = Field(
+        description="class of ISO 8608, from A (very good) to H", examples=["C"]
+    )
+    length: Positive = Field(100.0, description="length of the rough part, m")
+    at: Length = Field(5.0, description="start of the rough part along x, m")
+    seed: int = Field(0, description="seed of the random phases", ge=0)
+
+    def terrain(self) -> Terrain:
+        """Return the terrain."""
+        return rough_road(self.grade, self.length, self.at, self.seed)
 
 
 AnyGround = (
@@ -317,6 +367,8 @@ AnyGround = (
     | FacesGround
     | MeshGround
     | HeightGround
+    | RoadGround
+    | RoughRoadGround
 )
 
 

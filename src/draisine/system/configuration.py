@@ -13,7 +13,7 @@ the other zeros.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +78,11 @@ def configurations(
     return pose.y
 
 
-def displace(machine: "ClosedForm", y: Floats, dx: Floats) -> Floats:
-    """Return states (N, entries) after finite steps dx (N, n) of their configurations."""
+def displace(machine: Any, y: Floats, dx: Floats) -> Floats:
+    """Return states (N, entries) after finite steps dx (N, n) of their configurations.
+
+    The machine has a `layout` and `columns` as a `ClosedForm` has them.
+    """
     layout = machine.layout
     step = np.zeros((len(y), 6 + layout.count("r")))
     step[:, machine.columns] = dx

@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
 from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, join
 from draisine.terrain.pieces import cross, edge_name, edges, faces, vertices
-from draisine.terrain.smooth import SmoothGround
+from draisine.terrain.smooth import SmoothGround, grid_triangles
 from draisine.terrain.terrain import Terrain, distances
 
 COPLANAR = 1e-10
@@ -389,11 +389,4 @@ def height_field(
     if smooth:
         return SmoothGround(xs, ys, zs)
     points = np.stack([*np.meshgrid(xs, ys, indexing="ij"), zs], axis=-1).reshape(-1, 3)
-    i, j = np.meshgrid(np.arange(len(xs) - 1), np.arange(len(ys) - 1), indexing="ij")
-    corner = (i * len(ys) + j).ravel()
-    ahead = corner + len(ys)
-    beside = corner + 1
-    diagonal = corner + len(ys) + 1
-    lower = np.stack([corner, ahead, diagonal], axis=1)
-    upper = np.stack([corner, diagonal, beside], axis=1)
-    return Mesh(points, np.stack([lower, upper], axis=1).reshape(-1, 3), flat)
+    return Mesh(points, grid_triangles(*zs.shape), flat)

@@ -7,6 +7,7 @@ import numpy as np
 from draisine.errors import ParameterError
 from draisine.terrain.feature import Feature, edge, face
 from draisine.terrain.mesh import Mesh, height_field
+from draisine.terrain.smooth import SmoothGround
 from draisine.terrain.terrain import Terrain
 
 PLUS_Z = (0.0, 0.0, 1.0)
@@ -171,10 +172,13 @@ def rough(
     length: float = 5.0,
     width: float = 3.0,
     seed: int = 0,
-) -> Mesh:
+    *,
+    smooth: bool = False,
+) -> Mesh | SmoothGround:
     """Return rough ground between level grounds of the same length.
 
     Heights are uniformly distributed between 0 and `height` at the corners of squares, and linear in between.
+    Smooth ground interpolates them by splines and is level everywhere around.
 
     Parameters
     ----------
@@ -188,6 +192,8 @@ def rough(
         Dimensions of the rough ground (m).
     seed
         Seed of the random heights.
+    smooth
+        Whether cubic splines interpolate the heights; they exceed `height` between the corners.
 
     Returns
     -------
@@ -198,6 +204,8 @@ def rough(
     --------
     >>> bool(rough(0.05, seed=1).points[:, 2].max() <= 0.05)
     True
+    >>> float(rough(0.05, seed=1, smooth=True).height(0.9, 0.3))
+    0.0
     """
     for name, size in {"height": height, "cell": cell, "length": length, "width": width}.items():
         _positive(name, size)
@@ -212,6 +220,8 @@ def rough(
     y = cell * (np.arange(columns + 1) - columns / 2.0)
     z = np.zeros((rows + 3, columns + 1))
     z[2:-2, 1:-1] = np.random.default_rng(seed).uniform(0.0, height, (rows - 1, columns - 1))
+    if smooth:
+        return SmoothGround(x, y, z[1:-1], end_slope=0.0, quiet=True)
     return height_field([x[0] - length, *x, x[-1] + length], y, z)
 
 

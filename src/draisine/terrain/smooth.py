@@ -9,9 +9,10 @@
 The ground is unlimited: beyond the samples it continues with the slope at the border.
 """
 
+import math
 import warnings
 from collections.abc import Sequence
-from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,6 +59,11 @@ class SmoothGround(Terrain):
         Ascending coordinates (m), (m,); None if the heights do not depend on y.
     z
         Heights z[i, j] at x[i], y[j], or z[i] at x[i] (m).
+    end_slope
+        Slope along x at both ends, with which the ground continues there, and level across its sides. By
+        default the spline continues with its own slopes.
+    quiet
+        Whether an overshoot is not reported.
 
     Warns
     -----
@@ -65,7 +71,15 @@ class SmoothGround(Terrain):
         If the spline exceeds the heights by more than 1 % of their range.
     """
 
-    def __init__(self, x: ArrayLike, y: ArrayLike | None, z: ArrayLike) -> None:
+    def __init__(
+        self,
+        x: ArrayLike,
+        y: ArrayLike | None,
+        z: ArrayLike,
+        *,
+        end_slope: float | None = None,
+        quiet: bool = False,
+    ) -> None:
         self.x = _ascending("x", x)
         self.y = None if y is None else _ascending("y", y)
         self.z = np.asarray(z, float)
@@ -76,15 +90,17 @@ class SmoothGround(Terrain):
             )
         if not np.isfinite(self.z).all():
             raise TerrainError("smooth ground: the heights must be finite numbers.")
-        along_x = spline_cells(self.x, self.z.reshape(len(self.x), -1))
+        along_x = spline_cells(self.x, self.z.reshape(len(self.x), -1), end_slope)
         order = PATCH_DEGREE + 1
         if self.y is None:
             self.coefficients = np.zeros((len(along_x), 1, order, order))
             self.coefficients[:, 0, :, 0] = along_x[:, :, 0]
         else:
-            along_y = spline_cells(self.y, np.moveaxis(along_x, 2, 0))
+            side_slope = None if end_slope is None else 0.0
+            along_y = spline_cells(self.y, np.moveaxis(along_x, 2, 0), side_slope)
             self.coefficients = np.transpose(along_y, (2, 0, 3, 1)).copy()
-        self._warn_overshoot()
+        if not quiet:
+            self._warn_overshoot()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -205,7 +221,7 @@ class SmoothGround(Terrain):
             )
 
 
-def spline_cells(x: Floats, values: Floats) -> Floats:
+def spline_cells(x: Floats, values: Floats, end_slope: float | None = None) -> Floats:
     """Return the coefficients of an interpolating cubic spline and of its straight continuations.
 
     Parameters
@@ -214,6 +230,8 @@ def spline_cells(x: Floats, values: Floats) -> Floats:
         Ascending coordinates (n,), m.
     values
         Values (n, ...) at these.
+    end_slope
+        Slope at both ends; free by default.
 
     Returns
     -------
@@ -228,7 +246,10 @@ def spline_cells(x: Floats, values: Floats) -> Floats:
     """
     from scipy.interpolate import CubicSpline
 
-    spline = CubicSpline(x, values)
+    ends: Any = "not-a-knot"
+    if end_slope is not None:
+        ends = [(1, np.full(values.shape[1:], end_slope))] * 2
+    spline = CubicSpline(x, values, bc_type=ends)
     lengths = np.diff(x)
     cells = np.zeros((len(x) + 1, PATCH_DEGREE + 1, *values.shape[1:]))
     ascending = spline.c[::-1]
@@ -240,6 +261,64 @@ def spline_cells(x: Floats, values: Floats) -> Floats:
     cells[-1, 0] = values[-1]
     cells[-1, 1] = spline(x[-1], 1) * lengths[-1]
     return cells
+
+
+def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Floats, Ints]:
+    """Return triangles that approximate patches, for pictures.
+
+    Parameters
+    ----------
+    cells
+        Polynomials of patches (n, PATCH) of one ground.
+    low, high
+        Corners (2) of the rectangle in x and y to which the patches are limited (m).
+    most
+        Largest number of parts of the rectangle along each axis. Small patches are drawn together, large ones
+        are divided.
+
+    Returns
+    -------
+    points
+        Corners (m, 3), m.
+    triangles
+        Indices of points (t, 3), counter-clockwise seen from above.
+    """
+    begins = [np.unique(cells[:, PATCH_LOW][:, axis]) for axis in range(2)]
+    lines = []
+    for axis, begin in enumerate(begins):
+        inner = begin[(begin > low[axis]) & (begin < high[axis])]
+        edges = np.concatenate([low[axis : axis + 1], inner, high[axis : axis + 1]])
+        is_straight = not cells[:, PATCH_SCALE][:, axis].any()
+        parts = 1 if is_straight else max(1, most // (len(edges) - 1))
+        fine = np.interp(np.arange((len(edges) - 1) * parts + 1) / parts, range(len(edges)), edges)
+        lines.append(fine[:: math.ceil((len(fine) - 1) / most)])
+    x, y = np.meshgrid(*lines, indexing="ij")
+    # The patch of each point; the search around a path need not return all patches of a rectangle.
+    table = np.full((len(begins[0]), len(begins[1])), -1)
+    rows, columns = (np.searchsorted(begins[k], cells[:, PATCH_LOW][:, k]) for k in range(2))
+    table[rows, columns] = np.arange(len(cells))
+    i, j = (
+        np.searchsorted(begin, place, side="right") - 1
+        for begin, place in zip(begins, (x, y), strict=True)
+    )
+    owner = np.where((i >= 0) & (j >= 0), table[np.maximum(i, 0), np.maximum(j, 0)], -1).ravel()
+    z = evaluate_patch(cells[owner].T, x.ravel(), y.ravel()).h
+    triangles = grid_triangles(*x.shape)
+    triangles = triangles[(owner[triangles] >= 0).all(axis=1)]
+    return np.column_stack([x.ravel(), y.ravel(), z]), triangles
+
+
+def grid_triangles(rows: int, columns: int) -> Ints:
+    """Return the triangles (2 per cell) between the points of a grid, numbered row by row.
+
+    >>> grid_triangles(2, 2).tolist()
+    [[0, 2, 3], [0, 3, 1]]
+    """
+    i, j = np.meshgrid(np.arange(rows - 1), np.arange(columns - 1), indexing="ij")
+    corner = (i * columns + j).ravel()
+    lower = np.stack([corner, corner + columns, corner + columns + 1], axis=1)
+    upper = np.stack([corner, corner + columns + 1, corner + 1], axis=1)
+    return np.stack([lower, upper], axis=1).reshape(-1, 3)
 
 
 def _windows(grid: Floats | None) -> tuple[Floats, Floats, Floats, Floats]:
@@ -264,7 +343,7 @@ def _cells_between(grid: Floats, low: float, high: float) -> Ints:
 def _bernstein(degree: int) -> Floats:
     """Return the matrix from power coefficients to Bernstein coefficients on [0, 1]."""
     rows = [
-        [comb(k, i) / comb(degree, i) if i <= k else 0.0 for i in range(degree + 1)]
+        [math.comb(k, i) / math.comb(degree, i) if i <= k else 0.0 for i in range(degree + 1)]
         for k in range(degree + 1)
     ]
     return np.array(rows)

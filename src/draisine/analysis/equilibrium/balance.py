@@ -16,12 +16,22 @@ affine in the prescribed values, which continuation uses. All derivatives are ex
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import MIN_LINEARISATION_PIVOT, cyclic_coordinates
-from draisine.analysis.variation import SEEDS, Chart, Variation, anchors_of, chart, vary
+from draisine.analysis.grounded import GroundedMachine
+from draisine.analysis.linear import GROUND_COORDINATES, SYMMETRY_MARGIN, symmetric_states
+from draisine.analysis.variation import (
+    MIN_LINEARISATION_PIVOT,
+    SEEDS,
+    Chart,
+    Variation,
+    anchors_of,
+    chart,
+    vary,
+)
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model import Model
 from draisine.model.names import hidden_states, observation_names
@@ -60,6 +70,8 @@ RESIDUAL_TOLERANCE = 1e-8
 
 # Relative to the largest singular value; smaller ones belong to redundant equations
 RANK_TOLERANCE = 1e-9
+
+Machine = ClosedForm | GroundedMachine
 
 ACCELERATION = "forward_acceleration"
 PATH_CURVATURE = "curvature"
@@ -100,10 +112,12 @@ def _slip_names(model: Model) -> list[str]:
     return hidden_states(model, model.memory)
 
 
-def to_user_state(machine: ClosedForm, y: Floats) -> State:
+def to_user_state(machine: Machine, y: Floats) -> State:
     """Return the state of a user (coordinates, speeds, tyre deflections) for a state vector y of a
     machine.
     """
+    if isinstance(machine, GroundedMachine):
+        return machine.leave(y)
     model = machine.system.model
     blocks = machine.layout.split(y)
     q, p = machine.user_pose(blocks["q"], blocks["p"])
@@ -113,13 +127,14 @@ def to_user_state(machine: ClosedForm, y: Floats) -> State:
     return State(q, p, blocks["r"], v, element_state=blocks["z"][: model.memory])
 
 
-def choose_independent_speeds(
-    machine: ClosedForm, y: Floats, law: Law | None
-) -> tuple[ClosedForm, Floats]:
+def choose_independent_speeds(machine: Any, y: Floats, law: Law | None) -> tuple[Any, Floats]:
     """Return the machine and its state vector with well-conditioned independent speeds.
 
-    Other independent speeds are chosen if the pivots of the present ones are small at y.
+    Other independent speeds are chosen if the pivots of the present ones are small at y. On a
+    terrain the contacts are those with the features that are below the wheels there.
     """
+    if isinstance(machine, GroundedMachine):
+        return machine.renewed(y)
     if machine.least_pivot(y) >= MIN_LINEARISATION_PIVOT:
         return machine, y
     blocks = machine.layout.split(y)
@@ -131,15 +146,23 @@ def choose_independent_speeds(
 class Balance:
     """Equations of a steady motion of one machine; cyclic coordinates keep their initial values."""
 
-    def __init__(self, machine: ClosedForm, y: Floats, w: Floats, free: Sequence[int]) -> None:
+    def __init__(self, machine: Machine, y: Floats, w: Floats, free: Sequence[int]) -> None:
         self.machine = machine
         self.free = list(free)
         self.anchors = anchors_of(machine, y)
         variation = self.evaluate(y, w)
         self._indices = {name: k for k, name in enumerate(variation.names)}
         self.chart: Chart = chart(variation)
-        cyclic = cyclic_coordinates(machine, self.chart, y, w)
+        cyclic = symmetric_states(machine, variation, self.chart, y[None], w[None]).names
         essential = [name for name in self.chart.coordinates if name not in cyclic]
+        # An approximate symmetry (a spline) makes redundant equations independent by its error.
+        error = 0.0
+        if isinstance(machine, GroundedMachine):
+            # Position and heading follow a symmetry of the ground: `drift` in place of their rates.
+            essential = [name for name in essential if name not in GROUND_COORDINATES]
+            error = SYMMETRY_MARGIN * machine.symmetry.error
+        self.rank_tolerance = max(RANK_TOLERANCE, error)
+        self.residual_tolerance = max(RESIDUAL_TOLERANCE, error)
         self.kept = {name: float(variation.value(name)[0]) for name in cyclic}
         self.constant = {f"{name}_rate": 0.0 for name in essential}
         self.speeds = self._constant_speeds(variation, "pitch" in cyclic)
@@ -264,14 +287,17 @@ class Balance:
             residual[k] = (residual[k] + np.pi) % (2 * np.pi) - np.pi
         residuals = [residual]
         blocks = [rows * self.scale]
-        for group in ("conditions", "paced", "zdot"):
+        for group in ("conditions", "paced", "zdot", "drift"):
+            if group not in variation.values:
+                continue
             value = variation.values[group][0]
             block = self._rows({seed: variation.d[group][seed][0] for seed in SEEDS})
             if group == "paced":
                 only = [variation.speeds.index(name) for name in self.speeds]
                 value, block = self._proportional(variation, y, w, a, value[only], block[only])
             block = block * self.scale
-            scale = np.abs(block).max(initial=1e-300)
+            # On a plane the contacts themselves prevent a drift: its derivatives are rounding errors.
+            scale = np.abs(block).max(initial=1.0 if group == "drift" else 1e-300)
             residuals.append(value / scale)
             blocks.append(block / scale)
         return np.concatenate(residuals), np.vstack(blocks)
@@ -335,16 +361,16 @@ class Balance:
             norm = float(np.linalg.norm(residual))
             idle = 0 if norm < 0.9 * least else idle + 1
             least = min(least, norm)
-            if idle > MAX_IDLE_STEPS and norm > RESIDUAL_TOLERANCE:
+            if idle > MAX_IDLE_STEPS and norm > self.residual_tolerance:
                 break
             # The minimum-norm step leads to the nearest motion of a family, and tolerates redundant
             # equations.
-            step = -np.linalg.lstsq(J, residual, rcond=RANK_TOLERANCE)[0]
+            step = -np.linalg.lstsq(J, residual, rcond=self.rank_tolerance)[0]
             size = float(np.abs(step).max(initial=0.0))
             y, w = self.move(y, w, step * self.limit(step))
             # Converged to rounding errors: the step is tiny, or it is small and no longer shrinks.
             if size < 1e-14 or (size < 1e-9 and size >= 0.5 * last):
-                if np.abs(residual).max(initial=0.0) < RESIDUAL_TOLERANCE:
+                if np.abs(residual).max(initial=0.0) < self.residual_tolerance:
                     return y, w
                 break
             last = size

@@ -11,12 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.equilibrium.balance import (
-    RANK_TOLERANCE,
-    RESIDUAL_TOLERANCE,
-    Balance,
-    choose_independent_speeds,
-)
+from draisine.analysis.equilibrium.balance import Balance, choose_independent_speeds
 from draisine.errors import ConfigurationError
 from draisine.system.tracing import Law
 
@@ -106,14 +101,14 @@ class Curve:
             J = np.vstack([J, self.along])
             if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(J))):
                 break
-            step = -np.linalg.lstsq(J, residual, rcond=RANK_TOLERANCE)[0]
+            step = -np.linalg.lstsq(J, residual, rcond=self.balance.rank_tolerance)[0]
             length = float(np.abs(step).max())
             y, w = move(y, w, step[:n])
             s += float(np.sum(step[n:]))
             total = total + step
             # Converged to rounding, as in `Balance.solve`.
             if length < 1e-14 or (length < 1e-9 and length >= 0.5 * last):
-                if np.abs(residual).max() < RESIDUAL_TOLERANCE:
+                if np.abs(residual).max() < self.balance.residual_tolerance:
                     return y, w, s, float(np.linalg.norm(total)) / size
                 break
             last = length

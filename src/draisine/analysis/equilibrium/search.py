@@ -21,6 +21,7 @@ from draisine.analysis.equilibrium.balance import (
     ACCELERATION,
     PATH_CURVATURE,
     Balance,
+    Machine,
     choose_independent_speeds,
     forward_name,
     quantity_names,
@@ -28,14 +29,17 @@ from draisine.analysis.equilibrium.balance import (
 )
 from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
 from draisine.analysis.equilibrium.inertial import under_inertial_load
+from draisine.analysis.grounded import GroundedMachine
 from draisine.analysis.linear import (
     LINEARISATIONS,
     Linear,
+    Start,
     in_axes,
     linear_systems,
-    machine_at,
+    machine_on,
+    set_on_ground,
 )
-from draisine.analysis.variation import anchors_of, vary
+from draisine.analysis.variation import anchors_of, machine_at, vary
 from draisine.errors import ConfigurationError, ParameterError, expect, expect_known
 from draisine.mechanics.tree import spinning_joints
 from draisine.model.names import SYNONYMS, Axes, hidden_states, state_names
@@ -44,10 +48,10 @@ from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numer
 from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Trajectory
 from draisine.system.artifacts import check_system
-from draisine.system.closed_form import ClosedForm
 from draisine.system.state import State, state
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.terrain import Terrain
 
 MAX_CURVE_STEPS = 100
 """Largest number of continuation steps of one homotopy; to lean a motorcycle by 50 deg takes about
@@ -73,6 +77,9 @@ motorcycles.
 MIN_PATH_SPEED = 1e-3
 """Smallest speed (m/s) of a motion with prescribed curvature: a machine at rest has no path."""
 
+MAX_CONTACT_CHANGES = 10
+"""Largest number of Newton solutions after which the wheels are on other features of a terrain."""
+
 MAX_RANDOM_STARTS = 40
 """Largest number of random starts of Newton's method; each takes about 20 ms."""
 
@@ -84,7 +91,7 @@ class Steady:
     Attributes
     ----------
     machine
-        The compiled machine in its contact mode.
+        The compiled machine in its contact mode; on a terrain, with the features below its wheels.
     y
         State of the machine.
     w
@@ -99,7 +106,7 @@ class Steady:
         The inputs that were found.
     """
 
-    machine: ClosedForm
+    machine: Machine
     y: Floats
     w: Floats
     law: Law | None = None
@@ -155,6 +162,8 @@ class Steady:
 
         A motion with a negative normal force is not physically valid.
         """
+        if isinstance(self.machine, GroundedMachine):
+            return self.machine.contact_forces(self.y, self.w)
         anchors = anchors_of(self.machine, self.y)
         observations = self.machine.observations(
             self.y[None], w=self.w[:, None], anchors=anchors[:, None] if len(anchors) else None
@@ -222,7 +231,7 @@ class Steady:
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
         return call_recipe(
             "motion", steady, self.machine.system, start=self.state, free=list(self.free),
-            inputs=fixed, mode=dict(self.machine.mode), law=self.law, **self.prescribed,
+            inputs=fixed, law=self.law, **_place_of(self.machine), **self.prescribed,
         )  # fmt: skip
 
     def inertial(self) -> "Steady":
@@ -234,6 +243,8 @@ class Steady:
         loaded = under_inertial_load(self.machine.system, self.acceleration)
         prescribed: dict[str, Any] = {n: x for n, x in self.prescribed.items() if n != ACCELERATION}
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
+        if isinstance(self.machine, GroundedMachine):
+            prescribed |= _place_of(self.machine)
         return steady(loaded, start=self, free=self.free, inputs=fixed, law=self.law, **prescribed)
 
     def simulate(
@@ -241,7 +252,7 @@ class Steady:
         until: float,
         *,
         change: Mapping[str, float] | None = None,
-        contact: ContactOptions = CONTACT,
+        contact: ContactOptions | None = None,
         numerics: Numerics = NUMERICS,
         strict: bool = False,
     ) -> Trajectory:
@@ -254,7 +265,7 @@ class Steady:
         change
             Inputs that differ from those of the motion (N m or N), by name.
         contact, numerics, strict
-            As in `draisine.simulate`; the contact mode is that of the motion.
+            As in `draisine.simulate`; contact mode, terrain and friction are those of the motion.
 
         Examples
         --------
@@ -265,24 +276,33 @@ class Steady:
         >>> bool(abs(run.lean - 0.3).max() < 1e-8)
         True
         """
-        system = self.machine.system
-        mode = dict(self.machine.mode)
-        states = self.machine.states
-        law: Any = self.law
-        if states:
-            law = StartedLaw(
-                law, states, tuple(map(float, self.y[self.machine.layout.z][-states:]))
-            )
+        machine = self.machine
+        terrain = None
+        if isinstance(machine, GroundedMachine):
+            terrain = machine.terrain
+            contact = contact or machine.contact
+        else:
+            contact = replace(contact or CONTACT, mode=dict(machine.mode))
         return simulate(
-            system,
+            machine.system,
             self.state,
             until,
-            law=law,
+            terrain=terrain,
+            law=self.started_law,
             inputs=self.inputs | dict(change or {}),
-            contact=replace(contact, mode=mode),
+            contact=contact,
             numerics=numerics,
             strict=strict,
         )
+
+    @property
+    def started_law(self) -> Any:
+        """The control law with its states in the motion."""
+        states = self.machine.states
+        if not states:
+            return self.law
+        z = self.y[self.machine.layout.z][-states:]
+        return StartedLaw(self.law, states, tuple(map(float, z)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,6 +336,8 @@ def steady(
     inputs: Mapping[str, float] | None = None,
     mode: Mapping[str, str] | None = None,
     law: Law | None = None,
+    terrain: Terrain | None = None,
+    contact: ContactOptions = CONTACT,
     **prescribed: float,
 ) -> Steady:
     """Return a steady motion with prescribed quantities.
@@ -335,6 +357,12 @@ def steady(
         Statuses of contacts, by name.
     law
         Control law.
+    terrain
+        The ground; without one, the level plane with ideal contacts. On a terrain a motion is steady if it
+        follows a symmetry of the ground: straight lines on planes and along roads of constant profile,
+        circles about the axis of a bowl or a banked curve. Elsewhere only rest is steady.
+    contact
+        Friction and stops on a terrain.
     prescribed
         Prescribed quantities by name, in SI units and radians: any coordinate, output or speed, an input
         (`steer_torque`), a tyre deflection (`rear_tyre_slip`), `curvature` (1/m) or `radius` (m, positive
@@ -380,12 +408,21 @@ def steady(
                 "`inputs`."
             )
     free_inputs = [list(system.model.inputs).index(name) for name in free]
+    if terrain is not None and mode is not None:
+        raise ParameterError(
+            "steady motion: on a terrain all wheels touch the ground. Leave `mode` or `terrain` out."
+        )
     if isinstance(start, Steady):
-        mode = dict(start.machine.mode) if mode is None else mode
+        if isinstance(start.machine, GroundedMachine):
+            terrain = terrain or start.machine.terrain
+            contact = start.machine.contact if contact is CONTACT else contact
+        elif mode is None and terrain is None:
+            mode = dict(start.machine.mode)
         w[free_inputs] = start.w[free_inputs]
     elif start is not None:
         expect("steady", start, State, "draisine.state(system, ...) makes one")
-    return _time_invariant(_MotionSearch(system, mode, law, free_inputs, w, prescribed).find(start))
+    search = _MotionSearch(system, mode, law, free_inputs, w, prescribed, terrain, contact)
+    return _time_invariant(search.find(start))
 
 
 def _time_invariant(motion: Steady) -> Steady:
@@ -452,6 +489,9 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
     {'way': 6.0}
     """
     prescribed = {name: x for name, x in request.items() if name not in _OPTIONS}
+    if request.get("terrain") is None:
+        request.pop("terrain", None)
+        request.pop("contact", None)
     if not prescribed.get(ACCELERATION):
         with suppress(ConfigurationError):
             return _newton_without_inputs(system, **request)
@@ -459,7 +499,7 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
     return steady(system, free=free or joints, **request)
 
 
-_OPTIONS = ("start", "inputs", "mode", "law")
+_OPTIONS = ("start", "inputs", "mode", "law", "terrain", "contact")
 
 
 def _newton_without_inputs(system: System, **request: Any) -> Steady:
@@ -472,11 +512,13 @@ def _newton_without_inputs(system: System, **request: Any) -> Steady:
         [],
         system.inputs(options["inputs"]),
         _resolve(system, request),
+        options["terrain"],
+        options["contact"] or CONTACT,
     )
     return _time_invariant(search.newton(search.begin(options["start"])))
 
 
-_Point = tuple[ClosedForm, Floats, Floats]
+_Point = tuple[Machine, Floats, Floats]
 """Compiled machine, its state vector y and its inputs w."""
 
 
@@ -490,6 +532,8 @@ class _MotionSearch:
     free: Sequence[int]  # indices of the inputs that are unknowns
     w: Floats  # initial values of the inputs, N m or N
     prescribed: Mapping[str, float]  # prescribed quantities by name, in SI units
+    terrain: Terrain | None = None
+    contact: ContactOptions = CONTACT
 
     def find(self, start: State | Steady | None) -> Steady:
         """Return the steady motion; raise an error that describes the failed search if none is
@@ -498,6 +542,7 @@ class _MotionSearch:
         point = self.begin(start)
         first = Balance(*point, self.free)
         first.check(self.prescribed)
+        self._check_ground(point[0])
         with suppress(ConfigurationError):
             return self.newton(point)
         if start is None:
@@ -529,15 +574,33 @@ class _MotionSearch:
     def begin(self, start: State | Steady | None) -> _Point:
         """Return the point (machine, y, w) at which the search begins."""
         if isinstance(start, Steady):
-            machine, y = machine_at(self.system, start.state, self.mode, self.law)
+            machine, y = self._enter(start.state)
             z = start.y[start.machine.layout.z]
             if len(z) == machine.memory:
                 y[machine.layout.z] = z
             return machine, y, self.w
         if start is None:
             start = self._consistent(self.prescribed)
-        machine, y = machine_at(self.system, start, self.mode, self.law)
+        machine, y = self._enter(start)
         return machine, y, self.w
+
+    def _enter(self, start: State) -> tuple[Machine, Floats]:
+        """Return the machine in a contact mode, and the state as its y."""
+        if self.terrain is None:
+            return machine_at(self.system, start, self.mode, self.law)
+        return machine_on(Start(self.system, start, self.terrain, self.contact, self.law))
+
+    def _check_ground(self, machine: Machine) -> None:
+        """Raise if a motion is requested on a ground that no motion of the machine leaves unchanged."""
+        if not isinstance(machine, GroundedMachine) or machine.symmetry.count:
+            return
+        speeds = [n for n in self.prescribed if n in ("forward_speed", "rear_wheel_speed")]
+        if any(self.prescribed[name] for name in speeds):
+            raise ConfigurationError(
+                "The ground near the machine has no symmetry, so that only rest is steady there. A plane has "
+                "one, a road of constant profile, a bowl or a banked curve about a vertical axis. Linearise "
+                "at an instant: linearise(..., terrain=, form='frozen'), or along a run: linearise(run)."
+            )
 
     def _consistent(self, wanted: Mapping[str, float]) -> State:
         """Return a consistent state with the prescribed values.
@@ -547,10 +610,29 @@ class _MotionSearch:
         names = [n for n in state_names(self.system.model) if n in wanted]
         simple: dict[str, Any] = {name: wanted[name] for name in names}
         try:
-            return state(self.system, mode=self.mode, **simple)
+            level = state(self.system, mode=self.mode, **simple)
         except ConfigurationError:
             slow = {n: x for n, x in simple.items() if not n.endswith("_rate")}
-            return state(self.system, mode=self.mode, **slow)
+            level = state(self.system, mode=self.mode, **slow)
+        if self.terrain is None:
+            return level
+        return self._on_ground(level, wanted)
+
+    def _on_ground(self, level: State, wanted: Mapping[str, float]) -> State:
+        """Return a state on level ground set on the terrain, on a circle at its distance from the axis."""
+        assert self.terrain is not None
+        start = Start(self.system, level, self.terrain, self.contact, self.law)
+        placed = set_on_ground(start)
+        curvature = wanted.get(PATH_CURVATURE)
+        if not curvature or "x" in wanted or "y" in wanted:
+            return placed
+        machine, _ = machine_on(replace(start, state=placed))
+        axis = machine.symmetry.axis()
+        if axis is None:
+            return placed
+        # Heading along x, the axis is to the left at the distance 1 / curvature.
+        moved = np.array([axis[0], axis[1] - 1.0 / curvature, level.p[2]])
+        return set_on_ground(replace(start, state=replace(level, p=moved)))
 
     def _guesses(self) -> Iterator[dict[str, float]]:
         """Yield initial guesses for a leaning machine: the steady turn of an inverted pendulum.
@@ -592,6 +674,15 @@ class _MotionSearch:
         machine, y, w = point
         prescribed = self.prescribed if prescribed is None else prescribed
         y, w = Balance(machine, y, w, self.free).solve(y, w, prescribed)
+        for _ in range(MAX_CONTACT_CHANGES):
+            if not isinstance(machine, GroundedMachine):
+                break
+            renewed, y = machine.renewed(y)
+            if renewed is machine:
+                break
+            # The wheels are on other features than those for which the motion was found.
+            machine = renewed
+            y, w = Balance(machine, y, w, self.free).solve(y, w, prescribed)
         free = tuple(self.system.model.inputs[k] for k in self.free)
         motion = Steady(
             machine, y, w, self.law, prescribed.get(ACCELERATION, 0.0), dict(prescribed), free
@@ -719,6 +810,14 @@ class _MotionSearch:
         elif surplus <= 0:
             message += " No computed family of steady motions leads there: start closer."
         return message
+
+
+def _place_of(machine: Machine) -> dict[str, Any]:
+    """Return the options of `steady` that place a machine: its contact mode, or its terrain."""
+    if not isinstance(machine, GroundedMachine):
+        return {"mode": dict(machine.mode)}
+    contact = {} if machine.contact == CONTACT else {"contact": machine.contact}
+    return {"terrain": machine.terrain, **contact}
 
 
 def _format_number(x: float) -> str:

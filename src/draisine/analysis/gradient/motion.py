@@ -23,8 +23,8 @@ from draisine.analysis.gradient.tangents import (
     integrate,
     tangent_program,
 )
-from draisine.analysis.linear import machine_at
 from draisine.analysis.metrics import metric_gradient, split_metric
+from draisine.analysis.variation import machine_at
 from draisine.control import Signal
 from draisine.errors import (
     ConfigurationError,

@@ -48,6 +48,10 @@ the edge between two faces, would count no face or both.
 
 COLUMN_HEIGHT = 1e6  # machine lengths; faces up to this height above a wheel are counted
 
+SMOOTH_START_REMEDY = (
+    "lift it, so that it falls onto the ground, or let it start where this is level."
+)
+
 START_REMEDY = (
     "lift it, or let it stand on a face: draisine.place(..., on=NAME), in a scenario "
     "initial.place.on = NAME."
@@ -81,9 +85,9 @@ def lift_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None:
             continue
         if gap < -query.tol.gap_start:
             name, feature = query.key(contact)
-            raise ConfigurationError(
-                f"{name!r} starts {-gap:.3g} m below {feature!r}; {START_REMEDY}"
-            )
+            is_smooth = query.feature(contact).kind == "patch"
+            remedy = SMOOTH_START_REMEDY if is_smooth else START_REMEDY
+            raise ConfigurationError(f"{name!r} starts {-gap:.3g} m below {feature!r}; {remedy}")
         shallow.append((contact, Status.SLIDING, 0.0))
     refuse_buried_wheels(query, t, y)
     if shallow:

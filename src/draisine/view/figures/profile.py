@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.algebra.patch import evaluate_patch
 from draisine.algebra.scalar import Floats
 from draisine.results.bodies import Bodies
 from draisine.results.events import read_events
@@ -129,6 +130,11 @@ def _ground(terrain: Terrain | None, path: Floats) -> Iterator[tuple[Floats, Flo
             x, z = _section(feature, path, low, high)
             if np.isfinite(z).any():
                 yield x, z
+        if feature.kind == "patch" and feature.motion is None:
+            x = np.linspace(max(low[0], feature.low[0]), min(high[0], feature.high[0]), 33)
+            y = float(np.median(path[:, 1]))
+            if x[0] < x[-1] and feature.low[1] <= y <= feature.high[1]:
+                yield x, np.asarray(evaluate_patch(feature.cell, x, y).h, float)
 
 
 def _section(feature: Feature, path: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:

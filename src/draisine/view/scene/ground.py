@@ -5,14 +5,15 @@ Patches of moving ground follow its motion.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
-from draisine.terrain import Feature, Terrain
+from draisine.terrain import Feature, Mesh, Terrain
 from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT, ObstacleMotion
+from draisine.terrain.smooth import facets
 
 MAX_PATCHES = 4000
 """Largest number of drawn patches; on finer terrains a smaller surrounding of the path is drawn."""
@@ -64,7 +65,9 @@ def ground_patches(
         indices = dict.fromkeys(
             k for i in samples for k in terrain.near(path[i], reach, float(t[i]))
         )
-        faces = [terrain[k] for k in indices if terrain[k].kind == "face"]
+        features = [terrain[k] for k in indices]
+        faces = [feature for feature in features if feature.kind == "face"]
+        faces += _facets([feature for feature in features if feature.kind == "patch"], path, reach)
         # Halve the surrounding until the number of faces is small enough to draw.
         if len(faces) <= MAX_PATCHES or reach < cell:
             break
@@ -81,6 +84,23 @@ def ground_patches(
             )
         drawn.append(_patch(feature, local_path, reach, cell, carrier, whole_faces))
     return [patch for patch in drawn if len(patch.outline) > 2]
+
+
+def _facets(smooth: list[Feature], path: Floats, reach: float) -> list[Feature]:
+    """Return planar faces that approximate smooth ground patches within `reach` (m) of a path (times, 3)."""
+    low = path[:, :2].min(axis=0) - reach
+    high = path[:, :2].max(axis=0) + reach
+    faces: list[Feature] = []
+    for motion in dict.fromkeys(feature.motion for feature in smooth):
+        cells = np.array([feature.cell for feature in smooth if feature.motion == motion])
+        points, triangles = facets(cells, low, high)
+        if len(triangles):
+            mesh = Mesh(points, triangles)
+            pieces = mesh.pick(range(mesh.faces))
+            faces += [
+                replace(pieces.one(k, mesh.name(k)), motion=motion) for k in range(mesh.faces)
+            ]
+    return faces
 
 
 def ground_pose(motion: ObstacleMotion, t: float) -> tuple[Floats, Floats]:

@@ -26,7 +26,12 @@ from typing import NamedTuple
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, Record, routine
 from draisine.mechanics.contact.features import FEATURE
-from draisine.simulation.contact.complementarity.linear import add_dot, dot, plane_norm
+from draisine.simulation.contact.complementarity.linear import (
+    add_dot,
+    dot,
+    max_difference,
+    plane_norm,
+)
 from draisine.simulation.contact.event_driven.guards import (
     GUARD_NODES,
     NO_CROSSING,
@@ -147,6 +152,11 @@ class Proximity(IntEnum):
 
 SAMPLE_CAPACITY = 4096
 """Number of samples, and of dense-output nodes, that one call of the run loop can store."""
+
+SAME_PATCH_CONTACT = 1e-3
+"""Of the wheel's radius. Contacts with neighbouring patches that are nearer are one contact. Two minima of
+the distance are so near only if the curvatures of wheel and ground agree to 1e-6.
+"""
 
 GRAZE_CAPACITY = 64
 """Number of grazing contacts that one call of the run loop can store; later ones are not reported."""
@@ -614,7 +624,29 @@ def is_on_feature(c: ArcState, k: int, part: float) -> bool:
     evaluate_gap(s.x, s.contacts, k, row)
     if border_excess(s.motion, s.contacts, k, row) > c.inside[k]:
         return False
+    if s.contacts.patches[k] == 1 and continues_closed_contact(c, k):
+        return False
     return is_above(s.motion, s.contacts, k, row)
+
+
+@routine
+def continues_closed_contact(c: ArcState, k: int) -> bool:
+    """Return whether open contact k, whose row is in `rows`, is the same one as a closed contact of its wheel
+    on a neighbouring patch. A wheel that rolls along the border of two patches has gaps to both that differ
+    by rounding alone; only the closed one counts until the border is crossed.
+    """
+    s = c.mode
+    m = s.motion
+    other = c.rows[m.row :]
+    for i in range(s.plan[CLOSED]):
+        closed = s.which[i]
+        if s.contacts.wheels[closed] != s.contacts.wheels[k] or s.contacts.patches[closed] == 0:
+            continue
+        evaluate_gap(s.x, s.contacts, closed, other)
+        distance = max_difference(c.rows[m.point :], other[m.point :], 3)
+        if distance < SAME_PATCH_CONTACT * s.contacts.radius[k]:
+            return True
+    return False
 
 
 @routine

@@ -1,0 +1,527 @@
+"""A machine in a contact mode on a terrain, in minimal coordinates and with exact derivatives.
+
+`GroundedMachine` has the state y = (q, p, r, u, z) of `system.closed_form.ClosedForm`, so that steady motions
+and linear systems (`equilibrium`, `linear`) are computed on a terrain as on the level plane.
+
+1. The closed contacts hold rows `C v = b` (`simulation.contact`). Independent speeds are u = B v with a
+   constant matrix B, an orthonormal basis of the motions that the rows allow at one configuration. So v
+   solves `(C; B) v = (b; u)`, by least squares because rows may be redundant.
+2. A displacement of the configuration at constant u changes v by `(C; B) dv = (db - dC v; 0)`.
+3. Along these directions `gradient.mode.TerrainTangents` differentiates accelerations and contact forces.
+
+`symmetry` finds the motions of the world that change neither the ground nor gravity.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from draisine.algebra.lie import rotation
+from draisine.algebra.scalar import Floats, array
+from draisine.algebra.trace import Graph
+from draisine.analysis.differentiate import run_tangent
+from draisine.analysis.gradient.mode import ModeTangents, TerrainTangents
+from draisine.analysis.gradient.tangents import Directions
+from draisine.analysis.symmetry import Symmetry, find_symmetry
+from draisine.analysis.variation import SEEDS, VARIED_OUTPUTS, Variation
+from draisine.codegen.program import Program, trace_program
+from draisine.errors import ConfigurationError
+from draisine.mechanics.base import free_columns
+from draisine.model.contact import Wheel
+from draisine.model.names import observation_names
+from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status, count_rows
+from draisine.simulation.options import CONTACT, ContactOptions
+from draisine.system.configuration import independent
+from draisine.system.generic import Generic
+from draisine.system.layout import Layout, state_sizes
+from draisine.system.mode_programs import angle_rates
+from draisine.system.state import State
+from draisine.system.system import System
+from draisine.terrain import SmoothGround, Terrain
+
+RANK_OF_ROWS = 1e-9
+"""Of the largest singular value of unit rows; smaller ones belong to redundant rows of contacts."""
+
+MIN_SPEED_PIVOT = 0.02
+"""Smallest singular value of (C; B), unit rows, below which other independent speeds are chosen: it
+amplifies rounding errors."""
+
+SPREAD = 1.0
+"""Of the machine's length: distance of the displaced machines at which the ground is sampled for its
+symmetry. The wheels reach no further while the machine moves by its own length."""
+
+FIRST_SEARCH = (
+    0.1  # of the wheel size: margin around the wheels within which features are searched first
+)
+
+NEAREST_SEARCH = 1e3
+"""Of the wheel size, at least in m: margin within which the ground below a machine is searched last."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroundedMachine:
+    """A machine in one contact mode on a terrain."""
+
+    query: ContactQuery
+    closed: tuple[Closed, ...]
+    B: Floats  # (m, n): independent speeds u = B v
+    contact: ContactOptions = CONTACT
+    cyclic_joints: tuple[str, ...] = ()  # cyclic coordinates of the machine itself, pitch included
+    symmetry: Symmetry = field(default_factory=Symmetry)
+
+    @property
+    def free_machine(self) -> Generic:
+        """The machine without ground."""
+        return self.query.machine
+
+    @property
+    def system(self) -> System:
+        """The system."""
+        return self.query.machine.system
+
+    @property
+    def terrain(self) -> Terrain:
+        """The ground."""
+        return self.query.terrain
+
+    @property
+    def states(self) -> int:
+        """The number of states of the control law."""
+        return self.query.machine.states
+
+    @property
+    def memory(self) -> int:
+        """The number of states z: those of the force elements, then those of the law."""
+        return self.query.machine.memory
+
+    @property
+    def mode(self) -> dict[str, str]:
+        """The closed contacts, "wheel:feature", and their statuses."""
+        return {":".join(key): status for key, status in self.query.mode(self.closed)}
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The layout of y: q, p, r, u, z."""
+        return Layout(state_sizes(self.system.model, u=len(self.B), z=self.memory))
+
+    @property
+    def columns(self) -> list[int]:
+        """Indices of the free speeds among (V, W, rdot)."""
+        return free_columns(self.system.model)
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Number of directions of each seed."""
+        return {
+            "dt": 1,
+            "dx": self.query.n,
+            "du": len(self.B),
+            "dz": self.memory,
+            "dw": len(self.system.model.inputs),
+        }
+
+    # --- states
+
+    def rows(self, t: float, y: Floats) -> tuple[Floats, Floats]:
+        """Return the rows C (rows, n) and velocities b (rows) of the constraints, at a free state y."""
+        query = self.query
+        outputs = query.dynamics(t, y)
+        C = [outputs["held"].reshape(-1, query.n)]
+        b = [outputs["held_b"]]
+        contacts = query.evaluate_rows(t, y, [contact for contact, *_ in self.closed])
+        for row, (_, status, _) in zip(contacts, self.closed, strict=True):
+            held = count_rows(status)
+            C.append(query.jacobian(row)[:held])
+            b.append(query.ground_velocity(row)[:held])
+        return np.vstack(C), np.concatenate(b)
+
+    def free_state(self, y: Floats, t: float = 0.0) -> Floats:
+        """Return the state (q, p, r, v, z) of the free machine for y."""
+        blocks = self.layout.split(y)
+        free = self.free_machine.layout
+        out = np.zeros(free.size)
+        out[self.query.pose] = y[self.layout.span("q", "r")]
+        out[free.z] = blocks["z"]
+        C, b = self.rows(t, out)
+        K = np.vstack([C, self.B])
+        out[free.v] = np.linalg.lstsq(K, np.append(b, blocks["u"]), rcond=RANK_OF_ROWS)[0]
+        return out
+
+    def enter(self, state: State, z: Floats | None = None) -> Floats:
+        """Return y for a state of the user."""
+        memory = np.zeros(self.memory)
+        memory[: self.system.model.memory] = state.elements(self.system.model.memory)
+        free = self.free_machine.enter(state, memory if z is None else z)
+        return self.reduce(free)
+
+    def reduce(self, free: Floats) -> Floats:
+        """Return y for a state (q, p, r, v, z) of the free machine."""
+        layout = self.free_machine.layout
+        u = self.B @ free[layout.v]
+        return np.concatenate([free[self.query.pose], u, free[layout.z]])
+
+    def leave(self, y: Floats) -> State:
+        """Return the state of the user."""
+        return self.free_machine.leave(self.free_state(y))
+
+    def least_pivot(self, y: Floats, t: float = 0.0) -> float:
+        """Return the smallest singular value of the unit rows that determine the speeds."""
+        C, _ = self.rows(t, self.free_state(y, t))
+        values = np.linalg.svd(np.vstack([_unit_rows(C), self.B]), compute_uv=False)
+        return float(values[self.query.n - 1])
+
+    def renewed(self, y: Floats) -> tuple["GroundedMachine", Floats]:
+        """Return the machine with the features below its wheels at y, and its y."""
+        free = self.free_state(y)
+        closed = nearest_contacts(self.query, free, self.contact, self.closed)
+        is_same = [c for c, *_ in closed] == [c for c, *_ in self.closed]
+        if is_same and self.least_pivot(y) >= MIN_SPEED_PIVOT:
+            return self, y
+        machine = replace(self, closed=closed)
+        machine = replace(machine, B=machine.choose_speeds(free))
+        return machine, machine.reduce(free)
+
+    def choose_speeds(self, free: Floats, t: float = 0.0) -> Floats:
+        """Return a basis (m, n) of the motions that the constraints allow at a free state."""
+        C, _ = self.rows(t, free)
+        _, values, rows = np.linalg.svd(_unit_rows(C))
+        rank = int(np.count_nonzero(values > RANK_OF_ROWS * max(values.max(initial=0.0), 1e-300)))
+        return rows[rank:]
+
+    # --- derivatives
+
+    def vary(
+        self,
+        y: Floats,
+        w: Floats | None = None,
+        *,
+        t: Floats | float = 0.0,
+        seeds: Sequence[str] = SEEDS,
+    ) -> Variation:
+        """Return values and derivatives at N states y (N, entries), see `variation.vary`."""
+        count = len(y)
+        inputs = np.zeros((count, self.sizes["dw"])) if w is None else w
+        times = np.broadcast_to(t, count)
+        each = [
+            self._evaluate(float(times[k]), y[k], np.asarray(inputs[k], float))
+            for k in range(count)
+        ]
+        lanes = Layout({name: self.sizes[name] for name in SEEDS})
+        outputs = (*VARIED_OUTPUTS, "drift")
+        values = {name: np.array([one[name][0] for one in each]) for name in outputs}
+        d = {
+            name: {
+                seed: np.array([one[name][1:][getattr(lanes, seed)].T for one in each])
+                for seed in seeds
+            }
+            for name in outputs
+        }
+        mass = np.array([one["mass"] for one in each])
+        return Variation(self, mass, values, d)
+
+    def tangents_at(
+        self, t: float, y: Floats, w: Floats
+    ) -> tuple[TerrainTangents, Floats, Floats, ModeTangents]:
+        """Return derivatives of the motion at y along all seeds: the programs, the state with derivatives
+        (1 + k, entries), the derivatives of time (k,), rates and forces.
+        """
+        query = self.query
+        query.inputs = w
+        n = query.n
+        lanes = Layout(self.sizes)
+        layout = self.free_machine.layout
+        free = self.free_state(y, t)
+        along = Directions(
+            np.zeros((lanes.size, len(self.system.parameters))), np.zeros((lanes.size, len(w)))
+        )
+        along.inputs[lanes.dw] = np.eye(len(w))
+        dt = np.zeros(lanes.size)
+        dt[lanes.dt] = 1.0
+        tangents = TerrainTangents(query, along)
+
+        # Displacements of the configuration are written like speeds, which the flow maps to its rates.
+        jets = np.zeros((1 + lanes.size, layout.size))
+        jets[0] = free
+        directions = jets.copy()
+        directions[1:][lanes.dx, layout.v] = np.eye(n)
+        flow = tangents.motion(t, directions)["flow"]
+        jets[1:][lanes.dx, query.pose] = flow[1:][lanes.dx]
+        jets[1:][lanes.dz, layout.z] = np.eye(self.memory)
+
+        # The speeds follow the rows of the constraints at constant u.
+        motion = tangents.motion(t, jets, dt)
+        C = [motion["held"].reshape(len(jets), -1, n)]
+        b = [motion["held_b"]]
+        for contact, status, _ in self.closed:
+            row = tangents.row(t, jets, contact, dt)
+            held = count_rows(status)
+            C.append(row["C"].reshape(len(jets), 3, n)[:, :held])
+            b.append(row["b"][:, :held])
+        rows = np.concatenate(C, axis=1)
+        demand = np.concatenate(b, axis=1)[1:] - rows[1:] @ free[layout.v]
+        independent_speeds = np.zeros((lanes.size, len(self.B)))
+        independent_speeds[lanes.du] = np.eye(len(self.B))
+        right = np.hstack([demand, independent_speeds]).T
+        K = np.vstack([rows[0], self.B])
+        jets[1:, layout.v] = np.linalg.lstsq(K, right, rcond=RANK_OF_ROWS)[0].T
+        return tangents, jets, dt, tangents.accelerate(t, jets, self.closed, dt)
+
+    def _evaluate(self, t: float, y: Floats, w: Floats) -> dict[str, Floats]:
+        """Return all outputs of a variation with derivatives (1 + k, entries), and the mass matrix."""
+        tangents, jets, dt, result = self.tangents_at(t, y, w)
+        layout = self.free_machine.layout
+        rates = result.rates
+        motion = tangents.motion(t, jets, dt)
+        gaps = [
+            row["gap"]
+            for row, (_, status, _) in zip(result.rows, self.closed, strict=True)
+            if count_rows(status)
+        ]
+        conditions = np.hstack([motion["held_gap"], *gaps])
+        speeds = self._expanded(jets[:, layout.v])
+        accelerations = self._expanded(rates[:, layout.v])
+        turn_rates = _turn_rates(jets[:, layout.q], speeds[:, 3:6], accelerations[:, 3:6])
+        H = jets[1:][Layout(self.sizes).du, layout.v]
+        M = motion["M"][0].reshape(self.query.n, self.query.n)
+        mass = H @ M @ H.T
+        return {
+            "mass": mass,
+            "force": np.zeros((len(jets), 0)),
+            "zdot": rates[:, layout.z],
+            "conditions": conditions[:, self._kept_conditions(conditions)],
+            "seen": self._observe(tangents, t, jets, dt, speeds),
+            "paced": np.hstack([turn_rates, rates[:, layout.v]]),
+            "drift": self._drift(jets, speeds),
+        }
+
+    def _observe(
+        self, tangents: TerrainTangents, t: float, jets: Floats, dt: Floats, speeds: Floats
+    ) -> Floats:
+        """Return the observations with derivatives; x, y and z are those of the `centre` of the base."""
+        seen = tangents.observe(t, jets, dt)
+        if self.centre.any():
+            names = observation_names(self.system.model)
+            position, velocity = self._centre_motion(jets, speeds)
+            seen[:, [names.index(name) for name in "xyz"]] = position
+            seen[:, [names.index(f"{name}_rate") for name in "xyz"]] = velocity
+        return seen
+
+    def _centre_motion(self, jets: Floats, speeds: Floats) -> tuple[Floats, Floats]:
+        """Return position (m) and velocity (m/s) of the centre with derivatives (1 + k, 3)."""
+        layout = self.free_machine.layout
+        R, dR = _rotations(jets[:, layout.q])
+        local = speeds[:, :3] + np.cross(speeds[:, 3:6], self.centre)
+        velocity = local @ R.T
+        velocity[1:] += dR @ local[0]
+        position = jets[:, layout.p] + np.vstack([(R @ self.centre)[None], dR @ self.centre])
+        return position, velocity
+
+    def _expanded(self, speeds: Floats) -> Floats:
+        """Return speeds (k, n) among all of (V, W, rdot), (k, 6 + joints)."""
+        out = np.zeros((len(speeds), 6 + len(self.system.model.joints)))
+        out[:, self.columns] = speeds
+        return out
+
+    def _kept_conditions(self, conditions: Floats) -> list[int]:
+        """Return the indices of independent closed gaps: four wheels on a plane have a redundant one."""
+        if not self._independent_gaps:
+            rows = conditions[1:][Layout(self.sizes).dx].T
+            chosen = independent(np.zeros((1, 0, rows.shape[1])), rows[None])[0]
+            self._independent_gaps.extend(np.flatnonzero(chosen).tolist())
+        return self._independent_gaps
+
+    @cached_property
+    def _independent_gaps(self) -> list[int]:
+        """The independent gaps; they are chosen at the first evaluated state."""
+        return []
+
+    @cached_property
+    def centre(self) -> Floats:
+        """The point of the base (drawing, m) whose path is steady: the wheel's centre if the base rolls."""
+        model = self.system.model
+        if "pitch" not in self.cyclic_joints:
+            return np.zeros(3)
+        base = model.bodies[0]
+        wheels = [c for c in model.contacts if isinstance(c, Wheel) and c.body == base.name]
+        point = wheels[0].centre if wheels else base.com
+        return np.asarray(point, float)
+
+    def _drift(self, jets: Floats, speeds: Floats) -> Floats:
+        """Return the velocity (1 + k, entries) relative to the symmetries of the ground, eq. [symmetry]."""
+        yaw_rate = _turns(jets[:, self.free_machine.layout.q], speeds[:, 3:6])[:, 0]
+        return self.symmetry.drift(*self._centre_motion(jets, speeds), yaw_rate)
+
+    # --- symmetries
+
+    def symmetric_directions(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return displacements (n, k) of the ground's symmetries and (n, j) of cyclic coordinates."""
+        free = self.free_state(y)
+        layout = self.free_machine.layout
+        R = rotation(free[layout.q])
+        joints = len(self.system.model.joints)
+        ground = np.zeros((6 + joints, self.symmetry.count))
+        for k, (velocity, turn) in enumerate(self.symmetry.at(free[layout.p])):
+            ground[:3, k] = R.T @ velocity
+            ground[3:6, k] = R.T @ [0.0, 0.0, turn]
+        own = np.zeros((6 + joints, len(self.cyclic_joints)))
+        names = [joint.name for joint in self.system.model.joints]
+        for k, name in enumerate(self.cyclic_joints):
+            if name == "pitch":
+                # A rotation about the base's left axis through its centre.
+                own[4, k] = 1.0
+                own[:3, k] = np.cross(self.centre, [0.0, 1.0, 0.0])
+            else:
+                own[6 + names.index(name), k] = 1.0
+        return ground[self.columns], own[self.columns]
+
+    def contact_forces(self, y: Floats, w: Floats) -> dict[str, Floats]:
+        """Return the forces of the ground on each wheel (N): normal, along, across."""
+        self.query.inputs = w
+        _, forces, _ = self.query.accelerate(0.0, self.free_state(y), self.closed)
+        keys = [self.query.key(contact) for contact, *_ in self.closed]
+        out = {contact.name: np.zeros(3) for contact in self.system.model.contacts}
+        for (wheel, _), force in zip(keys, forces, strict=True):
+            out[wheel] = out[wheel] + force
+        return out
+
+
+def _unit_rows(C: Floats) -> Floats:
+    """Return rows (k, n) of length one; rows of zeros stay."""
+    lengths = np.linalg.norm(C, axis=1, keepdims=True)
+    return C / np.where(lengths > 0.0, lengths, 1.0)
+
+
+def _rotations(q: Floats) -> tuple[Floats, Floats]:
+    """Return the rotation (3, 3) of a quaternion and its derivatives (k, 3, 3), from jets (1 + k, 4)."""
+    R = rotation(q[0])
+    # Rotations are quadratic in the quaternion, so that this difference is the exact derivative.
+    dR = np.array([(rotation(q[0] + dq) - rotation(q[0] - dq)) / 2.0 for dq in q[1:]])
+    return R, dR.reshape(-1, 3, 3)
+
+
+@lru_cache(maxsize=1)
+def _angle_program() -> Program:
+    """Return the program of the first and second derivatives of yaw, lean and pitch, eq. [angle-rates]."""
+    graph = Graph()
+    sizes = {"q": 4, "W": 3, "Wdot": 3}
+    symbols = {
+        name: [graph.symbol(f"{name}[{k}]") for k in range(size)] for name, size in sizes.items()
+    }
+    q, W, Wdot = (array(entries) for entries in symbols.values())
+    rates, accelerations = angle_rates(rotation(q)[2], np.array([0.0, 1.0, 0.0]), W, Wdot)
+    return trace_program("angles", symbols, {"rates": rates, "accelerations": accelerations})
+
+
+def _angles(q: Floats, W: Floats, Wdot: Floats, output: str) -> Floats:
+    """Return an output of `_angle_program` with derivatives (1 + k, 3)."""
+    lanes = {"q": q, "W": W, "Wdot": Wdot}
+    values = {name: np.repeat(x[:1].T, max(len(q) - 1, 1), axis=1) for name, x in lanes.items()}
+    rates = {name: x[1:].T if len(x) > 1 else np.zeros_like(x.T) for name, x in lanes.items()}
+    out, d = run_tangent(_angle_program(), values, rates)
+    return np.vstack([out[output][:, :1].T, d[output].T[: len(q) - 1]])
+
+
+def _turns(q: Floats, W: Floats) -> Floats:
+    """Return the rates of yaw, lean and pitch with derivatives (1 + k, 3)."""
+    return _angles(q, W, np.zeros_like(W), "rates")
+
+
+def _turn_rates(q: Floats, W: Floats, Wdot: Floats) -> Floats:
+    """Return the accelerations of yaw, lean and pitch with derivatives (1 + k, 3)."""
+    return _angles(q, W, Wdot, "accelerations")
+
+
+def nearest_contacts(
+    query: ContactQuery,
+    free: Floats,
+    contact: ContactOptions,
+    previous: Sequence[Closed] = (),
+    t: float = 0.0,
+) -> tuple[Closed, ...]:
+    """Return the nearest contact of each wheel with the ground, with status and friction.
+
+    The contacts of wheels that are not closed in `previous` are left out, if there are any.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no ground below a wheel.
+    """
+    wheels = query.machine.wheels
+    wanted = {c.wheel for c, *_ in previous} or {
+        k for k, wheel in enumerate(wheels) if getattr(wheel, "touches", True)
+    }
+    statuses = {c.wheel: status for c, status, _ in previous}
+    margin = FIRST_SEARCH * query.wheel_size
+    limit = NEAREST_SEARCH * max(query.wheel_size, 1.0)
+    while True:
+        # Wider boxes, not a wider margin: the latest surroundings are used again if they enclose the boxes.
+        corners = query.boxes(t, free).reshape(-1, 2, 3) + margin * np.array([[-1.0], [1.0]])
+        near = query.find_surroundings(t, corners.ravel(), margin)
+        rows = query.evaluate_rows(t, free, near.contacts)
+        best: dict[int, int] = {}
+        for k in np.argsort(np.abs(rows[:, query.row.gap.start])).tolist():
+            wheel = int(near.wheels[k])
+            if wheel not in wanted or wheel in best:
+                continue
+            if query.excess(near[k], rows[k]) <= query.tol.border:
+                best[wheel] = k
+        missing = wanted - set(best)
+        if not missing:
+            break
+        margin *= 4.0
+        if margin > limit or query.watches_all:
+            name = wheels[min(missing)].name
+            raise ConfigurationError(
+                f"There is no ground below the wheel {name!r}. Place the machine on the terrain: "
+                "draisine.place, or start=."
+            )
+    laws, mu = query.contact_laws(near, contact)
+    return tuple(
+        (near[k], Status(statuses.get(wheel, int(laws[k]))), float(mu[k]))
+        for wheel, k in sorted(best.items())
+    )
+
+
+def lift_above(query: ContactQuery, free: Floats) -> Floats:
+    """Return a free state lifted so far that no wheel's centre is below a smooth ground.
+
+    Below a patch there is no nearest point; faces have one on both sides.
+    """
+    lifted = free.copy()
+    if isinstance(query.terrain, SmoothGround):
+        centres = query.centres(0.0, free)
+        below = query.terrain.height(centres[:, 0], centres[:, 1]) + query.longest - centres[:, 2]
+        lifted[query.machine.layout.p][2] += max(float(below.max(initial=0.0)), 0.0)
+    return lifted
+
+
+def sample_ground(
+    query: ContactQuery, free: Floats, contact: ContactOptions, closed: Sequence[Closed]
+) -> tuple[Floats, Floats]:
+    """Return points (k, 3) and normals (k, 3) of the ground below a machine and its displaced copies."""
+    length = max(query.units.length, query.wheel_size)
+    pose = query.machine.layout.p
+    points = []
+    normals = []
+    for along in (-1.0, -0.4, 0.0, 0.5, 1.0):
+        for across in (-0.9, -0.5, 0.0, 0.3, 0.8):
+            moved = free.copy()
+            moved[pose][:2] += SPREAD * length * np.array([along, across])
+            moved = lift_above(query, moved)
+            found = nearest_contacts(query, moved, contact, closed)
+            rows = query.evaluate_rows(0.0, moved, [c for c, *_ in found])
+            points.append(rows[:, query.row.point])
+            normals.append(rows[:, query.row.normal])
+    return np.concatenate(points), np.concatenate(normals)
+
+
+def ground_symmetry(machine: GroundedMachine, y: Floats) -> Symmetry:
+    """Return the symmetries of the ground near y that gravity shares."""
+    free = machine.free_state(y)
+    points, normals = sample_ground(machine.query, free, machine.contact, machine.closed)
+    gravity = np.asarray(machine.system.model.gravity, float)
+    return find_symmetry(points, normals, free[machine.free_machine.layout.p], gravity)
