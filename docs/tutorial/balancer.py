@@ -29,6 +29,9 @@ HELD = {
     "pan": {"motion": uniform(0.0)},
 }
 
+# Limits of the motors: left_axle 5 N m, right_axle 5 N m. Inputs and control laws are limited to them;
+# {"JOINT": {"motor": None}} among the joints removes a limit.
+
 
 def balancer(
     *,

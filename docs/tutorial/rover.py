@@ -52,8 +52,8 @@ HELD = {
     "front_right_steer": {"motion": uniform(0.0)},
 }
 
-# Limits of the motors: front_left_steer 5 N m, front_right_steer 5 N m. Inputs and control laws do not
-# apply them.
+# Limits of the motors: front_left_steer 5 N m, front_right_steer 5 N m. Inputs and control laws are
+# limited to them; {"JOINT": {"motor": None}} among the joints removes a limit.
 
 
 def rover(

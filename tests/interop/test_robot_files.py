@@ -432,12 +432,45 @@ def test_limits_are_stops():
     assert_allclose(joint.stops, np.deg2rad([-100.0, 20.0]))
 
 
+def test_efforts_and_velocities_are_limits_of_motors():
+    text = f"{DECK}{FLAP.format(n='a', z=0.1, mimic='')}</robot>"
+    (joint,) = read_urdf(text, {})().joints
+    assert (joint.motor.torque, joint.motor.no_load_speed) == (3.0, 2.0)
+    control = """<ros2_control><joint name="a_hinge"><command_interface name="effort">
+      <param name="min">-1.5</param><param name="max">1</param></command_interface></joint>
+      </ros2_control></robot>"""
+    (joint,) = read_urdf(text.replace("</robot>", control), {})().joints
+    assert joint.motor.torque == 1.5
+    (note,) = parse_urdf(text.replace("</robot>", control.replace("effort", "velocity"))).notes
+    assert "velocity commands of a_hinge; inputs are torques" in note
+
+
+def test_actuators_are_limits_of_motors():
+    """Gear times control range, the force range of a servo, and that of all actuators of a joint."""
+    joints = "".join(
+        f'<body name="{n}"><joint name="{n}"{limit}/><geom size="0.1"/></body>'
+        for n, limit in (("a", ""), ("b", ""), ("c", ' actuatorfrcrange="-2 2"'), ("d", ""))
+    )
+    text = f"""<mujoco><default><motor gear="10"/></default><worldbody>{joints}</worldbody><actuator>
+      <motor joint="a" ctrlrange="-1 0.5"/><position joint="b" gear="3" forcerange="-4 4" ctrlrange="-9 9"/>
+      <motor joint="c" ctrlrange="-1 1"/><motor joint="d"/></actuator></mujoco>"""
+    motors = {joint.name: joint.motor for joint in read_mjcf(text, {})().joints}
+    (note,) = parse_mjcf(text).notes
+    assert "actuator 'b': it is a position servo; the input of 'b' is a torque." in note
+    assert {n: motor and motor.torque for n, motor in motors.items()} == {
+        "a": 10.0,
+        "b": 12.0,
+        "c": 2.0,
+        "d": None,
+    }
+
+
 def test_a_joint_hits_the_stop_of_its_model():
     """A hinge with 0.3 N m on 0.01 kg m2 reaches 0.7 rad at sqrt(2 * 0.7 / 30) s and stays there."""
     from draisine.terrain import plane
 
     text = f"{DECK}{FLAP.format(n='a', z=0.1, mimic='')}</robot>"
-    arm = draisine.compile(read_urdf(text, {}, base="fixed"))
+    arm = draisine.compile(read_urdf(text, {}, {"a_hinge": {"motor": None}}, base="fixed"))
     run = draisine.simulate(arm, draisine.state(arm), 0.4, terrain=plane(), inputs={"a_hinge": 0.3})
     assert run.events[0].t == pytest.approx(np.sqrt(2.0 * 0.7 / 30.0), rel=1e-9)
     assert float(run.to_xarray().a_hinge[-1]) == pytest.approx(0.7, abs=1e-9)

@@ -174,11 +174,14 @@ def expand_xacro(name: str, file: str, packages: str | None = None) -> str:
 def _motor_comment(robot: "Robot") -> list[str]:
     """Return a comment about the effort limits of motors, if the robot file contains them."""
     limits = [
-        f"{link.joint} {link.effort:g} {'N' if link.kind == 'slide' else 'N m'}"
+        f"{link.joint} {link.motor.torque:g} {'N' if link.kind == 'slide' else 'N m'}"
         for link in robot.links
-        if link.effort > 0.0
+        if link.motor is not None
     ]
-    text = f"Limits of the motors: {', '.join(limits)}. Inputs and control laws do not apply them."
+    text = (
+        f"Limits of the motors: {', '.join(limits)}. Inputs and control laws are limited to them; "
+        '{"JOINT": {"motor": None}} among the joints removes a limit.'
+    )
     return ["\n".join(f"# {line}" for line in wrap(text, 105)) + "\n"] if limits else []
 
 

@@ -15,7 +15,21 @@ from draisine.mechanics.constraints import Ground, Mode, contact_axes, contact_p
 from draisine.mechanics.kinematics import Geometry, body_point, point_matrix, spin_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree
-from draisine.model import ForceElement, Tyre, Wrench
+from draisine.model import ForceElement, Model, Tyre, Wrench
+
+
+def limit_inputs(model: Model, inputs: Array, rates: Array) -> Array:
+    """Return the inputs (n + 3 k,) with the torques of n joints limited by their motors, eq. [motor-limits].
+
+    `rates` are the joint rates (n,), rad/s or m/s.
+    """
+    if all(joint.motor is None for joint in model.joints):
+        return inputs
+    limited = list(inputs)
+    for k, joint in enumerate(model.joints):
+        if joint.motor is not None:
+            limited[k] = joint.motor.limit(inputs[k], rates[k])
+    return array(limited)
 
 
 def generalised_input_force(
@@ -23,7 +37,7 @@ def generalised_input_force(
 ) -> Array:
     """Return the generalised force Q (6 + n,) of the model's inputs, for v = (V at ref, W, rdot).
 
-    `inputs` contains the joint torques, then three force components per push.
+    `inputs` contains the joint torques behind their motors, then three force components per push.
     """
     n = len(tree.model.joints)
     Q = np.zeros(6 + n, dtype=object)

@@ -1,7 +1,7 @@
 """Description of a machine: immutable data that is checked when it is built.
 
 `body`: rigid bodies with mass, centre of mass and inertia.
-`joint`: screw joints between two bodies.
+`joint`: screw joints between two bodies, and limits of their motors.
 `motion`: prescribed joint motions r(t).
 `coupling`: gears and closed loops.
 `contact`: wheels, blades and pins.
@@ -18,7 +18,7 @@ from draisine.model.body import Body, flat_inertia, inertia
 from draisine.model.contact import HOLONOMIC, Blade, Contact, Flat, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement, Tyre, Wrench
-from draisine.model.joint import Guide, Joint, JointMotion, Prismatic, Revolute
+from draisine.model.joint import Guide, Joint, JointMotion, Motor, Prismatic, Revolute
 from draisine.model.model import BASE_GROUPS, BASE_TWIST, Model, Output, forward_speed
 from draisine.model.steps import Steps
 from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Tip, Torus, round_surface
@@ -42,6 +42,7 @@ __all__ = [
     "JointMotion",
     "Loop",
     "Model",
+    "Motor",
     "Output",
     "Pin",
     "Prismatic",

@@ -1,16 +1,85 @@
-"""Screw joints between bodies, with springs, dampers and prescribed motions."""
+"""Screw joints between bodies, with springs, dampers, stops, motors and prescribed motions."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from draisine.algebra.scalar import Scalar, Vector
+from draisine.algebra.scalar import Scalar, Vector, clip, where
 from draisine.errors import ModelError
 from draisine.model.body import vector
 
 JointMotion = Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]
 """Function from time (s) to (r, rdot, rddot) of a joint."""
+
+
+LIMITED_SPEED_SLOPE = 10.0
+"""Stall torque over largest torque of a motor with a stated largest speed but no torque-speed line. The
+torque decreases over the last tenth of the speed range; a jump to zero would be an event at each crossing.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Motor:
+    """Limits of the torque of a motor at its joint, eq. [motor-limits].
+
+    The supplied torque is the request, limited to `-torque ... torque` and to the torque-speed line: at the
+    joint rate w it is at most `stall_torque (1 - w / no_load_speed)` and at least
+    `-stall_torque (1 + w / no_load_speed)`. Beyond the no-load speed the motor supplies no driving torque,
+    but it does not brake by itself. For slides read force (N) and speed (m/s).
+
+    All values are those at the joint, behind the gear: torques of the motor times the gear ratio, speeds
+    divided by it. The rotor inertia is `Joint.armature`.
+
+    Parameters
+    ----------
+    torque
+        Largest torque, N m (or N); also the largest current times the torque constant and the gear ratio.
+    no_load_speed
+        Joint rate at which the torque of the full voltage vanishes, rad/s (or m/s).
+    stall_torque
+        Torque of the full voltage at rest, N m (or N). Infinite: ten times `torque`, so that the speed is
+        limited and the torque is available over nine tenths of its range.
+
+    Raises
+    ------
+    ModelError
+        If a limit is not positive, or a line has neither a largest nor a stall torque.
+
+    Examples
+    --------
+    >>> motor = Motor(torque=2.0, no_load_speed=50.0, stall_torque=4.0)
+    >>> [motor.limit(request, rate) for request, rate in ((1.5, 0.0), (9.0, 0.0), (9.0, 37.5), (9.0, 60.0))]
+    [1.5, 2.0, 1.0, 0.0]
+    """
+
+    torque: float = math.inf
+    no_load_speed: float = math.inf
+    stall_torque: float = math.inf
+
+    def __post_init__(self) -> None:
+        for name in ("torque", "no_load_speed", "stall_torque"):
+            if not getattr(self, name) > 0.0:
+                raise ModelError(f"motor: {name} = {getattr(self, name)} must be positive.")
+        if math.isfinite(self.no_load_speed) and math.isinf(min(self.torque, self.stall_torque)):
+            raise ModelError("motor: a no_load_speed needs a torque or a stall_torque.")
+
+    def limit(self, request: Scalar, rate: Scalar) -> Scalar:
+        """Return the supplied torque for a requested one (N m or N) at a joint rate (rad/s or m/s)."""
+        supplied = request
+        if math.isfinite(self.torque):
+            supplied = clip(supplied, -self.torque, self.torque)
+        if math.isfinite(self.no_load_speed):
+            stall = self.stall_torque
+            if math.isinf(stall):
+                stall = LIMITED_SPEED_SLOPE * self.torque
+            upper = stall * (1.0 - rate / self.no_load_speed)
+            lower = -stall * (1.0 + rate / self.no_load_speed)
+            supplied = clip(
+                supplied, where(lower > 0.0, 0.0, lower), where(upper < 0.0, 0.0, upper)
+            )
+        return supplied
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +111,8 @@ class Joint:
     stops
         Lower and upper limit of r (rad or m), where the joint hits a stop in runs on a terrain. None without
         stops. `ContactOptions.stops` replaces them.
+    motor
+        Limits of the torque or force that the input can have; None for an ideal drive.
     """
 
     name: str
@@ -57,6 +128,7 @@ class Joint:
     slide: Scalar = field(default=0.0, kw_only=True)
     armature: Scalar = field(default=0.0, kw_only=True)
     stops: tuple[float, float] | None = field(default=None, kw_only=True)
+    motor: Motor | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         where = f"joint {self.name!r}"

@@ -16,7 +16,12 @@ from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.algebra.trace import Expr, Graph, evaluate
 from draisine.errors import expect_known
 from draisine.mechanics import constraints
-from draisine.mechanics.applied import ElementForces, element_forces, generalised_input_force
+from draisine.mechanics.applied import (
+    ElementForces,
+    element_forces,
+    generalised_input_force,
+    limit_inputs,
+)
 from draisine.mechanics.base import base_angles, expand_speeds, free_columns, is_free
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.formulations import projected
@@ -297,8 +302,9 @@ class Subject:
     @cached_property
     def Q(self) -> Array:
         """Generalised forces Q of the inputs and of force elements."""
+        inputs = limit_inputs(self.model, self.w, self.vel.rdot)
         input_forces = generalised_input_force(
-            self.tree, self.geo, self.world, self.w, FRAME_ORIGIN
+            self.tree, self.geo, self.world, inputs, FRAME_ORIGIN
         )
         return (input_forces + self.acting.Q)[self.columns]
 

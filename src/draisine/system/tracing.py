@@ -14,7 +14,7 @@ from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import Expr, Graph
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import DraisineError, ModelError, expect_known
-from draisine.mechanics.applied import ElementForces, element_forces
+from draisine.mechanics.applied import ElementForces, element_forces, limit_inputs
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations.projected import Reconstruction
 from draisine.mechanics.readings import Readings, call_law
@@ -117,16 +117,20 @@ def rates_by_symbol(**rates: Any) -> dict[str, Any]:
 class Commanded:
     """The inputs of a machine at one state under its law."""
 
-    inputs: Array  # all inputs of the model: given ones plus those of the law
+    inputs: Array  # all inputs of the model: given ones plus those of the law, behind the motors
     guides: dict[int, Guide]  # of guided joints, by the index of the joint
     rates: Array  # of the law's states
 
 
 def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Commanded:
-    """Return given inputs plus those of a law with states z, its guided joints and its rates."""
-    if law is None:
-        return Commanded(given, {}, array([0.0] * len(z)))
+    """Return given inputs plus those of a law with states z, its guided joints and its rates.
+
+    Motors limit the sum of both.
+    """
     model = readings.tree.model
+    if law is None:
+        inputs = limit_inputs(model, given, readings.vel.rdot)
+        return Commanded(inputs, {}, array([0.0] * len(z)))
     names = list(model.inputs)
     try:
         commands, rates = call_law(law, readings, z)
@@ -155,7 +159,8 @@ def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Comm
             "number of its states."
         )
     state_rates = [_scalar(f"rate {k}", rate) for k, rate in enumerate(rates)]
-    return Commanded(given + array(extra), guides, array(state_rates))
+    inputs = limit_inputs(model, given + array(extra), readings.vel.rdot)
+    return Commanded(inputs, guides, array(state_rates))
 
 
 def _scalar(name: str, value: Any) -> Scalar:

@@ -106,7 +106,7 @@ def guess(robot: Robot) -> Guess:
     links = {link.name: link for link in robot.links}
     free = _base_joints(robot, links)
     if robot.base == "fixed" and not any(links[name].kind == "slide" for name in free.values()):
-        return Guess({}, {}, [], {}, [])
+        return Guess({}, {}, [], {}, robot.notes)
     parts = _rigid_parts(robot)
     bodies = {n: [links[k] for k in names] for n, names in parts.items()}
     rolling = {n: wheel for n, body in bodies.items() if (wheel := _rolls(body, links))}
@@ -136,6 +136,7 @@ def guess(robot: Robot) -> Guess:
     limited = [link.joint for link in robot.links if link.kind and link.limited]
     held = [joint for joint in limited if joint not in moving]
     notes = [
+        *robot.notes,
         *_notes_on_wheels(wheels, unsure, bodies),
         *_notes_on_joints(robot, wheels, unsure, rolling, held),
         *(f"{n}: its rollers are not modelled; it rolls as a plain wheel." for n in _hubs(rollers)),

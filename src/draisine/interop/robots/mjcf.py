@@ -1,10 +1,10 @@
 """Robots from MuJoCo's MJCF files, with separately declared wheels.
 
 Bodies, joints, inertias (stated, or of boxes, spheres, cylinders, capsules and ellipsoids), default classes,
-included files, couplings of joints and gravity compensation are read. Actuators, sensors and MuJoCo's
-contacts are ignored; rolling contacts are declared. Elements that are not modelled are reported by a warning,
-so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing mesh; here meshes are not
-needed. The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+included files, couplings of joints, gravity compensation and the limits of actuators are read. Sensors and
+MuJoCo's contacts are not modelled; rolling contacts are declared. Elements that are not modelled are reported
+by a warning, so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing mesh; here
+meshes are not needed. The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 """
 
 import re
@@ -42,7 +42,7 @@ from draisine.interop.robots.robot import (
     rename_joints,
     robot_vehicle,
 )
-from draisine.model import inertia
+from draisine.model import Motor, inertia
 from draisine.model.body import BodyBox
 
 Attributes = Mapping[str, str]
@@ -157,13 +157,13 @@ def _robot(root: Element, folder: Path) -> Robot:
     links = [] if free else [RobotLink("world", "", DRAWING_FRAME, Mass())]
     for body in machines:
         links += reader.links(body, "" if free else "world")
-    links = rename_joints(_scale_mass(links, root))
+    links = reader.add_motors(rename_joints(_scale_mass(links, root)), root)
     gravity = numbers(_merged(root, "option").get("gravity"), 3, (0, 0, -9.81), "gravity")
     magnitude = float(np.linalg.norm(gravity))
     down = gravity / magnitude if magnitude else np.array([0.0, 0.0, -1.0])
     base = "SE(3)" if free else "fixed"
     name = root.get("model", "robot")
-    return Robot(name, links, base, magnitude, down, _equalities(root, links))
+    return Robot(name, links, base, magnitude, down, _equalities(root, links), reader.notes)
 
 
 def _has_joints(body: Element) -> bool:
@@ -262,6 +262,10 @@ class _MjcfReader:
                 f"<compiler>: eulerseq {self.order!r} must be three letters of x, y, z, X, Y, Z."
             )
         self.folder = folder / compiler.get("meshdir", compiler.get("assetdir", ""))
+        self.notes: list[str] = []
+        self.joint_limits: dict[
+            str, float
+        ] = {}  # N m or N, largest torque of all actuators of a joint
         self.has_auto_limits = compiler.get("autolimits", "true") != "false"
         self.bounds = [
             number(compiler, name, 0.0, "<compiler>") for name in ("boundmass", "boundinertia")
@@ -354,6 +358,52 @@ class _MjcfReader:
             yield replace(link, **shapes) if last else link
             parent = inner
 
+    def add_motors(self, links: list[RobotLink], root: Element) -> list[RobotLink]:
+        """Return links whose joints have the torque limits of their actuators.
+
+        Torques of several actuators of a joint add up; one without a limit makes the sum unlimited.
+        Actuators of tendons and sites, and servos, get a note.
+        """
+        limits: dict[str, float] = {}
+        for actuator in (each for section in root.findall("actuator") for each in section):
+            attributes = self._full(actuator, "main")
+            joint = attributes.get("joint", attributes.get("jointinparent", ""))
+            where = f"actuator {attributes.get('name', joint)!r}"
+            if not joint:
+                self.notes.append(
+                    f"{where}: it acts on no joint and is left out; inputs act on joints."
+                )
+                continue
+            limits[joint] = limits.get(joint, 0.0) + self._largest_torque(
+                actuator.tag, attributes, where
+            )
+            if actuator.tag in ("position", "velocity"):
+                kind = "position" if actuator.tag == "position" else "speed"
+                self.notes.append(
+                    f"{where}: it is a {kind} servo; the input of {joint!r} is a torque. The law "
+                    "'servo' keeps set-points."
+                )
+        of_joints = {**self.joint_limits}
+        for joint, limit in limits.items():
+            of_joints[joint] = min(limit, of_joints.get(joint, np.inf))
+        finite = {joint: Motor(limit) for joint, limit in of_joints.items() if np.isfinite(limit)}
+        return [
+            replace(link, motor=finite.get(link.joint)) if link.kind else link for link in links
+        ]
+
+    def _largest_torque(self, tag: str, attributes: Attributes, where: str) -> float:
+        """Return the largest torque (N m or N) of an actuator at its joint; infinite without a limit."""
+        gear = abs(float(attributes.get("gear", "1").split()[0]))
+        largest = np.inf
+        for name, flag in (("forcerange", "forcelimited"), ("ctrlrange", "ctrllimited")):
+            if name == "ctrlrange" and tag != "motor":
+                continue  # the control of a servo is a set-point
+            limited = attributes.get(flag, "auto" if self.has_auto_limits else "false")
+            if name in attributes and limited != "false":
+                bounds = numbers(attributes[name], 2, (), f"{where}, {name}")
+                largest = min(largest, gear * float(np.abs(bounds).max()))
+        return largest if largest > 0.0 else np.inf
+
     def _jointed(
         self, name: str, parent: str, frame: LinkFrame, mass: Mass, joint: Attributes
     ) -> RobotLink:
@@ -365,6 +415,9 @@ class _MjcfReader:
                 f"{where}: type {kind!r} is not supported; use free, ball, hinge or slide."
             )
         unit = self.unit if kind == "hinge" else 1.0
+        if "actuatorfrcrange" in joint and joint.get("actuatorfrclimited", "auto") != "false":
+            bounds = numbers(joint["actuatorfrcrange"], 2, (), where)
+            self.joint_limits[joint.get("name") or name] = float(np.abs(bounds).max())
         return RobotLink(
             name,
             parent,

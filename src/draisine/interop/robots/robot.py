@@ -24,6 +24,7 @@ from draisine.model import (
     Coupling,
     Joint,
     Model,
+    Motor,
     Prismatic,
     Revolute,
     Wheel,
@@ -108,7 +109,7 @@ class MeshShape(NamedTuple):
 class RobotLink:
     """A rigid link in the drawing, with the joint to its parent.
 
-    `rounds`, `boxes`, `meshes`, `effort` and `velocity` do not affect the motion; `guess` uses them.
+    `rounds`, `boxes` and `meshes` do not affect the motion; `guess` uses them.
     """
 
     name: str
@@ -129,8 +130,7 @@ class RobotLink:
     meshes: tuple[MeshShape, ...] = ()
     limited: bool = False  # whether the joint has limits, even if the file does not state them
     limits: tuple[float, float] | None = None  # rad or m, lower and upper limit of the joint
-    effort: float = 0.0  # N m or N, largest effort of the motor; 0 if unknown
-    velocity: float = 0.0  # rad/s or m/s, largest joint rate of the motor; 0 if unknown
+    motor: Motor | None = None  # limits of the drive; None if the file states none
     gravity_compensation: float = 0.0  # part of the weight that a drive cancels
 
 
@@ -156,6 +156,7 @@ class Robot(NamedTuple):
     gravity: float  # m/s2
     down: Floats = DOWN  # (3,), unit vector of gravity in the drawing
     mimics: Sequence[Mimic] = ()
+    notes: Sequence[str] = ()  # sentences about drives whose set-points are not inputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +178,9 @@ class RobotWheel:
     centre: Vector = (0.0, 0.0, 0.0)
 
 
-JOINT_PROPERTIES = ("spring", "damper", "rest", "armature", "friction", "motion", "stops")
+JOINT_PROPERTIES = (
+    "spring", "damper", "rest", "armature", "friction", "motion", "stops", "motor",
+)  # fmt: skip
 """Properties of a joint that can replace those of the file."""
 
 
@@ -191,7 +194,7 @@ def robot_vehicle(
     A wheel has its centre at the origin of its link, unless its `RobotWheel` states another one, and rolls
     about the axis of its joint. If other wheels turn, a wheel that cannot turn about a horizontal axis is a
     caster: it slides. Wheels within `GROUND_TOLERANCE` of the lowest one are lowered onto the ground. Limits
-    of joints are stops in runs on a terrain.
+    of joints are stops in runs on a terrain. Limits of motors apply to inputs and control laws.
 
     Parameters
     ----------
@@ -431,7 +434,7 @@ def _joint(link: RobotLink, parent: str, lift: Floats, changes: Mapping[str, Any
     file_values: dict[str, Any] = {
         name: getattr(link, name) for name in ("spring", "damper", "rest", "armature")
     }
-    file_values["stops"] = link.limits
+    file_values |= {"stops": link.limits, "motor": link.motor}
     # Friction is a force element, not a property of the joint.
     properties = {
         name: value for name, value in (file_values | dict(changes)).items() if name != "friction"

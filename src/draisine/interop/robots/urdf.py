@@ -1,7 +1,7 @@
 """Robots from URDF files, with separately declared wheels.
 
-URDF has links, inertias, joints with limits, and joints that mimic others, but no rolling contacts: wheels
-are arguments. Transmissions are ignored, and of meshes only the extent is used. The format:
+URDF has links, inertias, joints with limits and motors, and joints that mimic others, but no rolling
+contacts: wheels are arguments. Transmissions are ignored, and of meshes only the extent is used. The format:
 https://wiki.ros.org/urdf/XML. Readers of other packages load all meshes, or stop at a missing one; here a
 robot without its meshes can be read.
 """
@@ -39,7 +39,7 @@ from draisine.interop.robots.robot import (
     note_friction,
     robot_vehicle,
 )
-from draisine.model import inertia
+from draisine.model import Motor, inertia
 from draisine.model.body import BodyBox
 
 URDF_JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
@@ -125,9 +125,12 @@ def parse_urdf(
     with name_file(file):
         joints = [_named(each) for each in root.findall("joint")]
         links = _links(root, joints, _MeshFinder(folder, packages))
+        links, notes = _add_interfaces(links, root)
         free = bool(links) and _is_floating(links[0].name, joints)
         base = base or _base(links[0], free)
-        return Robot(root.get("name", "robot"), links, base, gravity, mimics=_mimics(joints, links))
+        mimics = _mimics(joints, links)
+        name = root.get("name", "robot")
+        return Robot(name, links, base, gravity, mimics=mimics, notes=notes)
 
 
 class _MeshFinder:
@@ -312,8 +315,7 @@ def _jointed(link: RobotLink, joint: Element | None) -> list[RobotLink]:
             where, number(dynamics_attributes, "friction", 0.0, where), URDF_JOINTS[kind]
         ),
         **_limits(kind, limit_attributes, where),
-        "effort": number(limit_attributes, "effort", 0.0, where),
-        "velocity": number(limit_attributes, "velocity", 0.0, where),
+        "motor": _motor(limit_attributes, where),
     }
     return [replace(link, **properties)]
 
@@ -327,6 +329,54 @@ def _limits(kind: str, attributes: Mapping[str, str], where: str) -> dict[str, A
     # Exporters of CAD programs write zero for both limits of wheels that turn freely.
     is_empty = bool(attributes) and not lower < upper
     return {"limited": not is_empty, "limits": (lower, upper) if lower < upper else None}
+
+
+def _motor(attributes: Mapping[str, str], where: str) -> Motor | None:
+    """Return the limits of a drive, by effort (N m or N) and velocity (rad/s or m/s); None without effort.
+
+    Zero means that the file does not state a limit.
+    """
+    effort = number(attributes, "effort", 0.0, where)
+    velocity = number(attributes, "velocity", 0.0, where)
+    if not effort > 0.0:
+        return None
+    return Motor(effort, velocity if velocity > 0.0 else np.inf)
+
+
+def _add_interfaces(links: list[RobotLink], root: Element) -> tuple[list[RobotLink], list[str]]:
+    """Return links with the effort limits of the command interfaces of <ros2_control>, and notes.
+
+    The smaller one of both limits applies. Interfaces of position and velocity get a note: inputs are
+    torques.
+    """
+    limits: dict[str, float] = {}
+    servos: dict[str, list[str]] = {}
+    for joint in root.findall("ros2_control/joint"):
+        name = joint.get("name", "")
+        for interface in joint.findall("command_interface"):
+            kind = interface.get("name", "")
+            values = {each.get("name", ""): each.text or "" for each in interface.findall("param")}
+            where = f"<ros2_control> joint {name!r}"
+            bounds = [abs(number(values, key, 0.0, where)) for key in ("min", "max")]
+            if kind == "effort" and max(bounds) > 0.0:
+                limits[name] = max(bounds)
+            elif kind in ("position", "velocity"):
+                servos.setdefault(kind, []).append(name)
+    notes = [
+        f"<ros2_control>: {kind} commands of {', '.join(names)}; inputs are torques, and the law 'servo' "
+        "keeps set-points."
+        for kind, names in servos.items()
+    ]
+    limited = [
+        _with_effort(link, limits[link.joint]) if link.joint in limits else link for link in links
+    ]
+    return limited, notes
+
+
+def _with_effort(link: RobotLink, effort: float) -> RobotLink:
+    """Return a link whose motor has at most an effort, N m or N."""
+    motor = link.motor or Motor(effort)
+    return replace(link, motor=replace(motor, torque=min(motor.torque, effort)))
 
 
 def _planar_links(link: RobotLink, name: str, normal: Floats) -> list[RobotLink]:

@@ -16,6 +16,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.algebra.trace import Expr, Graph, reachable
 from draisine.errors import ModelError, ParameterError
+from draisine.mechanics.applied import limit_inputs
 from draisine.model import Model
 
 
@@ -165,10 +166,11 @@ def realise_arrays(
 
 
 def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot: Array) -> Array:
-    """Return the torques of all joints (n,): inputs minus springs and dampers."""
+    """Return the torques of all joints (n,): inputs behind their motors, minus springs and dampers."""
+    supplied = limit_inputs(model, inputs, rdot)
     return array(
         [
-            inputs[k] - joint.spring * (r[k] - joint.rest) - joint.damper * rdot[k]
+            supplied[k] - joint.spring * (r[k] - joint.rest) - joint.damper * rdot[k]
             for k, joint in enumerate(model.joints)
         ]
     )

@@ -13,7 +13,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints, couplings
-from draisine.mechanics.applied import generalised_input_force
+from draisine.mechanics.applied import generalised_input_force, limit_inputs
 from draisine.mechanics.kinematics import geometry, point_drift, point_matrix, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Tree
@@ -46,7 +46,8 @@ def evaluate_free_dynamics(
     zero_rates = array([0.0] * len(speeds))
     gravity = world.R.T @ tree.model.gravity
     F = inverse_dynamics(tree, geo, vel, zero_rates, zero, zero, gravity)
-    F = F - generalised_input_force(tree, geo, world, inputs, zero)
+    supplied = limit_inputs(tree.model, inputs, speeds[6:])
+    F = F - generalised_input_force(tree, geo, world, supplied, zero)
     rows = []
     targets = []
     contact_points = []
