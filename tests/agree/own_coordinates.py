@@ -1,5 +1,5 @@
-"""Formulations that run in their own coordinates: the simulators that the notes and the thesis describe
-around the accelerations which the package takes from them.
+"""Simulators in the internal coordinates of the independent formulations, as their authors describe
+them.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,9 @@ class AbsoluteRun:
 
 
 class AbsoluteSimulator(Absolute):
-    """Schwab's simulator: fixed steps, coordinates and velocities projected back after each."""
+    """Schwab's simulator: constant steps, with coordinates and velocities projected after each
+    step.
+    """
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -192,7 +194,7 @@ class AbsoluteSimulator(Absolute):
 
 
 class PlanarSimulator(Planar):
-    """The thesis's bicycle as it runs in SE(2) x S."""
+    """Simulator of the thesis's bicycle in SE(2) x S."""
 
     def leave(self, t: float, coordinates: Floats, speeds: Floats) -> Snapshot:
         """Return the user's state."""

@@ -40,7 +40,7 @@ from draisine.terrain import plane
 
 ROUND_OFF = 1e-9  # of the largest value of a variable, after 40 steps through both derivations
 LEFT, UP = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-POINT = (0.21, -0.13, 0.17)  # m in the drawing: on no axle
+POINT = (0.21, -0.13, 0.17)  # position in the zero configuration, m, on no axle
 
 TYRE = LinearTyre(9000.0, 900.0, 0.1)
 MACHINES = {name: (name, {}) for name in names("vehicle")}
@@ -115,8 +115,9 @@ def test_folding_changes_nothing_that_can_be_read(machine, monkeypatch, tmp_path
 
 
 def tray(*, spread: float = 0.5, m: float = 1.0, aside: float = 0.1, radius: float = 0.05) -> Model:
-    """A tray hinged about its mass centre, 1 m over the ground, and a ball on it, `aside` of the
-    hinge."""
+    """Return a tray hinged about its mass centre, 1 m above the ground, with a ball at the distance
+    `aside`.
+    """
     centre = (aside, 0.0, 1.0 + radius)
     return Model(
         bodies=[

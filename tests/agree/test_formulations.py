@@ -62,7 +62,7 @@ from draisine.vehicles.bicycle.whipple import whipple
 
 
 def through_multipliers(system, tolerance=None):
-    """Return the engine's saddle-point system in the shape of the others."""
+    """Return the saddle-point system of the engine with the interface of the other formulations."""
 
     def accelerate(t, state, inputs):
         named = dict(zip(system.model.inputs, inputs, strict=True))
@@ -73,7 +73,7 @@ def through_multipliers(system, tolerance=None):
 
 
 def through_projection(system, tolerance=1e-8):
-    """Return the engine's closed form in the shape of the others."""
+    """Return the closed form of the engine with the interface of the other formulations."""
     machine = system.machine()
 
     def accelerate(t, state, inputs):
@@ -119,7 +119,7 @@ def error(found, wanted):
 
 
 def some_state(system, rng):
-    """Return a random consistent state of a bicycle, anywhere and with its wheels turned."""
+    """Return a random consistent state of a bicycle, at any position and with turned wheels."""
     state = draisine.state(
         system,
         lean=rng.uniform(-0.6, 0.6),
@@ -154,7 +154,7 @@ def test_all_formulations_give_the_same_accelerations_and_forces(name, parameter
 
 @pytest.mark.parametrize("name", ["absolute", "planar", "partitioned"])
 def test_standing_still_the_ground_carries_the_weight(name):
-    """Statics of the upright benchmark, moments about the rear contact."""
+    """Statics of the upright benchmark: moments about the rear contact."""
     b = bike().parameters
     _, forces = formulation(name)(0.0, draisine.state(bike()), np.zeros(3))
     front = b["g"] * (b["xB"] * b["mB"] + b["xH"] * b["mH"] + b["w"] * b["mF"]) / b["w"]
@@ -281,7 +281,9 @@ def motion_of_reach(t):
 
 
 def crane(*, m: float = 2.0) -> Model:
-    """Free in space: slides and hinges, two of them prescribed, springs, pushes; nothing aligned."""
+    """Return a machine that is free in space: slides and hinges, two of them prescribed, springs,
+    pushes; no axes aligned.
+    """
     return Model(
         bodies=[
             Body("hull", m, (0.1, -0.05, 0.4), inertia(0.3, 0.4, 0.5, 0.02, -0.03, 0.04)),
@@ -327,7 +329,7 @@ def crane(*, m: float = 2.0) -> Model:
 
 
 def trike(*, crown: float = 0.04) -> Model:
-    """An oblique tyre on a slide, a skate that lifts, a grip in two directions."""
+    """Return an oblique tyre on a slide, a skate that can lift off, and a pin in two directions."""
     axle, hub = (0.2, 0.9, -0.3), (0.6, 0.3, 0.2)
     return Model(
         bodies=[
@@ -348,7 +350,7 @@ def trike(*, crown: float = 0.04) -> Model:
 
 
 def sledge(*, m: float = 1.0) -> Model:
-    """In the plane: two blades, a slide and a prescribed hinge between them."""
+    """Return a planar machine of two blades, with a slide and a prescribed hinge between them."""
     up = (0.0, 0.0, 1.0)
     return Model(
         bodies=[
@@ -369,7 +371,7 @@ def sledge(*, m: float = 1.0) -> Model:
 
 
 def swimmer(*, m: float = 0.4) -> Model:
-    """Two bodies in a fluid with inertia and drag, in space."""
+    """Return two bodies in a fluid with added mass and drag, in space."""
     rng = np.random.default_rng(3)
     A, B, C = rng.normal(size=(3, 6, 6)) * 0.4
     return Model(
@@ -657,7 +659,7 @@ def ridden(*, crown: float = 0.02, guided: str = "") -> Model:
 
 
 @pytest.mark.parametrize("guided", ["", "steer", "torso"])
-def test_bicycles_may_carry_more(guided):
+def test_bicycle_formulations_support_tyres_riders_springs_and_pushes(guided):
     """The three ways to steer of Escalona and Recuero: a torque, a guided steer angle, a guided
     rider; on tyres, with springs, pushes and a slope."""
     system = compile(ridden, guided=guided)
@@ -909,7 +911,7 @@ def test_redundant_rows_and_missing_inertia_are_named():
 
 
 def test_a_free_body_needs_no_constraint():
-    """It falls, and its angular momentum stays where it was."""
+    """The body falls, and its angular momentum is conserved."""
     J = np.diag([1.0, 2.0, 2.5])
     body = Model([Body("stone", 2.0, (0.1, 0.0, 0.0), J)], gravity=(0.0, 0.0, -10.0))
     v = np.array([1.0, 0.0, 3.0, 0.5, 2.0, 0.1])

@@ -1,5 +1,7 @@
-"""Long trees are solved joint by joint: the same accelerations and forces as the saddle-point system
-of all rows at once, with work that grows with the number of links and no faster.
+"""Long trees solved joint by joint: accelerations and forces equal those of the saddle-point
+system.
+
+The work grows linearly with the number of links.
 """
 
 from itertools import pairwise
@@ -52,7 +54,7 @@ def train(*, m: float = 3.0, wagons: int = 8) -> Model:
 
 
 def hanging(*, m: float = 1.0, links: int = 9) -> Model:
-    """A chain that sags between a wall and a pin."""
+    """Return a chain that sags between a wall and a pin."""
     names = ["wall", *(f"link{k}" for k in range(1, links + 1))]
     hinges = [np.array([0.2 * k, 0.0, 0.05 * k * (k - links)]) for k in range(links + 1)]
     middles = [hinges[0], *((a + b) / 2 for a, b in pairwise(hinges))]

@@ -1,6 +1,6 @@
-"""Machines whose rows repeat others, or are coupled: three formulations agree, shares included.
+"""Machines with redundant or coupled rows: three formulations agree, including the shared forces.
 
-The absolute one knows no tree: bodies one by one, joints, loops and couplings as rows among them.
+The absolute formulation has no tree: bodies with joints, loops and couplings as constraint rows.
 """
 
 import numpy as np

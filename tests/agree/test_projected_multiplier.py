@@ -71,7 +71,7 @@ def oddity(*, m: float = 2.0, stiffness: float = 30.0, crown: float = 0.04) -> M
 
 
 def climber(*, m: float = 1.0) -> Model:
-    """Two links with grips at their ends, one of them in two directions only, in space."""
+    """Return two links with pins at their ends, one of them in two directions only, in space."""
     return Model(
         bodies=[
             Body("left", m, (-0.2, 0.0, 0.1), inertia(0.02, 0.03, 0.04)),
@@ -86,7 +86,7 @@ def climber(*, m: float = 1.0) -> Model:
 
 
 def gantry(*, m: float = 3.0, reach: float = 0.4) -> Model:
-    """A trolley that moves without turning, with a load on a hinge that follows a motion."""
+    """Return a trolley that translates only, with a load on a hinge with prescribed motion."""
 
     def swing(t):
         return 0.5 * sin(3 * t), 1.5 * cos(3 * t), -4.5 * sin(3 * t)

@@ -33,7 +33,7 @@ def test_runs_agree(bicycle, formulation):
     assert run.attrs["formulation"] == formulation
 
 
-def test_mistakes_are_named(bicycle):
+def test_error_messages_name_the_mistake(bicycle):
     start = draisine.state(bicycle)
     with pytest.raises(UnknownNameError, match="Did you mean 'planar'"):
         draisine.simulate(bicycle, start, 1.0, numerics=draisine.Numerics(formulation="planer"))

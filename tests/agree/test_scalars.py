@@ -137,7 +137,7 @@ def agree(run: Run, values: Values, sympy_error: float) -> None:
     [casadi_symbols("x", 1)[0], sympy.Symbol("x"), mpmath.mpf(3), trace.Graph().symbol("x")],
     ids=["CasADi", "SymPy", "mpmath", "traced"],
 )
-def test_scalars_meet_arrays_entry_by_entry(x: Any) -> None:
+def test_scalars_combine_with_arrays_entry_by_entry(x: Any) -> None:
     a = np.array([2.0, 4.0])
     both = np.array([x, 2.0], dtype=object)
     results = [x * a, a * x, x + a, a + x, x - a, a - x, a / x, x * both, both * x, both / x]

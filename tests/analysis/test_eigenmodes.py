@@ -32,7 +32,7 @@ def test_trailers_follow_within_their_lengths():
     assert_allclose(motion.values["forward_speed"], 2.0, rtol=1e-12)
 
 
-def test_two_contacts_that_cannot_lean_are_no_two_wheeler():
+def test_machines_with_two_contacts_that_cannot_lean_are_not_two_wheelers():
     """Without springs and weight, time scales with speed. Eigenvalues of a roller racer are
     proportional to speed; those of a snakeboard, whose trucks have no restoring torque, are
     zero.

@@ -447,7 +447,7 @@ def test_a_motion_that_only_grazes_has_no_gradient(ball, higher):
         gradient(ball, start, [0.6], ["z"], ["Vz"], terrain=ceiling, contact=bounce)
 
 
-def test_two_strikes_at_once_have_no_gradient(bicycle):
+def test_simultaneous_impacts_have_no_gradient(bicycle):
     """A bicycle is dropped level: the wheel that touches first depends on its pitch."""
     start = {"mode": {"rear": "open", "front": "open"}, "z": 0.1, "pitch": 0.0}
     with pytest.raises(GrazingError, match="several contacts close at once"):

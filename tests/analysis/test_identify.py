@@ -306,7 +306,7 @@ def test_wrong_samples_are_reported_with_their_place(samples, text):
         Recording("lean_rate", *samples)
 
 
-def test_wrong_requests_name_the_thing_and_the_way_out(bicycle):
+def test_error_messages_name_the_cause_and_the_remedy(bicycle):
     recording = Recording("lean_rate", TIME, 0.0 * TIME, 0.01)
     run = Run(START | {"x": 0.0}, [recording])
     cases = [

@@ -95,7 +95,7 @@ def test_runs_on_an_inclined_terrain_are_those_of_the_turned_world() -> None:
     assert_allclose(ours.final().r, theirs.final().r, atol=1e-8)
 
 
-def test_deviations_on_a_camber_grow_as_the_linear_system_says() -> None:
+def test_deviations_on_a_camber_follow_the_linear_system() -> None:
     bicycle = draisine.compile("whipple", camber=CAMBER, crown=0.03)
     motion = steady(bicycle, free=["steer", "rear_wheel"], forward_speed=5.0, yaw=0.0)
     linear = motion.linear()

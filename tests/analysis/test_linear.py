@@ -218,7 +218,7 @@ def test_on_a_slope_the_heading_matters() -> None:
     assert "yaw" not in linearise(BICYCLE, state(BICYCLE, forward_speed=5.0)).states
 
 
-def test_a_small_deviation_runs_as_the_linear_system_says() -> None:
+def test_a_small_deviation_follows_the_linear_system() -> None:
     from scipy.linalg import expm
 
     upright = linearise(BICYCLE, state(BICYCLE, forward_speed=5.0))

@@ -10,9 +10,9 @@ from draisine.errors import ConfigurationError, ParameterError
 from draisine.terrain import plane
 
 
-def test_a_ball_bounces_as_high_as_it_should():
-    """The restitution with which a ball that falls for one metre is at a height after 0.7 s: z = e v s -
-    g s^2 / 2, solved by hand.
+def test_optimised_restitution_yields_the_prescribed_height():
+    """The ball falls for one metre and is at a given height after 0.7 s: z = e v s - g s^2 / 2 in closed
+    form determines the restitution e.
     """
     ball = draisine.compile("ball")
     g = 9.81
@@ -50,7 +50,7 @@ def test_the_stable_range_has_the_derivatives_of_differences():
         assert slopes[name] == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-6)
 
 
-def test_the_search_turns_back_where_there_is_nothing():
+def test_the_search_continues_after_infeasible_parameters():
     """A cost that exists on one side alone; its least value is at the edge of it."""
 
     def cost(at):

@@ -84,7 +84,7 @@ def test_angles_close_up_to_whole_turns():
     ]
 
 
-def test_a_map_without_cycles_says_so():
+def test_a_map_without_cycles_raises_an_error():
     with pytest.raises(ConfigurationError, match="No cycle found"):
         fixed_point(lambda x: (x + 1.0, np.eye(1)), [0.0])
 
@@ -236,7 +236,7 @@ def test_families_over_the_phase(gaits):
     assert_allclose(up, [UPRIGHT], atol=1e-9)
 
 
-def test_with_the_joint_held_no_stable_gait_climbs_faster_than_021(gaits):
+def test_with_a_locked_joint_no_stable_gait_climbs_faster_than_021(gaits):
     walk = gaits["held"]
     speeds = [
         Stride(at, cycle).speed
@@ -247,7 +247,7 @@ def test_with_the_joint_held_no_stable_gait_climbs_faster_than_021(gaits):
     assert 0.2 < max(speeds) < 0.215
 
 
-def test_the_whole_period_has_the_same_cycles(gaits):
+def test_the_map_over_the_full_period_has_the_same_cycles(gaits):
     """P = G o G: same fixed point, same multipliers, and no mirror is used."""
     walk, cycle, _ = found(gaits, "a")
     whole = gait(walk.system, joint="free", mirrored=False)

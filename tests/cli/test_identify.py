@@ -75,7 +75,7 @@ def test_report_for_programs(pushes, capsys):
         (("other.csv", "--unknowns", "c"), "no column is an output of the vehicle. Columns: volts"),
     ],
 )
-def test_mistakes_are_named(pushes, arguments, text, capsys):
+def test_error_messages_name_the_mistake(pushes, arguments, text, capsys):
     Path("holes.csv").write_text("time,lean_rate\n0,0.1\n0.1,\n0.2,0.3\n")
     Path("other.csv").write_text("time,volts\n0,0.1\n0.1,0.2\n")
     speed = () if "--initial" in arguments else ("--initial", "forward_speed=4.6")

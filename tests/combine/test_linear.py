@@ -394,7 +394,7 @@ def test_every_printer_writes_the_matrices_of_springs_and_tyres(name, language):
     assert all(symbol in symbols for symbol in PRINTED[name])
 
 
-def test_other_powers_of_the_speed_are_no_canonical_matrices():
+def test_terms_with_other_powers_of_the_speed_have_no_canonical_matrices():
     system, _ = machine("side drag")
     assert not is_plain(system)
     with pytest.raises(ConfigurationError, match="side drag of frame"):

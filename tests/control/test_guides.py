@@ -72,7 +72,7 @@ def test_a_guide_that_is_not_active_leaves_the_joint_free(bicycle):
     assert_allclose(idle.final().v, free.final().v, atol=1e-12)
 
 
-def test_a_body_held_upright_changes_nothing(bicycle, leaning):
+def test_an_upper_body_guided_upright_does_not_change_the_motion(bicycle, leaning):
     plain = draisine.simulate(
         bicycle,
         draisine.state(bicycle, **START),

@@ -1,4 +1,4 @@
-"""Force elements against data of the model, closed forms and laws."""
+"""Force elements compared with springs of the model, closed forms and conservation laws."""
 
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -43,7 +43,7 @@ class SpringDamper:
 
 
 def cart(*, k: float = 30.0, d: float = 2.0, own: bool = True) -> Model:
-    """A cart with a pendulum, sprung by its joints' data or by elements."""
+    """Return a cart with a pendulum, with springs of its joints or with force elements."""
     data = ({"spring": k, "damper": d}, {"spring": k / 9, "damper": d / 9}) if own else ({}, {})
     elements = [SpringDamper("rail", k, d), SpringDamper("hinge", k / 9, d / 9)]
     return Model(
@@ -67,13 +67,13 @@ def test_elements_on_joints_are_as_good_as_their_data():
 
 
 def falling(*, mass: float = 2.0, area: float = 0.5, g: float = 9.81) -> Model:
-    """A stone in still air."""
+    """Return a stone in still air."""
     stone = Body("stone", mass, (0, 0, 0), inertia(0.1, 0.1, 0.1))
     return Model([stone], forces=[AirDrag("stone", area)], gravity=(0, 0, -g))
 
 
-def test_a_stone_falls_through_air_as_the_closed_form_says():
-    """v = v1 tanh(g t / v1), v1 the terminal velocity; also on a terrain without contact."""
+def test_the_fall_of_a_stone_through_air_has_its_closed_form():
+    """v = v1 tanh(g t / v1) with the terminal velocity v1; also on a terrain without contact."""
     system = draisine.compile(falling)
     run = draisine.simulate(system, draisine.state(system), 2.0)
     last = np.sqrt(2 * 2.0 * 9.81 / (1.2 * 0.5))
@@ -99,7 +99,7 @@ TYRE = LinearTyre(9000.0, 0.0, 0.2)
 
 
 def shod(*, cornering: float = 9000.0, camber: float = 0.0, sigma: float = 0.2) -> Model:
-    """The benchmark bicycle on tyres."""
+    """Return the benchmark bicycle on tyres."""
     model, tyre = whipple(), LinearTyre(cornering, camber, sigma)
     contacts = [replace(wheel, tyre=tyre) for wheel in model.wheels]
     return replace(model, contacts=contacts)
@@ -110,8 +110,8 @@ def bicycle():
     return draisine.compile(shod)
 
 
-def test_slip_takes_energy_away_and_keeps_some_in_the_tyre(bicycle):
-    """Energy plus sigma F^2 / (2 C1) never rises without camber thrust."""
+def test_slip_dissipates_energy_and_stores_some_in_the_tyre(bicycle):
+    """Without camber thrust, energy plus sigma F^2 / (2 C1) never increases."""
     start = draisine.state(bicycle, forward_speed=5.0, lean_rate=0.8)
     data = draisine.simulate(bicycle, start, 1.0).to_xarray()
     slip = data.element_state.values[:, ::2]
@@ -123,7 +123,7 @@ def test_slip_takes_energy_away_and_keeps_some_in_the_tyre(bicycle):
 
 
 def test_at_rest_a_tyre_is_a_spring(bicycle):
-    """A push across deflects it by F sigma / C1: zdot = -velocity / sigma, whatever the speed."""
+    """A lateral push deflects the tyre by F sigma / C1: zdot = -velocity / sigma at any speed."""
     machine = bicycle.machine()
     start = draisine.state(bicycle, forward_speed=0.0, Vy=0.3)
     y = machine.enter(start)
@@ -180,14 +180,14 @@ READ = {
 
 
 def leaned(*, radius: float = 0.5) -> Model:
-    """A disc on a tyre, whose readings are outputs."""
+    """Return a disc on a tyre with its readings as outputs."""
     body = Body("disc", 1.0, (0, 0, radius), inertia(0.1, 0.2, 0.1))
     wheel = Wheel("ground", "disc", (0, 0, radius), (0, 1, 0), Disc(radius), tyre=TYRE)
     return Model([body], contacts=[wheel], outputs=[Output(*each) for each in READ.items()])
 
 
 def test_readings_of_a_leaned_disc():
-    """It rolls at 4 rad/s on 0.5 m and slips across by 0.2 m/s."""
+    """The disc rolls at 4 rad/s on a radius of 0.5 m and slips sideways by 0.2 m/s."""
     system = draisine.compile(leaned)
     state = draisine.state(system, lean=0.3, pitch_rate=4.0, yaw_rate=0.0, across=0.2)
     seen = draisine.simulate(system, state, 1e-3).to_xarray().isel(time=0)
@@ -244,13 +244,15 @@ def test_machines_in_lanes_equal_single_machines(bicycle):
 
 
 def loaded(*, stiffness: float = 12.0, camber: float = 1.0, sigma: float = 0.2) -> Model:
-    """The benchmark bicycle on tyres whose forces are proportional to their loads."""
+    """Return the benchmark bicycle on tyres whose forces are proportional to their loads."""
     model, tyre = whipple(), LoadTyre(stiffness, camber, sigma)
     return replace(model, contacts=[replace(wheel, tyre=tyre) for wheel in model.wheels])
 
 
 def test_tyre_forces_and_loads_are_solved_together():
-    """At any state the side force is the stiffness times the load that it causes itself."""
+    """At any state the side force is the stiffness times the load, which depends on the side force
+    itself.
+    """
     system = draisine.compile(loaded)
     machine, rng = system.machine(), np.random.default_rng(3)
     for _ in range(5):
@@ -262,8 +264,8 @@ def test_tyre_forces_and_loads_are_solved_together():
         assert_allclose(forces[:, 2], 12.0 * forces[:, 0] * z[::2], rtol=1e-10, atol=1e-7)
 
 
-def test_straight_running_does_not_feel_that_stiffness_follows_the_load():
-    """With the stiffness at the static loads both tyres have the same roots."""
+def test_load_dependent_stiffness_does_not_change_straight_running():
+    """With the stiffness at the static loads, both tyres have the same eigenvalues."""
     ideal = draisine.compile("whipple")
     upright = draisine.state(ideal, forward_speed=4.0)
     static = draisine.simulate(ideal, upright, 0.01).to_xarray().contact_force.values[0, :, 0]
@@ -292,7 +294,7 @@ def test_loads_that_cannot_be_known_are_named():
 
 
 def on_tyres(tyre):
-    """Return the benchmark bicycle on tyres, its parameters free."""
+    """Return the benchmark bicycle on tyres, with its parameters as arguments."""
 
     @wraps(whipple)
     def vehicle(**parameters) -> Model:
@@ -302,9 +304,9 @@ def on_tyres(tyre):
     return draisine.compile(vehicle)
 
 
-def test_tyres_stay_within_their_price():
-    """Side slip and spin with relaxation cost at most 1.6 times the ideal equations, in proportion to
-    the load at most 2.1 times, counted as operations.
+def test_tyres_stay_within_their_operation_counts():
+    """Counted in operations, side slip and spin with relaxation cost at most 1.6 times the ideal
+    equations, in proportion to the load at most 2.1 times.
     """
     ideal = draisine.compile("whipple").machine().rate.program.operations
     one, other = (
@@ -316,7 +318,7 @@ def test_tyres_stay_within_their_price():
 
 
 def test_camber_at_a_point_ahead_creates_no_energy():
-    """Sharp's camber thrust does; the same thrust with its moment does not."""
+    """Sharp's camber thrust creates energy; the same thrust with its moment does not."""
     arm, sigma, C = 0.04, 0.2, 9000.0
     rise = {}
     for tyre in (PassiveTyre(C, arm, sigma), SharpTyre(C, C * arm / 0.3, sigma)):
@@ -331,7 +333,7 @@ def test_camber_at_a_point_ahead_creates_no_energy():
 
 
 def test_a_point_ahead_gives_the_camber_thrust_of_small_leans():
-    """A disc that rolls straight ahead, leaned: the slip grows at the rate of Sharp's tyre."""
+    """For a leaned disc that rolls straight ahead, the slip grows at the rate of Sharp's tyre."""
     rates = []
     for tyre in (PassiveTyre(9000.0, 0.05, 0.2), SharpTyre(9000.0, 900.0, 0.2)):
 
@@ -353,7 +355,7 @@ def test_a_point_ahead_gives_the_camber_thrust_of_small_leans():
     ("rate", "part"), [(1e-4, 1e-4), (1.0, np.sqrt(0.5)), (1e4, 1.0), (-1e4, -1.0)]
 )
 def test_dry_friction_of_a_joint_is_a_damper_near_rest(rate, part):
-    """Far below its rate T r' / rate, at its rate T / sqrt(2), far above T."""
+    """The torque is T r' / rate far below `rate`, T / sqrt(2) at `rate`, and T far above."""
     friction = JointFriction("steer", 2.0, rate=0.05)
     told, rates = friction(SimpleNamespace(rate=lambda name: 0.05 * rate), np.zeros(0))
     assert_allclose(told["steer"], -2.0 * part, rtol=1e-7)

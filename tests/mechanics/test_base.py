@@ -1,4 +1,4 @@
-"""The groups of a base: which twists they leave free, and the rates of the pose."""
+"""Groups of the base: free twist components, and time derivatives of the pose."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def model(base):
 
 
 def pose(base, rng):
-    """Return a unit quaternion that the group can reach, and whole speeds that it leaves free."""
+    """Return a unit quaternion that the group can reach, and all speeds that it leaves free."""
     turn = np.zeros(3)
     turn[list(TURNS[base])] = rng.normal(size=len(TURNS[base]))
     q = np.array([1.0, *turn])

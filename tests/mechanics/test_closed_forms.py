@@ -1,4 +1,4 @@
-"""Laws that every motion must keep, and motions that are known in closed form."""
+"""Conservation laws that every motion must satisfy, and motions that are known in closed form."""
 
 import math
 from functools import cache
@@ -21,20 +21,23 @@ TIGHT = {"rtol": 1e-14, "atol": 1e-15}
 
 @cache
 def machine_of(vehicle, **arguments):
-    """Return the compiled vehicle, once."""
+    """Return the compiled vehicle from a cache."""
     return compile(vehicle, **arguments)
 
 
 def ride(system, start, until=10.0, dt=0.1, integrator="dop853", mode=None):
-    """Return a run at tight tolerance as data."""
-    tight = TIGHT if integrator == "dop853" else {}  # equal steps have no tolerances
+    """Return the dataset of a run with tight tolerances."""
+    # Methods with constant steps have no tolerances
+    tight = TIGHT if integrator == "dop853" else {}
     numerics = Numerics(dt=dt, integrator=integrator, **tight)
     contact = ContactOptions(mode=mode)
     return simulate(system, start, until, contact=contact, numerics=numerics).to_xarray()
 
 
 def energy_defect(run):
-    """Return the change of energy against the kinetic energy plus the change of potential."""
+    """Return the change of energy relative to the kinetic energy plus the change of potential
+    energy.
+    """
     potential = run.potential_energy.values
     scale = run.kinetic_energy.values.max() + np.abs(potential - potential[0]).max()
     return np.abs(run.energy.values - run.energy.values[0]).max() / scale
@@ -86,7 +89,7 @@ def test_energy_stays(name):
 
 
 def momentum_start(system, **asked):
-    """Return a state with the given joint rates and no momentum at all."""
+    """Return a state with the given joint rates and zero momentum."""
     machine = system.machine()
     start = state(system, **asked)
     base, n = len(system.model.twist), len(start.v)
@@ -108,7 +111,7 @@ def momentum_start(system, **asked):
     ],
 )
 def test_momenta_of_floating_machines_are_conserved(vehicle, arguments, asked):
-    """Linear and angular momentum; a fish's are those of body and fluid, in its plane."""
+    """Linear and angular momentum; for a fish, those of body and fluid in its plane."""
     system = machine_of(vehicle, **arguments)
     run = ride(system, state(system, **asked))
     linear, angular = run.momentum.values, run.angular_momentum.values
@@ -183,7 +186,9 @@ def steady_spin(radius, crown, axial, diametral, lean, turning, g=9.81):
 @pytest.mark.parametrize("crown", [0.0, 0.12])
 @pytest.mark.parametrize(("axial", "diametral"), [(0.5, 0.25), (1.0, 0.5)])
 def test_steady_motions_of_the_disc_stay_steady(crown, axial, diametral):
-    """In steady motion the angular velocity turns in the disc's axes as the lean frame does."""
+    """In steady motion, the angular velocity rotates in the axes of the disc as the lean frame
+    does.
+    """
     radius = 0.5
     shape = {"crown": crown} if crown else {}
     system = machine_of("rolling_disc", axial=axial, diametral=diametral, **shape)
@@ -227,7 +232,7 @@ def test_the_centre_of_a_steadily_rolling_disc_draws_a_circle(crown, lean, turni
 
 
 def test_small_oscillations_of_a_disc_that_rolls_straight():
-    """Lean oscillates with `w^2 = (C (C + m R^2) n^2 / A - m g R) / (A + m R^2)`."""
+    """The lean oscillates with `w^2 = (C (C + m R^2) n^2 / A - m g R) / (A + m R^2)`."""
     system = machine_of("rolling_disc")
     C, A, R, n, g, tiny = 0.5 * 0.25, 0.25 * 0.25, 0.5, 8.0, 9.81, 1e-4
     frequency = math.sqrt((C * (C + R * R) * n * n / A - g * R) / (A + R * R))
@@ -237,7 +242,7 @@ def test_small_oscillations_of_a_disc_that_rolls_straight():
 
 
 def test_below_the_critical_speed_a_disc_falls():
-    """A homogeneous disc is upright above v^2 = g R / 3 only."""
+    """A homogeneous disc is stable upright only above v^2 = g R / 3."""
     system = machine_of("rolling_disc")
     critical = math.sqrt(9.81 * 0.5 / 3) / 0.5
     for part, stays in ((0.97, False), (1.03, True)):
@@ -304,7 +309,7 @@ def test_chaplygins_ball_keeps_its_angular_momentum_about_the_contact():
 
 
 def pendulum(*, m: float = 1.3, reach: float = 0.7, moment: float = 0.05, g: float = 9.81) -> Model:
-    """A physical pendulum about y."""
+    """Return a physical pendulum about the y axis."""
     return Model(
         bodies=[Body("rack"), Body("bob", m, (0.0, 0.0, -reach), inertia(moment, moment, moment))],
         joints=[Revolute("swing", "rack", "bob", (0.0, 1.0, 0.0))],
@@ -330,7 +335,7 @@ def test_the_pendulum_by_elliptic_functions(start):
 
 
 def geared(*, armature: float = 0.2, g: float = 9.81) -> Model:
-    """A pendulum whose hinge turns a motor, and a flywheel on it that a motor turns."""
+    """Return a pendulum with a motor at its hinge and a motor-driven flywheel."""
     return Model(
         bodies=[
             Body("rack"),
@@ -347,7 +352,7 @@ def geared(*, armature: float = 0.2, g: float = 9.81) -> Model:
 
 
 def test_an_armature_adds_its_inertia_to_a_joint():
-    """By hand: (J + A) r" + I (r" + s") = -m g l sin r, and (I + A) s" + I r" = 0."""
+    """Closed form: (J + A) r" + I (r" + s") = -m g l sin r, and (I + A) s" + I r" = 0."""
     system, A, spin = machine_of(geared), 0.2, 0.02
     for formulation in ("projected", "multiplier", "absolute"):
         at = state(system, swing=0.3, swing_rate=0.5, spin_rate=-2.0)
@@ -362,7 +367,7 @@ def test_an_armature_adds_its_inertia_to_a_joint():
 
 
 def pinned(*, m: float = 1.3, reach: float = 0.7, moment: float = 0.05, g: float = 9.81) -> Model:
-    """The same pendulum as a free body that grips a point."""
+    """Return the same pendulum as a free body that is pinned at a point."""
     return Model(
         bodies=[Body("bob", m, (0.0, 0.0, -reach), inertia(moment, moment, moment))],
         contacts=[Pin("grip", "bob", (0.0, 0.0, 0.0))],
@@ -382,7 +387,7 @@ def test_a_body_that_grips_a_point_is_a_pendulum():
 def slider(
     *, m: float = 2.0, stiffness: float = 50.0, damping: float = 0.0, tilt: float = 0.3
 ) -> Model:
-    """A mass on a spring along an inclined slide."""
+    """Return a mass on a spring along an inclined slide."""
     return Model(
         bodies=[Body("rack"), Body("mass", m)],
         joints=[
@@ -417,7 +422,7 @@ def test_a_mass_on_a_spring(damping):
 
 
 def test_a_damped_hinge():
-    """A flywheel on a torsion spring with a damper decays as it should."""
+    """A flywheel on a torsion spring with a damper decays as the closed form."""
 
     def flywheel(*, moment: float = 0.2) -> Model:
         return Model(
@@ -454,7 +459,7 @@ def test_chaplygins_sleigh(turning):
     assert_allclose(run.forward_speed.values, c * np.tanh(k * t), rtol=0, atol=1e-11)
     rate = math.copysign(c * math.sqrt(m / about), turning) / np.cosh(k * t)
     assert_allclose(run.speeds.values[:, 2], rate, rtol=0, atol=1e-11)
-    # the runner pushes sideways with the rate of the momentum across: m (v w + a wdot)
+    # The lateral force of the runner is the rate of the lateral momentum: m (v w + a wdot).
     wdot = -k * np.tanh(k * t) * rate
     push = m * (c * np.tanh(k * t) * rate + a * wdot)
     assert_allclose(run.contact_force.values[:, 0, 2], push, rtol=0, atol=1e-10)
@@ -491,12 +496,12 @@ def test_the_momentum_equation_of_the_snakeboard():
     V, slope, _, _ = speed(t, wanted.y[0])
     assert_allclose(run.forward_speed.values, V, rtol=0, atol=1e-10 * np.abs(V).max())
     assert_allclose(run.speeds.values[:, 2], V * slope, rtol=0, atol=1e-10 * np.abs(V).max())
-    assert V[-1] > 5.0  # it gathers speed although nothing pushes
+    assert V[-1] > 5.0  # it accelerates although no external force drives it
 
 
 @pytest.mark.parametrize("vehicle", ["snakeboard", "roller_racer", "falling_cat", "fish"])
 def test_work_of_laws_equals_the_change_of_energy(vehicle):
-    """The work of the torques that the motions need is the change of energy."""
+    """The work of the torques of prescribed motions is the change of energy."""
     system = machine_of(vehicle, drive="sine")
     run = ride(system, state(system), until=1.0, dt=1.0 / 2000)
     driven = [f"{name}_rate" for name in run.prescribed.values]
@@ -519,7 +524,7 @@ def test_prescribed_joints_follow_their_motions():
 
 
 def test_drag_slows_a_straight_swimmer_down():
-    """`V = V0 exp(-drag length t / mass)` for the whole and for each link alike."""
+    """`V = V0 exp(-drag length t / mass)` for the swimmer and for each link."""
     system = machine_of("purcell_swimmer", length=0.2, drag=2.0, ratio=5.0, mass=0.55)
     run = ride(system, state(system, forward_speed=0.5), until=3.0)
     wanted = 0.5 * np.exp(-0.4 / 0.55 * run.time.values)
@@ -597,7 +602,9 @@ def test_without_projection_contacts_drift_with_the_order_of_the_method(integrat
 
 
 def test_the_stiff_correction_at_one_millisecond():
-    """Gaps below 1e-11 m (the independent computation has 1.02e-11), slow motion as without."""
+    """Gaps stay below 1e-11 m (1.02e-11 in the independent computation), and the slow motion is
+    unchanged.
+    """
     run = passive_bicycle("abm4", 1e-3, 0.01)
     assert np.abs(run.gap.values).max() < 1e-11
     assert np.abs(run.gap.values[-1]).max() < 2e-15

@@ -1,4 +1,4 @@
-"""Connections, reduced dynamics and inverse torques, against closed forms."""
+"""Connections, reduced dynamics and inverse dynamics, compared with closed forms."""
 
 from dataclasses import replace
 from typing import Any
@@ -50,7 +50,7 @@ def placed(
     driven: list[str] | None = None,
     evaluate: Any = as_floats,
 ) -> Locomotion:
-    """Return a machine in a shape, all contacts closed unless said otherwise."""
+    """Return a machine at a shape; all contacts are closed unless stated otherwise."""
     tree = assemble(model, evaluate=evaluate)
     base = np.eye(3) if R is None else R
     return locomotion(tree, mode_of(model, statuses), base, array(r), driven)
@@ -59,8 +59,9 @@ def placed(
 def forward(
     at: Locomotion, tau: np.ndarray, v: np.ndarray, without: str = ""
 ) -> tuple[np.ndarray, dict[str, float]]:
-    """Return vdot and the multipliers that torques give, by the saddle-point system; a row that
-    repeats others can be left out.
+    """Return vdot and the multipliers under given torques, by the saddle-point system.
+
+    A redundant row can be left out.
     """
     tree, columns = at.tree, free_columns(at.tree.model)
     inputs = np.zeros(len(tree.model.inputs))
@@ -102,7 +103,7 @@ def balance(found: Kinematics, out: Torques, z: np.ndarray) -> None:
 
 
 def platform(base: str = "SE(2)", *, rho: float = 0.1, w: float = 0.25) -> Model:
-    """A differential-drive robot: two driven wheels on one axle and a ball castor."""
+    """Return a differential-drive robot: two driven wheels on one axle and a ball caster."""
     hubs = {"left": (0.0, w, rho), "right": (0.0, -w, rho)}
     castor = (-0.3, 0.0, 0.05)
     wheels = [Body(side, 1.0, hub, inertia(0.003, 0.005, 0.003)) for side, hub in hubs.items()]
@@ -118,7 +119,7 @@ def platform(base: str = "SE(2)", *, rho: float = 0.1, w: float = 0.25) -> Model
 
 
 def platform_connection(rho: float, w: float) -> np.ndarray:
-    """Return calA for (Vx, Vy, Wz): the mean of the wheels drives, their difference turns."""
+    """Return calA for (Vx, Vy, Wz): the mean wheel rate drives, the difference turns."""
     return -np.array([[rho / 2, rho / 2], [0.0, 0.0], [-rho / (2 * w), rho / (2 * w)]])
 
 
@@ -137,8 +138,10 @@ def test_platform_is_kinematic(base: str) -> None:
     assert case.free == ()
 
 
-def test_platform_torques_accelerate_and_carry_it() -> None:
-    """Driving straight ahead: tau by the total inertia, normal forces by weight and load transfer."""
+def test_platform_torques_and_normal_forces_in_straight_acceleration() -> None:
+    """Straight acceleration: torques from the total inertia, normal forces from weight and load
+    transfer.
+    """
     at = placed(platform("SE(3)"), [0.0, 0.0], statuses={"castor": "sliding"})
     found = solve_kinematics(at)
     a, rho, mass = 0.8, 0.1, 10.0
@@ -153,19 +156,22 @@ def test_platform_torques_accelerate_and_carry_it() -> None:
     assert_allclose(lam["castor.normal"], castor, rtol=1e-12)
     assert_allclose(lam["left.normal"] + lam["right.normal"] + castor, mass * 9.81, rtol=1e-12)
     assert_allclose(lam["left.along"] + lam["right.along"], mass * a, rtol=1e-12)
-    # sideways forces of two wheels on one axle are not determined, and need no torque
+    # The lateral forces of two wheels on one axle are statically indeterminate and require no
+    # torque.
     assert out.lam_static.shape == (7, 1)
     assert_allclose(out.tau_static, 0.0, atol=1e-15)
     across = [at.labels.index(f"{side}.across") for side in ("left", "right")]
     assert_allclose(out.lam_static[across, 0] / out.lam_static[across[0], 0], [1.0, -1.0])
-    assert_allclose(out.lam[across[0]], out.lam[across[1]], atol=1e-12)  # the least forces
+    assert_allclose(out.lam[across[0]], out.lam[across[1]], atol=1e-12)  # the minimum-norm forces
     balance(found, out, np.array([7.0]))
     again, _ = forward(at, out.tau, out.motion.v, without="right.across")
     assert_allclose(again, out.motion.vdot, atol=1e-11)
 
 
 def car(*, length: float = 2.0, rho: float = 0.3) -> Model:
-    """A car in the plane: one driven rear wheel, one steered front axle that does not slip aside."""
+    """Return a planar car with one driven rear wheel and one steered front axle without lateral
+    slip.
+    """
     rear, front = (0.0, 0.0, rho), (length, 0.0, rho)
     return Model(
         bodies=[
@@ -188,12 +194,15 @@ def test_car_turns_by_the_tangent_of_its_steering() -> None:
         calA, K = kinematic_connection(at)
         expected = -np.array([[0.0, 0.3], [0.0, 0.0], [0.0, 0.3 * np.tan(steer) / 2.0]])
         assert_allclose(calA, expected, atol=1e-14)
-        assert K.shape == (1, 2)  # the wheel's normal, empty in the plane
+        # The row of the wheel's normal direction, which is empty in the plane
+        assert K.shape == (1, 2)
         assert classify(at).kind == "kinematic"
 
 
 def test_car_steered_by_a_right_angle_has_free_speeds() -> None:
-    """Remark 1.11: the front axle across the path blocks the car, and its rotation is free."""
+    """Remark 1.11: a front axle turned by 90 degrees blocks the car, and the rotation of the wheel
+    is free.
+    """
     at = placed(car(), [np.pi / 2, 0.0])
     case = classify(at)
     assert (case.kind, case.rank, case.free, case.mobility) == ("mixed", 2, ("Wz",), 1)
@@ -213,7 +222,9 @@ def test_car_torques_give_back_its_accelerations() -> None:
 
 
 def test_car_with_a_passive_wheel_coasts() -> None:
-    """Only the steering is driven: the wheel's rate joins eta, and the contacts leave one speed."""
+    """Only the steering is driven: the rate of the wheel is part of eta, and the contacts leave one
+    free speed.
+    """
     at = placed(car(), [0.4, 1.0], driven=["steer"])
     assert at.names == ["Vx", "Vy", "Wz", "drive_rate"]
     case = classify(at)
@@ -232,8 +243,9 @@ def test_car_with_a_passive_wheel_coasts() -> None:
 
 
 def snake(links: int, *, a: float = 0.2) -> Model:
-    """A kinematic snake: links of half length a with wheels under their middles; link 1 is the base
-    and the middle of the first three.
+    """Return a kinematic snake: links of half length a with wheels under their centres.
+
+    Link 1 is the base and the middle of the first three links.
     """
     middles = [0.0, 2 * a, -2 * a, *[-2 * a * k for k in range(2, links - 1)]]
     parents = ["1", "1", *[str(k) for k in range(3, links)]]
@@ -256,7 +268,7 @@ def snake(links: int, *, a: float = 0.2) -> Model:
 
 
 def snake_connection(r1: Any, r2: Any, a: Any) -> np.ndarray:
-    """Return calA of the three-link snake for (Vx, Vy, Wz), solved by hand."""
+    """Return calA of the three-link snake for (Vx, Vy, Wz) in closed form."""
     s1, c1, s2, c2 = sin(r1), cos(r1), sin(r2), cos(r2)
     det = s1 * (1 + c2) + s2 * (1 + c1)
     return array(
@@ -280,8 +292,8 @@ def test_snake_of_three_links_is_kinematic() -> None:
 
 @pytest.mark.parametrize("shape", [(0.0, 0.0), (0.7, -0.7)], ids=["straight", "arc"])
 def test_snake_of_constant_curvature_coasts(shape: tuple[float, float]) -> None:
-    """Remark 1.11: in a straight line or an arc of a circle the wheels do not decide the motion, and
-    one shape motion is blocked.
+    """Remark 1.11: if the snake is straight or an arc of a circle, the wheels do not determine the
+    motion, and one joint motion is blocked.
     """
     at = placed(snake(3), shape)
     case = classify(at)
@@ -295,8 +307,8 @@ def test_snake_of_constant_curvature_coasts(shape: tuple[float, float]) -> None:
 
 
 def test_snake_of_five_links_follows_its_head() -> None:
-    """Over-constrained: the shape has four joints and two motions, those of the head; each further
-    link is dragged by the one before like a trailer.
+    """Over-constrained: four joints have two admissible motions, those of the head; each further
+    link follows the one before like a trailer.
     """
     shape = np.array([0.4, 0.3, -0.2, 0.5])
     at = placed(snake(5), shape)
@@ -315,14 +327,15 @@ def test_snake_of_five_links_follows_its_head() -> None:
         V, Vy, W = found.J @ rdot
         assert_allclose(Vy, 0.0, atol=1e-14)
         for r, rate in zip(shape[1:], rdot[1:], strict=True):  # links 1, 3, 4, 5 from the front
-            # the hinge moves by (V, -a W) in its leader; the follower's middle must not slip aside
+            # The hinge moves by (V, -a W) in the frame of its leader; the centre of the follower
+            # must not slip sideways.
             Vy, turn = -a * W, (np.cos(r) * -a * W - np.sin(r) * V) / a
             assert_allclose(rate, turn - W, atol=1e-13)
             V, W = np.cos(r) * V + np.sin(r) * Vy, turn
 
 
 def test_snake_of_five_links_may_press_against_its_wheels() -> None:
-    """Static loads: torques that only squeeze the wheels, found again by forward dynamics."""
+    """Static loads: torques that only load the wheels, verified by forward dynamics."""
     at = placed(snake(5), [0.4, 0.3, -0.2, 0.5])
     found = solve_kinematics(at)
     rdot = np.linalg.svd(found.K)[2][2:].T @ np.array([0.7, -0.4])
@@ -339,7 +352,7 @@ def test_snake_of_five_links_may_press_against_its_wheels() -> None:
     assert out.lam_static.shape == (5, 2)
     assert_allclose(at.A.T @ out.lam_static, 0.0, atol=1e-14)
     assert_allclose(rdot @ out.tau_static, 0.0, atol=1e-14)  # static loads do no work
-    assert_allclose(out.lam_static.T @ out.lam, 0.0, atol=1e-12)  # the least forces
+    assert_allclose(out.lam_static.T @ out.lam, 0.0, atol=1e-12)  # the minimum-norm forces
     pinv = np.linalg.pinv(at.A.T)
     assert_allclose(out.lam, pinv @ out.motion.required[at.outer], rtol=1e-11, atol=1e-12)
     for z in (np.zeros(2), np.array([3.0, -5.0])):
@@ -395,7 +408,7 @@ def test_snake_connection_over_all_scalars() -> None:
 
 
 def satellite(base: str = "SE(3)") -> Model:
-    """A hull with three rotors, at oblique angles and off its middle, that turn about their axes."""
+    """Return a hull with three rotors at oblique angles and off its centre."""
     axes = np.array([[1.0, 0.2, 0.0], [0.0, 1.0, -0.3], [0.1, 0.0, 1.0]])
     places = np.array([[0.3, 0.0, 0.1], [0.0, -0.2, 0.1], [-0.1, 0.2, 0.3]])
     units = axes / np.linalg.norm(axes, axis=1)[:, None]
@@ -441,7 +454,7 @@ def test_satellite_held_off_its_mass_centre_is_not_free() -> None:
 
 
 def momentum(model: Model, r: np.ndarray, eta: np.ndarray, rdot: np.ndarray) -> np.ndarray:
-    """Return the momentum of a cat at the waist's point, body by body, from central differences."""
+    """Return the momentum of a cat at its waist, body by body, by central differences."""
     h = 1e-6
 
     def halves(s: float) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -544,8 +557,8 @@ def swimmer(
 
 
 def link_frames(r: np.ndarray, length: float) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return per link of the swimmer its planar twist's Jacobian by (eta, rdot) in its own axes, by
-    hand, and nothing of the engine.
+    """Return the Jacobian of the planar twist of each link by (eta, rdot) in its own axes, in
+    closed form.
     """
     rear, front = r
     out = []
@@ -566,7 +579,7 @@ def link_frames(r: np.ndarray, length: float) -> list[tuple[np.ndarray, np.ndarr
 
 
 def test_swimmer_in_an_ideal_fluid() -> None:
-    """The hydrodynamic connection (1.10) from J' diag(mass + added) J."""
+    """Hydrodynamic connection (1.10) from J' diag(mass + added) J."""
     length, mass = 0.2, 0.5
     own = np.diag([mass + 0.05, mass + 0.6, mass * length**2 / 12 + 0.0015])
     for r in (np.array([0.0, 0.0]), np.array([0.7, -0.4]), np.array([-1.2, 0.5])):
@@ -581,7 +594,7 @@ def test_swimmer_in_an_ideal_fluid() -> None:
 
 
 def test_one_body_in_a_fluid_is_enough() -> None:
-    """A swimmer of which only the middle link moves fluid: body and fluid keep their momentum."""
+    """Only the middle link of the swimmer has added mass: body and fluid conserve their momentum."""
     model = swimmer()
     first, *others = model.bodies
     alone = replace(model, bodies=(first, *(replace(body, added=None) for body in others)))
@@ -597,7 +610,9 @@ def test_one_body_in_a_fluid_is_enough() -> None:
 
 
 def swum(model: Model, cycle: Any, connection: Any, steps: int = 120) -> np.ndarray:
-    """Return the planar displacement (x, y, angle) after one cycle of shape, by the midpoint rule."""
+    """Return the planar displacement (x, y, angle) after one cycle of joint angles, by the midpoint
+    rule.
+    """
     tree = assemble(model)
     x = np.zeros(3)
     for k in range(steps):
@@ -616,8 +631,8 @@ WEIGHTLESS = {"mass": 0.0, "added_along": 0.0, "added_across": 0.0, "added_turni
 
 @pytest.mark.parametrize("water", ["ideal", "thick"])
 def test_scallop_theorem(water: str) -> None:
-    """Whoever has one joint comes back (remark 1.6), at any speed of opening and closing; who has
-    two and goes round a loop in shape space does not.
+    """A swimmer with one joint returns to its start (remark 1.6) at any speed of the joint; one
+    with two joints that follow a loop in shape space does not.
     """
     ideal = water == "ideal"
     model = swimmer() if ideal else swimmer(**THICK, **WEIGHTLESS)
@@ -648,7 +663,7 @@ def test_scallop_theorem(water: str) -> None:
 
 
 def test_purcell_swimmer() -> None:
-    """The Stokes connection: forces and moment of drag are in balance."""
+    """Stokes connection: drag forces and moments are in equilibrium."""
     r = np.array([0.5, -0.8])
     at = placed(swimmer(**THICK, **WEIGHTLESS), r)
     own = np.diag([0.4, 0.9, 0.9 * 0.2**2 / 12])
@@ -660,7 +675,7 @@ def test_purcell_swimmer() -> None:
 
 
 def test_equal_drag_both_ways_does_not_swim() -> None:
-    """Where rods feel the same drag along and across, the middle of all of them stays."""
+    """If drag is equal along and across the rods, their common centre does not move."""
     same = {"drag_along": 0.9, "drag_across": 0.9, "drag_turning": 0.9 * 0.2**2 / 12}
     r = np.array([0.5, -0.8])
     calA = stokes_connection(placed(swimmer(**same, **WEIGHTLESS), r))
@@ -690,7 +705,7 @@ def test_snakeboard_is_mixed() -> None:
             ]
         )
         assert_allclose(found.H[:, 0], kernel / kernel[found.free[0]], rtol=1e-12, atol=1e-15)
-        assert_allclose(found.J, 0.0, atol=1e-15)  # steering alone moves nothing
+        assert_allclose(found.J, 0.0, atol=1e-15)  # steering alone causes no motion
         case = classify(at)
         assert (case.kind, case.rank, case.mobility) == ("mixed", 2, 3)
     case = classify(placed(snakeboard(), [0.0, np.pi / 2, np.pi / 2]))
@@ -758,7 +773,7 @@ def test_torques_give_back_the_accelerations(
 
 
 def test_reduced_dynamics_under_a_push() -> None:
-    """Without rows, H = 1 and (1.8) remains; a force from outside enters."""
+    """Without constraint rows, H = 1 and (1.8) remains; an external force is included."""
     at = placed(satellite(), [0.0, 0.0, 0.0])
     found = solve_kinematics(at)
     assert_allclose(found.H, np.eye(6))
@@ -824,7 +839,7 @@ def test_joints_with_a_law_are_driven() -> None:
 
 
 def test_a_fixed_base_has_an_empty_connection() -> None:
-    """A fixed base: no eta, no connection; a grip makes a closed loop of an arm."""
+    """With a fixed base there is no eta and no connection; a pin turns an arm into a closed loop."""
     arm = Model(
         [Body(str(k), 1.0, (0.5 * k, 0.0, 0.0), inertia(0.1, 0.1, 0.1)) for k in range(4)],
         [Revolute(f"r{k}", str(k), str(k + 1), UP, (0.5 * k, 0.0, 0.0)) for k in range(3)],
@@ -840,7 +855,7 @@ def test_a_fixed_base_has_an_empty_connection() -> None:
 
 
 def test_independence_is_a_matter_of_directions_not_of_sizes():
-    """Small rows count as much as large ones; redundant ones do not."""
+    """Scaling rows does not change which rows are independent."""
     small = np.array([[1e-6, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-6, 1e-6, 0.0], [0.0, 0.0, 1e3]])
     assert independent_vectors(small, []) == [0, 1, 3]
     assert independent_vectors(small, [np.array([1.0, 0.0, 0.0])]) == [1, 3]

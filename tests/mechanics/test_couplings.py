@@ -1,4 +1,4 @@
-"""Gears, steering linkages and closed loops, against closed forms."""
+"""Gears, steering linkages and closed loops, compared with closed forms."""
 
 import math
 from typing import Literal
@@ -19,7 +19,7 @@ CRANK, COUPLER, ROCKER, GROUND = 0.2, 0.5, 0.4, 0.6
 
 
 def gear(*, n: float = 3.0, pinion: float = 0.2, wheel: float = 0.5) -> Model:
-    """Two wheels in mesh: b turns n times slower than a, the other way."""
+    """Return two gear wheels: b turns n times slower than a, in the opposite direction."""
     return Model(
         bodies=[
             Body("frame", 1.0),
@@ -36,16 +36,16 @@ def gear(*, n: float = 3.0, pinion: float = 0.2, wheel: float = 0.5) -> Model:
 
 
 @pytest.mark.parametrize("formulation", ["multiplier", "projected"])
-def test_a_gear_carries_inertia_by_the_square_of_its_ratio(formulation):
+def test_a_gear_reflects_inertia_by_the_square_of_its_ratio(formulation):
     system = compile(gear)
     vdot, lam = system.accelerate(state(system, a_rate=3.0), {"a": 2.0}, formulation=formulation)
     assert_allclose(vdot[0], 2.0 / (0.2 + 0.5 / 9), rtol=1e-14)
     assert_allclose(vdot[1], -vdot[0] / 3, rtol=1e-14)
-    assert_allclose(lam, 0.2 * vdot[0] - 2.0, rtol=1e-13)  # what the mesh gives the pinion
+    assert_allclose(lam, 0.2 * vdot[0] - 2.0, rtol=1e-13)  # torque of the mesh on the pinion
 
 
 def rod(name: str, p, q, mass: float) -> Body:
-    """A thin rod between two points."""
+    """Return a thin rod between two points."""
     square = sum((y - x) * (y - x) for x, y in zip(p, q, strict=True))
     J = mass * square / 12
     middle = ((p[0] + q[0]) / 2, (p[1] + q[1]) / 2, 0.0)
@@ -53,7 +53,7 @@ def rod(name: str, p, q, mass: float) -> Body:
 
 
 def joint_of_four_bar(a, b, c, d, angle):
-    """Return crank pin and joint of coupler and rocker, by the triangle over the diagonal."""
+    """Return crank pin and joint of coupler and rocker, from the triangle over the diagonal."""
     x, y = a * cos(angle), a * sin(angle)
     diagonal = sqrt((d - x) * (d - x) + y * y)
     along = (b * b - c * c + diagonal * diagonal) / (2.0 * diagonal)
@@ -65,7 +65,7 @@ def joint_of_four_bar(a, b, c, d, angle):
 def four_bar(
     *, a: float = CRANK, b: float = COUPLER, c: float = ROCKER, d: float = GROUND
 ) -> Model:
-    """A crank and rocker, drawn with the crank upright."""
+    """Return a crank-rocker linkage, with a vertical crank in the zero configuration."""
     pin, top = joint_of_four_bar(a, b, c, d, math.pi / 2)
     top = (*top, 0.0)
     return Model(
@@ -123,7 +123,7 @@ def crank_acceleration(angle, rate, torque):
     return float(push / inertia(q))
 
 
-def test_a_four_bar_moves_as_its_one_freedom_says():
+def test_a_four_bar_linkage_has_the_motion_of_its_degree_of_freedom():
     system = compile(four_bar)
     assert [row.label for row in system.survey().redundant] == ["pin.z"]
     start = state(system, crank=0.3, crank_rate=8.0)
@@ -148,8 +148,8 @@ def test_a_four_bar_moves_as_its_one_freedom_says():
     assert run.coupling_force.sel(coupling="pin.y").shape == run.time.shape
 
 
-def test_linearisation_of_coupled_joints_has_one_freedom():
-    """A hanging crank with a gear: a pendulum with the inertia of both wheels."""
+def test_linearisation_of_coupled_joints_has_one_degree_of_freedom():
+    """A hanging crank with a gear is a pendulum with the inertia of both wheels."""
 
     def pendulum(*, n: float = 2.0) -> Model:
         return Model(
@@ -176,7 +176,9 @@ def test_linearisation_of_coupled_joints_has_one_freedom():
 def hung(
     *, mass: float = 2.0, stiffness: float = 3.0, beside: Literal["hook", "chain"] = "hook"
 ) -> Model:
-    """A block on a vertical slide, held by a bolt and beside it by a hook or by a chain."""
+    """Return a block on a vertical slide, supported by a bolt and beside it by a hook or by a
+    chain.
+    """
     loop = Loop("bolt", "block", "wall", (0.1, 0.0, 0.0))
     chain = Coupling("chain", ("lift",), lambda lift: 2.0 * lift)
     hook = Pin("hook", "block", (0.0, 0.0, 0.0), axes="z", stiffness=stiffness)
@@ -190,8 +192,8 @@ def hung(
 
 
 @pytest.mark.parametrize("formulation", ["multiplier", "projected"])
-def test_a_loop_takes_its_share_of_forces_as_a_contact_of_stiffness_one(formulation):
-    """Of a weight on two supports each carries by its stiffness; a loop has the stiffness 1."""
+def test_a_loop_shares_forces_like_a_contact_of_stiffness_one(formulation):
+    """Two supports share a weight in proportion to their stiffnesses; a loop has the stiffness 1."""
     system, weight = compile(hung, mass=2.0, stiffness=3.0), 2.0 * 9.81
     vdot, lam = system.accelerate(state(system), formulation=formulation)
     assert_allclose(vdot, 0.0, atol=1e-12)
@@ -200,7 +202,9 @@ def test_a_loop_takes_its_share_of_forces_as_a_contact_of_stiffness_one(formulat
 
 @pytest.mark.parametrize("formulation", ["multiplier", "projected"])
 def test_a_torque_relieves_a_loop(formulation):
-    """Multipliers of couplings are torques without a compliance: only the loop's force counts."""
+    """Multipliers of couplings are torques without a compliance: only the force of the loop counts
+    in the norm.
+    """
     system = compile(hung, mass=2.0, beside="chain")
     vdot, lam = system.accelerate(state(system), formulation=formulation)
     assert_allclose(vdot, 0.0, atol=1e-12)

@@ -1,4 +1,6 @@
-"""The elimination that gives kernel, particular solutions and multipliers, against linear algebra."""
+"""Elimination that yields kernel, particular solutions and multipliers, compared with linear
+algebra.
+"""
 
 import numpy as np
 import pytest
@@ -31,7 +33,7 @@ def test_solutions_of_a_system_and_of_its_transpose(seed, n):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_unit_rows_beside_the_constraints_give_their_kernel(seed):
+def test_selection_rows_with_the_constraints_yield_the_kernel(seed):
     """With S v = u beside C v = 0, the columns of H span the kernel of C and S H = 1."""
     rng = np.random.default_rng(seed)
     C = rng.normal(size=(3, 7))
@@ -45,7 +47,7 @@ def test_unit_rows_beside_the_constraints_give_their_kernel(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_pivots_are_not_small_relative_to_their_row_and_column(seed):
-    """Each pivot is at least half of the largest entry left in its row and column."""
+    """Each pivot is at least half of the largest remaining entry in its row and column."""
     A = sparse(np.random.default_rng(seed), 6)
     left = A.copy()
     rows, columns = set(range(6)), set(range(6))
@@ -82,13 +84,13 @@ def test_symmetric_systems(seed):
     assert_allclose(solve_symmetric(A, b), expected, rtol=0, atol=scale)
 
 
-def test_a_freedom_without_inertia_is_named():
+def test_a_degree_of_freedom_without_inertia_is_named():
     with pytest.raises(SingularityError, match="no inertia"):
         solve_symmetric(np.array([[1.0, 0.0], [0.0, 0.0]]), np.ones(2))
 
 
 def shared(C, keep, lam, compliances):
-    """Return the multipliers of all rows, by the elimination of those that are kept."""
+    """Return the multipliers of all rows, from the elimination of the rows that are kept."""
     n = C.shape[1]
     free = [e for e in np.eye(n) if np.linalg.matrix_rank(np.vstack([C[keep], e])) > len(keep)]
     A = np.vstack([C[keep], *free[: n - len(keep)]])
@@ -97,8 +99,10 @@ def shared(C, keep, lam, compliances):
     )
 
 
-def test_repeating_rows_share_forces_by_their_compliance_and_torques_evenly():
-    """Two springs side by side: 2/3 to the stiff one of compliances 1 and 2; two motors: half each."""
+def test_redundant_rows_share_forces_by_compliance_and_torques_evenly():
+    """Two parallel springs of compliances 1 and 2: the stiffer one has 2/3 of the force; two motors
+    have half each.
+    """
     C = np.array([[1.0, 0, 0], [1.0, 0, 0], [0, 1.0, 0], [0, 1.0, 0]])
     found = shared(C, [0, 2], np.array([3.0, 5.0]), [1.0, 2.0, 0.0, 0.0])
     assert_allclose(found, [2.0, 1.0, 2.5, 2.5], rtol=1e-14)
@@ -116,7 +120,9 @@ def test_torques_have_no_weight_in_the_norm_of_forces():
 
 
 def test_independent_speeds_do_not_depend_on_units():
-    """Rows in any unit demand the same; a redundant row is named, whatever its length."""
+    """The choice does not depend on the units of rows; a redundant row is named, whatever its
+    length.
+    """
     C = np.array([[1.0, 0.0, 2.0, 0.0], [0.0, 1e-11, 0.0, 1e-12]])
     assert choose_speeds(4, C, "ab", range(4)) == choose_speeds(
         4, C * [[1], [1e11]], "ab", range(4)

@@ -1,4 +1,4 @@
-"""Linkages closed by pins: steering, suspension, branches, against closed forms."""
+"""Linkages closed by pins (steering, suspension, branches), compared with closed forms."""
 
 import math
 
@@ -22,7 +22,8 @@ def right_angle(left):
     w, a, bias = mpmath.mpf(TRACK), mpmath.mpf(ARM), mpmath.mpf(BIAS)
     rod = w - 2 * a * mpmath.sin(bias)
     x = -a * mpmath.cos(bias + left)
-    y = w - a * mpmath.sin(bias + left)  # the left arm's end, seen from the right kingpin
+    # Position of the end of the left arm relative to the right kingpin
+    y = w - a * mpmath.sin(bias + left)
     A = 2 * a * (x * mpmath.cos(bias) - y * mpmath.sin(bias))
     B = 2 * a * (x * mpmath.sin(bias) + y * mpmath.cos(bias))
     C = rod**2 - x * x - y * y - a * a
@@ -50,8 +51,8 @@ def test_a_steering_linkage_is_its_four_bar(linkage, left):
         assert_allclose(vdot[1], ratio * expected + change * rate**2, rtol=1e-10)
 
 
-def test_bars_meet_ackermann_to_second_order(linkage):
-    """cot(outer) - cot(inner) = track / wheelbase but for an error of third order."""
+def test_the_bar_linkage_satisfies_ackermann_to_second_order(linkage):
+    """cot(outer) - cot(inner) = track / wheelbase up to an error of third order."""
     errors = []
     for inner in (0.1, 0.2):
         outer = state(linkage, left=inner).r[1]
@@ -69,7 +70,7 @@ def test_a_linkage_swings_for_long_and_stays_closed(linkage):
 
 
 def fork(*, link: float = 0.1, height: float = 0.15, m: float = 10.0, k: float = 900.0) -> Model:
-    """A fork whose wheel is carried by two parallel links, with a spring at the lower one."""
+    """Return a fork whose wheel is carried by two parallel links, with a spring at the lower link."""
     across = (0.0, 1.0, 0.0)
     return Model(
         bodies=[
@@ -89,7 +90,7 @@ def fork(*, link: float = 0.1, height: float = 0.15, m: float = 10.0, k: float =
 
 
 def test_a_parallelogram_fork_carries_its_wheel_without_turning_it():
-    """The carrier moves like a point on a link: m l^2 x'' = m g l cos(x) - k x, whatever its inertia."""
+    """The carrier moves like a point of a link: m l^2 x'' = m g l cos(x) - k x, for any inertia."""
     link, m, k, g = 0.1, 10.0, 900.0, 9.81
     rest = float(mpmath.findroot(lambda x: m * g * link * mpmath.cos(x) - k * x, 0.01))
     system = compile(fork)
@@ -101,7 +102,7 @@ def test_a_parallelogram_fork_carries_its_wheel_without_turning_it():
 
 
 def four_bar(*, crank: float = 0.2, coupler: float = 0.25, rocker: float = 0.2) -> Model:
-    """A crank of 0.2 m at right angles to 0.25 m of frame: a parallelogram, drawn so."""
+    """Return a parallelogram with a crank of 0.2 m at right angles to a frame of 0.25 m."""
     up, ground = (0.0, 0.0, 1.0), 0.25
     rod = inertia(0.01, 0.01, 0.01)
     return Model(
@@ -121,4 +122,4 @@ def test_the_branch_of_the_drawing_is_kept_and_another_one_is_reported():
     start = state(system, crank=0.7)
     assert_allclose(start.r, [0.7, -0.7, 0.7], rtol=0, atol=1e-13)  # still a parallelogram
     with pytest.raises(ConfigurationError, match=r"loop 'pin' would close on the other branch"):
-        state(system, crank=2.2)  # past the dead point at a quarter turn
+        state(system, crank=2.2)  # beyond the dead point at 90 degrees

@@ -1,4 +1,4 @@
-"""Ground that moves in its own plane: a turntable and a treadmill."""
+"""Ground that moves in its own plane: turntable and treadmill."""
 
 import math
 
@@ -18,7 +18,7 @@ def ball_on_ground(
     belt: float = 0.0,
     pull: float = 0.0,
 ) -> Model:
-    """A homogeneous ball on a plane that turns about the origin and runs along x."""
+    """Return a homogeneous ball on a plane that rotates about the origin and moves along x."""
 
     def ground(t):
         return (belt + pull * t, 0.0, turning), (pull, 0.0, 0.0)
@@ -38,7 +38,7 @@ def ball_on_ground(
 
 
 def test_a_ball_on_a_turntable_circles_at_two_sevenths_of_its_rate():
-    """The centre obeys `a = (2/7) Omega z x v` (Earnshaw 1844): a circle, whatever radius and mass."""
+    """The centre obeys `a = (2/7) Omega z x v` (Earnshaw 1844), a circle for any radius and mass."""
     system = draisine.compile(ball_on_ground)
     start = draisine.state(system, x=0.5)
     period = 2 * math.pi / (2.0 * 2 / 7)

@@ -1,4 +1,4 @@
-"""Free dynamics and constraint rows of random trees, against five independent derivations."""
+"""Free dynamics and constraint rows of random trees, compared with five independent derivations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -68,7 +68,9 @@ folding = pytest.mark.parametrize("fold", [True, False], ids=["folded", "not fol
 
 @dataclass(frozen=True)
 class Moving:
-    """A machine and one state of it; `speeds`, `rates` are v and vdot with all six of the base."""
+    """Machine with one state; `speeds` and `rates` are v and vdot with all six components of the
+    base.
+    """
 
     model: Model
     R: np.ndarray
@@ -84,7 +86,9 @@ class Moving:
 
 
 def cloud(rng: np.random.Generator, name: str, fluid: bool) -> Body:
-    """Return a body made of six mass points: a full inertia tensor that exists. One in two swims."""
+    """Return a body made of six mass points, with a physically valid full inertia tensor. Half of
+    the bodies have fluid terms.
+    """
     masses, points = rng.uniform(0.1, 0.5, 6), rng.normal(size=(6, 3)) + rng.normal(size=3)
     com = masses @ points / masses.sum()
     tensor = sum(
@@ -97,7 +101,7 @@ def cloud(rng: np.random.Generator, name: str, fluid: bool) -> Body:
 
 
 def machine(seed: int, most: int, groups: Sequence[str], fluid: bool) -> Moving:
-    """Return a random machine of up to so many bodies in a random state."""
+    """Return a random machine of up to `most` bodies in a random state."""
     rng = np.random.default_rng(seed)
     group, n = groups[rng.integers(len(groups))], int(rng.integers(1, most + 1))
     parents = [int(rng.integers(k + 1)) for k in range(n - 1)]
@@ -142,12 +146,14 @@ def machine(seed: int, most: int, groups: Sequence[str], fluid: bool) -> Moving:
 def machines(
     most: int = 12, groups: Sequence[str] = tuple(BASE_GROUPS), fluid: bool = True
 ) -> st.SearchStrategy[Moving]:
-    """All comes from one seed: few examples are then as varied as they can be."""
+    """Return a strategy that draws all from one seed, so that few examples vary widely."""
     return st.integers(0, 2**32 - 1).map(lambda seed: machine(seed, most, groups, fluid))
 
 
 def free(x: Moving, fold: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return M and F by the recursion under test, for all six of the base and the joints."""
+    """Return M and F by the recursion under test, for all six components of the base and the
+    joints.
+    """
     tree = assemble(x.model, fold=fold)
     geo = geometry(tree, x.r)
     zero, still = np.zeros(3), np.zeros(len(x.speeds))
@@ -159,7 +165,9 @@ def free(x: Moving, fold: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def close(found: Any, expected: Any, like: Any = None, rtol: float = 1e-12) -> None:
-    """Assert that two arrays agree, relative to the largest entry of the one or of its like."""
+    """Assert that two arrays agree relative to the largest entry of `like` or of the expected
+    array.
+    """
     found, expected = np.asarray(found, float), np.asarray(expected, float)
     scale = np.abs(expected if like is None else like).max(initial=0.0)
     assert_allclose(found, expected, rtol=0, atol=rtol * scale)
@@ -330,7 +338,7 @@ def test_the_recursion_equals_pinocchio(fold: bool, x: Moving) -> None:
 @few
 @given(x=machines())
 def test_articulated_bodies_give_the_accelerations(fold: bool, x: Moving) -> None:
-    """M vdot + F = Q, whatever inertia the tree has."""
+    """The accelerations satisfy M vdot + F = Q for any inertia of the tree."""
     tree = assemble(x.model, fold=fold)
     geo = geometry(tree, x.r)
     zero, still = np.zeros(3), np.zeros(len(x.speeds))
@@ -515,7 +523,7 @@ def test_the_recursion_equals_lagrange(x: Moving) -> None:
 
 
 def turntable(t: Any) -> tuple[list[Any], list[Any]]:
-    """A ground that slides and turns in its own plane."""
+    """Return a ground that translates and rotates in its own plane."""
     return [sin(t), 0.3 * t, cos(2 * t)], [cos(t), 0.3, -2 * sin(2 * t)]
 
 
@@ -557,7 +565,7 @@ class Traced:
 
 @settings(few, max_examples=15)
 @given(x=machines(most=6))
-def test_points_move_as_their_matrix_says(x: Moving) -> None:
+def test_the_point_jacobian_yields_the_velocity_of_a_point(x: Moving) -> None:
     """P v is the velocity of a material point, `point_drift` returns Pdot v, also of a point that
     wanders over its body while the reference point wanders over the base.
     """
@@ -628,7 +636,7 @@ def test_hdot_u_is_a_particular_solution_of_the_rows(x: Moving) -> None:
     opened = {c.name: "open" for c in model.contacts if c.name not in rolling}
     try:
         check_hdot(replace(x, model=model), opened)
-    except RedundancyError:  # a wheel that rolls and carries a rolling wheel stops it
+    except RedundancyError:  # a rolling wheel that carries another rolling wheel is blocked
         reject()
 
 

@@ -1,4 +1,6 @@
-"""Tyres take energy and create none: the laws by themselves, steady turns, runs, arcs on a terrain."""
+"""Tyres dissipate energy and never create it: tyre laws alone, steady turns, runs, arcs on a
+terrain.
+"""
 
 import math
 from types import SimpleNamespace
@@ -36,7 +38,7 @@ def shipped(name):
 
 
 SPRUNG = {"vertical": 1e5, "damping": 500.0, "preload": 400.0}
-"""A vertical spring, which shortens the equations of measured tyres."""
+"""Vertical spring that simplifies the equations of measured tyres."""
 
 
 def measured(one):
@@ -45,7 +47,7 @@ def measured(one):
 
 
 def read(*, across=0.0, spin=0.0, travel=5.0, load=LOAD, along=0.0):
-    """Readings of a wheel with prescribed motion."""
+    """Return readings of a wheel with prescribed motion."""
     values = {
         "slip": SimpleNamespace(along=along, across=across, normal=0.0),
         "spin": spin,
@@ -58,8 +60,10 @@ def read(*, across=0.0, spin=0.0, travel=5.0, load=LOAD, along=0.0):
 
 
 def taken(tyre, z, **moving):
-    """Return the loss of a tyre, W: minus its power, and minus the rate of its stored energy; and the
-    size of what it is the sum of.
+    """Return the dissipated power of a tyre (W), minus its power and minus the rate of its stored
+    energy.
+
+    The second value is the size of the terms, for the tolerance.
     """
     readings, slip = read(**moving), read(**moving).slip("")
     wrenches, rates = tyre(readings, z)
@@ -74,7 +78,7 @@ def taken(tyre, z, **moving):
 
 
 def settled(tyre, **moving):
-    """Return the wrench of a linear tyre after its states have settled."""
+    """Return the steady wrench of a linear tyre."""
     n = tyre.states
     rates = np.array([tyre(read(**moving), z)[1] for z in np.vstack([np.zeros(n), np.eye(n)])])
     z = np.linalg.solve((rates[1:] - rates[0]).T, -rates[0])
@@ -97,7 +101,9 @@ LAWS = {
 class TestLaws:
     @pytest.mark.parametrize("name", LAWS)
     def test_no_motion_makes_a_tyre_create_energy(self, name):
-        """At every state: power plus rate of the stored energy is not positive, at rest and backwards too."""
+        """At every state, power plus the rate of the stored energy is not positive, also at rest
+        and backwards.
+        """
         tyre, rng = LAWS[name], np.random.default_rng(1)
         slips, least = (0.3, -1e-6)
         if name == "measured":  # to first order in small slips
@@ -114,7 +120,7 @@ class TestLaws:
             assert loss >= least * scale
 
     def test_sharps_tyre_can_create_energy(self):
-        """With camber alone, and more with a trail on the whole force."""
+        """With camber only, and more with a trail of the total force."""
         for tyre in (SharpTyre(8e3, 5e2, 0.1), SharpTyre(8e3, 5e2, 0.1, 0.03)):
             loss, _ = taken(tyre, np.array([0.01]), across=0.0, spin=-5.0)
             assert loss < -1.0
@@ -178,7 +184,9 @@ class TestLaws:
 class TestSteadyTurns:
     @pytest.mark.parametrize("name", SETS)
     def test_the_drive_replaces_the_dissipation_of_the_tyres(self, name):
-        """At 5 m/s and 15 degrees of lean every shipped tyre takes energy, and the drive brings it."""
+        """At 5 m/s and 15 degrees of lean every published tyre dissipates energy, and the drive
+        supplies it.
+        """
         tyre = shipped(name) | (SPRUNG if "magic" in name else {})
         system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
         self.check(system, lean=math.radians(15.0), forward_speed=5.0)
@@ -198,7 +206,7 @@ class TestSteadyTurns:
 
 @pytest.fixture(scope="module")
 def damped():
-    """A bicycle on tyres with trail, whose steering and frame are damped."""
+    """Return a bicycle on tyres with trail, with damped steering and frame."""
     tyre = LinearTyre(8e3, 5e2, 0.1, 0.03)
     gives = {"frame_twist": 2000.0, "frame_twist_damper": 5.0, "steer_damper": 1.0}
     return draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre, flexible=gives)
@@ -206,7 +214,7 @@ def damped():
 
 @pytest.mark.parametrize("terrain", [None, plane()])
 def test_energy_changes_by_the_powers_of_all_elements(damped, terrain):
-    """Kinetic and potential energy against drive, steer torque, dampers and tyres, each by itself."""
+    """The change of energy equals the work of drive, steer torque, dampers and tyres."""
     pushed = {"rear_wheel": 3.0, "steer": 0.2}
     start = draisine.state(damped, forward_speed=5.0, lean_rate=0.3)
     numerics = Numerics(rtol=1e-11, atol=1e-12, dt=5e-4)
@@ -228,7 +236,7 @@ def test_energy_changes_by_the_powers_of_all_elements(damped, terrain):
 
 
 def test_time_steps_report_the_work_of_tyres_with_order_one(damped):
-    """Against the motion by events on the same plane; errors fall as the steps do."""
+    """Compared with the event-driven motion on the same plane; errors are proportional to the step."""
     start = draisine.state(damped, forward_speed=5.0, lean_rate=0.3, steer=0.05)
 
     def work(contact):
@@ -248,7 +256,7 @@ def test_time_steps_report_the_work_of_tyres_with_order_one(damped):
 
 
 def rough_ground(seed):
-    """Return a level run-up, then triangles with corners at random heights of centimetres."""
+    """Return a level start, then triangles with vertices at random heights of a few centimetres."""
     x, y = np.linspace(-2, 14, 33), np.linspace(-4, 4, 17)
     z = 0.02 * np.random.default_rng(seed).normal(size=(33, 17))
     return height_field(x, y, np.where(x[:, None] < 2.0, 0.0, z))
@@ -288,7 +296,7 @@ def losses(run, tyres):
     [("motorcycle", 2), ("load_tyre/city_bicycle", 1), ("magic_formula/schwalbe_t03_300kpa", 1)],
 )
 def test_on_a_mesh_tyres_take_energy_in_each_arc(name, seed):
-    """Over triangles, edges, lift-offs and landings, with the energy stored in their deflections."""
+    """Over triangles, edges, lift-offs and touch-downs, including the energy stored in deflections."""
     if name == "motorcycle":
         system = draisine.compile("motorcycle")
     else:

@@ -1,4 +1,6 @@
-"""Tyres and resistances against closed forms: sliding, rolling, measured tyres, loads, energy, limits."""
+"""Tyres and resistances compared with closed forms: sliding, rolling, measured tyres, loads,
+energy, limits.
+"""
 
 import math
 from dataclasses import dataclass
@@ -29,14 +31,14 @@ SCHWALBE = MEASURED["Fy"]
 
 
 def sled(*, mass: float = 10.0, friction: float = 0.8):
-    """A block that slides on a locked wheel without turning."""
+    """Return a block that slides on a locked wheel without rotation."""
     tyre = BrushTyre(30.0, friction, 0.01)
     wheel = Wheel("ground", "block", (0, 0, 0.3), (0, 1, 0), Disc(0.3), tyre=tyre)
     return Model([Body("block", mass)], contacts=[wheel], base="translations")
 
 
 def trolley(*, mass: float = 10.0, moment: float = 0.4, rolling: float = 0.01, area: float = 0.0):
-    """A wheel under a block that does not turn; it rolls with resistance, and in the wind."""
+    """Return a non-rotating block on a wheel with rolling resistance and air drag."""
     centre = (0, 0, 0.3)
     forces = [RollingResistance("ground", rolling), AirDrag("block", area, wind=(-2.0, 0.0, 0.0))]
     return Model(
@@ -50,7 +52,7 @@ def trolley(*, mass: float = 10.0, moment: float = 0.4, rolling: float = 0.01, a
 
 @dataclass(frozen=True, eq=False)
 class GivenLoad(MagicFormula):
-    """The formula at a load that is given, whatever the ground carries."""
+    """Magic Formula tyre at a prescribed load, independent of the normal force."""
 
     given: float = 400.0
 
@@ -59,7 +61,7 @@ class GivenLoad(MagicFormula):
 
 
 def leaning_disc(*, m: float = 2.0, R: float = 0.3, c: float = 0.05, moment: float = 0.1):
-    """A thick wheel on a tyre without side force where it does not slip."""
+    """Return a thick wheel on a tyre that has no side force without slip."""
     wheel = Wheel("ground", "disc", (0, 0, R), (0, 1, 0), Torus(R, c), tyre=BrushTyre(9, 1, 0.1))
     return Model(
         [Body("disc", m, (0, 0, R), inertia(moment, 2 * moment, moment))], contacts=[wheel]
@@ -95,8 +97,8 @@ class TestBrush:
         assert math.hypot(wrench.along, wrench.across) == pytest.approx(0.9 * 200.0)
         assert wrench.along / wrench.across == pytest.approx(-0.75)
 
-    def test_a_slow_slip_along_is_answered_by_the_stiffness(self):
-        """F = C N s with s the slip velocity over the rolling speed, after relaxation."""
+    def test_the_force_of_a_slow_longitudinal_slip_follows_the_stiffness(self):
+        """F = C N s with the slip s, the slip velocity over the rolling speed, after relaxation."""
         slip = SimpleNamespace(along=0.01, across=0.0, normal=0.0)
         there = {"slip": slip, "travel": 5.0, "load": 200.0}
         _, rates = push_for(BrushTyre(12.0, 0.9, 0.1), (-0.002, 0.0, 0.0), **there)
@@ -127,8 +129,8 @@ class TestLoadTyre:
         assert rates == same
 
     @pytest.mark.parametrize("load", [250.0, 700.0])
-    def test_a_steady_side_slip_is_answered_behind_the_contact(self, load):
-        """F = -C N s at the trail t: M = -t F, positive for a slip to the left."""
+    def test_the_side_force_of_a_steady_slip_acts_behind_the_contact(self, load):
+        """F = -C N s acts at the trail t: M = -t F, positive for a slip to the left."""
         slip = SimpleNamespace(along=0.0, across=0.05, normal=0.0)
         tyre, s = LoadTyre(11.0, 0.0, 0.1, 0.02), 0.05 / 5.0
         z = -s, s  # the twist follows the slip to the other side
@@ -139,14 +141,16 @@ class TestLoadTyre:
 
 
 class TestPace:
-    """How fast a contact is renewed: slips decay over the relaxation length that is rolled or travelled."""
+    """Rate at which the contact patch is renewed: slips decay over the relaxation length that is
+    rolled or travelled.
+    """
 
     @pytest.mark.parametrize(
         ("travel", "along", "pace"),
         [
             (5.0, 0.0, 5.0),  # rolling
             (5.0, 5.0, 5.0),  # locked: the material point slides ahead with the wheel
-            (0.5, -7.5, 8.0),  # spinning on the spot: its rim runs backwards at 8 m/s
+            (0.5, -7.5, 8.0),  # spinning in place: the rim moves backwards at 8 m/s
             (-5.0, 0.0, 5.0),  # backwards
             (-0.5, 7.5, 8.0),
         ],
@@ -169,8 +173,9 @@ class TestPace:
 
 
 def test_the_crown_turns_a_leaning_wheel_over():
-    """From rest without slip only the load N acts, below the middle of the crown: the lean grows by
-    m g (R - c) sin / (I + m (R - c)^2 sin^2)."""
+    """From rest without slip only the load N acts, below the centre of the crown: the lean
+    acceleration is m g (R - c) sin / (I + m (R - c)^2 sin^2).
+    """
     system, lean = draisine.compile(leaning_disc), 0.4
     start = draisine.state(system, lean=lean)
     rate, _ = system.accelerate(start, formulation="projected")
@@ -180,7 +185,7 @@ def test_the_crown_turns_a_leaning_wheel_over():
 
 
 def test_rolling_resistance_slows_by_its_arm():
-    """(m + I / R^2) a = -c N / R."""
+    """The deceleration satisfies (m + I / R^2) a = -c N / R."""
     system = draisine.compile(trolley)
     start = draisine.state(system, Vx=5.0)
     rate, _ = system.accelerate(start, formulation="projected")
@@ -324,14 +329,16 @@ class TestBicycleOnTyres:
         ("tyre", "most"), [(LinearTyre(8e3, 5e2, 0.1), 1.6), (LoadTyre(11.0, 0.5, 0.1), 2.1)]
     )
     def test_tyres_cost_little(self, tyre, most):
-        """Operations of a right-hand side against those of ideal rolling, all functions counted."""
+        """Number of operations of a right-hand side compared with ideal rolling, with all functions
+        counted.
+        """
         tyred = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
         ideal = draisine.compile("whipple")
         costs = [system.machine().programs["rate"].operations for system in (tyred, ideal)]
         assert costs[0] < most * costs[1]
 
     def test_it_starts_without_slip(self):
-        """Steered, it turns as the ideal bicycle does; a sled that is asked to slide slides."""
+        """A steered bicycle turns as the ideal bicycle does; a sled with a prescribed slip slides."""
         asked = {"forward_speed": 5.0, "lean_rate": 0.3, "steer": 0.1}
         ideal = draisine.compile("whipple")
         tyre = LinearTyre(1e6, 0.0, 0.1)

@@ -33,7 +33,7 @@ SURFACES = {
 
 
 @pytest.mark.parametrize("name", SURFACES)
-def test_the_lowest_point_wanders_level_and_as_its_rate_says(name):
+def test_the_lowest_point_moves_horizontally_at_its_computed_rate(name):
     """rho(up) is differentiated by the traced scalars; it never sinks: up . rate = 0."""
     rng = np.random.default_rng(1)
     surface = SURFACES[name].about(unit(RNG.normal(size=3)))

@@ -59,7 +59,7 @@ def test_published_numbers(name):
     assert not wrong
 
 
-def test_the_curvature_of_the_turn_is_held_against_the_curvature_of_the_path():
+def test_the_curvature_of_the_turn_is_compared_with_that_of_the_path():
     """The paper of 2017 prints 0.067 1/m, which is 1 / 15 m; the path's curvature peaks at 0.2245 1/m by
     an independent computation.
     """
@@ -119,7 +119,7 @@ UNSTABLE = {"mauny2018/incline": 1e-6, "mauny2018/incline-fall": 1e-6}
 @pytest.mark.parametrize(
     ("parameters", "name"), [(s, n) for s, runs in WHOLE.items() for n in runs]
 )
-def test_whole_runs_of_the_documents_own_tables(parameters, name):
+def test_complete_runs_agree_with_the_published_tables(parameters, name):
     bodies = run(load(name, {"vehicle.parameter_set": parameters})).bodies
     expected = dict(WHOLE[parameters][name])
     times = bodies.data["time"].values

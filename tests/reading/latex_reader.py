@@ -1,5 +1,5 @@
-"""Reads LaTeX as the printers and the thesis write it: each line is evaluated from its text alone,
-over any numbers.
+"""Reader of the LaTeX of printers and of the thesis: each line is evaluated from its text, over any
+numbers.
 """
 
 import math
@@ -12,7 +12,7 @@ Values = dict[str, float]
 
 
 class LatexReader:
-    """One expression: a recursive descent over tokens, values from a table of symbols."""
+    """Recursive-descent reader of one expression, with values from a table of symbols."""
 
     def __init__(self, text: str, value: Callable[[str], float]) -> None:
         self.tokens = [t for t in TOKEN.findall(text) if t not in SPACES]
@@ -155,13 +155,13 @@ def key(text: str) -> str:
 
 
 def displays(text: str) -> Iterator[str]:
-    """Give the bodies of all displays, in order."""
+    """Yield the bodies of all displayed equations, in order."""
     for found in re.finditer(r"\\begin\{align(?:\*|ed)\}(.*?)\\end\{align(?:\*|ed)\}", text, re.S):
         yield re.sub(r"\\tag\{[\d, ]+\}", "", found[1])
 
 
 def lines(body: str) -> Iterator[tuple[str, str]]:
-    """Give (left, right) of each equation of a display; broken lines are joined."""
+    """Yield (left, right) of each equation of a display; broken lines are joined."""
     protected = re.sub(r"\\begin\{cases\}.*?\\end\{cases\}", _hidden, body, flags=re.S)
     pending: list[str] = []
     for row in re.split(r"\\\\\*?\n", protected):
@@ -234,6 +234,6 @@ VECTORS |= {r"\dot{v}", r"\dot{u}", "M_{r}", "F_{r}", r"\lambda"}
 
 
 def relation(left: str, right: str) -> bool:
-    """Return whether an equation is one between matrices, which defines no number."""
+    """Return whether an equation relates matrices and defines no number."""
     words = {LatexReader(left, lambda _: 0.0).symbol()}
     return words <= VECTORS

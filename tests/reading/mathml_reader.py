@@ -1,4 +1,4 @@
-"""Reads MathML as the printer writes it: each equation is evaluated from its elements alone."""
+"""Reader of the printer's MathML: each equation is evaluated from its elements."""
 
 import math
 from xml.etree import ElementTree

@@ -1,5 +1,5 @@
-"""Linear equations as formulas: the benchmark's numbers, those of the compiled programs for other
-parameters, and what the characteristic polynomial and the transfer functions must satisfy.
+"""Printed linear equations: benchmark numbers, compiled programs, characteristic polynomial,
+transfer functions.
 """
 
 import numpy as np

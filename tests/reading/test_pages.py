@@ -1,5 +1,5 @@
-"""Pages of equations: names are unique and defined before their use, no line is overfull,
-pages stay short, every printer writes what the LaTeX says.
+"""Pages of equations: symbols are unique and defined before use, lines fit, pages stay short,
+printers agree.
 """
 
 import re

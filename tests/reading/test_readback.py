@@ -1,5 +1,5 @@
-"""The page is right: its text alone, read back and evaluated at random states and parameters, gives
-what the compiled programs give.
+"""Printed equations, read back and evaluated at random states and parameters, agree with the
+compiled programs.
 """
 
 from contextlib import suppress

@@ -1,5 +1,7 @@
-"""The thesis's form of the bicycle is the thesis's: constraints, kernel and mass matrix equal those
-of its appendices as expressions, not at points.
+"""The thesis notation of the bicycle: constraints, kernel and mass matrix equal those of its
+appendices.
+
+They are compared as expressions, not at sample points.
 """
 
 import re

@@ -69,7 +69,7 @@ REST = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def saddle(machine, state):
-    """Return M and F in the user's speeds."""
+    """Return M and F of the saddle-point system in the user's speeds."""
     n = len(state.v)
     out = machine.free(q=state.q, p=state.p, r=state.r, v=state.v)
     return out["M"].reshape(n, n), out["F"]
@@ -101,7 +101,7 @@ def _in(hint):
     return getattr(hint, "__args__", ())
 
 
-def test_helpers_are_no_vehicles():
+def test_helper_functions_are_not_vehicles():
     assert not {"laws", "tape_measure", "whipple_forms"} & set(names("vehicle"))
 
 
@@ -199,7 +199,7 @@ def test_parameters_need_no_new_derivation():
 
 
 def test_a_torus_that_is_a_ball_by_its_numbers_rolls_on_over_its_axle():
-    """A ball rolls straight on at constant speed, and nothing in it can fall flat."""
+    """A ball rolls straight on at constant speed, and no configuration is singular."""
     ball = compile("rolling_disc", radius=0.3, crown=0.3, axial=0.4, diametral=0.4)
     data = simulate(ball, state(ball, forward_speed=0.03, lean_rate=5.0), 2.0).to_xarray()
     assert data.lean.max() > 1.5
@@ -415,7 +415,7 @@ def test_modes_are_checked():
 
 
 def test_massless_bodies_are_allowed():
-    """A wheel without mass rolls along; off the ground nothing holds its spin."""
+    """A massless wheel rolls along; off the ground nothing determines its spin."""
     system = compile("unicycle", mW=0.0, IWxx=0.0, IWyy=0.0)
     start = state(system, forward_speed=2.0, lean=0.1, turntable_rate=1.0)
     vdot, lam = system.accelerate(start)
@@ -437,14 +437,14 @@ def test_massless_bodies_are_allowed():
 
 
 def idler(*, m: float = 1.0, tail: float = 0.0) -> Model:
-    """A body with a massless flag on a hinge."""
+    """Return a body with a massless flag on a hinge."""
     return Model(
         bodies=[Body("frame", m, inertia=BOX), Body("flag", tail, (0.1, 0.0, 0.0), tail * BOX)],
         joints=[Revolute("mast", "frame", "flag", UP)],
     )
 
 
-def test_a_freedom_without_inertia_is_named():
+def test_a_degree_of_freedom_without_inertia_is_named():
     system = compile(idler)
     start = State(REST, np.zeros(3), np.zeros(1), np.zeros(7))
     with pytest.raises(SingularityError, match="no inertia resists 'mast_rate'"):
@@ -468,7 +468,7 @@ def test_a_point_mass_does_not_resist_turning():
 
 
 def twin(*, m: float = 1.0, right: float = 0.0) -> Model:
-    """A sleigh with two runners on one line across."""
+    """Return a sleigh with two runners on one lateral line."""
     return Model(
         bodies=[Body("sleigh", m, (0.1, 0.0, 0.0), BOX)],
         contacts=[
@@ -480,7 +480,7 @@ def twin(*, m: float = 1.0, right: float = 0.0) -> Model:
     )
 
 
-def test_runners_that_repeat_each_other_share_their_force():
+def test_redundant_runners_share_their_lateral_force():
     """The runners' lateral forces are statically indeterminate; they have minimum norm."""
     system = compile(twin)
     (spare,) = system.survey().redundant
@@ -526,7 +526,7 @@ def test_a_snakeboard_with_both_trucks_across_is_named():
 
 
 def cart(*, m: float = 1.0, wheels: int = 4, mast: bool = False) -> Model:
-    """A rigid cart on two or four wheels, with or without a mast, which is drawn first."""
+    """Return a rigid cart on two or four wheels, with or without a mast, which is listed first."""
     places = [("fl", 0.5, 0.3), ("fr", 0.5, -0.3), ("rl", -0.5, 0.3), ("rr", -0.5, -0.3)][:wheels]
     flag = [Body("mast", 0.1, (0.1, 0.0, 1.0), 0.1 * BOX)] if mast else []
     hinge = [Revolute("mast", "cart", "mast", UP)] if mast else []
@@ -547,7 +547,9 @@ def cart(*, m: float = 1.0, wheels: int = 4, mast: bool = False) -> Model:
 
 @pytest.mark.parametrize("mast", [False, True])
 def test_wheels_of_a_rigid_cart_share_their_forces(mast):
-    """Two wheels on an axle both forbid to slip across; the fourth wheel's load is anyone's guess."""
+    """Two wheels on one axle both prevent lateral slip; the load of the fourth wheel is statically
+    indeterminate.
+    """
     axle = compile(cart, wheels=2, mast=mast)
     assert [row.label for row in axle.survey().redundant] == ["fr.across"]
     whole = compile(cart, wheels=4, mast=mast)
@@ -562,7 +564,8 @@ def test_wheels_of_a_rigid_cart_share_their_forces(mast):
         "rr.normal",
         "rr.across",
     ]
-    # loads of least norm are linear in the place: L/4 each, shifted by the moments of the weights
+    # Minimum-norm loads are linear in the position: L/4 each, shifted by the moments of the
+    # weights.
     for formulation in ("multiplier", "projected"):
         _, lam = whole.accelerate(start, mode=smooth, formulation=formulation)
         loads = lam[[0, 3, 4, 5]]

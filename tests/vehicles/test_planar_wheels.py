@@ -1,4 +1,4 @@
-"""Wheels of machines that live in the plane."""
+"""Wheels of planar machines."""
 
 import numpy as np
 from numpy.testing import assert_allclose
@@ -8,7 +8,7 @@ from draisine.model import Body, Model, Revolute, Wheel, inertia
 
 
 def cart(*, gauge: float = 0.5, radius: float = 0.1, lifts: bool = False) -> Model:
-    """A differential-drive cart on a plane: two wheels on one axle, in SE(2)."""
+    """Return a planar differential-drive cart: two wheels on one axle, in SE(2)."""
     left = (0.0, 1.0, 0.0)
     hubs = {"left": (0.0, gauge / 2, radius), "right": (0.0, -gauge / 2, radius)}
     return Model(
@@ -20,8 +20,10 @@ def cart(*, gauge: float = 0.5, radius: float = 0.1, lifts: bool = False) -> Mod
     )
 
 
-def test_two_wheels_on_one_axle_repeat_one_row():
-    """Rows of the second wheel: only its rolling row is new; its lateral one repeats the first."""
+def test_two_wheels_on_one_axle_have_one_redundant_row():
+    """Of the rows of the second wheel only the rolling row is independent; the lateral row is
+    redundant.
+    """
     system = draisine.compile(cart)
     (spare,) = system.survey().redundant
     assert str(spare) == "right.across is redundant with left.across (always)"
@@ -43,7 +45,7 @@ def test_one_wheel_and_its_closed_form():
 
 
 def one_wheel(*, radius: float = 0.1, lifts: bool = False) -> Model:
-    """A hull on one wheel under its mass centre, in SE(2)."""
+    """Return a hull on one wheel under its mass centre, in SE(2)."""
     hub = (0.0, 0.0, radius)
     left = (0.0, 1.0, 0.0)
     return Model(
@@ -57,8 +59,10 @@ def one_wheel(*, radius: float = 0.1, lifts: bool = False) -> Model:
     )
 
 
-def test_a_wheel_that_would_lift_a_planar_machine_carries_nothing():
-    """The plane's group leaves no such motion: the row is empty, and its force of least norm zero."""
+def test_the_normal_row_of_a_planar_wheel_has_no_force():
+    """The group SE(2) has no vertical motion: the normal row is empty, and its minimum-norm force
+    is zero.
+    """
     system = draisine.compile(one_wheel, lifts=True)
     assert [str(row) for row in system.survey().redundant] == [
         "ground.normal blocks no possible motion (always)"

@@ -1,4 +1,6 @@
-"""The rattleback against laws, its mirror image, the ball, other formulations and another ground."""
+"""The rattleback compared with conservation laws, its mirror image, the ball, other formulations
+and a terrain.
+"""
 
 import numpy as np
 import pytest
@@ -74,7 +76,7 @@ def test_a_face_is_as_good_as_the_plane(stone):
 
 
 def round_stone(*, radius: float = 0.1, offset: float = 0.02, zz: float = 0.5) -> Model:
-    """A ball off its middle, drawn as an ellipsoid that is turned in its body."""
+    """Return a ball with eccentric mass centre, as an ellipsoid that is rotated in its body."""
     c, s = np.cos(0.4), np.sin(0.4)
     axes = [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]
     centre = (0.0, 0.0, radius)

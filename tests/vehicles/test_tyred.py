@@ -1,4 +1,4 @@
-"""Machines on tyres against published roots: Sharp's motorcycle, the trailing wheel."""
+"""Machines on tyres compared with published eigenvalues: Sharp's motorcycle, the trailing wheel."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ RECOMPUTED = {
 
 @pytest.fixture(scope="module")
 def motorcycle():
-    """On the paper's own tyres."""
+    """Return the motorcycle on the tyres of the paper."""
     return draisine.compile("motorcycle", tyres="sharp_tyre")
 
 
@@ -44,7 +44,7 @@ def roots(system, speed):
 
 @pytest.mark.parametrize("speed", RECOMPUTED)
 def test_all_eight_roots_of_the_nonlinear_motorcycle(motorcycle, speed):
-    """One more root is zero: the speed itself."""
+    """One more eigenvalue, that of the speed, is zero."""
     found = roots(motorcycle, speed)
     for root in RECOMPUTED[speed]:
         assert np.abs(found - root).min() < 2e-6

@@ -1,4 +1,4 @@
-"""Cars, skateboards and trains against the geometry that explains them."""
+"""Cars, skateboards and trains compared with their kinematics."""
 
 import math
 
@@ -60,7 +60,7 @@ def test_a_skateboard_steers_by_its_lean(lean):
 
 
 def test_a_train_of_twenty_trailers_runs():
-    """Straight behind its car it stays straight, whatever its length; its programs stay small."""
+    """Straight behind its car the train stays straight for any length, and its programs stay small."""
     system = compile("car_with_trailers", lengths=(0.5,) * 20)
     start = state(system, forward_speed=1.0)
     assert system.survey().rank == 23  # 2 for the rear wheel, one for every other axle
@@ -71,7 +71,7 @@ def test_a_train_of_twenty_trailers_runs():
 
 
 def test_a_snake_of_thirty_two_links_coasts():
-    """Without torques it keeps its kinetic energy and its wheels."""
+    """Without torques the snake conserves its kinetic energy and satisfies its wheel constraints."""
     system = compile("snake", links=32)
     joints = {f"joint{k}": 0.2 * math.sin(0.7 * k) for k in range(1, 32)}
     start = state(system, Vx=0.3, **joints)

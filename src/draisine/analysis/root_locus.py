@@ -203,8 +203,8 @@ def root_locus(
             break
     linear = [motion.linear(form=chosen if motion.acceleration else "steady") for motion in motions]
     states = max((system.states for system in linear), key=len)
-    # A coordinate that is cyclic at single values only (the yaw without a slope) has the eigenvalue
-    # 0 at these values.
+    # A coordinate may be cyclic at some values only, such as the yaw at zero slope. Its eigenvalue
+    # is zero there.
     eigenvalues = np.zeros((len(motions), len(states)), complex)
     for row, about in zip(eigenvalues, linear, strict=True):
         row[: len(about.states)] = about.eigenvalues()

@@ -21,6 +21,23 @@ class TurnP:
     where s rises smoothly from 0 to 1 between `times[0]` and `times[1]` and falls back between
     `times[2]` and `times[3]`. The minus sign is theirs: with a negative `steer_gain` the bicycle
     falls. `steer_limit` and `drive_limit` bound the torques.
+
+    Parameters
+    ----------
+    steer_gain
+        Gain of the steer angle (N m/rad).
+    steer_target
+        Steer angle during the turn (rad).
+    times
+        Start and end of the transition to the turn, and of the transition back (s).
+    drive_gain
+        Gain of the rate of the rear wheel (N m s/rad).
+    wheel_rate_target
+        Rate of the rear wheel (rad/s).
+    steer_limit, drive_limit
+        Largest torques (N m).
+    steer, drive
+        Names of the steer joint and of the driven joint.
     """
 
     steer_gain: float

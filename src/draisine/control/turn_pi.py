@@ -24,6 +24,25 @@ class TurnPI:
     The minus sign is the thesis's: with negative steer gains the bicycle falls. `times` are start
     and end of the smooth step f_s. `steer_limit` and `drive_limit` bound the torques; while a torque is
     saturated, `anti_windup` (1/s, off at 0) drives the integral back to the onset of saturation.
+
+    Parameters
+    ----------
+    steer_gain, steer_integral_gain
+        Gains of the steer error (N m/rad) and of its integral (N m/(rad s)).
+    steer_target
+        Steer angle during the turn (rad).
+    times
+        Start and end of the transition to the turn (s).
+    drive_gain, drive_integral_gain
+        Gains of the error of the wheel rate (N m s/rad) and of its integral (N m/rad).
+    wheel_rate_target
+        Rate of the rear wheel (rad/s).
+    steer_limit, drive_limit
+        Largest torques (N m).
+    anti_windup
+        Rate at which a saturated integral is driven back (1/s); zero switches it off.
+    steer, drive
+        Names of the steer joint and of the driven joint.
     """
 
     steer_gain: float

@@ -24,6 +24,29 @@ class Wheelie:
     Without `held` tau3 is zero until `lift_at`. With `spin_gain`, `lean_gain` and `steer_damping`
     zero only the rear wheel is driven. The same law with another target pitches a bicycle in flight
     (4.3.2).
+
+    Parameters
+    ----------
+    pitch_target
+        Angle to which the front wheel is lifted (rad).
+    pitch_gain, pitch_damping
+        Gains of pitch (N m/rad) and pitch rate (N m s/rad).
+    drive_limit
+        Largest drive torque (N m).
+    lift_at
+        Time at which the front wheel is lifted (s).
+    held
+        Whether the pitch is controlled before `lift_at`, too.
+    spin_gain
+        Gain of the rate of the front wheel (N m s/rad).
+    spin_target
+        Rate of the front wheel (rad/s).
+    spin_at
+        Time from which on the front wheel is driven (s).
+    lean_gain, steer_damping
+        Gains of lean (N m/rad) and steer rate (N m s/rad).
+    steer, front, rear
+        Names of the joints of handlebar, front wheel and rear wheel.
     """
 
     pitch_target: float = math.radians(30.0)

@@ -19,7 +19,19 @@ from draisine.model.body import vector
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Force:
-    """External force at a point of a body, with the inputs `name.x`, `name.y` and `name.z` (N)."""
+    """External force at a point of a body, with the inputs `name.x`, `name.y` and `name.z` (N).
+
+    Parameters
+    ----------
+    name
+        Name of the force.
+    body
+        Name of the body on which the force acts.
+    point
+        Point of application in the zero configuration (m).
+    frame
+        Axes of the components: "world" or "body".
+    """
 
     name: str
     body: str

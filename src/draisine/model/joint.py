@@ -175,7 +175,13 @@ class Guide:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Revolute(Joint):
-    """Hinge about an axis through a point; the coordinate r is an angle (rad)."""
+    """Hinge about an axis through a point; the coordinate r is an angle (rad).
+
+    Parameters
+    ----------
+    name, parent, child, axis, through, spring, damper, rest, motion, armature, stops
+        As in `Joint`, with r in rad.
+    """
 
     turn: float = field(default=1.0, init=False)
     slide: Scalar = field(default=0.0, init=False)
@@ -183,7 +189,13 @@ class Revolute(Joint):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prismatic(Joint):
-    """Slide along an axis; the coordinate r is a length (m)."""
+    """Slide along an axis; the coordinate r is a length (m).
+
+    Parameters
+    ----------
+    name, parent, child, axis, through, spring, damper, rest, motion, armature, stops
+        As in `Joint`, with r in m.
+    """
 
     turn: float = field(default=0.0, init=False)
     slide: Scalar = field(default=1.0, init=False)

@@ -45,7 +45,19 @@ NAME_PATTERN = re.compile(r"[^/\\\x00-\x1f\x7f]{1,100}")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Named scalar function of the state that results contain."""
+    """Named scalar function of the state that results contain.
+
+    Parameters
+    ----------
+    name
+        Name of the output.
+    value
+        Function of `mechanics.readings.Readings` that returns the value.
+    unit
+        SI unit.
+    meaning
+        Description in a few words.
+    """
 
     name: str
     # Function of `mechanics.readings.Readings` that returns the value

@@ -279,8 +279,11 @@ class Surface(ABC):
     def _patch_equations(
         self, cell: Array, centre: Array, x: Scalar, y: Scalar
     ) -> tuple[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]]:
-        """Return D.T (2), its negative Jacobian A (4, by rows) with respect to (x, y), and the metric of the
-        patch (3: xx, xy, yy), eq. [gap-patch].
+        """Return residuals, Jacobian and metric of the equations for the nearest point of a patch,
+        eq. [gap-patch].
+
+        The residuals are D.T (2), A is their negative Jacobian by (x, y) (4 entries, by rows), and
+        the metric has the entries xx, xy, yy (3).
         """
         ground = evaluate_patch(cell, x, y)
         steep = array([-ground.x, -ground.y, 1.0])
@@ -338,7 +341,13 @@ class Round(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Disc(Round):
-    """Knife-edge disc: a circle about the axle."""
+    """Knife-edge disc: a circle about the axle.
+
+    Parameters
+    ----------
+    radius
+        Radius (m).
+    """
 
     @property
     def ring(self) -> Scalar:
@@ -398,7 +407,15 @@ class Disc(Round):
 
 @dataclass(frozen=True, eq=False)
 class Torus(Disc):
-    """Tyre: a torus about the axle with the outer `radius` and the tube radius `crown` (m)."""
+    """Tyre: a torus about the axle with the outer `radius` and the tube radius `crown` (m).
+
+    Parameters
+    ----------
+    radius
+        Outer radius (m).
+    crown
+        Radius of the tube (m).
+    """
 
     crown: Scalar
 
@@ -493,7 +510,13 @@ class Torus(Disc):
 
 @dataclass(frozen=True, eq=False)
 class Ball(Round):
-    """Ball; its axle only defines its heading."""
+    """Ball; its axle only defines its heading.
+
+    Parameters
+    ----------
+    radius
+        Radius (m).
+    """
 
     @property
     def thickness(self) -> Scalar:
@@ -534,7 +557,16 @@ class Ball(Round):
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Surface):
-    """Ellipsoid with semi-axes (m) along the columns of `axes`; its axle only defines its heading."""
+    """Ellipsoid with semi-axes (m) along the columns of `axes`; its axle only defines its heading.
+
+    Parameters
+    ----------
+    semi_axes
+        Lengths of the three semi-axes (m).
+    axes
+        Orthogonal unit vectors along the semi-axes as columns, (3, 3); the axes of the zero
+        configuration by default.
+    """
 
     semi_axes: Vector
     axes: Vector = field(default_factory=lambda: np.eye(3))

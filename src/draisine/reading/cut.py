@@ -123,8 +123,9 @@ class Cut:
         return number
 
     def define_turn(self, cosine: Any, sine: Any, angle: Symbol) -> None:
-        """Define symbols for the cosine and the sine of an angle that has no other definition, each
-        with a line.
+        """Define symbols for the cosine and the sine of an angle that has no other definition.
+
+        Each symbol is defined by a line of the page.
         """
         values = [self.polynomial(x) for x in (cosine, sine)]
         written = [self.arrange(value) for value in values]
@@ -225,7 +226,7 @@ class Cut:
             factor = next(iter(rest.values()))
             return po.scale(out, 1 / factor)
         if po.leading_monomial(rest) and rest[po.leading_monomial(rest)] < 0:
-            # Denominators that differ by their sign share one name.
+            # Denominators that differ by their sign share one symbol.
             rest = po.scale(rest, -1)
             out = po.scale(out, -1)
         name = self._atom("denominator", rest, self.arrange)

@@ -119,7 +119,11 @@ class Arranger:
         return self._memo[key]
 
     def _narrowest(self, a: Polynomial, outer: bool) -> Expression:
-        """Return the narrowest of the plain, content-extracted, factored and collected expressions."""
+        """Return the narrowest of four expressions of a polynomial.
+
+        They are the plain sum, the sum with common factors extracted, the factored form and the
+        collected forms.
+        """
         if not a:
             return ZERO
         if len(a) == 1:

@@ -146,7 +146,9 @@ def check_options(kind: RunKind, task: Task) -> None:
         numerics = numerics | {"integrator"}
     if kind is TIME_STEPPING and task.contact.impact == "moreau":
         contact = contact | {"impact"}
-    replace(kind, name=name, contact=contact, numerics=numerics).check(task)
+    if name != kind.name or contact != kind.contact or numerics != kind.numerics:
+        kind = replace(kind, name=name, contact=contact, numerics=numerics)
+    kind.check(task)
 
 
 def _check_friction(kind: RunKind, task: Task) -> None:

@@ -205,7 +205,9 @@ def generic(
         programs = system.artifacts.contact_programs(law, law_states(law), forms)
         return Generic(system, law, motions, ground, programs)
 
-    return system.keep(fingerprint(("generic", law, motions)), make)
+    # Most machines have neither: their key needs no fingerprint, which costs like a few native calls.
+    key = "generic" if law is None and not motions else fingerprint(("generic", law, motions))
+    return system.keep(key, make)
 
 
 class ContactPrograms(Mapping[Meeting, Compiled]):

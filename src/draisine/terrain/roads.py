@@ -34,7 +34,7 @@ CROWN_ROUNDING = 0.5
 CROWN_SAMPLES = np.concatenate([[-6.0, -4.0, -3.0], np.arange(-2.0, 2.01, 0.25), [3.0, 4.0, 6.0]])
 """m; positions y at which the cross section of a road is sampled."""
 
-MAX_SAMPLES = 4096
+MAX_ROAD_SAMPLES = 4096
 """Samples per axis; a function that needs more is refused."""
 
 
@@ -185,7 +185,7 @@ def _sample(
     if not (math.isfinite(error) and error > 0.0):
         raise ParameterError(f"road: error = {error} m must be a positive length.")
     counts = [8] * len(ends)
-    while max(counts) <= MAX_SAMPLES:
+    while max(counts) <= MAX_ROAD_SAMPLES:
         axes = [np.linspace(*end, count + 1) for end, count in zip(ends, counts, strict=True)]
         ground = SmoothGround(
             axes[0], None if y is None else axes[1], _evaluate(z, axes), quiet=True
@@ -200,7 +200,7 @@ def _sample(
             return axes[0], None if y is None else axes[1], ground.z
         counts = [2 * count if w > error else count for count, w in zip(counts, worst, strict=True)]
     raise ParameterError(
-        f"road: with {MAX_SAMPLES} samples the spline still differs from the function by {max(worst):.2g} m; "
+        f"road: with {MAX_ROAD_SAMPLES} samples the spline still differs from the function by {max(worst):.2g} m; "
         "it has steps or kinks. Increase `error`, or shorten the road."
     )
 

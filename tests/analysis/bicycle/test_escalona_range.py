@@ -344,7 +344,7 @@ def test_inertias_of_frame_fork_and_diameters_do_not_touch_capsize() -> None:
     ]
 
 
-def test_two_percent_of_one_stiffness_would_do_but_for_the_weave_speed() -> None:
+def test_a_change_of_one_stiffness_explains_only_the_capsize_speed() -> None:
     """Changes that raise the capsize speed to 6.8 m/s: -1.7 % of K0[0, 0], +1.7 % of K0[1, 0] or
     K2[0, 1], -1.6 % of K2[1, 1].
 

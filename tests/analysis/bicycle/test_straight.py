@@ -267,7 +267,7 @@ def test_machines_without_canonical_matrices_are_refused() -> None:
         ({"trail": 0.1}, r"no parameter 'trail'. Did you mean c \(trail\)"),
     ],
 )
-def test_sweeps_are_of_machines_as_single_ones_are(swept, message):
+def test_sweeps_reject_the_parameters_that_compile_rejects(swept, message):
     """Parameters that `compile` rejects are rejected in a sweep of one or of many values."""
     for ask in (critical_speeds, lambda b, **sweep: eigenvalues(b, [5.0], **sweep)):
         with pytest.raises(ParameterError, match=message):

@@ -35,7 +35,7 @@ def test_derivatives_are_those_of_differences(bicycle, law):
         assert_allclose(exact[..., k], (ends[0] - ends[1]) / (2 * h), rtol=1e-5, atol=1e-5)
 
 
-def test_small_deviations_spread_samples_as_the_first_order_says(bicycle):
+def test_samples_of_small_deviations_agree_with_the_first_order(bicycle):
     """A tenth of the measured deviations; 2000 samples determine a standard deviation to about 1.6
     %.
     """

@@ -86,7 +86,7 @@ def test_square_gaits(size):
     assert found.yaw == pytest.approx(0.0, abs=1e-11)
 
 
-def test_a_circle_of_the_fish_leads_as_its_dynamics_does():
+def test_the_displacement_of_a_circular_gait_of_the_fish_agrees_with_its_dynamics():
     """Joint angles rear 0.8 cos, front 0.8 sin: pose after one cycle, also by Lagrange's equations
     (s08b).
     """
@@ -96,7 +96,7 @@ def test_a_circle_of_the_fish_leads_as_its_dynamics_does():
     assert_allclose(found.p[:2], expected, rtol=0, atol=1e-11)
 
 
-def test_a_path_that_is_its_own_reverse_leads_nowhere():
+def test_a_reciprocal_path_has_no_displacement():
     """The scallop theorem: a reciprocal path has no displacement, for drag and for momentum."""
     line = polygon([(0.4, -0.7), (0.9, 0.3)])
     for name in CURVATURE:

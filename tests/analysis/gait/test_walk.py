@@ -52,7 +52,7 @@ def test_both_feet_touch_the_ground_after_a_step(compass):
     assert np.abs(J[0] + J[1]).max() < 1e-10
 
 
-def test_a_strike_keeps_the_momentum_about_the_new_foot(compass):
+def test_touch_down_conserves_the_angular_momentum_about_the_new_foot(compass):
     """The ground force acts at the new foot only, so the angular momentum about this foot is
     conserved, and so is that of the old leg about the hip.
     """
@@ -87,7 +87,7 @@ def test_impact_dissipates_the_energy_of_the_slope(compass):
     assert event.t == pytest.approx(0.7343463911587196, rel=1e-12)
 
 
-def test_a_step_in_time_ends_where_the_map_says(compass):
+def test_a_simulated_step_ends_at_the_image_of_the_return_map(compass):
     """The simulated motion of a step ends at the image of the return map."""
     step = Footstep(compass, compass.cycle(COMPASS))
     data = step.run(50).to_xarray()
@@ -114,7 +114,7 @@ def test_a_step_in_time_ends_where_the_map_says(compass):
         ),
     ],
 )
-def test_periods_double_where_the_literature_says(vehicle, values, near, doubling, half_digit):
+def test_periods_double_at_the_published_slopes(vehicle, values, near, doubling, half_digit):
     own = walk(draisine.compile(vehicle), 6.0 if vehicle == "simplest_walker" else 2.0)
 
     def make(slope):
@@ -234,7 +234,7 @@ def test_a_slope_of_the_terrain_is_a_slope_of_gravity():
     assert np.allclose(strikes_on(draisine.terrain.plane(-SLOPE)), STRIKES, atol=1e-9)
 
 
-def test_stairs_whose_treads_meet_its_feet_are_a_slope():
+def test_stairs_with_treads_at_the_footholds_are_equivalent_to_a_slope():
     length = 2.0 * np.sin(COMPASS[1])  # step length of a walker with legs of 1 m
     run = length * np.cos(SLOPE)
     fall = length * np.sin(SLOPE)

@@ -1,4 +1,4 @@
-"""Redundant rows: ranks on the manifold, reports, and contradicting rows."""
+"""Redundant constraint rows: ranks on the constraint manifold, reports, and contradicting rows."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,9 @@ AXLE, UP = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 def wagon(*, toe: float = 0.0, up: float = 0.0, hard: float = 1.0, steered: bool = False) -> Model:
-    """Four wheels on a box: one may have a toe angle, hang too high or be hard, two may steer."""
+    """Return a box on four wheels: one wheel may have a toe angle, be too high or be stiff, two may
+    steer.
+    """
     hubs = {
         f"{end}{side}": (x, y, 0.1)
         for end, x in (("r", 0.0), ("f", 1.0))
@@ -48,7 +50,9 @@ def pendulum():
 
 
 def test_ranks_count_on_the_manifold_alone():
-    """Four heights are independent off the ground: 12 rows of rank 9 if all wheels touch."""
+    """Off the ground the four heights are independent: if all wheels touch, the 12 rows have rank
+    9.
+    """
     found = compile(wagon).survey()
     assert (len(found.labels), found.rank) == (12, 9)
     told = {row.label: row.parameters for row in found.redundant}
@@ -56,7 +60,7 @@ def test_ranks_count_on_the_manifold_alone():
     assert not found.singular
 
 
-def test_rows_that_repeat_for_one_value_are_looked_at_again():
+def test_rows_that_are_redundant_for_one_parameter_value_are_checked_again():
     system = compile(wagon)
     start = state(system, rl_rate=5.0)
     assert_allclose(start.v[:6], [0.5, 0, 0, 0, 0, 0], atol=1e-13)
@@ -70,7 +74,7 @@ def test_rows_that_repeat_for_one_value_are_looked_at_again():
 
 @pytest.mark.parametrize("formulation", ["multiplier", "projected", "absolute"])
 def test_loads_are_shared_as_by_springs(formulation):
-    """A plate on springs: load = stiffness (a + b x + c y), with a, b, c from its balance."""
+    """A plate on springs: load = stiffness (a + b x + c y), with a, b, c from its equilibrium."""
     system = compile(wagon, hard=5.0)
     _, lam = system.accelerate(state(system), formulation=formulation)
     loads, k = lam[[0, 3, 6, 9]], np.array([1.0, 1.0, 1.0, 5.0])
@@ -87,7 +91,9 @@ def test_heights_that_cannot_close_are_named():
 
 
 def test_free_steering_on_both_sides_misses_a_coupling():
-    """Drawn straight the wheels agree; beside it they do not, so that the wagon cannot roll."""
+    """In the zero configuration the wheels are consistent; for other steer angles they are not, so
+    that the wagon cannot roll.
+    """
     system = compile(wagon, steered=True)
     assert {"fl.across", "fr.across"} & set(system.survey().singular)
     with pytest.raises(ConfigurationError, match="couple these joints"):
@@ -100,8 +106,10 @@ def test_contradicting_prescribed_joints_of_a_snake_are_reported():
         compile("snake", links=6, drive="serpenoid").survey()
 
 
-def test_the_same_motion_and_forces_by_every_road(pendulum):
-    """Lanes, saddle point, closed form and the terrain's engine: forces across shared by halves."""
+def test_all_solvers_yield_the_same_motion_and_forces(pendulum):
+    """SIMD lanes, saddle-point system, closed form and contact engine agree: lateral forces are
+    shared equally.
+    """
     start = state(pendulum, pitch=0.05, forward_speed=0.5, yaw_rate=0.4)
     torques = {"left": 0.5, "right": -0.3}
     fine = Numerics(integrator="rk4", dt=0.001)
@@ -133,19 +141,21 @@ def test_indeterminate_forces_are_reported(pendulum):
 
 
 def test_linear_systems_of_machines_with_redundant_rows(pendulum):
-    """Pitch about an axle that rolls: `omega^2` of the planar pendulum on wheels, by hand."""
+    """Pitch about a rolling axle: `omega^2` of the planar pendulum on wheels in closed form."""
     balanced = state(pendulum, pitch=float(-np.arctan2(0.02, 0.8)))
     found = linearise(pendulum, balanced)
     h, mB, r, I = np.hypot(0.02, 0.8), 60.0, 0.25, 7.0  # noqa: E741
-    a = (mB + 6.0) * r * r + 0.2  # what the wheels' angle moves: all masses ahead, and their spin
+    # Inertia for the wheel angle: all masses move forward, and the wheels spin
+    a = (mB + 6.0) * r * r + 0.2
     b, c = mB * h * r, I + mB * h * h
-    M = np.array([[a, a + b], [a + b, a + 2 * b + c]])  # of wheel against body, and of pitch
+    # Mass matrix for wheel angle relative to the body, and pitch
+    M = np.array([[a, a + b], [a + b, a + 2 * b + c]])
     growth = np.sqrt(np.linalg.inv(M)[1, 1] * mB * 9.81 * h)
     assert_allclose(np.max(found.eigenvalues().real), growth, rtol=1e-10)
 
 
-def test_pivots_beside_a_singular_drawing():
-    """Trucks of a snakeboard drawn across: rank one there, two beside it."""
+def test_pivots_are_chosen_near_a_singular_zero_configuration():
+    """Trucks of a snakeboard turned by 90 degrees: rank one in this configuration, two near it."""
 
     def across(*, l: float = 0.25) -> Model:  # noqa: E741
         return Model(
@@ -172,7 +182,9 @@ def test_pivots_beside_a_singular_drawing():
 
 
 def test_dependent_rows_are_distinguished_from_independent_ones():
-    """Rounding gives every row a weight in the vanishing combination; the fourth row has no other."""
+    """Rounding gives every row a small weight in the vanishing combination; the fourth row has no
+    other weight.
+    """
     rng = np.random.default_rng(1)
     C = rng.normal(size=(4, 6))
     C[2] = 2.0 * C[0] - 3.0 * C[1]

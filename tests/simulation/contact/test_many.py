@@ -226,8 +226,36 @@ def test_an_interruption_keeps_the_finished_runs(bicycle):
     assert np.isnan(partial["v"][:, 2:]).all()
 
 
+@pytest.mark.parametrize("solver", ["auto", "time_stepping"])
+def test_reused_records_do_not_change_a_run(bicycle, solver):
+    """Each ground in a fresh query, and all of them one after the other in the same records."""
+    grounds = [
+        rough(0.01, at=2.0, length=2.0, width=1.0, seed=1),
+        plane(),
+        hills(0.01, 2),
+        rough(0.02, cell=0.1, at=2.0, length=2.0, width=1.0, seed=3),
+        rough(0.01, at=2.0, length=2.0, width=1.0, seed=4),
+    ]
+    start = state(bicycle, forward_speed=4.6)
+    options = {"contact": ContactOptions(mu=0.8, solver=solver)}
+    fresh = []
+    for ground in grounds:
+        contact_query._last.query = None
+        fresh.append(simulate(bicycle, start, 0.5, terrain=ground, **options))
+    numerics = Numerics(threads=1)
+    end = simulate_many(
+        bicycle, [start] * 5, 0.5, terrain=grounds, numerics=numerics, trajectories=True, **options
+    )
+    for k, run in enumerate(fresh):
+        contact_query._last.query = None
+        assert_ends_alike(end, k, run)
+        for ours, theirs in zip(end["trajectories"][k].arcs, run.arcs, strict=True):
+            assert np.array_equal(ours.y, theirs.y)
+
+
 def test_a_thread_reuses_its_query(bicycle, monkeypatch):
-    """A thread makes one query of the machine on its ground, however many runs there are."""
+    """A thread makes one query of the machine, however many runs and grounds there are."""
+    contact_query._last.query = None
     made = []
     original = contact_query.ContactQuery.__init__
 
@@ -239,4 +267,5 @@ def test_a_thread_reuses_its_query(bicycle, monkeypatch):
     starts = [state(bicycle, forward_speed=4.0 + 0.1 * k) for k in range(8)]
     numerics = Numerics(threads=1)
     simulate_many(bicycle, starts, 0.05, terrain=plane(), numerics=numerics)
+    simulate_many(bicycle, starts, 0.05, terrain=[plane() for _ in starts], numerics=numerics)
     assert len(made) == 1

@@ -1,5 +1,6 @@
-"""Lean and steer decide the configuration: a pair has one exactly where a search over the pitch finds
-the front wheel on the ground.
+"""Lean and steer determine the configuration of a bicycle.
+
+A pair of angles is feasible exactly if a search over the pitch finds the front wheel on the ground.
 """
 
 import math
@@ -31,7 +32,9 @@ def turn(axis, angle):
 
 
 def height(lean, steer, pitch):
-    """Return how high the front wheel's lowest point is, the rear wheel being on the ground."""
+    """Return the height (m) of the lowest point of the front wheel, with the rear wheel on the
+    ground.
+    """
     R = turn((1.0, 0.0, 0.0), lean) @ turn((0.0, 1.0, 0.0), pitch)
     fork = R @ turn((-math.sin(TILT), 0.0, math.cos(TILT)), steer)
     head = np.array([W + C, 0.0, 0.0])

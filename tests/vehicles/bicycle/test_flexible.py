@@ -1,4 +1,4 @@
-"""Compliant parts of a bicycle: limits of stiff parts, rest under its own weight, energy, and wobble."""
+"""Compliant parts of a bicycle: limit of stiff parts, equilibrium under weight, energy, and wobble."""
 
 from dataclasses import fields
 
@@ -29,7 +29,7 @@ PARTS = ("fork_bend", "fork_twist", "frame_twist")
 
 @pytest.fixture(scope="module")
 def springy():
-    """All that gives, at once."""
+    """Return a bicycle with all compliant parts at once."""
     parts = dict.fromkeys(PARTS, 3000.0)
     return draisine.compile(
         "whipple", flexible=Flexible(**parts, front_suspension=2e4, rear_suspension=1e4)
@@ -38,7 +38,7 @@ def springy():
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_stiff_part_tends_to_a_rigid_one_with_order_one(part):
-    """In 1/stiffness, all four eigenvalues of the ideal bicycle."""
+    """All four eigenvalues converge to those of the ideal bicycle in proportion to 1/stiffness."""
     rigid = eigenvalues(draisine.compile("whipple"), [5.0]).values[0]
     soft = draisine.compile("whipple", flexible={part: 1e5})
     errors = []
@@ -64,7 +64,9 @@ def test_critical_speeds_of_a_stiff_frame_tend_to_those_of_a_rigid_one_with_orde
 
 
 def test_circles_on_stiff_tyres_tend_to_those_without_slip_with_order_one():
-    """What holds them, too; the tyres' own torque at the rear wheel tends to zero."""
+    """The required torques converge, too; the torque at the rear wheel that balances the tyres
+    tends to zero.
+    """
     told = ("lean", "steer", "steer_torque")
     ideal = solve_turn("whipple", speed=5.0, radius=20.0)
     off = []
@@ -122,7 +124,7 @@ def test_numbers_of_compliant_parts_are_parameters():
 
 
 def test_a_tyre_by_its_parameter_set():
-    """With numbers of one's own instead of the published ones; a measured tyre by its coefficients."""
+    """With user-defined numbers instead of the published ones; a measured tyre by its coefficients."""
     table = {"name": "load_tyre", "parameter_set": "city_bicycle", "camber": 0.3}
     system = draisine.compile("whipple", front_tyre=table)
     front = {k.removeprefix("front_tyre_"): x for k, x in system.parameters.items() if "tyre" in k}

@@ -1,4 +1,4 @@
-"""The two forms of the Whipple bicycle's parameters, against numbers computed elsewhere."""
+"""The two published forms of the Whipple bicycle's parameters, compared with independent numbers."""
 
 import math
 
@@ -86,7 +86,7 @@ TABLE_2_1 = EXACT | {
 
 
 def scale(name: str) -> float:
-    """Return the size that round-off is measured by: a metre, or the tensor a moment belongs to."""
+    """Return the scale of rounding errors: a metre, or the tensor to which a moment belongs."""
     if name.startswith(("I1", "IH")):
         return 0.06
     if name in ("l1", "l2", "x0", "x1", "z1", "w", "c", "zB", "xH", "zH"):

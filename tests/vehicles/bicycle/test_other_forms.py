@@ -146,7 +146,7 @@ def test_a_file_of_jbike6_has_the_matrices_of_jbike6(tmp_path):
 
 
 def test_the_bodies_of_jbike6_are_put_together(tmp_path):
-    """Masses, mass centres and traces add up by hand."""
+    """Masses, mass centres and traces of the inertias add up."""
     path = tmp_path / "JBini_mine.m"
     path.write_text(JBIKE6)
     p = read_bicycle(path)

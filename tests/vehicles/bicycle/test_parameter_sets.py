@@ -284,7 +284,7 @@ def test_computed_riders_are_near_the_earlier_evaluation(name: str) -> None:
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_measured_bicycles_are_bicycles(name: str) -> None:
-    """The published bicycles run from 9.7 to 35 kg, the riders from 72 to 84.3 kg."""
+    """The published bicycles weigh from 9.7 to 35 kg, the riders from 72 to 84.3 kg."""
     p = parameter_set("whipple", name)
     assert 75 < p["mR"] + p["mB"] + p["mH"] + p["mF"] < 120
     assert 0.98 < p["w"] < 1.13

@@ -1,4 +1,4 @@
-"""Riders of bodies of their own: a free upper body against published roots, arms, legs."""
+"""Riders with separate bodies: a free upper body compared with published eigenvalues, arms, legs."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def roots(system, speed=5.0):
 
 
 def test_the_leaning_rider_of_moore():
-    """Six roots at five speeds, from an independent program."""
+    """Six eigenvalues at five speeds, from an independent program."""
     _, found = check(load("moore2012/leaning-rider"))
     assert len(found) == 12
     assert all(finding.agrees for finding in found)
@@ -65,7 +65,7 @@ SPRUNG = {"mU": 30.0, "torso_spring": 900.0, "torso_damper": 20.0}
 
 @pytest.fixture(scope="module")
 def soft():
-    """On a saddle that gives aside and up."""
+    """Return a bicycle on a saddle that is compliant sideways and vertically."""
     return draisine.compile("whipple", **SPRUNG, seat=Seat(aside=1e6, up=4e4, up_damper=500.0))
 
 
@@ -84,7 +84,9 @@ class TestSeat:
         assert_allclose(forces[-3:], [0.0, 0.0, 30.0 * 9.81], atol=1e-9)
 
     def test_a_stiff_seat_is_a_rigid_one(self, soft):
-        """To first order in its compliance aside; up does not matter to straight running."""
+        """To first order in the lateral compliance; vertical compliance does not affect straight
+        running.
+        """
         hinged = roots(draisine.compile("whipple", **SPRUNG))
         errors = []
         for stiffness in (1e6, 1e7):
@@ -102,7 +104,7 @@ class TestSeat:
             draisine.compile("whipple", seat=Seat())
 
 
-def test_two_ways_to_tell_the_inertia_are_refused():
+def test_two_definitions_of_the_inertia_are_rejected():
     with pytest.raises(ParameterError, match="kU and IUxx both"):
         draisine.compile("whipple", mU=30.0, kU=0.1, IUxx=1.0, IUyy=1.0, IUzz=1.0)
 
@@ -118,7 +120,7 @@ def holding():
 
 
 class TestArms:
-    def test_they_add_no_freedom(self, holding):
+    def test_they_add_no_degree_of_freedom(self, holding):
         assert len(holding.machine().choice.independent) == 3
 
     def test_arms_of_no_weight_change_nothing(self, holding):
@@ -158,8 +160,10 @@ class TestLegs:
         knee = run["shape"].sel(joint="left_knee").values
         assert np.ptp(knee) > 0.5
 
-    def test_they_pedal_on_tyres_that_feel_their_load(self):
-        """Both wheels together carry the bicycle's weight, on average over a turn of the cranks."""
+    def test_pedalling_on_load_dependent_tyres(self):
+        """Averaged over one revolution of the cranks, both wheels together carry the weight of the
+        bicycle.
+        """
         tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
         rider = draisine.compile(
             "whipple", legs=LEGS, pedalling=uniform(CADENCE), rear_tyre=tyre, front_tyre=tyre

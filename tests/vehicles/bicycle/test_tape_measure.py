@@ -1,4 +1,6 @@
-"""A bicycle from a tape measure and a scale: possible for every input, near the measured ones."""
+"""Bicycle parameters from tape measure and scale: physically valid for every input, close to
+measured ones.
+"""
 
 import math
 import warnings
@@ -34,7 +36,7 @@ GIVEN = {"w", "c", "lam", "g", "rR", "rF"}
 
 
 def assert_possible(p: dict[str, float]) -> None:
-    """Masses positive, inertias positive and within the triangle inequality."""
+    """Assert that masses and inertias are positive and satisfy the triangle inequality."""
     assert min(p[k] for k in ("mR", "mB", "mH", "mF")) >= 0
     for body in "BH":
         xx, yy, zz, xz = (p[f"I{body}{k}"] for k in ("xx", "yy", "zz", "xz"))
@@ -70,7 +72,7 @@ def test_masses_add_up() -> None:
     assert_allclose(p["mR"] + p["mB"] + p["mH"] + p["mF"], 93.0, rtol=1e-14)
 
 
-def test_the_rider_is_whole() -> None:
+def test_the_mass_fractions_of_the_rider_add_up_to_one() -> None:
     """The mass fractions of de Leva 1996 add up to one."""
     assert_allclose(sum(segment[0] for segment in SEGMENTS.values()), 1.0, atol=1e-12)
 
@@ -83,7 +85,7 @@ def test_without_rider() -> None:
 
 
 def test_mass_scales() -> None:
-    """All masses doubled: places stay, moments double."""
+    """If all masses are doubled, positions are unchanged and moments double."""
     one, _ = from_tape_measure(**CITY)
     two, _ = from_tape_measure(**CITY | {"bicycle_mass": 36.0, "rider_mass": 150.0})
     for name in BENCHMARK:
@@ -164,7 +166,7 @@ def test_the_rider_is_near_a_measured_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in parameter_sets("whipple") if n.endswith("_jason")])
-def test_with_nothing_but_the_tape_it_is_roughly_right(name: str) -> None:
+def test_estimates_from_the_tape_alone_are_roughly_right(name: str) -> None:
     measured = parameter_set("whipple", name)
     rider = 83.5 if name.startswith("rigid") else 72.0
     p, _ = from_tape_measure(

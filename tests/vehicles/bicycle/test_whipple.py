@@ -1,4 +1,6 @@
-"""The bicycle itself: limits of its design, statics, slope, tyres, a rider who leans, counter-steering."""
+"""The Whipple bicycle: limits of its geometry, statics, slope, tyres, a leaning rider,
+counter-steering.
+"""
 
 import numpy as np
 import pytest
@@ -73,7 +75,7 @@ def test_an_impossible_pair_is_a_clear_error(bicycle):
 
 
 def test_static_contact_forces(bicycle):
-    """N_F = g (mB xB + mH xH + mF w) / w, and the rest on the rear wheel."""
+    """N_F = g (mB xB + mH xH + mF w) / w, and the remaining weight on the rear wheel."""
     p = bicycle.parameters
     front = p["g"] * (p["mB"] * p["xB"] + p["mH"] * p["xH"] + p["mF"] * p["w"]) / p["w"]
     rear = p["g"] * (p["mR"] + p["mB"] + p["mH"] + p["mF"]) - front
@@ -82,7 +84,7 @@ def test_static_contact_forces(bicycle):
 
 
 def test_it_rolls_up_a_slope_with_constant_deceleration():
-    """a = m g sin(slope) / (m + IRyy / rR^2 + IFyy / rF^2), and the time of the turn."""
+    """a = m g sin(slope) / (m + IRyy / rR^2 + IFyy / rF^2), and the time of reversal."""
     slope = np.radians(10)
     system = draisine.compile("whipple", slope=slope)
     p = system.parameters
@@ -118,7 +120,7 @@ def test_tyres_conserve_energy():
 
 
 class TestRider:
-    def test_held_upright_the_upper_body_changes_nothing(self, bicycle):
+    def test_an_upright_upper_body_does_not_change_the_motion(self, bicycle):
         rider = draisine.compile("whipple", mU=30.0, torso=sine(0.0, 1.0))
         asked = {"forward_speed": 4.6, "lean_rate": 0.5, "steer": 0.1, "lean": 0.05}
         one = bicycle.accelerate(draisine.state(bicycle, **asked))
@@ -138,8 +140,10 @@ class TestRider:
         work = float(power.integrate("time"))
         assert float(run.energy[-1] - run.energy[0]) == pytest.approx(work, abs=1e-3)
 
-    def test_a_guided_joint_takes_a_freedom(self, bicycle):
-        """Lean, steer and speed are free; each law takes one freedom, each joint adds one."""
+    def test_a_prescribed_joint_removes_a_degree_of_freedom(self, bicycle):
+        """Lean, steer and speed are free; each prescribed joint removes one degree of freedom, each
+        free joint adds one.
+        """
         assert len(bicycle.machine().choice.independent) == 3
         free = draisine.compile("whipple", mU=30.0)
         assert len(free.machine().choice.independent) == 4

@@ -44,7 +44,17 @@ class CriticalSpeed:
 
 @dataclass(frozen=True, eq=False)
 class TwoWheeler:
-    """Two-wheeler that can run straight at any speed, with its control law."""
+    """Two-wheeler that can run straight at any speed, with its control law.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    law
+        Control law.
+    inputs
+        Values of the inputs by name (N m or N).
+    """
 
     system: System
     law: Law | None = None

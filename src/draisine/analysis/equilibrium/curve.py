@@ -1,9 +1,10 @@
 """Curves of steady motions by pseudo-arclength continuation.
 
-A curve is the solution set of one equation fewer than unknowns. Either a family of motions with some
-quantities kept, or a homotopy: the prescribed values move from `base` (s = 0) to `target` (s = 1), and s
-is one more unknown, so that the curve can turn back (a fold) and go on. Each step predicts along the
-tangent (the null space of the exact Jacobian) and corrects in the plane across it.
+A curve is the solution set of a system with one equation fewer than unknowns. It is either a family
+of motions with some quantities kept constant, or a homotopy: the prescribed values move from `base`
+(s = 0) to `target` (s = 1), and s is one more unknown, so that the curve can turn back (a fold) and
+go on. Each step predicts along the tangent (the null space of the exact Jacobian) and corrects in
+the plane across it.
 """
 
 from collections.abc import Mapping

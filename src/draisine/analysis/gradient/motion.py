@@ -253,7 +253,9 @@ class GradientRun:
         z = y[machine.layout.z]
 
         def enter(solved: States, parameters: Floats) -> Floats:
-            """Return the states of the integrator for solved initial states, one row per state."""
+            """Convert initial states (one column each) to states of the integrator in one contact
+            mode (one row each).
+            """
             return machine.enter_all(solved, parameters, z, self.numerics.start).T
 
         jets = self._start(system, start, enter)
@@ -340,8 +342,8 @@ class GradientRun:
         z = run.arcs[0].y[0][machine.layout.z]
 
         def enter(solved: States, _: Floats) -> Floats:
-            """Return the states of the terrain programs for solved initial states, one row per
-            state.
+            """Convert initial states (one column each) to states of the integrator on a terrain
+            (one row each).
             """
             columns = zip(*(solved[name].T for name in "qprv"), strict=True)
             return np.array([machine.enter(State(*column), z) for column in columns])

@@ -33,7 +33,17 @@ class Window:
 
 @dataclass(frozen=True)
 class Step(Window):
-    """Input signal that is `value` from `start` until `end`, and zero otherwise."""
+    """Input signal that is `value` from `start` until `end`, and zero otherwise.
+
+    Parameters
+    ----------
+    input
+        Name of the input.
+    value
+        Value of the signal (N m or N).
+    start, end
+        Times (s) between which the signal has this value.
+    """
 
     input: str
     value: float
@@ -49,6 +59,17 @@ class Step(Window):
 class Ramp(Window):
     """Input signal that rises linearly from `begin` to `value` between `start` and `end`, then is
     constant.
+
+    Parameters
+    ----------
+    input
+        Name of the input.
+    value
+        Value from `end` on (N m or N).
+    start, end
+        Times (s) between which the signal changes.
+    begin
+        Value until `start` (N m or N).
     """
 
     input: str
@@ -72,6 +93,19 @@ class Sine(Window):
     `end`.
 
     It is zero before and after.
+
+    Parameters
+    ----------
+    input
+        Name of the input.
+    amplitude, offset
+        Amplitude and mean value (N m or N).
+    frequency
+        Frequency (Hz).
+    phase
+        Phase at `start` (rad).
+    start, end
+        Times (s) between which the signal acts.
     """
 
     input: str
@@ -94,6 +128,17 @@ class Table:
     last time.
 
     `between` is "linear" for linear interpolation, or "hold" for a constant value until the next time.
+
+    Parameters
+    ----------
+    input
+        Name of the input.
+    times
+        Increasing times (s), at least two.
+    values
+        Values at these times (N m or N).
+    between
+        "linear" for linear interpolation, "hold" for a constant value until the next time.
     """
 
     input: str
@@ -156,7 +201,13 @@ SIGNALS: dict[str, Callable[..., Signal]] = {
 
 @dataclass(frozen=True)
 class TimeInputs:
-    """Control law that adds signals over time, each for one input."""
+    """Control law that adds signals over time, each for one input.
+
+    Parameters
+    ----------
+    signals
+        Signals such as `Step`, `Ramp`, `Sine` and `Table`; several signals of one input add up.
+    """
 
     signals: tuple[Signal, ...]
 

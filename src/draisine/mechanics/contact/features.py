@@ -25,11 +25,9 @@ from draisine.model.surface import FeatureContact, Surface
 
 SIDE = 6  # index of the side on which a torus touches an edge: 0, or 1 and -1 if it touches twice
 LOAD = 7  # index of the load (N) about which force elements are linearised
-# Number of values of a feature: face (N, d, 0, 0, 0, load), edge (Q, e, side, load), vertex (Q, 0,
-# 0,
-# load), patch (N, d, distance from this plane, deviation of normals, 0, load). The polynomial of a
-# patch is
-# a further input.
+# Number of values that describe a feature. Face: (N, d, 0, 0, 0, load). Edge: (Q, e, side, load).
+# Vertex: (Q, 0, 0, load). Patch: (N, d, distance from this plane, deviation of normals, 0, load); its
+# polynomial is a further input.
 FEATURE = 8
 
 

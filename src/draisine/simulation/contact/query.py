@@ -160,10 +160,23 @@ class ContactQuery:
         self._refuse_thin_torus()
         self._refuse_patches()
 
-    def matches(self, machine: Generic, terrain: Terrain, stops: Stops | None) -> bool:
-        """Return whether the query belongs to this machine, terrain and set of joint stops."""
-        is_same = self.machine is machine and self.terrain is terrain
-        return is_same and self.stops == _all_stops(machine, stops)
+    def matches(self, machine: Generic, stops: Stops | None) -> bool:
+        """Return whether the query belongs to this machine and set of joint stops."""
+        return self.machine is machine and self.stops == _all_stops(machine, stops)
+
+    def change_ground(self, terrain: Terrain) -> None:
+        """Move the machine to another ground. Records of arcs are kept: making them costs as much as some
+        milliseconds of simulated time.
+        """
+        self.terrain = terrain
+        self.table = FeatureTable(self.machine, terrain, self._joint_ends() | self._flats())
+        # These contain numbers and names of features.
+        self._packed_modes.clear()
+        self._keys.clear()
+        self._mode_names.clear()
+        self._surroundings = None
+        vars(self).pop("all_features", None)
+        self._refuse_patches()
 
     def _find_max_deflections(self) -> Floats:
         """Return the largest tyre deflection (m) of each wheel, then of each joint: half of the wheel radius
@@ -539,6 +552,11 @@ class ContactQuery:
         return self.find_surroundings(t, boxes, margin, begin)
 
     @cached_property
+    def rings(self) -> Floats:
+        """The radius of the ring of each wheel (m); 0 for a ball or a blade."""
+        return np.array([float(getattr(w.surface, "ring", 0.0)) for w in self.machine.wheels])
+
+    @cached_property
     def all_features(self) -> Features:
         """All features of the ground."""
         return self.table.pick(range(len(self.terrain)))
@@ -615,6 +633,8 @@ class ContactQuery:
         row = np.empty(self.row.size)
         inside = np.empty(len(near) + 1, np.int64)
         count = self.code.find_penetrating_contacts(self.motion, self.x, near.packed, row, inside)
+        if not count:
+            return []
         contacts = [near[k] for k in inside[:count].tolist()]
         return list(zip(contacts, self.evaluate_rows(t, y, contacts), strict=True))
 
@@ -814,16 +834,17 @@ _last = _Last()
 def borrow_query(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a query for exclusive use: that of the last run if machine, terrain and stops are the same, or a
-    new one.
+    """Return a query for exclusive use: that of the last run if machine and stops are the same, or a new one.
 
     A new query costs as much as some milliseconds of simulated time. Search results of the last run are
     discarded, because the contacts that a run watches must not depend on earlier runs.
     """
     query = _last.query
     _last.query = None
-    if query is None or not query.matches(machine, terrain, stops):
+    if query is None or not query.matches(machine, stops):
         return ContactQuery(machine, terrain, inputs, stops)
+    if query.terrain is not terrain:
+        query.change_ground(terrain)
     query.inputs = inputs
     query.lifted[:] = -np.inf
     if not query.watches_all:

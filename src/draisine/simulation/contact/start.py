@@ -106,8 +106,8 @@ def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
     points = _points_inside(query, armed, rows[armed]).reshape(-1, 3)
     points[:, :2] += RAY_OFFSET * length
     counts = count_windings(_features_above(query, t, points), points, t)
-    buried = (counts.reshape(len(armed), -1) > 0).any(axis=1)
-    if buried.any():
+    if counts.max() > 0:
+        buried = (counts.reshape(len(armed), -1) > 0).any(axis=1)
         name = query.machine.wheels[int(armed[buried.argmax()])].name
         raise ConfigurationError(f"{name!r} starts inside the ground; {START_REMEDY}")
 
@@ -127,8 +127,7 @@ def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Float
     """Return points of wheels (wheels, n, 3) in m that lie outside the ground if the wheels do: centres and
     rim points.
     """
-    surfaces = [query.machine.wheels[w].surface for w in wheels.tolist()]
-    rings = np.array([float(getattr(surface, "ring", 0.0)) for surface in surfaces])
+    rings = query.rings[wheels]
     # The centre of a wheel is far from the ground. That of a blade is its contact point.
     depth = query.tol.gap_start * np.where(np.array(query.longest)[wheels] > 0.0, -1.0, 1.0)
     points = np.empty((len(wheels), 1 + RIM_POINTS, 3))

@@ -611,6 +611,9 @@ def _odd_parts(model: Model) -> list[str]:
 def _not_finite(run: "Trajectory") -> float | None:
     """Return the first time (s) at which a state is not finite."""
     for arc in run.arcs:
+        # A sum is finite only if all its terms are, and costs least.
+        if math.isfinite(np.add.reduce(arc.y, axis=None)):
+            continue
         finite = np.isfinite(arc.y)
         if not finite.all():
             return float(arc.t[finite.all(axis=1).argmin()])

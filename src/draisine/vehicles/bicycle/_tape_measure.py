@@ -51,13 +51,11 @@ ARM_REACH = 0.95  # reach of a slightly bent arm, relative to the length of the 
 CRANK_LENGTH = 0.17  # length of a usual crank, m
 
 # Mean and standard deviation of ratios over the measured bicycles: masses relative to the bicycle's
-# mass; the
-# frame in units of its mass and the wheelbase; wheels in units of mass and radius; the fork in
-# units of its mass and the distance from front axle to grips along the steer axis (its centre of
-# mass
-# along the axis: deviation of its height, since most grips were not measured). The rider's entries
-# are
-# errors of the segments: 0 or 1 by definition, deviation from four measured riders (Moore 2012).
+# mass; the frame in units of its mass and the wheelbase; wheels in units of mass and radius; the
+# fork in units of its mass and the distance from front axle to grips along the steer axis (its
+# centre of mass along the axis: deviation of its height, since most grips were not measured). The
+# rider's entries are errors of the segments: 0 or 1 by definition, deviation from four measured
+# riders (Moore 2012).
 BICYCLE_COEFFICIENTS = {
     "rear_wheel_mass": (0.194, 0.039),
     "front_wheel_mass": (0.160, 0.029),

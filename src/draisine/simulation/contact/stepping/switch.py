@@ -99,7 +99,11 @@ def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Clo
     contact_rows = query.evaluate_rows(t, y, rolling)
     rows = query.jacobian(contact_rows).reshape(-1, query.n)
     M = query.dynamics(t, y)["M"].reshape(query.n, query.n)
-    if _are_far_from_redundant(M, rows):
+    # Most machines are far from redundancy, which costs less to decide than singular values.
+    m, n = rows.shape
+    work = np.empty(n * n + m * n + 2 * m * m)
+    bound = NEARLY_REDUNDANT_SINGULAR_VALUE
+    if query.code.has_independent_rows(M, rows, m, n, bound, work):
         return Rank.INDEPENDENT
     normals = contact_rows[:, query.row.normal]
     parallel = np.square(normals - normals[0]).sum(axis=1).max() < PARALLEL_NORMALS**2
@@ -117,26 +121,6 @@ def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Clo
         return Rank.OVER_CONSTRAINED
     full = len(values) == len(units) and (values > REDUNDANT_SINGULAR_VALUE).all()
     return Rank.INDEPENDENT if full else Rank.REDUNDANT
-
-
-def _are_far_from_redundant(M: Floats, rows: Floats) -> bool:
-    """Return whether all singular values of rows (m, n), of unit length in the metric of the mass matrix, are
-    above `NEARLY_REDUNDANT_SINGULAR_VALUE`. The test costs less than the singular values, and succeeds for
-    most machines.
-    """
-    try:
-        gram = rows @ np.linalg.solve(M, rows.T)
-        squares = gram.diagonal()
-        if not (squares > 0.0).all():
-            return False
-        # The eigenvalues of the scaled Gram matrix are the squares of the singular values.
-        lengths = np.sqrt(squares)
-        gram /= lengths * lengths[:, None]
-        gram.flat[:: len(gram) + 1] -= NEARLY_REDUNDANT_SINGULAR_VALUE**2
-        np.linalg.cholesky(gram)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def project_onto_loaded_contacts(stepper: TimeStepper) -> Floats | None:
