@@ -229,38 +229,34 @@ def steady_modes(
     system: System, speed: Any, law: Law | None = None
 ) -> tuple[Eigenmodes, list[Steady]]:
     """Return the eigenmodes of a machine about its steady motions at forward speeds, and these
-        motions.
+    motions.
 
-        A machine without a forward speed has one steady motion, at speed 0. An eigenmode has the name
-        of its largest coordinate at the last speed. If it has no coordinate, it has the name of a tyre
-        slip or a speed. Eigenvalues of the size of rounding errors are set to zero.
+    A machine without a forward speed has one steady motion, at speed 0. An eigenmode has the name
+    of its largest coordinate at the last speed. If it has no coordinate, it has the name of a tyre
+    slip or a speed. Eigenvalues of the size of rounding errors are set to zero.
 
-        Parameters
-        ----------
-        system
-            The machine.
-        speed
-            Forward speeds (m/s), a number or an array.
-        law
-            Control law.
+    Parameters
+    ----------
+    system
+        The machine.
+    speed
+        Forward speeds (m/s), a number or an array.
+    law
+        Control law.
 
-        Returns
-        -------
-        Eigenmodes
-    <<<<<<< HEAD
-            Eigenvalues (speeds, modes) in 1/s and eigenvectors at each speed.
-    =======
-            Eigenvalues (1/s) and eigenvectors over speed.
-        list of Steady
-            The steady motions, one per speed.
-    >>>>>>> main
+    Returns
+    -------
+    Eigenmodes
+        Eigenvalues (1/s) and eigenvectors over speed.
+    list of Steady
+        The steady motions, one per speed.
 
-        Examples
-        --------
-        >>> from draisine import compile
-        >>> modes, _ = steady_modes(compile("cart_pole"), 0.0)
-        >>> print(modes.names, modes.values[0].real.round(3))
-        ('pole', 'pole', 'cart') [ 3.871 -3.871  0.   ]
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> modes, _ = steady_modes(compile("cart_pole"), 0.0)
+    >>> print(modes.names, modes.values[0].real.round(3))
+    ('pole', 'pole', 'cart') [ 3.871 -3.871  0.   ]
     """
     v = np.atleast_1d(np.asarray(speed, float))
     if isinstance(law, StateFeedback) and len(v) > 1:

@@ -131,36 +131,27 @@ def floquet(run: Trajectory) -> Floquet:
 def transition(run: Trajectory) -> tuple[Floats, Linear]:
     """Return the transition matrix over a smooth run, and the linear systems at both ends.
 
-        To first order, the final deviations are the matrix times the initial deviations.
+    To first order, the final deviations are the matrix times the initial deviations.
 
-        Parameters
-        ----------
-        run
-    <<<<<<< HEAD
-            Smooth run without events, of one contact mode.
+    Parameters
+    ----------
+    run
+        Run in one contact mode without impacts, of an adaptive integrator.
 
-        Returns
-        -------
-        tuple
-            State transition matrix (n, n), and the linear systems at start and end of the run.
-    =======
-            Run in one contact mode without impacts, of an adaptive integrator.
+    Returns
+    -------
+    matrix
+        Transition matrix, (states, states).
+    linear
+        Linear systems at the beginning and at the end of the run, stacked along the first axis.
 
-        Returns
-        -------
-        matrix
-            Transition matrix, (states, states).
-        linear
-            Linear systems at the beginning and at the end of the run, stacked along the first axis.
-    >>>>>>> main
-
-        Examples
-        --------
-        >>> from draisine import compile, simulate, state
-        >>> disc = compile("rolling_disc")
-        >>> matrix, ends = transition(simulate(disc, state(disc, forward_speed=3.0), 1.0))
-        >>> matrix.shape[0] == len(ends.states)
-        True
+    Examples
+    --------
+    >>> from draisine import compile, simulate, state
+    >>> disc = compile("rolling_disc")
+    >>> matrix, ends = transition(simulate(disc, state(disc, forward_speed=3.0), 1.0))
+    >>> matrix.shape[0] == len(ends.states)
+    True
     """
     names: Chart | None = None
     total: Floats | None = None

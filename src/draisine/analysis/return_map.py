@@ -150,40 +150,36 @@ def fixed_point(
 ) -> Cycle:
     """Return the fixed point to which Newton's method converges from a guess, eq. [cycle-newton].
 
-        Parameters
-        ----------
-        G
-            The return map.
-        near
-            Initial guess.
-        angles
-            Indices of the components of x that are angles (rad); they are in [0, 2 pi) in the result.
-        power
-            Number of maps in one cycle.
-        steps
-            Largest number of iterations.
-        within
-            Largest change of a component in one iteration.
+    Parameters
+    ----------
+    G
+        The return map.
+    near
+        Initial guess.
+    angles
+        Indices of the components of x that are angles (rad); they are in [0, 2 pi) in the result.
+    power
+        Number of maps in one cycle.
+    steps
+        Largest number of iterations.
+    within
+        Largest change of a component in one iteration.
 
-        Returns
-        -------
-        Cycle
-    <<<<<<< HEAD
-            Fixed point with the derivative of the return map and its multipliers.
-    =======
-            The fixed point with the derivative of the map.
-    >>>>>>> main
+    Returns
+    -------
+    Cycle
+        The fixed point with the derivative of the map.
 
-        Raises
-        ------
-        ConfigurationError
-            If the iteration does not converge.
+    Raises
+    ------
+    ConfigurationError
+        If the iteration does not converge.
 
-        Examples
-        --------
-        >>> half = fixed_point(lambda x: (np.cos(x), np.diag(-np.sin(x))), [1.0])
-        >>> print(half.x.round(6), half.stable)
-        [0.739085] True
+    Examples
+    --------
+    >>> half = fixed_point(lambda x: (np.cos(x), np.diag(-np.sin(x))), [1.0])
+    >>> print(half.x.round(6), half.stable)
+    [0.739085] True
     """
     x = np.array(near, dtype=float)
     best = np.inf
@@ -426,40 +422,36 @@ def families(
     searches: int = 5,
 ) -> list[CycleFamily]:
     """Compute the families of limit cycles over the values of a parameter, in the order of their
-        discovery.
+    discovery.
 
-        Parameters
-        ----------
-        make
-            Function from a value to the return map.
-        values
-            Values of the parameter, in order.
-        search
-            Function that returns the cycles of one map.
-        angles
-            Components of x that are angles.
-        searches
-            Number of evenly spaced values at which `search` is called: families may begin or end between the
-            first and the last value.
+    Parameters
+    ----------
+    make
+        Function from a value to the return map.
+    values
+        Values of the parameter, in order.
+    search
+        Function that returns the cycles of one map.
+    angles
+        Components of x that are angles.
+    searches
+        Number of evenly spaced values at which `search` is called: families may begin or end between the
+        first and the last value.
 
-        Returns
-        -------
-        list of CycleFamily
-    <<<<<<< HEAD
-            Families of cycles with their parameter values.
-    =======
-            The families, in the order of their discovery.
-    >>>>>>> main
+    Returns
+    -------
+    list of CycleFamily
+        The families, in the order of their discovery.
 
-        Examples
-        --------
-        >>> def make(a):
-        ...     return lambda x: (a * np.sin(x), np.diag(a * np.cos(x)))
-        >>> def search(G):
-        ...     return fixed_points(G, [(-3.0, 3.0)])
-        >>> waves = families(make, np.linspace(0.9, 2.0, 12), search)
-        >>> [len(family) for family in waves]
-        [12, 10, 10]
+    Examples
+    --------
+    >>> def make(a):
+    ...     return lambda x: (a * np.sin(x), np.diag(a * np.cos(x)))
+    >>> def search(G):
+    ...     return fixed_points(G, [(-3.0, 3.0)])
+    >>> waves = families(make, np.linspace(0.9, 2.0, 12), search)
+    >>> [len(family) for family in waves]
+    [12, 10, 10]
     """
     parameters = [float(value) for value in values]
     discovered: list[dict[int, Cycle]] = []

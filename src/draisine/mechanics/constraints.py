@@ -173,42 +173,24 @@ def constraint_matrix(
 ) -> Array:
     """Return the constraint matrix C (m, 6 + n) of contacts, prescribed joints and couplings.
 
-        See eq. [constraint-rows]. If `named` is true, all contact rows are along their named
-        directions.
+    See eq. [constraint-rows]. If `named` is true, all contact rows are along their named
+    directions.
 
-        Parameters
-        ----------
-    <<<<<<< HEAD
-        tree
-            Tree of links of the machine.
-        geo
-            Poses of all links, from `kinematics.geometry`.
-        world
-            Orientation of the base, and the ground normal in the axes of each link.
-        active
-            Closed contacts with their contact frames.
-        named
-            Whether all contact rows are written along their named directions (normal, along, across).
+    Parameters
+    ----------
+    tree, geo
+        Links of the machine and their poses.
+    world
+        Ground with its normal in every link's frame.
+    active
+        Closed contacts.
+    named
+        Whether all contact rows are along their named directions.
 
-        Returns
-        -------
-        ndarray
-            Constraint matrix (m, 6 + n).
-    =======
-        tree, geo
-            Links of the machine and their poses.
-        world
-            Ground with its normal in every link's frame.
-        active
-            Closed contacts.
-        named
-            Whether all contact rows are along their named directions.
-
-        Returns
-        -------
-        array, (m, 6 + n)
-            Constraint matrix C of `C v = b`, for v = (V at ref, W, rdot).
-    >>>>>>> main
+    Returns
+    -------
+    array, (m, 6 + n)
+        Constraint matrix C of `C v = b`, for v = (V at ref, W, rdot).
     """
     n = 6 + len(tree.model.joints)
     rows: list[Array] = []
@@ -307,49 +289,25 @@ def acceleration_targets(
 ) -> list[Scalar]:
     """Return c (m,) of the acceleration constraints `C vdot = c`, eq. [acceleration-rows].
 
-        Parameters
-        ----------
-    <<<<<<< HEAD
-        tree
-            Tree of links of the machine.
-        geo
-            Poses of all links, from `kinematics.geometry`.
-        world
-            Orientation of the base, and the ground normal in the axes of each link.
-        vel
-            Velocities of all links, from `kinematics.velocities`.
-        active
-            Closed contacts with their contact frames.
-        refdot
-            Velocity (3,) of the reference point in the base frame, m/s.
-        p
-            Position (3,) of the base, m.
-        t
-            Time, s.
+    Parameters
+    ----------
+    tree, geo, vel
+        Links of the machine, their poses and velocities.
+    world
+        Ground with its normal in every link's frame.
+    active
+        Closed contacts.
+    refdot
+        Velocity of the reference point relative to the base (m/s), (3,).
+    p
+        Position of the base's origin in the world (m), (3,).
+    t
+        Time (s).
 
-        Returns
-        -------
-        list
-            Right-hand side c of the acceleration constraints, one entry per row.
-    =======
-        tree, geo, vel
-            Links of the machine, their poses and velocities.
-        world
-            Ground with its normal in every link's frame.
-        active
-            Closed contacts.
-        refdot
-            Velocity of the reference point relative to the base (m/s), (3,).
-        p
-            Position of the base's origin in the world (m), (3,).
-        t
-            Time (s).
-
-        Returns
-        -------
-        list of m scalars
-            Right-hand side c of `C vdot = c`.
-    >>>>>>> main
+    Returns
+    -------
+    list of m scalars
+        Right-hand side c of `C vdot = c`.
     """
     targets: list[Scalar] = []
     for a in active:

@@ -53,29 +53,24 @@ def inertia(
 ) -> Array:
     """Return an inertia tensor from its entries.
 
-        Parameters
-        ----------
-        xx, yy, zz
-            Moments of inertia (kg m2).
-        xy, xz, yz
-            Off-diagonal entries (kg m2), `xz = -int x z dm`.
+    Parameters
+    ----------
+    xx, yy, zz
+        Moments of inertia (kg m2).
+    xy, xz, yz
+        Off-diagonal entries (kg m2), `xz = -int x z dm`.
 
-        Returns
-        -------
-    <<<<<<< HEAD
-        ndarray
-            Symmetric inertia tensor (3, 3), kg m2.
-    =======
-        array, (3, 3)
-            Inertia tensor (kg m2).
-    >>>>>>> main
+    Returns
+    -------
+    array, (3, 3)
+        Inertia tensor (kg m2).
 
-        Examples
-        --------
-        >>> print(inertia(2.0, 3.0, 4.0, xz=0.5))
-        [[2.  0.  0.5]
-         [0.  3.  0. ]
-         [0.5 0.  4. ]]
+    Examples
+    --------
+    >>> print(inertia(2.0, 3.0, 4.0, xz=0.5))
+    [[2.  0.  0.5]
+     [0.  3.  0. ]
+     [0.5 0.  4. ]]
     """
     return array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 

@@ -18,28 +18,24 @@ def sine(
 ) -> JointMotion:
     """Return the joint motion `r = centre + amplitude sin(2 pi frequency t + phase)`.
 
-        Parameters
-        ----------
-        amplitude, centre
-            Amplitude and mean (rad or m).
-        frequency
-            Frequency (Hz).
-        phase
-            Phase (rad).
+    Parameters
+    ----------
+    amplitude, centre
+        Amplitude and mean (rad or m).
+    frequency
+        Frequency (Hz).
+    phase
+        Phase (rad).
 
-        Returns
-        -------
-        JointMotion
-    <<<<<<< HEAD
-            Function of time t (s) that returns coordinate, rate and acceleration of the joint.
-    =======
-            Function from time (s) to (r, rdot, rddot).
-    >>>>>>> main
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
 
-        Examples
-        --------
-        >>> print(*sine(2.0, 0.5)(0.0))
-        0.0 6.283185307179586 -0.0
+    Examples
+    --------
+    >>> print(*sine(2.0, 0.5)(0.0))
+    0.0 6.283185307179586 -0.0
     """
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -55,32 +51,28 @@ def sine(
 def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) -> JointMotion:
     """Return the joint motion of a smooth step between two values, with continuous acceleration.
 
-        The motion follows s - sin(2 pi s) / (2 pi), with s from 0 to 1 between `start` and `end`. After
-        Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22).
+    The motion follows s - sin(2 pi s) / (2 pi), with s from 0 to 1 between `start` and `end`. After
+    Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22).
 
-        Parameters
-        ----------
-        value
-            Value from the time `end` on (rad or m).
-        start, end
-            Times (s).
-        begin
-            Value until the time `start` (rad or m).
+    Parameters
+    ----------
+    value
+        Value from the time `end` on (rad or m).
+    start, end
+        Times (s).
+    begin
+        Value until the time `start` (rad or m).
 
-        Returns
-        -------
-        JointMotion
-    <<<<<<< HEAD
-            Function of time t (s) that returns coordinate, rate and acceleration of the joint.
-    =======
-            Function from time (s) to (r, rdot, rddot).
-    >>>>>>> main
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
 
-        Examples
-        --------
-        >>> angle, rate, _ = smooth_step(2.0, 1.0, 3.0)(2.0)
-        >>> angle, rate
-        (1.0, 2.0)
+    Examples
+    --------
+    >>> angle, rate, _ = smooth_step(2.0, 1.0, 3.0)(2.0)
+    >>> angle, rate
+    (1.0, 2.0)
     """
     is_numeric = isinstance(start, (int, float)) and isinstance(end, (int, float))
     if is_numeric and not start < end:
@@ -104,32 +96,22 @@ def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) 
 def uniform(rate: Scalar, begin: Scalar = 0.0) -> JointMotion:
     """Return the joint motion `r = begin + rate t` at a constant rate.
 
-        Parameters
-        ----------
-        rate
-    <<<<<<< HEAD
-            Constant rate of the joint, rad/s or m/s.
-        begin
-            Joint coordinate at t = 0, rad or m.
-    =======
-            Constant rate (rad/s or m/s).
-        begin
-            Value at time zero (rad or m).
-    >>>>>>> main
+    Parameters
+    ----------
+    rate
+        Constant rate (rad/s or m/s).
+    begin
+        Value at time zero (rad or m).
 
-        Returns
-        -------
-        JointMotion
-    <<<<<<< HEAD
-            Function of time t (s) that returns coordinate, rate and acceleration of the joint.
-    =======
-            Function from time (s) to (r, rdot, rddot).
-    >>>>>>> main
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
 
-        Examples
-        --------
-        >>> uniform(2.0, 1.0)(3.0)
-        (7.0, 2.0, 0.0)
+    Examples
+    --------
+    >>> uniform(2.0, 1.0)(3.0)
+    (7.0, 2.0, 0.0)
     """
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -141,28 +123,24 @@ def uniform(rate: Scalar, begin: Scalar = 0.0) -> JointMotion:
 
 def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
     """Return the joint motion through values at given times, with a smooth step from each to the
-        next.
+    next.
 
-        Parameters
-        ----------
-        times
-            Rising times (s), at least two.
-        values
-            Values at these times (rad or m).
+    Parameters
+    ----------
+    times
+        Rising times (s), at least two.
+    values
+        Values at these times (rad or m).
 
-        Returns
-        -------
-        JointMotion
-    <<<<<<< HEAD
-            Function of time t (s) that returns coordinate, rate and acceleration of the joint.
-    =======
-            Function from time (s) to (r, rdot, rddot).
-    >>>>>>> main
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
 
-        Examples
-        --------
-        >>> way_points([0.0, 1.0, 3.0], [0.0, 2.0, -2.0])(2.0)[0]
-        0.0
+    Examples
+    --------
+    >>> way_points([0.0, 1.0, 3.0], [0.0, 2.0, -2.0])(2.0)[0]
+    0.0
     """
     if len(times) != len(values) or len(times) < 2:
         raise ParameterError(
@@ -263,32 +241,22 @@ def _second_derivatives(h: Any, slopes: Any, ends: str) -> Any:
 def follow_joint(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
     """Return the joint motion `value(r(t))`, a function of the motion r(t) of another joint.
 
-        Parameters
-        ----------
-        leader
-    <<<<<<< HEAD
-            Motion r(t) of another joint, rad or m.
-        value
-            Function from r to the coordinate of this joint, rad or m; it must be traceable.
-    =======
-            Motion of the other joint.
-        value
-            Function from the coordinate of the other joint to that of this joint, over any scalar.
-    >>>>>>> main
+    Parameters
+    ----------
+    leader
+        Motion of the other joint.
+    value
+        Function from the coordinate of the other joint to that of this joint, over any scalar.
 
-        Returns
-        -------
-        JointMotion
-    <<<<<<< HEAD
-            Function of time t (s) that returns coordinate, rate and acceleration of the joint.
-    =======
-            Function from time (s) to (r, rdot, rddot).
-    >>>>>>> main
+    Returns
+    -------
+    JointMotion
+        Function from time (s) to (r, rdot, rddot).
 
-        Examples
-        --------
-        >>> follow_joint(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
-        1.0
+    Examples
+    --------
+    >>> follow_joint(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
+    1.0
     """
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:

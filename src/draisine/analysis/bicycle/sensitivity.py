@@ -55,30 +55,22 @@ class Sensitivities:
 def sensitivities(system: System) -> Sensitivities:
     """Return the derivatives of weave, capsize and double-root speed by every parameter.
 
-        Parameters
-        ----------
-        system
-    <<<<<<< HEAD
-            Compiled bicycle whose wheels roll without slip.
-    =======
-            The ideal bicycle.
-    >>>>>>> main
+    Parameters
+    ----------
+    system
+        The ideal bicycle.
 
-        Returns
-        -------
-        Sensitivities
-    <<<<<<< HEAD
-            Derivatives (parameters,) of each critical speed, m/s per unit of the parameter.
-    =======
-            Derivatives of the critical speeds, m/s per unit of each parameter.
-    >>>>>>> main
+    Returns
+    -------
+    Sensitivities
+        Derivatives of the critical speeds, m/s per unit of each parameter.
 
-        Examples
-        --------
-        >>> from draisine import compile
-        >>> slopes = sensitivities(compile("whipple"))
-        >>> print(f"{slopes.weave[slopes.parameters.index('c')]:.4f} m/s per m of trail")
-        11.4800 m/s per m of trail
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> slopes = sensitivities(compile("whipple"))
+    >>> print(f"{slopes.weave[slopes.parameters.index('c')]:.4f} m/s per m of trail")
+    11.4800 m/s per m of trail
     """
     matrices = canonical_matrices(system)
     changes = canonical_changes(system)
@@ -100,33 +92,29 @@ def sensitivities(system: System) -> Sensitivities:
 def stable_range(system: System) -> tuple[float, dict[str, float]]:
     """Return the width of the self-stable speed range of a bicycle, and its derivatives.
 
-        Parameters
-        ----------
-        system
-    <<<<<<< HEAD
-            Compiled bicycle whose wheels roll without slip.
-    =======
-            The ideal bicycle.
-    >>>>>>> main
+    Parameters
+    ----------
+    system
+        The ideal bicycle.
 
-        Returns
-        -------
-        width
-            Capsize speed minus weave speed (m/s).
-        derivatives
-            By the name of each parameter, m/s per unit of it.
+    Returns
+    -------
+    width
+        Capsize speed minus weave speed (m/s).
+    derivatives
+        By the name of each parameter, m/s per unit of it.
 
-        Raises
-        ------
-        ConfigurationError
-            If weave or capsize speed does not exist.
+    Raises
+    ------
+    ConfigurationError
+        If weave or capsize speed does not exist.
 
-        Examples
-        --------
-        >>> from draisine import compile
-        >>> width, slopes = stable_range(compile("whipple"))
-        >>> print(f"{width:.6f} m/s, {slopes['c']:.4f} m/s per m of trail")
-        1.731879 m/s, 17.4087 m/s per m of trail
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> width, slopes = stable_range(compile("whipple"))
+    >>> print(f"{width:.6f} m/s, {slopes['c']:.4f} m/s per m of trail")
+    1.731879 m/s, 17.4087 m/s per m of trail
     """
     critical = critical_of(canonical_matrices(system))
     change = sensitivities(system)

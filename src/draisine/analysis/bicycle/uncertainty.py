@@ -57,33 +57,29 @@ def spread(
 ) -> Spread:
     """Return the standard deviations of eigenvalues and critical speeds, to first order.
 
-        Parameters
-        ----------
-        system
-            The bicycle.
-        deviations
-            Standard deviations of independent parameters by name, in their units.
-        speed
-            Speeds (m/s).
-        law
-            Control law; critical speeds are computed without a law only.
+    Parameters
+    ----------
+    system
+        The bicycle.
+    deviations
+        Standard deviations of independent parameters by name, in their units.
+    speed
+        Speeds (m/s).
+    law
+        Control law; critical speeds are computed without a law only.
 
-        Returns
-        -------
-        Spread
-    <<<<<<< HEAD
-            Standard deviations of eigenvalues (1/s) and critical speeds (m/s).
-    =======
-            Eigenmodes with the standard deviations of eigenvalues (1/s, rad/s) and critical speeds
-            (m/s).
-    >>>>>>> main
+    Returns
+    -------
+    Spread
+        Eigenmodes with the standard deviations of eigenvalues (1/s, rad/s) and critical speeds
+        (m/s).
 
-        Examples
-        --------
-        >>> from draisine import compile
-        >>> uncertain = spread(compile("whipple"), {"c": 0.01}, np.array([5.0]))
-        >>> print(f"{uncertain.critical['weave']:.4f} m/s")
-        0.1148 m/s
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> uncertain = spread(compile("whipple"), {"c": 0.01}, np.array([5.0]))
+    >>> print(f"{uncertain.critical['weave']:.4f} m/s")
+    0.1148 m/s
     """
     _check_deviations(system, deviations)
     modes = eigenvalues(system, speed, law=law)

@@ -61,34 +61,24 @@ def _with_inertial_load(vehicle: Callable[..., Model]) -> Callable[..., Model]:
 def under_inertial_load(system: System, acceleration: float) -> System:
     """Return the machine under the inertial load of a forward acceleration (m/s2).
 
-        Parameters
-        ----------
-        system
-    <<<<<<< HEAD
-            Compiled machine.
-        acceleration
-            Forward acceleration, m/s2; negative for braking.
-    =======
-            The machine, which must have a forward speed.
-        acceleration
-            Forward acceleration (m/s2).
-    >>>>>>> main
+    Parameters
+    ----------
+    system
+        The machine, which must have a forward speed.
+    acceleration
+        Forward acceleration (m/s2).
 
-        Returns
-        -------
-        System
-    <<<<<<< HEAD
-            Machine with an additional horizontal inertial load; the acceleration is a parameter.
-    =======
-            The machine with the inertial force `-m a` at the mass centre of each body.
-    >>>>>>> main
+    Returns
+    -------
+    System
+        The machine with the inertial force `-m a` at the mass centre of each body.
 
-        Examples
-        --------
-        >>> from draisine import compile
-        >>> braking = under_inertial_load(compile("whipple"), -2.0)
-        >>> braking.parameters["inertial_acceleration"]
-        -2.0
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> braking = under_inertial_load(compile("whipple"), -2.0)
+    >>> braking.parameters["inertial_acceleration"]
+    -2.0
     """
     if "forward_speed" not in system.outputs:
         raise ConfigurationError(

@@ -463,34 +463,30 @@ def _resolve(system: System, prescribed: Mapping[str, float]) -> dict[str, float
 def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> Steady:
     """Return the steady motion with prescribed quantities and the smallest inputs.
 
-        First a motion without free inputs is searched, near the start; if none exists, one with free inputs.
+    First a motion without free inputs is searched, near the start; if none exists, one with free inputs.
 
-        Parameters
-        ----------
-        system
-            The machine.
-        free
-            Inputs that may be used; by default those of all joints.
-        request
-            Prescribed quantities and the options `start`, `inputs`, `mode` and `law` of `steady`.
+    Parameters
+    ----------
+    system
+        The machine.
+    free
+        Inputs that may be used; by default those of all joints.
+    request
+        Prescribed quantities and the options `start`, `inputs`, `mode` and `law` of `steady`.
 
-        Returns
-        -------
-        Steady
-    <<<<<<< HEAD
-            Steady motion with its state, inputs (N m or N) and contact forces (N).
-    =======
-            The steady motion.
-    >>>>>>> main
+    Returns
+    -------
+    Steady
+        The steady motion.
 
-        Examples
-        --------
-        >>> from draisine import Body, Model, Prismatic, compile
-        >>> def sledge(*, damper: float = 2.0) -> Model:
-        ...     way = Prismatic("way", "rail", "sledge", (1.0, 0.0, 0.0), damper=damper)
-        ...     return Model([Body("rail"), Body("sledge", 1.0)], [way], base="fixed")
-        >>> steady_driven(compile(sledge), way_rate=3.0).inputs
-        {'way': 6.0}
+    Examples
+    --------
+    >>> from draisine import Body, Model, Prismatic, compile
+    >>> def sledge(*, damper: float = 2.0) -> Model:
+    ...     way = Prismatic("way", "rail", "sledge", (1.0, 0.0, 0.0), damper=damper)
+    ...     return Model([Body("rail"), Body("sledge", 1.0)], [way], base="fixed")
+    >>> steady_driven(compile(sledge), way_rate=3.0).inputs
+    {'way': 6.0}
     """
     prescribed = {name: x for name, x in request.items() if name not in _OPTIONS}
     if request.get("terrain") is None:

@@ -266,42 +266,38 @@ class Gait:
 def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True) -> Gait:
     """Return the gait (return map) of a machine whose pins grip one after the other.
 
-        The pins grip in the order of the model. The period is 1 / `frequency` (s), a parameter of the
-        machine.
+    The pins grip in the order of the model. The period is 1 / `frequency` (s), a parameter of the
+    machine.
 
-        Parameters
-        ----------
-        system
-            A planar machine with pins and prescribed joints.
-        joint
-            Behaviour of the joints at a change of grips, see `draisine.simulation.regrip.regrip`.
-        mirrored
-            Whether only the first half of the period is integrated, see `Gait`.
+    Parameters
+    ----------
+    system
+        A planar machine with pins and prescribed joints.
+    joint
+        Behaviour of the joints at a change of grips, see `draisine.simulation.regrip.regrip`.
+    mirrored
+        Whether only the first half of the period is integrated, see `Gait`.
 
-        Returns
-        -------
-        Gait
-    <<<<<<< HEAD
-            Return map over one stride, with methods that find its cycles.
-    =======
-            The return map over one period.
-    >>>>>>> main
+    Returns
+    -------
+    Gait
+        The return map over one period.
 
-        Raises
-        ------
-        ParameterError
-            If the machine has no gait, or is not symmetric and `mirrored` is true.
+    Raises
+    ------
+    ParameterError
+        If the machine has no gait, or is not symmetric and `mirrored` is true.
 
-        Examples
-        --------
-        >>> from draisine.system.system import compile
-        >>> climb = gait(compile("rocr", phase=1.5 * np.pi))
-        >>> for cycle in climb.cycles():
-        ...     Omega, theta = cycle.x
-        ...     word = "stable" if cycle.stable else "unstable"
-        ...     print(f"{Omega:.6f} rad/s, {theta / np.pi:.6f} pi, {word}")
-        6.825064 rad/s, 0.996523 pi, stable
-        14.824595 rad/s, 1.720704 pi, unstable
+    Examples
+    --------
+    >>> from draisine.system.system import compile
+    >>> climb = gait(compile("rocr", phase=1.5 * np.pi))
+    >>> for cycle in climb.cycles():
+    ...     Omega, theta = cycle.x
+    ...     word = "stable" if cycle.stable else "unstable"
+    ...     print(f"{Omega:.6f} rad/s, {theta / np.pi:.6f} pi, {word}")
+    6.825064 rad/s, 0.996523 pi, stable
+    14.824595 rad/s, 1.720704 pi, unstable
     """
     modes, pause = turns_of(system)
     holds = []

@@ -162,32 +162,24 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
 def margins(loop: Linear) -> Margins:
     """Return the stability margins of a loop transfer function with one input and one output.
 
-        Parameters
-        ----------
-        loop
-    <<<<<<< HEAD
-            Linear system with one input and one output, the loop transfer function L(s).
-    =======
-            Loop transfer function L with one input and one output.
-    >>>>>>> main
+    Parameters
+    ----------
+    loop
+        Loop transfer function L with one input and one output.
 
-        Returns
-        -------
-        Margins
-    <<<<<<< HEAD
-            Gain margins (ratio), phase margin (rad), crossover frequencies (rad/s) and stability.
-    =======
-            Gain, phase and delay margins, and the crossover frequencies (rad/s).
-    >>>>>>> main
+    Returns
+    -------
+    Margins
+        Gain, phase and delay margins, and the crossover frequencies (rad/s).
 
-        Examples
-        --------
-        L = 1 / (s (s + 1) (s + 2)) has the gain margin 6, at sqrt(2) rad/s:
+    Examples
+    --------
+    L = 1 / (s (s + 1) (s + 2)) has the gain margin 6, at sqrt(2) rad/s:
 
-        >>> A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, -2.0, -3.0]])
-        >>> found = margins(siso(A, np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])))
-        >>> print(f"{found.gain_high:.9f} at {found.phase_crossovers[0]:.9f} rad/s")
-        6.000000000 at 1.414213562 rad/s
+    >>> A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, -2.0, -3.0]])
+    >>> found = margins(siso(A, np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])))
+    >>> print(f"{found.gain_high:.9f} at {found.phase_crossovers[0]:.9f} rad/s")
+    6.000000000 at 1.414213562 rad/s
     """
     A, b, c, d = _single(loop)
 

@@ -9,32 +9,22 @@ from draisine.errors import ParameterError
 def saturate(x: Scalar, limit: float) -> Scalar:
     """Return x clipped to -limit ... limit; unchanged for an infinite limit.
 
-        Parameters
-        ----------
-        x
-    <<<<<<< HEAD
-            Value to limit, a number or a traced expression.
-        limit
-            Largest magnitude of the result, in the unit of `x`; may be infinite.
-    =======
-            Value.
-        limit
-            Largest magnitude of the result, in the unit of x.
-    >>>>>>> main
+    Parameters
+    ----------
+    x
+        Value.
+    limit
+        Largest magnitude of the result, in the unit of x.
 
-        Returns
-        -------
-        scalar
-    <<<<<<< HEAD
-            `x` limited to the interval [-limit, limit].
-    =======
-            The limited value.
-    >>>>>>> main
+    Returns
+    -------
+    scalar
+        The limited value.
 
-        Examples
-        --------
-        >>> saturate(7.0, 5.0), saturate(-7.0, 5.0), saturate(7.0, float("inf"))
-        (5.0, -5.0, 7.0)
+    Examples
+    --------
+    >>> saturate(7.0, 5.0), saturate(-7.0, 5.0), saturate(7.0, float("inf"))
+    (5.0, -5.0, 7.0)
     """
     return x if math.isinf(limit) else clip(x, -limit, limit)
 

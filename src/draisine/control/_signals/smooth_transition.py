@@ -9,37 +9,25 @@ from draisine.errors import ParameterError
 def smooth_transition(t: Scalar, start: float, end: float) -> Scalar:
     """Return 0 until `start`, 1 from `end` on, and between them s - sin(2 pi s) / (2 pi).
 
-        Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22). It is twice
-        continuously differentiable; with `end` equal to `start` it is a jump.
+    Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22). It is twice
+    continuously differentiable; with `end` equal to `start` it is a jump.
 
-        Parameters
-        ----------
-        t
-    <<<<<<< HEAD
-            Time in s, or a traced expression.
-        start
-            Start of the transition, s.
-        end
-            End of the transition, s.
-    =======
-            Time (s), or another independent variable.
-        start, end
-            Values of t at which the transition starts and ends.
-    >>>>>>> main
+    Parameters
+    ----------
+    t
+        Time (s), or another independent variable.
+    start, end
+        Values of t at which the transition starts and ends.
 
-        Returns
-        -------
-        scalar
-    <<<<<<< HEAD
-            Value between 0 and 1, dimensionless.
-    =======
-            Value between 0 and 1.
-    >>>>>>> main
+    Returns
+    -------
+    scalar
+        Value between 0 and 1.
 
-        Examples
-        --------
-        >>> smooth_transition(0.0, 1.0, 3.0), smooth_transition(2.0, 1.0, 3.0), smooth_transition(9.0, 1.0, 3.0)
-        (0.0, 0.5, 1.0)
+    Examples
+    --------
+    >>> smooth_transition(0.0, 1.0, 3.0), smooth_transition(2.0, 1.0, 3.0), smooth_transition(9.0, 1.0, 3.0)
+    (0.0, 0.5, 1.0)
     """
     if not start <= end:
         raise ParameterError(

@@ -40,15 +40,9 @@ from draisine.simulation.validity import Validity
 from draisine.simulation.validity.assess import part_until
 from draisine.system.system import System
 
-<<<<<<< HEAD
-TERRAIN_TASK = 16
-"""Number of runs on terrain that are computed together; larger tasks save little and lose more if
-interrupted.
-=======
 TERRAIN_TASK = 64
 """Number of runs on terrain that are computed together. Their initial states then cost less than a tenth of
 short runs, and an interruption loses at most some seconds.
->>>>>>> main
 """
 
 VARIED_TABLES = (PARAMETER_TABLE, INITIAL_TABLE, TERRAIN_TABLE)

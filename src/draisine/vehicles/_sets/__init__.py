@@ -63,33 +63,25 @@ def set_owners() -> tuple[str, ...]:
 def parameter_sets(vehicle: str) -> tuple[str, ...]:
     """Return the names of the parameter sets of a vehicle or a tyre, in alphabetical order.
 
-        Parameters
-        ----------
-        vehicle
-    <<<<<<< HEAD
-            Name of a vehicle or a tyre model.
-    =======
-            Name of a vehicle or a tyre.
-    >>>>>>> main
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle or a tyre.
 
-        Returns
-        -------
-        tuple of str
-    <<<<<<< HEAD
-            Names of the parameter sets, sorted.
-    =======
-            Names of the parameter sets.
-    >>>>>>> main
+    Returns
+    -------
+    tuple of str
+        Names of the parameter sets.
 
-        Raises
-        ------
-        UnknownNameError
-            If there are no sets for this name.
+    Raises
+    ------
+    UnknownNameError
+        If there are no sets for this name.
 
-        Examples
-        --------
-        >>> "benchmark" in parameter_sets("whipple")
-        True
+    Examples
+    --------
+    >>> "benchmark" in parameter_sets("whipple")
+    True
     """
     return tuple(_files(vehicle))
 
@@ -97,26 +89,22 @@ def parameter_sets(vehicle: str) -> tuple[str, ...]:
 def parameter_set(vehicle: str, name: str) -> dict[str, float]:
     """Return the values of a parameter set in SI units, by the names of the vehicle's arguments.
 
-        Parameters
-        ----------
-        vehicle
-            Name of a vehicle or a tyre.
-        name
-            Name of a set, or the path of a file of BicycleParameters (.txt, .yml) or JBike6 (.m).
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle or a tyre.
+    name
+        Name of a set, or the path of a file of BicycleParameters (.txt, .yml) or JBike6 (.m).
 
-        Returns
-        -------
-        dict
-    <<<<<<< HEAD
-            Parameter values in SI units by name.
-    =======
-            Values by the names of the vehicle's arguments, SI units.
-    >>>>>>> main
+    Returns
+    -------
+    dict
+        Values by the names of the vehicle's arguments, SI units.
 
-        Examples
-        --------
-        >>> parameter_set("whipple", "benchmark")["w"]
-        1.02
+    Examples
+    --------
+    >>> parameter_set("whipple", "benchmark")["w"]
+    1.02
     """
     return read_bicycle(name) if is_parameter_file(name) else dict(_published(vehicle, name)[0])
 
@@ -124,30 +112,22 @@ def parameter_set(vehicle: str, name: str) -> dict[str, float]:
 def parameter_source(vehicle: str, name: str) -> ParameterSource:
     """Return title, citation, DOI and note of a parameter set.
 
-        Parameters
-        ----------
-        vehicle
-    <<<<<<< HEAD
-            Name of a vehicle or a tyre model.
-    =======
-            Name of a vehicle or a tyre.
-    >>>>>>> main
-        name
-            Name of a parameter set.
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle or a tyre.
+    name
+        Name of a parameter set.
 
-        Returns
-        -------
-        ParameterSource
-    <<<<<<< HEAD
-            Title, citation, DOI and note of the source.
-    =======
-            Title, citation, DOI and note.
-    >>>>>>> main
+    Returns
+    -------
+    ParameterSource
+        Title, citation, DOI and note.
 
-        Examples
-        --------
-        >>> parameter_source("whipple", "benchmark").doi
-        '10.1098/rspa.2007.1857'
+    Examples
+    --------
+    >>> parameter_source("whipple", "benchmark").doi
+    '10.1098/rspa.2007.1857'
     """
     return _published(vehicle, name)[1]
 
@@ -171,35 +151,24 @@ def _published(vehicle: str, name: str) -> tuple[dict[str, float], ParameterSour
 def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float], ParameterSource]:
     """Return values (SI units, in the vehicle's form) and source of a parameter file.
 
-        Parameters
-        ----------
-        file
-    <<<<<<< HEAD
-            TOML file of a parameter set.
-        vehicle
-            Name of the vehicle or tyre model to which the set belongs.
+    Parameters
+    ----------
+    file
+        Path of a TOML file.
+    vehicle
+        Name of the vehicle or tyre whose parameters it contains.
 
-        Returns
-        -------
-        tuple
-            Parameter values in SI units by name, and the `ParameterSource`.
-    =======
-            Path of a TOML file.
-        vehicle
-            Name of the vehicle or tyre whose parameters it contains.
+    Returns
+    -------
+    values
+        Values by name, SI units.
+    source
+        Title, citation, DOI and note.
 
-        Returns
-        -------
-        values
-            Values by name, SI units.
-        source
-            Title, citation, DOI and note.
-    >>>>>>> main
-
-        Raises
-        ------
-        DataError
-            If the file is not TOML, has unknown or missing keys, or values that are not finite numbers.
+    Raises
+    ------
+    DataError
+        If the file is not TOML, has unknown or missing keys, or values that are not finite numbers.
     """
     content = _read(file)
     return _values(file, vehicle, content), _source(file, content)
