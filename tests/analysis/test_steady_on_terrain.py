@@ -242,6 +242,26 @@ class TestOtherGrounds:
         wanted = dx[[linear.states.index(name) for name in ("lean", "steer")]]
         assert_allclose(measured, wanted, rtol=2e-3)
 
+    def test_across_a_profile_no_motion_is_steady(self, bicycle: Any) -> None:
+        x = np.linspace(-10.0, 10.0, 81)
+        waves = SmoothGround(x, None, 0.05 * np.sin(x))
+        with pytest.raises(
+            ConfigurationError, match=r"constant along \(x, y\) = \(-?0, -?1\) only"
+        ):
+            steady(bicycle, forward_speed=5.0, yaw=0.0, terrain=waves)
+        # Along its ridges it runs straight, and the drive only overcomes nothing.
+        free = ["steer", "rear_wheel"]
+        along = steady(bicycle, free=free, forward_speed=5.0, yaw=np.pi / 2, terrain=waves)
+        assert_allclose(along.values["lean"], 0.0, atol=1e-9)
+        assert_allclose(along.inputs["rear_wheel"], 0.0, atol=1e-9)
+
+    def test_friction_that_does_not_suffice_is_reported(self, bicycle: Any) -> None:
+        contact = draisine.ContactOptions(mu=0.05)
+        ground = plane(camber=CAMBER)
+        free = ["steer", "rear_wheel"]
+        with pytest.raises(ConfigurationError, match=r"needs friction of 0\.1003 on 'ground'"):
+            steady(bicycle, free=free, forward_speed=5.0, yaw=0.0, terrain=ground, contact=contact)
+
     def test_a_run_with_impacts_has_no_linear_system(self, bicycle: Any) -> None:
         start = draisine.state(bicycle, forward_speed=5.0)
         run = draisine.simulate(bicycle, start, 0.5, terrain=kerb(1.5, 0.01))

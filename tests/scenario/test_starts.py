@@ -29,6 +29,9 @@ TYRES = """
 rear_tyre = { name = "load_tyre", parameter_set = "city_bicycle" }
 front_tyre = { name = "load_tyre", parameter_set = "city_bicycle" }
 """
+HILL = [[0.01 * x * x * y + 0.02 * y * y for y in range(-4, 5)] for x in range(-4, 5)]
+"""Heights in m without any symmetry."""
+
 RUN = """
 [run]
 until = 0.5
@@ -133,6 +136,24 @@ def test_a_slalom_repeats():
     assert_allclose([path(0.0), path(15.0), path(30.0)], [0.0, 2.0, 0.0], atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("terrain", "lean"),
+    [
+        ("slope = '3deg'\ncamber = '5deg'\n", 0.0),
+        ("shape = 'road'\nz = [0.0, 0.0]\nx = [-50.0, 50.0]\ncamber = '5deg'\n", 0.0),
+    ],
+    ids=["plane", "road"],
+)
+def test_runs_start_in_steady_motions_on_inclined_terrains(terrain, lean):
+    """A bicycle on knife-edged wheels stays vertical, and the run stays in the motion."""
+    head = "[initial.steady]\nforward_speed = 5.0\nyaw = 0.0\nx = 1.0\n[terrain]\n"
+    content = tomllib.loads(HEAD + head + terrain + RUN)
+    found = run(validate_scenario("mine", "mine.toml", content)).data
+    assert found.attrs["outcome"] == "completed"
+    assert_allclose(found.lean, lean, atol=1e-9)
+    assert_allclose(found.forward_speed, 5.0, atol=1e-8)
+
+
 def test_sweeps_start_in_the_motion_of_each_run():
     content = tomllib.loads(HEAD + "[initial.steady]\nforward_speed = 5.0\nlean = 0.0\n" + RUN)
     content |= {"kind": "sweep", "sweep": {"outputs": ["final lean"]}}
@@ -158,8 +179,14 @@ def test_sweeps_start_in_the_motion_of_each_run():
         ("[initial.steady]\nfree = 'steer'\n", "initial.steady.free = 'steer': must be a list"),
         ("[initial.steady]\nfree = ['steer', 3]\n", "initial.steady.free: no input '3'"),
         (
-            "[initial.steady]\nforward_speed = 5.0\n[terrain]\nshape = 'plane'\nslope = '5deg'\n",
-            "initial.steady: needs level ground. Set a slope by vehicle.parameters.slope",
+            "[initial.steady]\nforward_speed = 5.0\n[initial.place]\non = 'ground'\n"
+            "[terrain]\nshape = 'plane'\nslope = '5deg'\n",
+            "initial.place: cannot be combined with initial.steady on this terrain",
+        ),
+        (
+            "[initial.steady]\nforward_speed = 5.0\n[terrain]\nshape = 'road'\n"
+            f"z = {HILL}\nx = {list(range(-4, 5))}\ny = {list(range(-4, 5))}\n",
+            "initial.steady: The ground near the machine has no symmetry",
         ),
         ("[initial.steady]\ninputs = 3\n", "initial.steady.inputs = 3: must be a table"),
         (

@@ -2,6 +2,8 @@
 
 `differentiate`: exact derivatives of traced programs and of matrix expressions.
 `variation`: exact derivatives of the equations of motion at given states.
+`grounded`: the same on a terrain, in one contact mode.
+`symmetry`: motions of the world that change neither a ground nor gravity.
 `equilibrium`: steady motions with prescribed quantities, by Newton's method and continuation.
 `linear`: linear systems about steady motions and along simulated runs.
 `floquet`: Floquet multipliers of periodic runs.

@@ -45,6 +45,8 @@ from draisine.terrain import SmoothGround, Terrain
 RANK_OF_ROWS = 1e-9
 """Of the largest singular value of unit rows; smaller ones belong to redundant rows of contacts."""
 
+FORCE_ROUNDING = 1e-9  # of the largest contact force; smaller forces are rounding errors
+
 MIN_SPEED_PIVOT = 0.02
 """Smallest singular value of (C; B), unit rows, below which other independent speeds are chosen: it
 amplifies rounding errors."""
@@ -386,6 +388,36 @@ class GroundedMachine:
         for (wheel, _), force in zip(keys, forces, strict=True):
             out[wheel] = out[wheel] + force
         return out
+
+    def check_forces(self, y: Floats, w: Floats) -> None:
+        """Raise if the ground would have to pull at a wheel, or friction does not suffice.
+
+        Redundant contacts share forces in many ways, so that these forces are not checked.
+
+        Raises
+        ------
+        ConfigurationError
+            If a contact cannot have its force; the message names it.
+        """
+        C, _ = self.rows(0.0, self.free_state(y))
+        if len(C) and np.linalg.matrix_rank(_unit_rows(C), tol=RANK_OF_ROWS) < len(C):
+            return
+        self.query.inputs = w
+        _, forces, _ = self.query.accelerate(0.0, self.free_state(y), self.closed)
+        scale = FORCE_ROUNDING * float(np.abs(forces).max(initial=1e-300))
+        for (contact, status, mu), force in zip(self.closed, forces, strict=True):
+            wheel, feature = self.query.key(contact)
+            if force[0] < -scale:
+                raise ConfigurationError(
+                    f"In this steady motion {feature!r} would have to pull the wheel {wheel!r} down with "
+                    f"{-force[0]:.4g} N. Without a terrain contacts are ideal and hold in both directions."
+                )
+            friction = float(np.hypot(*force[1:]))
+            if status == Status.ROLLING and friction > mu * force[0] + scale:
+                raise ConfigurationError(
+                    f"In this steady motion the wheel {wheel!r} needs friction of {friction / force[0]:.4g} "
+                    f"on {feature!r}, and mu is {mu:g}."
+                )
 
 
 def _unit_rows(C: Floats) -> Floats:

@@ -560,6 +560,16 @@ def linearise(
     >>> upright.states
     ('lean', 'steer', 'lean_rate', 'steer_rate', 'rear_wheel_rate')
 
+    On a road that rises to the left:
+
+    >>> from draisine.terrain import plane
+    >>> from draisine.analysis.equilibrium import steady
+    >>> road = plane(camber=0.1)
+    >>> ride = steady(bicycle, forward_speed=5.0, yaw=0.0, terrain=road)
+    >>> across = linearise(bicycle, ride.state, terrain=road)
+    >>> across.states
+    ('lean', 'steer', 'yaw', 'lean_rate', 'steer_rate', 'rear_wheel_rate')
+
     Along a run that brakes:
 
     >>> run = simulate(bicycle, state(bicycle, forward_speed=5.0), 1.0, inputs={"rear_wheel": -20.0})

@@ -21,7 +21,7 @@ def momenta_of_links(tree: Tree, vel: Velocities) -> list[tuple[Array, Array]]:
         W = vel.W[j]
         G = link.G
         linear = link.mass * V + cross(W, link.S)
-        # The inertia tensor about the origin is trace(G) I - G.
+        # The inertia tensor follows from the second moment of mass G: trace(G) I - G.
         angular = cross(link.S, V) + (G[0, 0] + G[1, 1] + G[2, 2]) * W - G @ W
         for rotor in link.rotors:
             angular = angular + (rotor.inertia * vel.rdot[rotor.joint]) * rotor.axis

@@ -200,7 +200,8 @@ def _sample(
             return axes[0], None if y is None else axes[1], ground.z
         counts = [2 * count if w > error else count for count, w in zip(counts, worst, strict=True)]
     raise ParameterError(
-        f"road: with {MAX_ROAD_SAMPLES} samples the spline differs from the function by {max(worst):.2g} m; "
+        f"road: with {MAX_ROAD_SAMPLES} samples the spline still differs from the function by "
+        f"{max(worst):.2g} m; "
         "it has steps or kinks. Increase `error`, or shorten the road."
     )
 

@@ -422,12 +422,14 @@ def steady(
     elif start is not None:
         expect("steady", start, State, "draisine.state(system, ...) makes one")
     search = _MotionSearch(system, mode, law, free_inputs, w, prescribed, terrain, contact)
-    return _time_invariant(search.find(start))
+    return _checked(search.find(start))
 
 
-def _time_invariant(motion: Steady) -> Steady:
-    """Return a motion whose equations do not depend on time, or raise."""
+def _checked(motion: Steady) -> Steady:
+    """Return a motion; raise if its equations depend on time, or its contacts cannot have their forces."""
     vary(motion.machine, motion.y[None], motion.w[None], seeds=("dt",)).check_time_invariant()
+    if isinstance(motion.machine, GroundedMachine):
+        motion.machine.check_forces(motion.y, motion.w)
     return motion
 
 
@@ -515,7 +517,7 @@ def _newton_without_inputs(system: System, **request: Any) -> Steady:
         options["terrain"],
         options["contact"] or CONTACT,
     )
-    return _time_invariant(search.newton(search.begin(options["start"])))
+    return _checked(search.newton(search.begin(options["start"])))
 
 
 _Point = tuple[Machine, Floats, Floats]
@@ -565,7 +567,7 @@ class _MotionSearch:
             ends += [end] if end else []
         # One surplus equation is redundant if nothing dissipates energy, because the speed is then
         # constant.
-        if start is None and first.surplus(self.prescribed) <= 1:
+        if start is None and self.terrain is None and first.surplus(self.prescribed) <= 1:
             for scattered in self._scattered():
                 with suppress(ConfigurationError):
                     return self.newton(scattered)
@@ -591,11 +593,25 @@ class _MotionSearch:
         return machine_on(Start(self.system, start, self.terrain, self.contact, self.law))
 
     def _check_ground(self, machine: Machine) -> None:
-        """Raise if a motion is requested on a ground that no motion of the machine leaves unchanged."""
-        if not isinstance(machine, GroundedMachine) or machine.symmetry.count:
-            return
+        """Raise if a motion is requested that no symmetry of the ground allows."""
         speeds = [n for n in self.prescribed if n in ("forward_speed", "rear_wheel_speed")]
-        if any(self.prescribed[name] for name in speeds):
+        if not isinstance(machine, GroundedMachine):
+            return
+        if not any(self.prescribed[name] for name in speeds):
+            return
+        symmetry = machine.symmetry
+        if symmetry.count and symmetry.turn is None and "yaw" in self.prescribed:
+            yaw = self.prescribed["yaw"]
+            heading = np.array([math.cos(yaw), math.sin(yaw), 0.0])
+            # Tyres slip sideways by a few degrees; beyond half a right angle the motion leads across.
+            if np.linalg.norm(symmetry.translations @ heading) < math.sqrt(0.5):
+                x, y = map(_format_number, symmetry.translations[0][:2])
+                raise ConfigurationError(
+                    f"steady motion: yaw = {yaw:g} leads across the profile of the ground, which is constant "
+                    f"along (x, y) = ({x}, {y}) only. Leave yaw out, or linearise at an instant: "
+                    "linearise(..., terrain=, form='frozen')."
+                )
+        if not symmetry.count:
             raise ConfigurationError(
                 "The ground near the machine has no symmetry, so that only rest is steady there. A plane has "
                 "one, a road of constant profile, a bowl or a banked curve about a vertical axis. Linearise "

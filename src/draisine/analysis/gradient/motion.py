@@ -144,10 +144,12 @@ class GradientRun:
     terrain: Terrain | None = None
     law: Law | None = None
     inputs: Mapping[str, float] = field(default_factory=dict)
-    signals: Sequence[Signal] = ()  # inputs over time, added to `inputs`; not on a terrain
+    signals: Sequence[
+        Signal
+    ] = ()  # inputs over time, added to `inputs`; not available on a terrain
     contact: ContactOptions = CONTACT
     numerics: Numerics = GRADIENT_NUMERICS
-    # Largest number of evaluations of the rates; not on a terrain
+    # Largest number of evaluations of the rates; without effect on a terrain
     max_evaluations: float = math.inf
 
     def __call__(

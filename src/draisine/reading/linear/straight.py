@@ -217,7 +217,7 @@ class StraightMotion:
         values = evaluate(self.at(must_vanish), self.point)
         if np.abs(values).max(initial=0.0) > STEADY_ERROR * NOMINAL_SPEED:
             raise ParameterError(
-                f"{REFUSAL}; this machine, as drawn, does not. {NUMERIC_ALTERNATIVE}"
+                f"{REFUSAL}; this machine does not in its zero configuration. {NUMERIC_ALTERNATIVE}"
             )
         loads = [f"load[{k}]" for k in range(len(machine.loads))]
         by_load = self.differentiate([*self.forces, *machine.acting.rates], loads)

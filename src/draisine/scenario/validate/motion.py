@@ -21,8 +21,10 @@ from draisine.scenario.plan import Start, SteadyRequest
 from draisine.scenario.terrain import WheelPlace
 from draisine.scenario.validate.mistakes import Mistakes, validate_table
 from draisine.scenario.values import field_value
+from draisine.simulation.options import CONTACT, ContactOptions
 from draisine.system.state import flat_lean
 from draisine.system.system import System
+from draisine.terrain import Terrain
 
 
 def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: Mistakes) -> Start:
@@ -90,7 +92,12 @@ def _read_steady(
 
 
 def find_motion(
-    system: System, request: SteadyRequest, law: Any, mode: Mapping[str, str] | None
+    system: System,
+    request: SteadyRequest,
+    law: Any,
+    mode: Mapping[str, str] | None,
+    terrain: Terrain | None = None,
+    contact: ContactOptions = CONTACT,
 ) -> Steady:
     """Solve the steady motion in which a run starts, under the control laws of the run.
 
@@ -100,6 +107,8 @@ def find_motion(
         "law": _with_uniform_paths(law),
         "mode": mode,
         "inputs": request.inputs,
+        "terrain": terrain,
+        "contact": contact,
     }
     options |= request.prescribed
     if request.free is not None:

@@ -41,7 +41,7 @@ from draisine.scenario.validate.terrain import (
     read_terrain,
 )
 from draisine.scenario.validate.vehicle import read_vehicle
-from draisine.simulation.options import ContactOptions, Numerics
+from draisine.simulation.options import CONTACT, ContactOptions, Numerics
 from draisine.system.state import flat_lean
 from draisine.system.system import System
 
@@ -202,17 +202,6 @@ def _read_motion(
     # Inputs are added to those of the steady motion, so they are read after it has been solved.
     law = read_law(laws, [] if start.steady else inputs, system, speed, mistakes)
     mode = read_mode(run.mode or None, model, "run.mode", mistakes) if run is not None else None
-    motion = None
-    if start.steady is not None:
-        is_level = isinstance(ground, PlaneGround) and ground.slope == 0.0
-        if ground is not None and not is_level:
-            text = "needs level ground. Set a slope by vehicle.parameters.slope, without a terrain."
-            mistakes.add("initial.steady", text)
-        signals = read_law([], inputs, system, speed, mistakes)
-        if not mistakes:
-            with mistakes.at("initial.steady"):
-                motion = find_motion(system, start.steady, law, mode)
-                law = continue_motion(motion, law, signals)
     terrain = None
     if ground is not None:
         terrain = read_terrain(ground, model, mistakes)
@@ -221,6 +210,24 @@ def _read_motion(
         check_start_place(start, ground, terrain, model, mistakes)
     elif kind == "run" and "terrain" in tables:
         check_without_terrain(contact, run, start, mistakes)
+    motion = None
+    # On a level plane the motion is that of ideal contacts, placed on the plane afterwards.
+    is_level = isinstance(ground, PlaneGround) and ground.slope == ground.camber == 0.0
+    is_uneven = terrain is not None and not is_level
+    if start.steady is not None:
+        if is_uneven and start.place is not None:
+            mistakes.add(
+                "initial.place",
+                "cannot be combined with initial.steady on this terrain; prescribe x and y in that table.",
+            )
+        signals = read_law([], inputs, system, speed, mistakes)
+        if not mistakes:
+            options = _contact(run, contact, None, on_terrain=True) if is_uneven else CONTACT
+            with mistakes.at("initial.steady"):
+                motion = find_motion(
+                    system, start.steady, law, mode, terrain if is_uneven else None, options
+                )
+                law = continue_motion(motion, law, signals)
     if run is not None:
         _check_methods(run, tables, mistakes)
         if kind == "sweep" and run.expects:
@@ -232,7 +239,7 @@ def _read_motion(
     objects: dict[str, Any] = {
         "law": law,
         "terrain": terrain,
-        "start": on_plane(start, ground, model),
+        "start": start if motion is not None and is_uneven else on_plane(start, ground, model),
         "motion": motion,
     }
     with mistakes.at("run"):

@@ -294,7 +294,7 @@ def tape_measure_covariance(
         raise ParameterError(f"The covariance is that of a rigid rider; leave out {structure[0]}.")
     points = dict.fromkeys(("saddle", "cranks", "grips"), POINT_DEVIATION)
     sizes = MEASURE_DEVIATIONS | points | dict(deviations or {})
-    # Lower and upper arguments of each central difference
+    # Arguments at the lower and the upper point of each central difference.
     changes: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for name, value in measures.items():
         size = sizes.get(name, 0.0)
