@@ -6,6 +6,7 @@ python bench/robots.py kerbs                      39 slow descents of a kerb by 
 python bench/robots.py throws                     30 throws of the car on a plane
 python bench/robots.py accuracy [--runs 20]       against time stepping at an eighth of the step
 python bench/robots.py mujoco                     TurtleBot3 and linorobot on hills beside MuJoCo
+python bench/robots.py bifurcation                neighbours of linorobot on its casters, beside MuJoCo
 
 A run is good if it reaches its end or ends in a named outcome (it fell, it turned over) that half the time
 step confirms, or that the motion itself does not determine: a neighbour of the initial state by 1e-6 m and
@@ -335,10 +336,11 @@ def draw_drive(seed, only):
 def classify(told):
     """Return the cause of a failed run in the words of the documentation."""
     causes = {
-        "over-constrain": "ideal wheels over-constrain the machine",
         "makes no progress": "permanent creep: stick and slip without end",
+        "over-constrain": "ideal wheels over-constrain the machine",
         "more than": "event cap",
-        "Painleve": "no solution at acceleration level (Painlevé paradox)",
+        "Painlevé": "no solution at acceleration level",
+        "no forces": "no solution at acceleration level",
         "no contact set is admissible": "no solution at acceleration level",
         "about to be pulled": "no solution at acceleration level",
         "contradict": "no solution at acceleration level",
@@ -346,6 +348,7 @@ def classify(told):
         "no step keeps": "edges and concave edges",
         "plane of the disc": "edges and concave edges",
         "no step is small enough": "permanent creep: stick and slip without end",
+        "steps have become so short": "permanent creep: stick and slip without end",
         "prescribed motion": "infeasible prescribed motion",
     }
     for words, cause in causes.items():
@@ -526,7 +529,8 @@ def main():
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "what", choices=("drives", "random", "kerbs", "throws", "accuracy", "mujoco")
+        "what",
+        choices=("drives", "random", "kerbs", "throws", "accuracy", "mujoco", "bifurcation"),
     )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
@@ -553,9 +557,9 @@ def main():
         return throws(given.solver)
     if given.what == "accuracy":
         return accuracy(given.runs, given.first)
-    from robots_mujoco import compare  # MuJoCo is not a dependency
+    from robots_mujoco import compare, compare_neighbours  # MuJoCo is not a dependency
 
-    return compare()
+    return compare() if given.what == "mujoco" else compare_neighbours()
 
 
 if __name__ == "__main__":

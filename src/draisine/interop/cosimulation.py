@@ -1,8 +1,8 @@
-"""Generated C simulator of a machine behind numbered ports, the basis of FMI and Simulink exports.
+"""The generated C simulator behind numbered ports, the basis of FMI and Simulink exports.
 
-`c/unit.c` is the same for all machines; the generated header contains the numbers and indices of parameters,
-inputs and outputs. Inputs are constant during a step, as in a `Stepper`. An event occurs when the normal
-force of a contact becomes negative, which means that a wheel would lift off.
+`c/unit.c` is the same for all machines; its header, written here, has the numbers and indices of parameters,
+inputs and outputs. Inputs are constant during a step, as in a `Stepper`. An event is the instant at which the
+normal force of a contact becomes negative: the machine would lift off.
 """
 
 import hashlib
@@ -22,56 +22,62 @@ from draisine.codegen.targets import c
 from draisine.errors import DataError, MissingPackageError, import_extra
 from draisine.mechanics.readings import law_states
 from draisine.model.names import STORED_VARIABLES, label_units, output_variables, rate_variable
+from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics
 from draisine.simulation.source import write_simulator
 from draisine.simulation.stepper import DEFAULT_STEP
+from draisine.simulation.terrain_source import write_terrain_simulator
+from draisine.system.generic import generic
 from draisine.system.layout import Layout, outputs_of
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.terrain import Terrain
 from draisine.vehicles import meanings
 
 ENERGY_OUTPUTS = {
     "kinetic": "kinetic_energy",
     "potential": "potential_energy",
 }
-"""Names of energy outputs: output of the program `observe` -> variable in datasets."""
+"""Scalar outputs of the program `observe`, and their names in results."""
 
 
 @dataclass(frozen=True)
 class Port:
-    """A variable that the importing simulation tool can read or set."""
+    """A value that can be read or set by the importing program."""
 
     name: str
-    """Name of the variable."""
+    """Name of the port."""
     kind: Literal["parameter", "input", "output", "event"]
-    """Role of the variable."""
+    """Role of the port."""
     unit: str
-    """SI unit of the variable; empty if dimensionless."""
+    """SI unit; empty if dimensionless."""
     meaning: str
-    """Description of the variable in a few words."""
+    """Meaning in a few words."""
     start: float = 0.0
-    """Initial value of the variable, SI units."""
-    index: int = 0
-    """Index of an output in the array (observations, state)."""
+    """Initial value."""
+    place: int = 0
+    """Index of an output in the observations, followed by the state."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A machine as C source code with numbered ports."""
+    """A machine as C source code."""
 
     name: str
     """Name of the machine."""
     ports: tuple[Port, ...]
-    """Ports in the order of their numbers, which start with 1; number 0 is time."""
+    """Ports in the order of their numbers, from 1; 0 is time."""
     files: dict[str, str]
-    """Texts of the source files by file name."""
+    """Source files by name."""
     source: str
-    """Name of the file that is compiled together with the simulator."""
+    """File that is compiled together with the simulator."""
     token: str
-    """Identifier of the content, as FMI requires."""
+    """Identifier by content, as FMI requires."""
+    can_copy: bool = True
+    """Whether its state can be kept and restored."""
 
     def ports_of(self, kind: str) -> list[tuple[int, Port]]:
-        """Return the ports of one kind with their numbers."""
+        """Return the ports of a kind with their numbers."""
         return [(k, port) for k, port in enumerate(self.ports, start=1) if port.kind == kind]
 
 
@@ -85,9 +91,9 @@ def write_unit(
     inputs: Mapping[str, float] | None = None,
     dt: float = DEFAULT_STEP,
 ) -> Unit:
-    """Return the C source code of a machine in one contact mode, with the interface `c/<interface>.c`.
+    """Return a machine of one contact mode as C source code with an interface `c/<interface>.c`.
 
-    `dt` is the longest internal integration step, s.
+    `dt` is the longest internal step, s.
     """
     simulator = write_simulator(system, "c", start, mode=mode, law=law, inputs=inputs)
     header, body, _ = simulator
@@ -99,25 +105,90 @@ def write_unit(
     return Unit(name, ports, texts | _interface_files(f"{interface}.c"), f"{interface}.c", token)
 
 
+def write_terrain_unit(
+    system: System,
+    start: State,
+    interface: str,
+    *,
+    terrain: Terrain,
+    law: Law | None = None,
+    inputs: Mapping[str, float] | None = None,
+    contact: ContactOptions = CONTACT,
+    numerics: Numerics = NUMERICS,
+    until: float = 1.0,
+) -> Unit:
+    """Return a machine on its ground as C source code with an interface `c/<interface>.c`.
+
+    The arguments are those of a run until a time (s); the closed forms of its modes are included.
+    """
+    simulator = write_terrain_simulator(
+        system,
+        "c",
+        start,
+        until,
+        terrain=terrain,
+        law=law,
+        inputs=inputs,
+        contact=contact,
+        numerics=numerics,
+    )
+    header, body, _ = simulator
+    name = header.removesuffix(".h")
+    token = _digest(simulator, 0.0)
+    ports = _terrain_ports(system, terrain, law, inputs)
+    texts = {header: simulator[header], body: simulator[body]}
+    texts["unit.h"] = _terrain_header(name, ports, token)
+    texts |= _interface_files(f"{interface}.c")
+    texts["unit.c"] = _interface_files("terrain_unit.c")["terrain_unit.c"]
+    return Unit(name, ports, texts, f"{interface}.c", token, can_copy=False)
+
+
+def _terrain_header(name: str, ports: Sequence[Port], token: str) -> str:
+    """Return the header of a machine on its ground for `terrain_unit.c`."""
+    functions: tuple[str, ...] = (
+        "new",
+        "free",
+        "begin",
+        "advance",
+        "set_inputs",
+        "stop_at_events",
+        "touches",
+    )
+    functions += ("reason", "time", "state", "observe", "start", "given", "more", "reached")
+    return _unit_header(name, ports, token, functions, 0, [])
+
+
 def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
-    """Return the C header of a machine for `unit.c`: sizes and indices."""
+    """Return the header of a machine for `unit.c`: sizes and indices."""
+    functions = ("begin", "step", "observe", "nominal", "start", "given")
+    lines = [f"#define LONGEST_STEP {c.c_number(dt)}", f"#define S_FUNCTION_NAME {name}"]
+    return _unit_header(name, ports, token, functions, f"{name}_parameters", lines)
+
+
+def _unit_header(
+    name: str,
+    ports: Sequence[Port],
+    token: str,
+    functions: Sequence[str],
+    parameters: int | str,
+    lines: Sequence[str],
+) -> str:
+    """Return a header with the functions of a machine, the number of its parameters and further lines."""
     indices = {
-        kind: [port.index for port in ports if port.kind == kind]
+        kind: [port.place for port in ports if port.kind == kind]
         for kind in ("input", "output", "event")
     }
     sizes = {kind: len(entries) for kind, entries in indices.items()}
-    functions = "begin", "step", "observe", "nominal", "start", "given"
     return "\n".join(
         [
             f'#include "{name}.h"',
             f"typedef {name} Machine;",
             *(f"#define machine_{word} {name}_{word}" for word in functions),
-            f"#define LONGEST_STEP {c.c_number(dt)}",
             f'#define TOKEN "{token}"',
-            f"#define S_FUNCTION_NAME {name}",
+            *lines,
             "enum {",
             f"    STATES = {name}_states, TAIL = {name}_inputs, OBSERVED = {name}_observed,",
-            f"    PARAMETERS = {name}_parameters, INPUTS = {sizes['input']},",
+            f"    PARAMETERS = {parameters}, INPUTS = {sizes['input']},",
             f"    OUTPUTS = {sizes['output']}, EVENTS = {sizes['event']}",
             "};",
             f"static const int OUTPUT_AT[] = {{{', '.join(map(str, indices['output']))}}};",
@@ -128,7 +199,7 @@ def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
 
 
 def _interface_files(name: str) -> dict[str, str]:
-    """Return the text of a file in the folder `c` and of the files that it includes, by name."""
+    """Return a file of the folder `c` and the files of this folder that it includes."""
     folder = files("draisine.interop").joinpath("c")
     text = folder.joinpath(name).read_text(encoding="utf-8")
     texts = {name: text}
@@ -139,7 +210,7 @@ def _interface_files(name: str) -> dict[str, str]:
 
 
 def _digest(simulator: Mapping[str, str], dt: float) -> str:
-    """Return an identifier of a simulator that depends on its content."""
+    """Return an identifier of a simulator by its content."""
     content = repr((sorted(simulator.items()), dt))
     return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
 
@@ -150,7 +221,7 @@ def _ports(
     law: Law | None,
     inputs: Mapping[str, float] | None,
 ) -> tuple[Port, ...]:
-    """Return the ports of a machine in the order that `c/unit.c` requires."""
+    """Return the ports of a machine in the order of `c/unit.c`."""
     machine = system.machine(mode, law, law_states(law))
     model = system.model
     observed = outputs_of(machine.programs["observe"])
@@ -172,51 +243,100 @@ def _ports(
         index = observed.outputs.start + k
         rate_index = observed.output_rates.start + k
         ports += [
-            Port(name, "output", output.unit, output.meaning, index=index),
-            Port(f"{name}_rate", "output", derivative.unit, derivative.meaning, index=rate_index),
+            Port(name, "output", output.unit, output.meaning, place=index),
+            Port(f"{name}_rate", "output", derivative.unit, derivative.meaning, place=rate_index),
         ]
     for k, joint in enumerate(model.joints):
         rate_index = observed.v.start + model.speeds.index(f"{joint.name}_rate")
         index = observed.size + machine.layout.r.start + k
         meaning = f"rate of {joint.name}"
         ports += [
-            Port(joint.name, "output", joint.unit, "joint coordinate", index=index),
-            Port(f"{joint.name}_rate", "output", f"{joint.unit}/s", meaning, index=rate_index),
+            Port(joint.name, "output", joint.unit, "joint coordinate", place=index),
+            Port(f"{joint.name}_rate", "output", f"{joint.unit}/s", meaning, place=rate_index),
         ]
     return (*ports, *_common_ports(system, observed))
 
 
-def _common_ports(system: System, observed: Layout) -> list[Port]:
-    """Return the ports that all machines have: position, energies, contact forces and events."""
-    start = {
-        name: getattr(observed, name).start for name in ("position", "forces", *ENERGY_OUTPUTS)
-    }
+def _terrain_ports(
+    system: System,
+    terrain: Terrain,
+    law: Law | None,
+    inputs: Mapping[str, float] | None,
+) -> tuple[Port, ...]:
+    """Return the ports of a machine on its ground in the order of `c/terrain_unit.c`."""
+    machine = generic(system, law, terrain.motions)
+    model = system.model
+    observed = machine.observe.outputs
+    layout = machine.layout
+    descriptions = output_variables(model)
+    units = label_units(model, "inputs")
+    values: Floats = system.inputs(inputs)
     ports = [
-        Port(axis, "output", "m", STORED_VARIABLES["position"].meaning, index=start["position"] + k)
+        Port(f"inputs.{name}", "input", units[name], "held input", value)
+        for name, value in zip(model.inputs, values.tolist(), strict=True)
+    ]
+    for k, name in enumerate(system.outputs):
+        output = descriptions[name]
+        index = observed.outputs.start + k
+        ports.append(Port(name, "output", output.unit, output.meaning, place=index))
+    for k, joint in enumerate(model.joints):
+        speed = layout.v.start + model.speeds.index(f"{joint.name}_rate")
+        index = observed.size + layout.r.start + k
+        meaning = f"rate of {joint.name}"
+        ports += [
+            Port(joint.name, "output", joint.unit, "joint coordinate", place=index),
+            Port(
+                f"{joint.name}_rate",
+                "output",
+                f"{joint.unit}/s",
+                meaning,
+                place=observed.size + speed,
+            ),
+        ]
+    ports += _pose_and_energy_ports(observed)
+    for k, wheel in enumerate(machine.wheels):
+        meaning = f"whether {wheel.name} touches the ground"
+        ports.append(Port(f"touches.{wheel.name}", "event", "", meaning, place=k))
+    return tuple(ports)
+
+
+def _pose_and_energy_ports(observed: Layout) -> list[Port]:
+    """Return the ports of position and energies."""
+    position = STORED_VARIABLES["position"].meaning
+    ports = [
+        Port(axis, "output", "m", position, place=observed.position.start + k)
         for k, axis in enumerate("xyz")
     ]
-    ports += [
-        Port(name, "output", "J", STORED_VARIABLES[name].meaning, index=start[key])
+    return ports + [
+        Port(
+            name, "output", "J", STORED_VARIABLES[name].meaning, place=getattr(observed, key).start
+        )
         for key, name in ENERGY_OUTPUTS.items()
     ]
+
+
+def _common_ports(system: System, observed: Layout) -> list[Port]:
+    """Return the ports of all machines: position, energies, contact forces and events."""
+    ports = _pose_and_energy_ports(observed)
+    first_force = observed.forces.start
     contacts = system.model.contacts
     force = STORED_VARIABLES["contact_force"].meaning
     for k, contact in enumerate(contacts):
         for j, direction in enumerate(("normal", "along", "across")):
             name = f"contact_force.{contact.name}.{direction}"
-            ports.append(Port(name, "output", "N", force, index=start["forces"] + 3 * k + j))
+            ports.append(Port(name, "output", "N", force, place=first_force + 3 * k + j))
     for k, contact in enumerate(contacts):
         if contact.lifts:
             meaning = f"whether the normal force of {contact.name} is negative"
-            index = start["forces"] + 3 * k
-            ports.append(Port(f"pulled.{contact.name}", "event", "", meaning, index=index))
+            index = first_force + 3 * k
+            ports.append(Port(f"pulled.{contact.name}", "event", "", meaning, place=index))
     return ports
 
 
 def compile_library(unit: Unit, folder: Path, library: Path) -> None:
-    """Write the source files of a unit to a folder and compile them to a shared library.
+    """Write the files of a unit to a folder and compile them to a shared library.
 
-    The compiler is the environment variable `CC`, cc, gcc or clang, or the one of the package `ziglang`.
+    The compiler is `CC`, cc, gcc or clang of this computer, else that of the package `ziglang`.
     """
     for name, text in unit.files.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -225,18 +345,14 @@ def compile_library(unit: Unit, folder: Path, library: Path) -> None:
     if os.name != "nt":
         flags += ["-fPIC", "-lm"]
     completed = subprocess.run(
-        [*find_compiler(), *sources, *flags],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
+        [*compiler(), *sources, *flags], cwd=folder, capture_output=True, text=True, check=False
     )
     if completed.returncode != 0:
         raise DataError(f"{library.name}: the C compiler failed: {completed.stderr.strip()[:2000]}")
 
 
-def find_compiler() -> Sequence[str]:
-    """Return the command of an available C compiler; raise `MissingPackageError` if there is none."""
+def compiler() -> Sequence[str]:
+    """Return the command of a C compiler."""
     preferred = [os.environ[name] for name in ("CC",) if os.environ.get(name)]
     for name in (*preferred, "cc", "gcc", "clang"):
         if shutil.which(name):

@@ -1,7 +1,8 @@
-"""Export of functional mock-up units (FMU) for co-simulation in other tools, FMI 2.0 and 3.0.
+"""Functional mock-up units (FMU) for co-simulation in other tools, FMI 2.0 and 3.0.
 
-A unit contains the C simulator of one contact mode, compiled for this computer and as source code. FMI 3
-supports event mode: steps then end when the normal force of a contact becomes negative.
+A unit has the C simulator of one contact mode, or of the machine on a terrain, compiled for this computer
+and as source code. FMI 3 supports event mode: steps then end when the normal force of a contact becomes
+negative, or on a terrain when a wheel touches down or lifts off.
 The standard: Modelica Association, Functional Mock-up Interface 2.0.4 and 3.0.1.
 """
 
@@ -17,35 +18,42 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import draisine
 from draisine.codegen.files import atomic_write, check_writable
 from draisine.errors import ParameterError, expect_known
-from draisine.interop.cosimulation import Port, Unit, compile_library, write_unit
+from draisine.interop.cosimulation import (
+    Port,
+    Unit,
+    compile_library,
+    write_terrain_unit,
+    write_unit,
+)
 from draisine.system.state import State
 from draisine.system.system import System
 
 FMI_VERSIONS = ("2.0", "3.0")
-"""Supported versions of the FMI standard."""
+"""Supported versions of the standard."""
 
 ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)
-"""Date of all files in a unit, the earliest of ZIP; a constant date makes equal machines equal files."""
+"""Date of all files in a unit, constant so that equal machines have equal units; the earliest of ZIP."""
 
 
 def export_fmu(
     system: System, start: State, path: str | Path, *, version: str = "3.0", **options: Any
 ) -> None:
-    """Write a machine as a functional mock-up unit (FMU) for co-simulation.
+    """Write a machine as a functional mock-up unit for co-simulation.
 
     Parameters
     ----------
     system
-        Compiled machine.
+        The compiled machine.
     start
-        Initial state of the machine.
+        Initial state.
     path
-        Path of the output file; it must end with `.fmu`.
+        File that ends with `.fmu`.
     version
-        Version of the FMI standard, "2.0" or "3.0".
+        Version of FMI, "2.0" or "3.0".
     **options
-        Contact mode `mode`, control law `law`, constant `inputs` (N m or N by name), and the longest
-        integration step `dt` (default 1/1024 s).
+        `mode`, `law`, `inputs`, and the longest step `dt` (default 1/1024 s). With a `terrain` contacts open
+        and close; then `law`, `inputs`, `contact`, `numerics`, and `until`, the time (s) of a run whose
+        contact modes get closed forms.
 
     Raises
     ------
@@ -68,7 +76,9 @@ def export_fmu(
     if path.suffix != ".fmu":
         raise ParameterError(f"{path}: the name of an FMI unit must end with .fmu.")
     check_writable(path)
-    unit = write_unit(system, start, f"fmi{version[0]}", **options)
+    has_terrain = options.get("terrain") is not None
+    write = write_terrain_unit if has_terrain else write_unit
+    unit = write(system, start, f"fmi{version[0]}", **options)
     describe = _describe_2 if version == "2.0" else _describe_3
     with tempfile.TemporaryDirectory() as folder, atomic_write(path) as new:
         binary = Path(folder) / f"{unit.name}{_library_suffix()}"
@@ -84,12 +94,12 @@ def export_fmu(
 
 
 def _library_suffix() -> str:
-    """Return the file suffix of shared libraries on this platform."""
+    """Return the suffix of shared libraries on this platform."""
     return {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 
 def _platform(version: str) -> str:
-    """Return the name of this platform in the FMI standard."""
+    """Return the name of this platform in the standard."""
     if version == "2.0":
         kind = {"win32": "win", "darwin": "darwin"}.get(sys.platform, "linux")
         return f"{kind}{64 if sys.maxsize > 2**32 else 32}"
@@ -100,13 +110,13 @@ def _platform(version: str) -> str:
 
 
 def _text(root: Element) -> str:
-    """Serialise an XML tree as text."""
+    """Return an XML tree as text."""
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
 def _root(unit: Unit, version: str, token: Mapping[str, str]) -> Element:
-    """Return the root element of a model description."""
+    """Return the root of a model description."""
     tool = f"draisine {draisine.__version__}"
     attributes = {"fmiVersion": version, "modelName": unit.name, **token}
     return Element(
@@ -118,19 +128,19 @@ def _root(unit: Unit, version: str, token: Mapping[str, str]) -> Element:
 
 
 def _co_simulation(root: Element, unit: Unit, *capabilities: str) -> Element:
-    """Add the XML element of co-simulation with variable step sizes and further capabilities."""
+    """Add the element of co-simulation with variable step sizes and further capabilities."""
     flags = dict.fromkeys(("canHandleVariableCommunicationStepSize", *capabilities), "true")
     return SubElement(root, "CoSimulation", {"modelIdentifier": unit.name, **flags})
 
 
 def _variables(root: Element) -> Element:
-    """Add the default experiment and return the XML list of variables, in the order of the standard."""
+    """Add the default experiment and return the list of variables, in the order of the standard."""
     SubElement(root, "DefaultExperiment", startTime="0", stopTime="5", stepSize="0.01")
     return SubElement(root, "ModelVariables")
 
 
 def _units(root: Element, ports: Iterable[Port]) -> None:
-    """Add the XML definitions of all units of the ports."""
+    """Add the definitions of all units."""
     units = dict.fromkeys(port.unit for port in ports if port.unit)
     if units:
         parent = SubElement(root, "UnitDefinitions")
@@ -139,28 +149,27 @@ def _units(root: Element, ports: Iterable[Port]) -> None:
 
 
 def _described(port: Port) -> dict[str, str]:
-    """Return the description of a port as XML attribute."""
+    """Return the description of a port as an attribute."""
     return {"description": port.meaning} if port.meaning else {}
 
 
 def _number(port: Port) -> dict[str, str]:
-    """Return the XML attributes of a real variable: its unit, and the start value of parameters and
-    inputs.
-    """
+    """Return the attributes of a number: its unit, and the initial value of parameters and inputs."""
     unit = {"unit": port.unit} if port.unit else {}
     return unit | ({} if port.kind == "output" else {"start": repr(float(port.start))})
 
 
 def _causality(port: Port) -> dict[str, str]:
-    """Return the XML attributes for causality and variability of a port."""
+    """Return causality and variability of a port."""
     fixed = {"variability": "fixed"} if port.kind == "parameter" else {}
     return {"causality": port.kind, **fixed}
 
 
 def _describe_2(unit: Unit) -> str:
-    """Return the model description (XML) of a unit for FMI 2.0."""
+    """Return the model description by FMI 2.0."""
     root = _root(unit, "2.0", {"guid": unit.token})
-    kind = _co_simulation(root, unit, "canGetAndSetFMUstate", "canSerializeFMUstate")
+    copies = ("canGetAndSetFMUstate", "canSerializeFMUstate") if unit.can_copy else ()
+    kind = _co_simulation(root, unit, *copies)
     sources = SubElement(kind, "SourceFiles")
     for name in (unit.source, f"{unit.name}.c"):
         SubElement(sources, "File", name=name)
@@ -179,10 +188,10 @@ def _describe_2(unit: Unit) -> str:
 
 
 def _describe_3(unit: Unit) -> str:
-    """Return the model description (XML) of a unit for FMI 3.0."""
+    """Return the model description by FMI 3.0."""
     root = _root(unit, "3.0", {"instantiationToken": unit.token})
-    capabilities = ("canGetAndSetFMUState", "canSerializeFMUState", "mightReturnEarlyFromDoStep")
-    _co_simulation(root, unit, *capabilities, "hasEventMode")
+    copies = ("canGetAndSetFMUState", "canSerializeFMUState") if unit.can_copy else ()
+    _co_simulation(root, unit, *copies, "mightReturnEarlyFromDoStep", "hasEventMode")
     _units(root, unit.ports)
     variables = _variables(root)
     clock = {"name": "time", "valueReference": "0", "causality": "independent"}
@@ -202,7 +211,7 @@ def _describe_3(unit: Unit) -> str:
 
 
 def _build_description(unit: Unit) -> str:
-    """Return the build description (XML) of the source files for FMI 3.0."""
+    """Return the description of the build from sources, FMI 3.0."""
     root = Element("fmiBuildDescription", fmiVersion="3.0")
     build = SubElement(root, "BuildConfiguration", modelIdentifier=unit.name)
     files = SubElement(build, "SourceFileSet", language="C99")

@@ -1,4 +1,4 @@
-"""Export of machines as Simulink blocks: C source code of a level-2 MEX S-function.
+"""Machines as Simulink blocks: C source code of a level-2 MEX S-function.
 
 Compile it in MATLAB by `mex sfunction.c NAME.c -output NAME`; draisine is not needed there.
 """
@@ -15,24 +15,23 @@ from draisine.system.system import System
 def export_sfunction(
     system: System, start: State, folder: str | Path, **options: Any
 ) -> list[Path]:
-    """Write a machine as C source code of a Simulink S-function.
+    """Write a machine as an S-function.
 
     Parameters
     ----------
     system
-        Compiled machine.
+        The compiled machine.
     start
-        Initial state of the machine.
+        Initial state.
     folder
-        Output folder; it is created if necessary.
+        Folder of the files; created if necessary.
     **options
-        Contact mode `mode`, control law `law`, constant `inputs` (N m or N by name), and the longest
-        integration step `dt` (default 1/1024 s).
+        `mode`, `law`, `inputs`, and the longest step `dt` (default 1/1024 s).
 
     Returns
     -------
     list of Path
-        Paths of the written files.
+        The written files.
 
     Examples
     --------
@@ -53,7 +52,7 @@ def export_sfunction(
 
 
 def _ports(unit: Unit) -> str:
-    """Return a MATLAB script with the names of all signals in order and the compile command."""
+    """Return a MATLAB script with the names of all signals in order and the command that compiles."""
     lines = [f"% mex sfunction.c {unit.name}.c -output {unit.name}"]
     for kind in ("parameter", "input", "output"):
         lines.append(f"{unit.name}.{kind}s = {{")

@@ -12,6 +12,7 @@ The ground is unlimited: beyond the samples it continues with the slope at the b
 import math
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -198,9 +199,15 @@ class SmoothGround(Terrain):
         if self.y is not None:
             columns = _cells_between(self.y, centre[1] - side[1], centre[1] + side[1])
         ks = (rows[:, None] * self.shape[1] + columns).ravel()
-        features = self.pick(ks)  # type: ignore[arg-type]
-        apart = distances(features.low, features.high, centre, margin)
+        low, high = self._boxes
+        apart = distances(low[ks], high[ks], centre, margin)
         return ks[apart <= reach].tolist()
+
+    @cached_property
+    def _boxes(self) -> tuple[Floats, Floats]:
+        """Corners of the bounding boxes of all patches (m)."""
+        every = self.pick(range(len(self)))
+        return every.low, every.high
 
     def _warn_overshoot(self) -> None:
         """Warn if the spline exceeds the heights by more than `MAX_OVERSHOOT` of their range."""
