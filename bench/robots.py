@@ -335,21 +335,25 @@ def draw_drive(seed, only):
 
 def classify(told):
     """Return the cause of a failed run in the words of the documentation."""
+    creep = "permanent creep: stick and slip without end"
+    unsolvable = "no solution at acceleration level"
+    edges = "edges and concave edges"
     causes = {
-        "makes no progress": "permanent creep: stick and slip without end",
-        "over-constrain": "ideal wheels over-constrain the machine",
+        "makes no progress": creep,
+        "no step is small enough": creep,
+        "steps have become so short": creep,
         "more than": "event cap",
-        "Painlevé": "no solution at acceleration level",
-        "no forces": "no solution at acceleration level",
-        "no contact set is admissible": "no solution at acceleration level",
-        "about to be pulled": "no solution at acceleration level",
-        "contradict": "no solution at acceleration level",
-        "sinks": "edges and concave edges",
-        "no step keeps": "edges and concave edges",
-        "plane of the disc": "edges and concave edges",
-        "no step is small enough": "permanent creep: stick and slip without end",
-        "steps have become so short": "permanent creep: stick and slip without end",
+        "Painlevé": unsolvable,
+        "no forces": unsolvable,
+        "no contact set is admissible": unsolvable,
+        "about to be pulled": unsolvable,
+        "contradict": unsolvable,
+        "sinks": edges,
+        "penetrates": edges,
+        "no step keeps": edges,
+        "plane of the disc": edges,
         "prescribed motion": "infeasible prescribed motion",
+        "ideal contacts": "ideal wheels over-constrain the machine",
     }
     for words, cause in causes.items():
         if words in told:

@@ -309,10 +309,12 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
         for begin, place in zip(begins, (x, y), strict=True)
     )
     owner = np.where((i >= 0) & (j >= 0), table[np.maximum(i, 0), np.maximum(j, 0)], -1).ravel()
-    z = evaluate_patch(cells[owner].T, x.ravel(), y.ravel()).h
+    places = np.column_stack([x.ravel(), y.ravel()])
+    owner = np.where((places <= cells[owner][:, PATCH_HIGH]).all(axis=1), owner, -1)
+    z = evaluate_patch(cells[owner].T, *places.T).h
     triangles = grid_triangles(*x.shape)
     triangles = triangles[(owner[triangles] >= 0).all(axis=1)]
-    return np.column_stack([x.ravel(), y.ravel(), z]), triangles
+    return np.column_stack([places, z]), triangles
 
 
 def grid_triangles(rows: int, columns: int) -> Ints:
