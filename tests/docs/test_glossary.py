@@ -55,7 +55,7 @@ SAME_MEANING = {
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_FUNCTIONS = """
-    factor_cholesky project
+    remarks serve summary table
 """
 """Functions that still have two meanings; no name may be added."""
 

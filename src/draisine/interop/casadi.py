@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from draisine.algebra.trace import ARITHMETIC
-from draisine.codegen.program import Program, flatten
+from draisine.codegen.program import Program, flatten_arrays
 from draisine.errors import import_extra
 from draisine.interop.portable import PortableMachine
 from draisine.system.closed_form import ClosedForm
@@ -75,8 +75,8 @@ class CasadiMachine(PortableMachine):
         """Return the outputs of a program by name, for a state y and a time t (s)."""
         x = casadi.vertcat(t, y, self.w, casadi.SX(self.count_seeds(name), 1))
         parameters = casadi.vertcat(*map(casadi.SX, self.parameters(self.p)))
-        program = flatten(self.machine.programs[name])
-        return self.split(name, evaluate_symbolically(program, x=x, parameters=parameters)["out"])
+        program = flatten_arrays(self.machine.programs[name])
+        return self.split(name, replay(program, x=x, parameters=parameters)["out"])
 
     def _function(self, name: str, result: Any, output: str) -> Any:
         """Return a CasADi function of (y, w, p, t) with one named output."""

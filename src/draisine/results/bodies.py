@@ -25,7 +25,7 @@ from draisine.model.motion import motion_of
 from draisine.registry import check_trust
 from draisine.results.attributes import read_table_attribute
 from draisine.system.layout import state_sizes
-from draisine.system.system import HERE, System, compile
+from draisine.system.system import UNNAMED_SYSTEMS, System, compile
 from draisine.system.tracing import Tracing
 from draisine.vehicles import plain_structure
 
@@ -105,7 +105,7 @@ def restore_system(data: "Dataset") -> System:
 
     try:
         arguments |= {key: motion_of(entry) for key, entry in motions.items()}
-        return HERE.get(process_key, make)
+        return UNNAMED_SYSTEMS.get(process_key, make)
     except (DraisineError, TypeError) as error:
         raise DataError(
             f"The dataset's vehicle cannot be compiled again: {error} Define your own vehicles in a file "

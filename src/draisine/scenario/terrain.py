@@ -35,7 +35,7 @@ from draisine.scenario.values import (
     WorldVector,
     tables_by_tag,
 )
-from draisine.system.state import State, initial_values, state_of, states
+from draisine.system.state import State, initial_values, make_state, states
 from draisine.system.system import System
 from draisine.terrain import (
     Feature,
@@ -544,12 +544,14 @@ def start_on(
 ) -> State:
     """Return the initial state of a machine at a place on a terrain, with requested output values.
 
-    `options` are keyword arguments of `system.state.state`.
+    `options` are those of `make_state`.
     """
     if terrain is None or place is None:
-        return state_of(system, values, **options)
+        return make_state(system, values, **options)
     turn = tilt_of(terrain, place)
-    return place_state(system.tree, terrain, state_of(system, values, tilt=turn, **options), place)
+    return place_state(
+        system.tree, terrain, make_state(system, values, tilt=turn, **options), place
+    )
 
 
 def starts_on(

@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from codegen.programs import Case, assert_close, long, wide
-from draisine.codegen.listing import identifiers
-from draisine.codegen.program import Program, flatten, run_program
+from draisine.codegen.listing import make_identifiers
+from draisine.codegen.program import Program, flatten_arrays, run_program
 from draisine.codegen.targets import c, javascript, jax, latex, python
 
 RTOL = 1e-13
@@ -59,7 +59,7 @@ def test_the_small_program_has_every_operation(small: Case) -> None:
 
 
 def test_flattened_programs_compute_the_same(case: Case) -> None:
-    flat = flatten(case.program)
+    flat = flatten_arrays(case.program)
     x = np.concatenate([np.zeros(0), *(case.inputs[name] for name in states(case.program))])
     given = {"x": x} | {k: v for k, v in case.inputs.items() if k == "parameters"}
     expected = np.concatenate(list(run_program(case.program, **case.inputs).values()))
@@ -301,7 +301,7 @@ def test_a_program_without_anything(target) -> None:
 
 def test_identifiers_never_collide() -> None:
     names = ["q", "q", "q_", "q_0", "q_0_", "for", "1x", "a-b", "a_b", ""]
-    found = identifiers(names, ["for"])
+    found = make_identifiers(names, ["for"])
     assert len(set(found)) == len(names)
     assert all(x.isidentifier() and not re.search(r"_\d+$", x) for x in found)
     assert "for" not in found

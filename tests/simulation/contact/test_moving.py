@@ -13,7 +13,7 @@ from draisine.control import Step, TimeInputs
 from draisine.errors import TerrainError
 from draisine.simulation.contact.query import ContactQuery
 from draisine.system.contact_programs import trace_motion
-from draisine.system.generic import generic
+from draisine.system.generic import make_generic
 from draisine.terrain import Joined, Mesh, Terrain, height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake, Slide, Turn
 from simulation.contact.conftest import bicycle, on_the_flat
@@ -66,7 +66,7 @@ def test_motions_that_differ_in_numbers_alone_share_their_programs():
             assert told["R"].reshape(3, 3) == pytest.approx(np.asarray(R, float), abs=1e-15)
             assert told["p"] == pytest.approx(np.asarray(p, float), abs=1e-15)
     one, two = (
-        generic(bicycle(), None, (Shake((0.0, 0.0, A), w),)) for A, w in [(0.1, 9), (0.2, 7)]
+        make_generic(bicycle(), None, (Shake((0.0, 0.0, A), w),)) for A, w in [(0.1, 9), (0.2, 7)]
     )
     assert one.programs is two.programs and sorted(two.ground) == [0.2, 7.0]
 

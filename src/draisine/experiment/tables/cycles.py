@@ -33,7 +33,7 @@ from draisine.results.cycle import (
     summarise_cycle,
 )
 from draisine.scenario.validate.vehicle import build_system
-from draisine.simulation.dataset import recorded
+from draisine.simulation.dataset import with_recipe
 from draisine.vehicles import expect_parameters
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ FAMILY_QUANTITIES = (
 JointStatus = Literal["free", "held"]
 
 
-@recorded
+@with_recipe
 def find_all_cycles(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
@@ -80,7 +80,7 @@ def find_all_cycles(
     return _add_attributes(data, grip_map, f"limit cycles of {vehicle}", start_time)
 
 
-@recorded
+@with_recipe
 def scan_cycles(
     vehicle: str,
     values: Sequence[float] | Floats,

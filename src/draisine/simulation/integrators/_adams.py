@@ -1,4 +1,4 @@
-"""Adams methods of equal steps: the Adams-Bashforth predictor alone, or predictor and corrector (PECE)."""
+"""Adams methods with equal steps: Adams-Bashforth predictor only, or predictor and corrector (PECE mode)."""
 
 import math
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from draisine.simulation.integrators._drivers import (
 from draisine.simulation.integrators._explicit import EqualSteps
 
 STARTING_SUBSTEPS = 4
-"""Runge-Kutta steps for each of the first three steps."""
+"""Number of Runge-Kutta substeps for each of the first three steps."""
 
 
 def _step(corrector: Sequence[float]) -> Routine:
-    """Return the step of the method; `corrector` has the weights of f at steps n + 1, n, ..., n - 3."""
+    """Return the routine of one step; `corrector` contains the weights of f at steps n + 1, n, ..., n - 3."""
     corrects = len(corrector) > 0
     b0, b1, b2, b3, b4 = [*corrector, *[0.0] * 5][:5]
     a1, a2, a3, a4 = 55.0 / 24.0, -59.0 / 24.0, 37.0 / 24.0, -9.0 / 24.0
