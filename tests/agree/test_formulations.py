@@ -747,7 +747,7 @@ def test_the_driven_bicycle_has_the_published_eigenvalues(speed):
     assert_allclose(np.sort_complex(np.linalg.eigvals(A)), wanted, rtol=0, atol=1e-8)
 
 
-# The plug-in itself, and what is refused.
+# The plug itself, and what is refused.
 
 
 def test_any_code_generator_can_realise_the_equations():

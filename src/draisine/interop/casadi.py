@@ -1,6 +1,6 @@
-"""Programs of a machine as CasADi functions, for optimal control, estimation and gradients.
+"""A machine's programs as CasADi functions, for optimal control, estimation and gradients.
 
-The operations of the compiled programs are repeated with CasADi scalars, so that the results are equal.
+The operations of the compiled programs are repeated on CasADi's scalars, so that both compute the same.
 """
 
 import operator
@@ -15,15 +15,13 @@ from draisine.system.closed_form import ClosedForm
 
 casadi = import_extra("casadi", "casadi")
 
-CASADI_OPERATIONS = ARITHMETIC | {
-    op: getattr(casadi, op) for op in ("sqrt", "sin", "cos", "exp", "atan2")
-}
-CASADI_OPERATIONS |= {"inv": lambda x: 1.0 / x, "lt": operator.lt, "where": casadi.if_else}
-"""CasADi function of each program operation by name."""
+OPERATIONS = ARITHMETIC | {op: getattr(casadi, op) for op in ("sqrt", "sin", "cos", "exp", "atan2")}
+OPERATIONS |= {"inv": lambda x: 1.0 / x, "lt": operator.lt, "where": casadi.if_else}
+"""Operations of programs on CasADi's scalars, by name."""
 
 
-def evaluate_symbolically(program: Program, **inputs: Any) -> dict[str, Any]:
-    """Evaluate a program with CasADi columns (SX) as inputs; return its outputs as SX columns by name."""
+def replay(program: Program, **inputs: Any) -> dict[str, Any]:
+    """Return the outputs of a program as SX columns, for its inputs as SX columns."""
     values: list[Any] = []
     for op, *rest in program.steps:
         if op == "const":
@@ -31,7 +29,7 @@ def evaluate_symbolically(program: Program, **inputs: Any) -> dict[str, Any]:
         elif op == "input":
             values.append(inputs[rest[0]][rest[1]])
         else:
-            values.append(CASADI_OPERATIONS[op](*(values[k] for k in rest)))
+            values.append(OPERATIONS[op](*(values[k] for k in rest)))
     return {
         name: casadi.vertcat(*(values[k] for k in entries))
         for name, entries in program.outputs.items()
@@ -39,16 +37,16 @@ def evaluate_symbolically(program: Program, **inputs: Any) -> dict[str, Any]:
 
 
 class CasadiMachine(PortableMachine):
-    """CasADi functions of a machine in one contact mode: of state y, inputs w, parameters p and time t.
+    """CasADi functions of one contact mode: of the state y, inputs w, parameters p and time t.
 
-    In calls by name, omitted arguments are zero.
+    Arguments that are not passed by name are zero.
 
     Parameters
     ----------
     machine
-        Compiled machine of one contact mode, see `System.machine`.
+        A machine of `System.machine`.
     free
-        Names of the parameters that become the argument p; the others keep the values of the system.
+        Names of the parameters p that are arguments; the others have the values of the system.
 
     Examples
     --------
@@ -64,7 +62,6 @@ class CasadiMachine(PortableMachine):
     """
 
     def __init__(self, machine: ClosedForm, free: Sequence[str] = ()) -> None:
-        """Declare the symbolic state, inputs, parameters and time of a machine."""
         super().__init__(machine, free)
         self.y = casadi.SX.sym("y", machine.layout.size)
         self.w = casadi.SX.sym("w", len(machine.system.model.inputs))
@@ -72,8 +69,8 @@ class CasadiMachine(PortableMachine):
         self.t = casadi.SX.sym("t")
 
     def _evaluate(self, name: str, y: Any, t: Any) -> dict[str, Any]:
-        """Return the outputs of a program by name, for a state y and a time t (s)."""
-        x = casadi.vertcat(t, y, self.w, casadi.SX(self.count_seeds(name), 1))
+        """Return the outputs of a program at a state and a time, by name."""
+        x = casadi.vertcat(t, y, self.w, casadi.SX(self.spare(name), 1))
         parameters = casadi.vertcat(*map(casadi.SX, self.parameters(self.p)))
         program = flatten_arrays(self.machine.programs[name])
         return self.split(name, replay(program, x=x, parameters=parameters)["out"])
@@ -84,18 +81,18 @@ class CasadiMachine(PortableMachine):
         return casadi.Function(name, arguments, [result], ["y", "w", "p", "t"], [output])
 
     def rate(self) -> Any:
-        """Return a CasADi function for the time derivative `ydot` of the state."""
+        """Return the function of the time derivative of the state, `ydot`."""
         return self._function("rate", self._evaluate("rate", self.y, self.t)["rate"], "ydot")
 
     def step(self, dt: float) -> Any:
-        """Return a CasADi function for the state `next` after one Runge-Kutta step of length dt (s).
+        """Return the function of the state `next` after one Runge-Kutta step of length dt (s).
 
-        The step ends with a projection onto the contact constraints, like steps of `simulate` with "rk4".
+        The step ends with a projection on the contacts and equals that of `simulate` with "rk4".
         """
         blocks = self.move(self._evaluate, self.y, self.t, dt)
         return self._function("step", casadi.vertcat(*blocks), "next")
 
     def observe(self, names: Sequence[str]) -> Any:
-        """Return a CasADi function for quantities by name (outputs, position, joints, speeds, rates)."""
+        """Return the function of quantities by name, `seen`: outputs, position, joints, speeds and rates."""
         seen = self._evaluate("variation", self.y, self.t)["seen"]
         return self._function("observe", seen[self.observation_indices(names)], "seen")

@@ -1,6 +1,6 @@
-"""Programs of a machine as JAX functions that can be compiled, vectorised and differentiated.
+"""A machine's programs as JAX functions that can be compiled, vectorised and differentiated.
 
-The code that the code generation target `jax` writes is executed. Enable double precision first
+The source code of the target `jax` is executed. Enable double precision first
 (`jax.config.update("jax_enable_x64", True)`).
 """
 
@@ -20,21 +20,21 @@ JaxFunction = Callable[..., Any]
 
 @lru_cache(64)
 def _functions(name: str, text: str) -> tuple[JaxFunction, JaxFunction]:
-    """Return the functions for prologue and body of a program from its generated source code."""
+    """Return prologue and body of a program from its source code."""
     names: dict[str, Any] = {}
     exec(compile(text, f"<{name} as JAX>", "exec"), names)
     return names[f"{name}_prologue"], names[name]
 
 
 class JaxMachine(PortableMachine):
-    """Pure JAX functions of a machine in one contact mode, for `jax.jit`, `jax.grad` and `jax.vmap`.
+    """Pure functions of one contact mode for `jax.jit`, `jax.grad` and `jax.vmap`.
 
     Parameters
     ----------
     machine
-        Compiled machine of one contact mode, see `System.machine`.
+        A machine of `System.machine`.
     free
-        Names of the parameters that become the argument p; the others keep the values of the system.
+        Names of the parameters p that are arguments; the others have the values of the system.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class JaxMachine(PortableMachine):
     """
 
     def evaluate(self, w: Any, p: Any) -> Callable[[str, Any, Any], dict[str, Any]]:
-        """Return a function of (program name, y, t) for given inputs w and free parameters p."""
+        """Return the programs as functions of (name, y, t), under inputs and free parameters."""
         names = self.machine.system.model.inputs
         w = jnp.zeros(len(names)) if w is None else jnp.asarray(w)
         if w.shape != (len(names),):
@@ -59,25 +59,25 @@ class JaxMachine(PortableMachine):
         def run(name: str, y: Any, t: Any) -> dict[str, Any]:
             program = flatten_arrays(self.machine.programs[name])
             prologue, body = _functions(program.name, emit(program))
-            x = jnp.concatenate([jnp.atleast_1d(t), y, w, jnp.zeros(self.count_seeds(name))])
+            x = jnp.concatenate([jnp.atleast_1d(t), y, w, jnp.zeros(self.spare(name))])
             return self.split(name, body(x, prologue(parameters))["out"])
 
         return run
 
     def rate(self, y: Any, w: Any = None, p: Any = (), t: Any = 0.0) -> Any:
-        """Return the time derivative of the state y for inputs w, parameters p and time t (s)."""
+        """Return the time derivative of the state y at inputs w, parameters p and time t (s)."""
         return self.evaluate(w, p)("rate", jnp.asarray(y), t)["rate"]
 
     def step(self, y: Any, dt: float, w: Any = None, p: Any = (), t: Any = 0.0) -> Any:
-        """Return the state after one Runge-Kutta step of length dt (s), projected onto the constraints.
+        """Return the state after one Runge-Kutta step of length dt (s), projected on the contacts.
 
-        The step equals a step of `simulate` with the integrator "rk4".
+        It equals a step of `simulate` with the integrator "rk4".
         """
         return jnp.concatenate(self.move(self.evaluate(w, p), jnp.asarray(y), t, dt))
 
     def observe(
         self, names: Sequence[str], y: Any, w: Any = None, p: Any = (), t: Any = 0.0
     ) -> Any:
-        """Return quantities of a state by name: outputs, position, joints, speeds and rates."""
+        """Return quantities by name: outputs, position, joints, speeds and rates."""
         seen = self.evaluate(w, p)("variation", jnp.asarray(y), t)["seen"]
         return seen[jnp.asarray(self.observation_indices(names))]

@@ -1,8 +1,8 @@
-"""Evaluation of a machine's programs with numbers of another package, shared by `casadi` and `jax`.
+"""A machine's programs over the algebra of another package: the common part of `casadi` and `jax`.
 
-All functions have the state y = (q, p, r, u, z) of one contact mode as first argument, as `ClosedForm.enter`
-computes it from a `State`; the pose is that of the internal base frame. Inputs w, parameters p and time t are
-the further arguments.
+All functions have the state y = (q, p, r, u, z) of one contact mode as argument, as `ClosedForm.enter`
+computes it from a `State`; the pose is that of the inner base frame. Inputs w, parameters p and time t
+follow.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,14 +15,13 @@ from draisine.system.layout import input_layout, output_layout
 from draisine.vehicles import expect_parameters
 
 ProgramCall = Callable[[str, Any, Any], dict[str, Any]]
-"""Type of a function that evaluates a program: (name, state y, time t) -> outputs by name."""
+"""From a program's name, a state and a time to its outputs by name."""
 
 
 class PortableMachine:
-    """A compiled machine of one contact mode, with some parameters (`free`) as variables."""
+    """One machine of `System.machine`, with the parameters named in `free` as variables."""
 
     def __init__(self, machine: ClosedForm, free: Sequence[str] = ()) -> None:
-        """Check that the machine can be exported and store its free parameters."""
         system = machine.system
         expect_parameters(system.vehicle, free, system.parameters)
         if machine.rate.inputs.count("anchors"):
@@ -33,12 +32,12 @@ class PortableMachine:
         self.free = tuple(free)
 
     def parameters(self, p: Any) -> list[Any]:
-        """Return all parameter values in order, with those of the free parameters from p."""
+        """Return all parameters in order, with the free ones from p."""
         values = dict(self.machine.system.parameters)
         return list((values | {name: p[k] for k, name in enumerate(self.free)}).values())
 
-    def count_seeds(self, program: str) -> int:
-        """Return the number of inputs of a program after (t, y, w): tangent seeds, which are zero here."""
+    def spare(self, program: str) -> int:
+        """Return the number of further inputs of a program after (t, y, w): seeds of tangents, zero here."""
         system = self.machine.system
         layout = input_layout(self.machine.programs[program])
         return layout.size - 1 - self.machine.layout.size - len(system.model.inputs)
@@ -57,7 +56,7 @@ class PortableMachine:
     def move(self, evaluate: ProgramCall, y: Any, t: Any, h: float) -> list[Any]:
         """Return the blocks q, p, r and (u, z) of the state after one classical Runge-Kutta step.
 
-        One Newton step projects the result onto the contact constraints.
+        One Newton step projects the end of the step on the contact constraints.
         """
         total = k = 0.0 * y
         for node, weight in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):

@@ -112,8 +112,8 @@ def _check_number(name: str, value: Any) -> None:
         raise ParameterError(f"{name} = {value!r} is not a number.")
 
 
-PLUGIN_ATTRIBUTES = {"integrator": "advance", "formulation": "FORMULATION", "impact": "__call__"}
-"""The attribute that a plug-in of each kind must have if it is passed as an object."""
+PLUG_ATTRIBUTES = {"integrator": "advance", "formulation": "FORMULATION", "impact": "__call__"}
+"""The attribute that a plug of each kind must have if it is passed as an object."""
 
 
 def _check_plug(kind: str, plug: Any) -> None:
@@ -122,8 +122,8 @@ def _check_plug(kind: str, plug: Any) -> None:
     """
     if isinstance(plug, str) and plug in shipped_plugins(kind):
         return
-    if not hasattr(find(kind, plugin), PLUGIN_ATTRIBUTES[kind]):
-        raise ParameterError(f"Unknown {kind} {plugin!r:.80}. See `draisine list {kind}s`.")
+    if not hasattr(find(kind, plug), PLUG_ATTRIBUTES[kind]):
+        raise ParameterError(f"Unknown {kind} {plug!r:.80}. See `draisine list {kind}s`.")
 
 
 def _check_table(name: str, value: Any, example: str) -> None:
@@ -245,7 +245,7 @@ class ContactOptions:
                     f"step = {self.step} s is the length of time steps; the solver 'events' has none. "
                     "Leave it out."
                 )
-        _check_plugin("impact", self.impact_name)
+        _check_plug("impact", self.impact_name)
         self._check_friction()
         self._check_resolution()
         _check_table("restitution", self.restitution, '{"normal": 0.5}')
@@ -368,8 +368,8 @@ class Numerics:
     precision: Literal["double", "single"] = "double"
 
     def __post_init__(self) -> None:
-        _check_plugin("integrator", self.integrator)
-        _check_plugin("formulation", self.formulation)
+        _check_plug("integrator", self.integrator)
+        _check_plug("formulation", self.formulation)
         for name in ("dt", "rtol", "atol", "start"):
             _check_number(name, getattr(self, name))
         if not (self.threads is None or (isinstance(self.threads, int) and self.threads >= 1)):

@@ -54,13 +54,6 @@ def regrip(
         keeps its new speed, eq. [grip-free]. The thesis prints this as (1.21); it violates the balance of
         momentum, because the reset of a joint must also act on the base.
 
-    Returns
-    -------
-    Regrip
-        Speeds after the impact, impulses (N s) and energy gain (J).
-
-    Examples
-    --------
     >>> from draisine.system.state import state
     >>> from draisine.system.system import compile
     >>> robot = compile("rocr")

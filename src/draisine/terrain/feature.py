@@ -173,11 +173,6 @@ def face(
     box
         Corners of the bounding box (m); unlimited by default.
 
-    Returns
-    -------
-    Feature
-        Planar face for a `Terrain`.
-
     Examples
     --------
     >>> face("road", (0, 0, 1), 0.0, [((1, 0, 0), 2.0)]).excess(np.array([1.5, 0, 0]), np.zeros(3))
@@ -210,11 +205,6 @@ def edge(
         Outward normals of the faces.
     length
         Length (m); unlimited in both directions by default.
-
-    Returns
-    -------
-    Feature
-        Convex edge for a `Terrain`.
 
     Raises
     ------
@@ -261,11 +251,6 @@ def vertex(
         Position (m).
     normals
         Directions d of its edges away from Q. A contact with normal N is valid while N.d <= 0.
-
-    Returns
-    -------
-    Feature
-        Vertex for a `Terrain`.
     """
     q = np.asarray(Q, float)
     rows = [np.concatenate([np.zeros(3), _unit(n, name), [0.0]]) for n in normals]

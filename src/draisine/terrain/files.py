@@ -54,11 +54,6 @@ def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
     scale
         Metres per unit of length of the file.
 
-    Returns
-    -------
-    Mesh
-        Triangle mesh with points in m.
-
     Raises
     ------
     DataError

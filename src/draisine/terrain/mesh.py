@@ -375,11 +375,6 @@ def height_field(
         Whether cubic splines interpolate the heights (`SmoothGround`). Such ground has no edges and continues
         straight beyond the grid.
 
-    Returns
-    -------
-    Mesh or SmoothGround
-        Triangle mesh of the ground, or a smooth surface if `smooth` is set.
-
     Examples
     --------
     >>> height_field([0, 1, 2], [0, 1], np.zeros((3, 2))).faces

@@ -34,11 +34,6 @@ def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terra
         Cross slope: angle by which it is turned about its direction of rise (rad), positive if it rises to
         the left.
 
-    Returns
-    -------
-    Terrain
-        Ground with one face, `ground`.
-
     Examples
     --------
     >>> plane(height=2.0)[0].numbers[2:4].tolist()
@@ -60,11 +55,6 @@ def ramp(slope: float, drop: float) -> Terrain:
         Angle of the ramp (rad).
     drop
         Height of the lip above the level ground (m).
-
-    Returns
-    -------
-    Terrain
-        Ground with the faces `ramp`, `wall` and `low`, and the edge `lip`.
     """
     _positive("drop", drop)
     up = np.array([-math.sin(slope), 0.0, math.cos(slope)])
@@ -92,11 +82,6 @@ def kerb(at: float, rise: float) -> Terrain:
         Position x of the step (m).
     rise
         Height of the ground behind it (m); negative for a step down.
-
-    Returns
-    -------
-    Terrain
-        Ground with the faces `before`, `wall` and `after`, and the edge `edge`.
     """
     if rise == 0 or not math.isfinite(rise):
         raise ParameterError(f"kerb: rise = {rise} m must be a finite number other than zero.")
@@ -120,11 +105,6 @@ def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
         Height (m; negative for stairs down) and depth (m) of each step.
     count
         Number of steps.
-
-    Returns
-    -------
-    Terrain
-        Ground with the faces `before`, `tread1` ... and `wall1` ..., and the edges `edge1` ....
 
     Examples
     --------
@@ -194,11 +174,6 @@ def rough(
         Seed of the random heights.
     smooth
         Whether cubic splines interpolate the heights; they exceed `height` between the corners.
-
-    Returns
-    -------
-    Mesh
-        Triangle mesh of the ground, SI units.
 
     Examples
     --------

@@ -108,18 +108,7 @@ class Vec6(FixedVector):
 
 
 def dot(a: FixedVector, b: FixedVector) -> Any:
-    """Return the scalar product of two vectors of one size, summed from the first entry on.
-
-    Parameters
-    ----------
-    a, b
-        Vectors of equal size.
-
-    Returns
-    -------
-    float
-        Scalar product of the vectors.
-    """
+    """Return the scalar product of two vectors of one size, summed from the first entry on."""
     first, *others = (x * y for x, y in zip(a, b, strict=True))
     total = first
     for term in others:
@@ -128,16 +117,5 @@ def dot(a: FixedVector, b: FixedVector) -> Any:
 
 
 def cross(a: Vec3, b: Vec3) -> Vec3:
-    """Return the vector product of two vectors of three entries.
-
-    Parameters
-    ----------
-    a, b
-        Vectors of three entries.
-
-    Returns
-    -------
-    Vec3
-        Vector product a x b.
-    """
+    """Return the vector product of two vectors of three entries."""
     return Vec3(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
