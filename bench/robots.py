@@ -6,6 +6,7 @@ python bench/robots.py kerbs                      39 slow descents of a kerb by 
 python bench/robots.py throws                     30 throws of the car on a plane
 python bench/robots.py accuracy [--runs 20]       against time stepping at an eighth of the step
 python bench/robots.py mujoco                     TurtleBot3 and linorobot on hills beside MuJoCo
+python bench/robots.py bifurcation                neighbours of linorobot on its casters, beside MuJoCo
 
 A run is good if it reaches its end or ends in a named outcome (it fell, it turned over) that half the time
 step confirms, or that the motion itself does not determine: a neighbour of the initial state by 1e-6 m and
@@ -334,19 +335,25 @@ def draw_drive(seed, only):
 
 def classify(told):
     """Return the cause of a failed run in the words of the documentation."""
+    creep = "permanent creep: stick and slip without end"
+    unsolvable = "no solution at acceleration level"
+    edges = "edges and concave edges"
     causes = {
-        "over-constrain": "ideal wheels over-constrain the machine",
-        "makes no progress": "permanent creep: stick and slip without end",
+        "makes no progress": creep,
+        "no step is small enough": creep,
+        "steps have become so short": creep,
         "more than": "event cap",
-        "Painleve": "no solution at acceleration level (Painlevé paradox)",
-        "no contact set is admissible": "no solution at acceleration level",
-        "about to be pulled": "no solution at acceleration level",
-        "contradict": "no solution at acceleration level",
-        "sinks": "edges and concave edges",
-        "no step keeps": "edges and concave edges",
-        "plane of the disc": "edges and concave edges",
-        "no step is small enough": "permanent creep: stick and slip without end",
+        "Painlevé": unsolvable,
+        "no forces": unsolvable,
+        "no contact set is admissible": unsolvable,
+        "about to be pulled": unsolvable,
+        "contradict": unsolvable,
+        "sinks": edges,
+        "penetrates": edges,
+        "no step keeps": edges,
+        "plane of the disc": edges,
         "prescribed motion": "infeasible prescribed motion",
+        "ideal contacts": "ideal wheels over-constrain the machine",
     }
     for words, cause in causes.items():
         if words in told:
@@ -526,7 +533,8 @@ def main():
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "what", choices=("drives", "random", "kerbs", "throws", "accuracy", "mujoco")
+        "what",
+        choices=("drives", "random", "kerbs", "throws", "accuracy", "mujoco", "bifurcation"),
     )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
@@ -553,9 +561,9 @@ def main():
         return throws(given.solver)
     if given.what == "accuracy":
         return accuracy(given.runs, given.first)
-    from robots_mujoco import compare  # MuJoCo is not a dependency
+    from robots_mujoco import compare, compare_neighbours  # MuJoCo is not a dependency
 
-    return compare()
+    return compare() if given.what == "mujoco" else compare_neighbours()
 
 
 if __name__ == "__main__":

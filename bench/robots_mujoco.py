@@ -1,4 +1,4 @@
-"""TurtleBot3 and linorobot on hills beside MuJoCo: `python bench/robots.py mujoco`.
+"""TurtleBot3 and linorobot on hills beside MuJoCo: `python bench/robots.py {mujoco,bifurcation}`.
 
 MuJoCo takes steps of 1 ms with `implicitfast`, an elliptic friction cone and impratio 100; all other options
 are its defaults. Its wheels are ellipsoids whose curvatures at the contact are those of the tori. Both run
@@ -55,9 +55,9 @@ def write_model(name, x, y, z, gain, start, step):
     <actuator>{servos}</actuator></mujoco>"""
 
 
-def run_mujoco(name, grid, rate, gain, time_constant=SOFT):
-    """Return the place of the axle's middle at the end of a drive, and CPU s per simulated s. Steps are in
-    proportion to the time constant (s) of the contacts.
+def run_mujoco(name, grid, rate, gain, time_constant=SOFT, yaw=0.0):
+    """Return the place of the axle's middle at the end of a drive that starts with a yaw (rad), and CPU s
+    per simulated s. Steps are in proportion to the time constant (s) of the contacts.
     """
     step = STEP * time_constant / SOFT
     model = mujoco.MjModel.from_xml_string(write_model(name, *grid, gain, START, step))
@@ -66,6 +66,7 @@ def run_mujoco(name, grid, rate, gain, time_constant=SOFT):
         grid[2] / grid[2].max()
     ).T.ravel()  # the rows of a file would be reversed
     data = mujoco.MjData(model)
+    data.qpos[3:7] = np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)
     data.ctrl[:] = rate
     began = time.process_time()
     for _ in range(round(UNTIL / step)):
@@ -73,11 +74,11 @@ def run_mujoco(name, grid, rate, gain, time_constant=SOFT):
     return data.qpos[:2].copy(), (time.process_time() - began) / UNTIL
 
 
-def run_draisine(name, grid, rate, gain, step=None, solver="auto"):
+def run_draisine(name, grid, rate, gain, step=None, solver="auto", yaw=0.0):
     """Return the same of a drive with draisine."""
     system, law = system_of(name), WheelServos({"left": rate, "right": rate}, gain)
     contact = ContactOptions(mu=MU, step=step, solver=solver)
-    ground, begin = height_field(*grid), state(system, x=START)
+    ground, begin = height_field(*grid), state(system, x=START, yaw=yaw)
     simulate(system, begin, 0.1, terrain=ground, law=law, contact=contact)  # compiles
     began = time.process_time()
     run = simulate(system, begin, UNTIL, terrain=ground, law=law, contact=contact)
@@ -107,3 +108,27 @@ def compare():
                     flush=True,
                 )
     return bad
+
+
+BALANCING = ((0.005, 9), (0.01, 9), (0.005, 8))
+"""Height of the hills (m) and seed of drives in which linorobot balances on its casters."""
+
+
+def compare_neighbours(name="linorobot", offsets=(-1e-3, -1e-6, 0.0, 1e-6, 1e-3)):
+    """Print the ends of drives whose initial yaw differs a little, in both programs; return 0.
+
+    If neighbours end far apart in either program, the motion from the symmetric start is not determined.
+    """
+    radius, gain = TWO_WHEELED[name]["radius"], DRIVEN[name][6][1]
+    print("hills, seed   yaw (rad)    draisine      MuJoCo, 20 ms   MuJoCo, 5 ms   (x, y in mm)")
+    for height, seed in BALANCING:
+        grid = hill_heights(height, seed)
+        for yaw in offsets:
+            ends = [run_draisine(name, grid, 0.2 / radius, gain, yaw=yaw)[0]]
+            ends += [
+                run_mujoco(name, grid, 0.2 / radius, gain, time_constant, yaw)[0]
+                for time_constant in (SOFT, 0.005)
+            ]
+            places = "   ".join(f"{1e3 * x:5.0f}, {1e3 * y:5.0f}" for x, y in ends)
+            print(f"{height * 1e3:3.0f} mm, {seed}    {yaw:+8.0e}   {places}", flush=True)
+    return 0

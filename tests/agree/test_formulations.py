@@ -847,7 +847,7 @@ def test_impossible_input_is_refused(name):
     accelerate = formulation(name)
     with pytest.raises(ParameterError, match=r"inputs have shape \(2,\); the model has 3: steer"):
         accelerate(0.0, good, [1.0, 2.0])
-    with pytest.raises(ParameterError, match="not finite numbers"):
+    with pytest.raises(ParameterError, match="must be finite numbers"):
         accelerate(0.0, good, [1.0, np.nan, 0.0])
     with pytest.raises(ParameterError, match=r"state: r has shape \(2,\)"):
         accelerate(0.0, State(good.q, good.p, good.r[:2], good.v), None)

@@ -136,7 +136,9 @@ def test_unknown_tyre_states_are_refused():
     def law(readings, z):
         return {"steer": readings.value("z[0]")}, ()
 
-    with pytest.raises(ModelError, match="no state 0 of force elements: there are 0"):
+    with pytest.raises(
+        ModelError, match="State 0 of the force elements does not exist: there are 0"
+    ):
         simulate(bicycle, state(bicycle, forward_speed=5.0), 0.1, law=law)
 
 

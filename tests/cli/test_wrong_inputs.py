@@ -135,6 +135,12 @@ COMMANDS = [
         + ["--out", "x"],
         "a simulator needs a scenario of the kind 'run'",
     ),
+    (["export", "mauny2018/ramp-jump", "--as", "simulink"], "FMI units only: --as fmi3"),
+    (["export", "mauny2018/ramp-jump", "--set", "mB=9"], "change the scenario"),
+    (
+        ["export", "mauny2018/passive-stabilisation"],
+        "has no terrain. Export its vehicle: draisine export whipple",
+    ),
     (
         ["equations", "whipple", "--linear", "--form", "thesis"],
         "--linear cannot be combined with --form",

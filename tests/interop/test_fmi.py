@@ -13,8 +13,10 @@ import draisine
 from draisine.errors import MissingPackageError, ParameterError
 from draisine.interop import cosimulation
 from draisine.interop.fmi import export_fmu
+from draisine.terrain import plane
 
 fmpy = pytest.importorskip("fmpy", reason="fmpy is not installed")
+pytest.importorskip("fmpy.validation")
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (cc)")
 
 H = 1.0 / 64.0
@@ -144,6 +146,35 @@ def test_event_mode_stops_at_a_negative_normal_force(tmp_path):
     assert made.getBoolean([at["pulled.spoke_0"]]) == [True]
     made.enterStepMode()
     assert made.doStep(time, 1e-3)[0] is False
+    made.freeInstance()
+
+
+def test_event_mode_stops_at_a_touchdown_on_a_terrain(tmp_path):
+    """A ball that falls from the height h touches down after sqrt(2 h / g)"""
+    height = 0.2
+    ball = draisine.compile("ball")
+    touches = f"touches.{ball.model.contacts[0].name}"
+    start = draisine.state(ball, x_speed=1.0)
+    high = draisine.State(start.q, start.p + [0.0, 0.0, height], start.r, start.v)
+    export_fmu(ball, high, tmp_path / "ball.fmu", terrain=plane(), until=0.5)
+    assert fmpy.validation.validate_fmu(str(tmp_path / "ball.fmu")) == []
+    made, at = instance(tmp_path / "ball.fmu", eventModeUsed=True, earlyReturnAllowed=True)
+    made.enterStepMode()
+    time = 0.0
+    found = False
+    while not found and time < 1.0:
+        found, _, early, time = made.doStep(time, 0.05)
+    assert found and early
+    assert_allclose(time, math.sqrt(2.0 * height / 9.81), atol=1e-9)
+    assert made.getBoolean([at[touches]]) == [False]
+    made.enterEventMode()
+    made.updateDiscreteStates()
+    assert made.getBoolean([at[touches]]) == [True]
+    made.enterStepMode()
+    assert made.doStep(time, 0.1)[0] is False
+    run = draisine.simulate(ball, high, time + 0.1, terrain=plane())
+    position = run.to_xarray().position.values[-1]
+    assert_allclose(made.getFloat64([at[axis] for axis in "xyz"]), position, atol=1e-9)
     made.freeInstance()
 
 

@@ -23,7 +23,7 @@ SURFACES = {
 def contacts(surface, centre, ground):
     """Return all contacts of a surface with the patches of a ground near it: gap, point, normal."""
     valid = []
-    for k in ground.near(centre, float(surface.reach) + 0.3):
+    for k in ground.near(centre, float(surface.reach) + 0.06):
         feature = ground[k]
         met = surface.contact_with(
             "patch", centre, np.concatenate([feature.numbers, np.zeros(2), feature.cell])
@@ -88,7 +88,7 @@ def test_lowered_by_the_least_height_a_surface_touches(name):
 def test_a_gap_is_the_distance_along_the_common_normal(name):
     """The ground is `gap` below the contact point along the normal, and its normal is the same."""
     rng = np.random.default_rng(5)
-    for seed in range(10):
+    for seed in range(3):
         ground = hills(seed)
         surface = SURFACES[name].turned(
             rot_z(rng.uniform(0.0, 3.0)) @ rot_x(rng.uniform(-0.5, 0.5))
@@ -116,7 +116,7 @@ def test_a_flat_patch_is_a_face(name):
     N = np.array([-slope, -across, 1.0])
     N = N / np.linalg.norm(N)
     surface = SURFACES[name].turned(rot_z(0.4) @ rot_x(0.3))
-    centre = np.array([0.13, -0.21, 0.6])
+    centre = np.array([0.13, -0.21, 0.38 + float(surface.reach)])
     face = surface.contact_with("face", centre, np.array([*N, 0.3 * N[2], 0.0, 0.0, 0.0, 0.0]))
     gap, point, normal = contacts(surface, centre, ground)[0]
     assert_allclose(gap, face.gap, atol=1e-14)
@@ -126,7 +126,7 @@ def test_a_flat_patch_is_a_face(name):
 
 def dip(radius):
     """Return a trough along y, the hyperbola z = sqrt(a^2 + x^2) with the radius of curvature a below."""
-    x = np.linspace(-2.0, 2.0, 160) * radius  # no knot at the bottom
+    x = np.linspace(-2.0, 2.0, 100) * radius  # no knot at the bottom
     return SmoothGround(x, None, np.sqrt(radius**2 + x**2))
 
 
@@ -153,7 +153,7 @@ def test_a_wheel_in_a_dip_touches_once_or_twice(surface, ratio):
 def test_a_wheel_in_a_valley_touches_both_sides():
     """A V-shaped valley with a rounded bottom: both contacts are at the closed-form points."""
     slope, r = np.tan(0.5), 0.1
-    x = np.arange(-0.5, 0.501, 0.005)
+    x = np.arange(-0.3, 0.301, 0.01)
     rounding = 0.02
     ground = SmoothGround(x, None, slope * np.sqrt(x**2 + rounding**2))
     height = r / np.cos(0.5)

@@ -430,3 +430,14 @@ const window = { devicePixelRatio: 1 }, location = { hash: "" };
 const requestAnimationFrame = () => {};
 """
 """A browser that only counts."""
+
+
+def test_smooth_ground_is_drawn_where_it_is():
+    """Facets of smooth ground, also of its straight continuation, are at its heights."""
+    x = np.linspace(0.0, 4.0, 21)
+    smooth = height_field(x, x - 2.0, 0.1 * np.outer(np.sin(x), np.cos(x - 2.0)), smooth=True)
+    path = np.column_stack([np.linspace(-0.5, 3.0, 20), np.zeros((20, 2))])
+    ground = patches(smooth, np.zeros(20), path, 1.0, 0.5)
+    points = np.random.default_rng(0).uniform([-1.0, -0.9, 1.0], [3.5, 0.9, 1.0], (200, 3))
+    drawn = heights(ground, points)
+    assert np.abs(drawn - smooth.height(points[:, 0], points[:, 1])).max() < 2e-3

@@ -30,19 +30,26 @@ def export(
     Parameters
     ----------
     vehicle
-        Name of a vehicle, or FILE.py:function.
+        Name of a vehicle, FILE.py:function, or for FMI a scenario of a run (mauny2018/ramp-jump, FILE.toml),
+        whose contacts open and close on its terrain.
     out
         Output file (.fmu), or a folder for Simulink. Default: VEHICLE.fmu or VEHICLE-simulink.
     as_
         FMI 3 or 2 (compiled code with its source), or the source of an S-function.
     """
-    from draisine.experiment.simulator import parse_law, parse_start
+    from draisine.experiment.simulator import load_terrain_run, parse_law, parse_start
     from draisine.interop.fmi import export_fmu
     from draisine.interop.simulink import export_sfunction
     from draisine.scenario.validate.vehicle import build_system
 
     default = f"{Path(vehicle).stem}{'-simulink' if as_ == 'simulink' else '.fmu'}"
     target = out or unused_path(Path(default), force)
+    if is_scenario(vehicle):
+        _check_scenario(vehicle, as_, machine, begin)
+        system, start, options = load_terrain_run(vehicle)
+        with report_file("FMI unit", target):
+            export_fmu(system, start, target, version=f"{as_[-1]}.0", **options)
+        return
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
     start = parse_start(system, begin.values, begin.statuses)
     options = {"mode": begin.statuses, "law": parse_law(system, begin.laws, begin.values)}
@@ -52,3 +59,20 @@ def export(
         return
     with report_file("FMI unit", target):
         export_fmu(system, start, target, version=f"{as_[-1]}.0", **options)
+
+
+def is_scenario(name: str) -> bool:
+    """Return whether a name is that of a scenario: a file, or a shipped one with its folder."""
+    return name.endswith(".toml") or ("/" in name and ".py" not in name)
+
+
+def _check_scenario(name: str, language: str, machine: MachineOptions, begin: StartOptions) -> None:
+    """Raise if an option is given that the unit of a scenario does not use."""
+    from draisine.errors import ParameterError
+
+    if language == "simulink":
+        raise ParameterError(f"{name}: scenarios can be exported as FMI units only: --as fmi3.")
+    if machine.set or machine.parameter_set or begin.initial or begin.mode or begin.law:
+        raise ParameterError(
+            f"{name} describes the machine and its start; change the scenario instead of giving options."
+        )

@@ -10,6 +10,7 @@ from draisine.codegen.files import write_text
 from draisine.errors import ParameterError
 from draisine.model.quantity import parse_number
 from draisine.scenario.library import load
+from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.scenario.validate.motion import read_law, read_start
@@ -45,16 +46,12 @@ def write_scenario_simulator(scenario: str, language: str, folder: Path | None) 
     On a terrain contacts open and close; without a terrain the simulator has the contact mode of the start.
     """
     folder = _check_folder(folder)
-    plan = load(scenario).plan
-    if not isinstance(plan.scenario, RunScenario):
-        raise ParameterError(
-            f"--scenario {scenario}: its kind is {plan.scenario.kind!r}; a simulator needs a scenario of the "
-            "kind 'run'."
-        )
+    plan = load_run(scenario)
+    assert isinstance(plan.scenario, RunScenario)
     if plan.terrain is None:
         if isinstance(plan.contact.mode, GripSchedule):
             raise ParameterError(
-                f"--scenario {scenario}: a schedule of grips cannot be exported as a simulator."
+                f"{scenario}: a schedule of grips cannot be exported as a simulator."
             )
         files = write_simulator(
             plan.system, language, plan.state(), mode=plan.contact.mode, law=plan.law
@@ -71,6 +68,41 @@ def write_scenario_simulator(scenario: str, language: str, folder: Path | None) 
         numerics=plan.numerics,
     )
     return _write_files(files, folder)
+
+
+def load_run(scenario: str) -> Plan:
+    """Return the objects of a scenario of the kind `run`; raise for other kinds."""
+    plan = load(scenario).plan
+    if not isinstance(plan.scenario, RunScenario):
+        raise ParameterError(
+            f"{scenario}: its kind is {plan.scenario.kind!r}; a simulator needs a scenario of the kind 'run'."
+        )
+    return plan
+
+
+def load_terrain_run(scenario: str) -> tuple[System, State, dict[str, Any]]:
+    """Return machine, start and further arguments of the run of a scenario on a terrain.
+
+    Raises
+    ------
+    ParameterError
+        If the scenario is not a run, or has no terrain.
+    """
+    plan = load_run(scenario)
+    assert isinstance(plan.scenario, RunScenario)
+    if plan.terrain is None:
+        raise ParameterError(
+            f"{scenario} has no terrain. Export its vehicle: draisine export "
+            f"{plan.system.vehicle.__name__} --initial NAME=VALUE."
+        )
+    options = {
+        "terrain": plan.terrain,
+        "law": plan.law,
+        "contact": plan.contact,
+        "numerics": plan.numerics,
+        "until": plan.scenario.run.until,
+    }
+    return plan.system, plan.state(), options
 
 
 def _check_folder(folder: Path | None) -> Path:

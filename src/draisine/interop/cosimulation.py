@@ -22,12 +22,16 @@ from draisine.codegen.targets import c
 from draisine.errors import DataError, MissingPackageError, import_extra
 from draisine.mechanics.readings import law_states
 from draisine.model.names import STORED_VARIABLES, label_units, output_variables, rate_variable
+from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics
 from draisine.simulation.source import write_simulator
 from draisine.simulation.stepper import DEFAULT_STEP
+from draisine.simulation.terrain_source import write_terrain_simulator
+from draisine.system.generic import generic
 from draisine.system.layout import Layout, outputs_of
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.terrain import Terrain
 from draisine.vehicles import meanings
 
 ENERGY_OUTPUTS = {
@@ -69,6 +73,8 @@ class Unit:
     """File that is compiled together with the simulator."""
     token: str
     """Identifier by content, as FMI requires."""
+    can_copy: bool = True
+    """Whether its state can be kept and restored."""
 
     def ports_of(self, kind: str) -> list[tuple[int, Port]]:
         """Return the ports of a kind with their numbers."""
@@ -99,25 +105,90 @@ def write_unit(
     return Unit(name, ports, texts | _interface_files(f"{interface}.c"), f"{interface}.c", token)
 
 
+def write_terrain_unit(
+    system: System,
+    start: State,
+    interface: str,
+    *,
+    terrain: Terrain,
+    law: Law | None = None,
+    inputs: Mapping[str, float] | None = None,
+    contact: ContactOptions = CONTACT,
+    numerics: Numerics = NUMERICS,
+    until: float = 1.0,
+) -> Unit:
+    """Return a machine on its ground as C source code with an interface `c/<interface>.c`.
+
+    The arguments are those of a run until a time (s); the closed forms of its modes are included.
+    """
+    simulator = write_terrain_simulator(
+        system,
+        "c",
+        start,
+        until,
+        terrain=terrain,
+        law=law,
+        inputs=inputs,
+        contact=contact,
+        numerics=numerics,
+    )
+    header, body, _ = simulator
+    name = header.removesuffix(".h")
+    token = _digest(simulator, 0.0)
+    ports = _terrain_ports(system, terrain, law, inputs)
+    texts = {header: simulator[header], body: simulator[body]}
+    texts["unit.h"] = _terrain_header(name, ports, token)
+    texts |= _interface_files(f"{interface}.c")
+    texts["unit.c"] = _interface_files("terrain_unit.c")["terrain_unit.c"]
+    return Unit(name, ports, texts, f"{interface}.c", token, can_copy=False)
+
+
+def _terrain_header(name: str, ports: Sequence[Port], token: str) -> str:
+    """Return the header of a machine on its ground for `terrain_unit.c`."""
+    functions: tuple[str, ...] = (
+        "new",
+        "free",
+        "begin",
+        "advance",
+        "set_inputs",
+        "stop_at_events",
+        "touches",
+    )
+    functions += ("reason", "time", "state", "observe", "start", "given", "more", "reached")
+    return _unit_header(name, ports, token, functions, 0, [])
+
+
 def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
     """Return the header of a machine for `unit.c`: sizes and indices."""
+    functions = ("begin", "step", "observe", "nominal", "start", "given")
+    lines = [f"#define LONGEST_STEP {c.c_number(dt)}", f"#define S_FUNCTION_NAME {name}"]
+    return _unit_header(name, ports, token, functions, f"{name}_parameters", lines)
+
+
+def _unit_header(
+    name: str,
+    ports: Sequence[Port],
+    token: str,
+    functions: Sequence[str],
+    parameters: int | str,
+    lines: Sequence[str],
+) -> str:
+    """Return a header with the functions of a machine, the number of its parameters and further lines."""
     indices = {
         kind: [port.place for port in ports if port.kind == kind]
         for kind in ("input", "output", "event")
     }
     sizes = {kind: len(entries) for kind, entries in indices.items()}
-    functions = "begin", "step", "observe", "nominal", "start", "given"
     return "\n".join(
         [
             f'#include "{name}.h"',
             f"typedef {name} Machine;",
             *(f"#define machine_{word} {name}_{word}" for word in functions),
-            f"#define LONGEST_STEP {c.c_number(dt)}",
             f'#define TOKEN "{token}"',
-            f"#define S_FUNCTION_NAME {name}",
+            *lines,
             "enum {",
             f"    STATES = {name}_states, TAIL = {name}_inputs, OBSERVED = {name}_observed,",
-            f"    PARAMETERS = {name}_parameters, INPUTS = {sizes['input']},",
+            f"    PARAMETERS = {parameters}, INPUTS = {sizes['input']},",
             f"    OUTPUTS = {sizes['output']}, EVENTS = {sizes['event']}",
             "};",
             f"static const int OUTPUT_AT[] = {{{', '.join(map(str, indices['output']))}}};",
@@ -186,29 +257,78 @@ def _ports(
     return (*ports, *_common_ports(system, observed))
 
 
-def _common_ports(system: System, observed: Layout) -> list[Port]:
-    """Return the ports of all machines: position, energies, contact forces and events."""
-    start = {
-        name: getattr(observed, name).start for name in ("position", "forces", *ENERGY_OUTPUTS)
-    }
+def _terrain_ports(
+    system: System,
+    terrain: Terrain,
+    law: Law | None,
+    inputs: Mapping[str, float] | None,
+) -> tuple[Port, ...]:
+    """Return the ports of a machine on its ground in the order of `c/terrain_unit.c`."""
+    machine = generic(system, law, terrain.motions)
+    model = system.model
+    observed = machine.observe.outputs
+    layout = machine.layout
+    descriptions = output_variables(model)
+    units = label_units(model, "inputs")
+    values: Floats = system.inputs(inputs)
     ports = [
-        Port(axis, "output", "m", STORED_VARIABLES["position"].meaning, place=start["position"] + k)
+        Port(f"inputs.{name}", "input", units[name], "held input", value)
+        for name, value in zip(model.inputs, values.tolist(), strict=True)
+    ]
+    for k, name in enumerate(system.outputs):
+        output = descriptions[name]
+        index = observed.outputs.start + k
+        ports.append(Port(name, "output", output.unit, output.meaning, place=index))
+    for k, joint in enumerate(model.joints):
+        speed = layout.v.start + model.speeds.index(f"{joint.name}_rate")
+        index = observed.size + layout.r.start + k
+        meaning = f"rate of {joint.name}"
+        ports += [
+            Port(joint.name, "output", joint.unit, "joint coordinate", place=index),
+            Port(
+                f"{joint.name}_rate",
+                "output",
+                f"{joint.unit}/s",
+                meaning,
+                place=observed.size + speed,
+            ),
+        ]
+    ports += _pose_and_energy_ports(observed)
+    for k, wheel in enumerate(machine.wheels):
+        meaning = f"whether {wheel.name} touches the ground"
+        ports.append(Port(f"touches.{wheel.name}", "event", "", meaning, place=k))
+    return tuple(ports)
+
+
+def _pose_and_energy_ports(observed: Layout) -> list[Port]:
+    """Return the ports of position and energies."""
+    position = STORED_VARIABLES["position"].meaning
+    ports = [
+        Port(axis, "output", "m", position, place=observed.position.start + k)
         for k, axis in enumerate("xyz")
     ]
-    ports += [
-        Port(name, "output", "J", STORED_VARIABLES[name].meaning, place=start[key])
+    return ports + [
+        Port(
+            name, "output", "J", STORED_VARIABLES[name].meaning, place=getattr(observed, key).start
+        )
         for key, name in ENERGY_OUTPUTS.items()
     ]
+
+
+def _common_ports(system: System, observed: Layout) -> list[Port]:
+    """Return the ports of all machines: position, energies, contact forces and events."""
+    ports = _pose_and_energy_ports(observed)
+    first_force = observed.forces.start
     contacts = system.model.contacts
     force = STORED_VARIABLES["contact_force"].meaning
     for k, contact in enumerate(contacts):
         for j, direction in enumerate(("normal", "along", "across")):
             name = f"contact_force.{contact.name}.{direction}"
-            ports.append(Port(name, "output", "N", force, place=start["forces"] + 3 * k + j))
+            ports.append(Port(name, "output", "N", force, place=first_force + 3 * k + j))
     for k, contact in enumerate(contacts):
         if contact.lifts:
             meaning = f"whether the normal force of {contact.name} is negative"
-            index = start["forces"] + 3 * k
+            index = first_force + 3 * k
             ports.append(Port(f"pulled.{contact.name}", "event", "", meaning, place=index))
     return ports
 

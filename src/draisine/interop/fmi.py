@@ -1,7 +1,8 @@
 """Functional mock-up units (FMU) for co-simulation in other tools, FMI 2.0 and 3.0.
 
-A unit has the C simulator of one contact mode, compiled for this computer and as source code. FMI 3 supports
-event mode: steps then end when the normal force of a contact becomes negative.
+A unit has the C simulator of one contact mode, or of the machine on a terrain, compiled for this computer
+and as source code. FMI 3 supports event mode: steps then end when the normal force of a contact becomes
+negative, or on a terrain when a wheel touches down or lifts off.
 The standard: Modelica Association, Functional Mock-up Interface 2.0.4 and 3.0.1.
 """
 
@@ -17,7 +18,13 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import draisine
 from draisine.codegen.files import atomic_write, check_writable
 from draisine.errors import ParameterError, expect_known
-from draisine.interop.cosimulation import Port, Unit, compile_library, write_unit
+from draisine.interop.cosimulation import (
+    Port,
+    Unit,
+    compile_library,
+    write_terrain_unit,
+    write_unit,
+)
 from draisine.system.state import State
 from draisine.system.system import System
 
@@ -44,7 +51,9 @@ def export_fmu(
     version
         Version of FMI, "2.0" or "3.0".
     **options
-        `mode`, `law`, `inputs`, and the longest step `dt` (default 1/1024 s).
+        `mode`, `law`, `inputs`, and the longest step `dt` (default 1/1024 s). With a `terrain` contacts open
+        and close; then `law`, `inputs`, `contact`, `numerics`, and `until`, the time (s) of a run whose
+        contact modes get closed forms.
 
     Raises
     ------
@@ -67,7 +76,9 @@ def export_fmu(
     if path.suffix != ".fmu":
         raise ParameterError(f"{path}: the name of an FMI unit must end with .fmu.")
     check_writable(path)
-    unit = write_unit(system, start, f"fmi{version[0]}", **options)
+    has_terrain = options.get("terrain") is not None
+    write = write_terrain_unit if has_terrain else write_unit
+    unit = write(system, start, f"fmi{version[0]}", **options)
     describe = _describe_2 if version == "2.0" else _describe_3
     with tempfile.TemporaryDirectory() as folder, atomic_write(path) as new:
         binary = Path(folder) / f"{unit.name}{_library_suffix()}"
@@ -157,7 +168,8 @@ def _causality(port: Port) -> dict[str, str]:
 def _describe_2(unit: Unit) -> str:
     """Return the model description by FMI 2.0."""
     root = _root(unit, "2.0", {"guid": unit.token})
-    kind = _co_simulation(root, unit, "canGetAndSetFMUstate", "canSerializeFMUstate")
+    copies = ("canGetAndSetFMUstate", "canSerializeFMUstate") if unit.can_copy else ()
+    kind = _co_simulation(root, unit, *copies)
     sources = SubElement(kind, "SourceFiles")
     for name in (unit.source, f"{unit.name}.c"):
         SubElement(sources, "File", name=name)
@@ -178,8 +190,8 @@ def _describe_2(unit: Unit) -> str:
 def _describe_3(unit: Unit) -> str:
     """Return the model description by FMI 3.0."""
     root = _root(unit, "3.0", {"instantiationToken": unit.token})
-    capabilities = ("canGetAndSetFMUState", "canSerializeFMUState", "mightReturnEarlyFromDoStep")
-    _co_simulation(root, unit, *capabilities, "hasEventMode")
+    copies = ("canGetAndSetFMUState", "canSerializeFMUState") if unit.can_copy else ()
+    _co_simulation(root, unit, *copies, "mightReturnEarlyFromDoStep", "hasEventMode")
     _units(root, unit.ports)
     variables = _variables(root)
     clock = {"name": "time", "valueReference": "0", "causality": "independent"}

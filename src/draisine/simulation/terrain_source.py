@@ -29,6 +29,7 @@ from draisine.simulation.contact.standalone.run import (
     advance_run,
     begin_run,
     change_inputs,
+    is_touching,
     observe_state,
 )
 from draisine.simulation.contact.standalone.steps import StepFailure
@@ -55,6 +56,7 @@ ENTRIES = {
     advance_run: "advanceRun",
     change_inputs: "changeInputs",
     observe_state: "observeState",
+    is_touching: "isTouching",
 }
 """The routines that a simulator calls, and their names in JavaScript."""
 

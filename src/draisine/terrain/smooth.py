@@ -12,6 +12,7 @@ The ground is unlimited: beyond the samples it continues with the slope at the b
 import math
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -198,9 +199,15 @@ class SmoothGround(Terrain):
         if self.y is not None:
             columns = _cells_between(self.y, centre[1] - side[1], centre[1] + side[1])
         ks = (rows[:, None] * self.shape[1] + columns).ravel()
-        features = self.pick(ks)  # type: ignore[arg-type]
-        apart = distances(features.low, features.high, centre, margin)
+        low, high = self._boxes
+        apart = distances(low[ks], high[ks], centre, margin)
         return ks[apart <= reach].tolist()
+
+    @cached_property
+    def _boxes(self) -> tuple[Floats, Floats]:
+        """Corners of the bounding boxes of all patches (m)."""
+        every = self.pick(range(len(self)))
+        return every.low, every.high
 
     def _warn_overshoot(self) -> None:
         """Warn if the spline exceeds the heights by more than `MAX_OVERSHOOT` of their range."""
@@ -302,10 +309,12 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
         for begin, place in zip(begins, (x, y), strict=True)
     )
     owner = np.where((i >= 0) & (j >= 0), table[np.maximum(i, 0), np.maximum(j, 0)], -1).ravel()
-    z = evaluate_patch(cells[owner].T, x.ravel(), y.ravel()).h
+    places = np.column_stack([x.ravel(), y.ravel()])
+    owner = np.where((places <= cells[owner][:, PATCH_HIGH]).all(axis=1), owner, -1)
+    z = evaluate_patch(cells[owner].T, *places.T).h
     triangles = grid_triangles(*x.shape)
     triangles = triangles[(owner[triangles] >= 0).all(axis=1)]
-    return np.column_stack([x.ravel(), y.ravel(), z]), triangles
+    return np.column_stack([places, z]), triangles
 
 
 def grid_triangles(rows: int, columns: int) -> Ints:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from draisine import ContactOptions, compile, simulate, state
+from draisine import ContactOptions, State, compile, simulate, state
 from draisine.errors import ModelError
-from draisine.terrain import Terrain, face, plane
+from draisine.terrain import Mesh, Terrain, face, plane
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +68,24 @@ def test_what_cannot_meet_a_terrain_is_named(skater):
     sleigh = compile("chaplygin_sleigh")
     with pytest.raises(ModelError, match=r"blade 'runner' has no normal force.*lifts=True"):
         simulate(sleigh, state(sleigh), 0.1, terrain=plane())
+
+
+@pytest.mark.filterwarnings("ignore::draisine.simulation.contact.run.EnergyWarning")
+@pytest.mark.parametrize("slope", [-0.1, 0.1])
+def test_blades_glide_over_convex_and_concave_edges(skater, slope):
+    """Points have no contact with an edge: they leave one face and meet the next one, in time steps if no
+    event resolves it. The legs stretch at that time and do work in the impact.
+    """
+    corners = [[-9, -5, 0], [0.6, -5, 0], [0.6, 5, 0], [-9, 5, 0]]
+    corners += [[9.6, -5, 9 * slope], [9.6, 5, 9 * slope]]
+    ground = Mesh(corners, [[0, 1, 2], [0, 2, 3], [1, 4, 5], [1, 5, 2]])
+    begin = state(skater)
+    v = begin.v.copy()
+    v[skater.model.speeds.index("Vx")] = 1.0
+    moving = State(begin.q, begin.p, begin.r, v)
+    run = simulate(skater, moving, 1.0, terrain=ground, contact=ContactOptions(mu=0.0))
+    assert run.outcome == "completed"
+    assert run.final().p[0] > 0.8
+    touched = {feature for event in run.events for _, feature in event.contacts}
+    assert "face 2" in touched  # behind the edge
+    assert run.observations["gaps"].min() > -1e-3

@@ -26,6 +26,7 @@ def bundle(features, sides):
         borders=np.concatenate([f.borders for f in features]).ravel(),
         first=np.cumsum([0, *(len(f.borders) for f in features)]),
         features=numbers.ravel(),
+        patches=np.zeros(len(numbers), dtype=int),
     )
 
 

@@ -49,6 +49,28 @@ def test_flat_mesh_has_no_ghost_contacts():
     assert on_mesh.final().v == pytest.approx(on_plane.final().v, abs=1e-10)
 
 
+@pytest.mark.parametrize("slope", [0.0, -0.05, 0.05])
+def test_a_vertex_on_an_edge_of_a_mesh_changes_no_motion(slope):
+    """T-junctions: triangles behind the crease share a vertex that is none of the triangles before it."""
+    x, end = [-3.0, 2.0, 9.0], 7.0 * slope
+    corners = [
+        [x[0], -3, 0],
+        [x[1], -3, 0],
+        [x[1], 3, 0],
+        [x[0], 3, 0],
+        [x[2], -3, end],
+        [x[2], 3, end],
+    ]
+    before = [[0, 1, 2], [0, 2, 3]]
+    joined = Mesh(corners, [*before, [1, 4, 5], [1, 5, 2]])
+    parted = Mesh([*corners, [x[1], 0.3, 0]], [*before, [1, 4, 6], [4, 5, 6], [6, 5, 2]])
+    whole = bicycle()
+    start = draisine.state(whole, forward_speed=1.0, x=0.2)
+    runs = [draisine.simulate(whole, start, 1.5, terrain=mesh) for mesh in (joined, parted)]
+    assert [run.outcome for run in runs] == ["completed"] * 2
+    assert runs[1].final().p == pytest.approx(runs[0].final().p, abs=1e-5)
+
+
 def test_triangles_of_a_hollow_flat_patch_hand_over_without_a_jump():
     x, y = np.linspace(-2.0, 12.0, 8), np.linspace(-4.0, 4.0, 5)
     z = np.zeros((8, 5))

@@ -65,7 +65,7 @@ def test_forces_alone_are_those_of_all_observations(bicycle, mu):
     contact = ContactOptions(mu=mu)
     run = draisine.simulate(bicycle, start, 0.4, terrain=bumpy_ground(), contact=contact)
     arcs = run.arcs
-    look = arcs[0]._query()
+    look = arcs[0].query()
     intervals = [ModeInterval(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
     whole = look.observe_modes(intervals)
     forces = look.observe_modes(intervals, forces_only=True)

@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.algebra.lie import rotation
-from draisine.errors import ConfigurationError
-from draisine.terrain import Joined, SmoothGround, face, height_field, move_ground, plane
+from draisine.errors import ConfigurationError, TerrainError
+from draisine.model import Ball, Body, Model, Wheel, inertia
+from draisine.terrain import Joined, SmoothGround, face, height_field, move_ground, plane, rough
 from draisine.terrain.motions import Shake, Slide
 from draisine.terrain.terrain import Terrain
 
@@ -199,3 +200,101 @@ def test_time_steps_follow_smooth_ground():
         run = draisine.simulate(ball(), start, 0.5, terrain=trough(), contact=options)
         ends.append(centre_of(run.final()))
     assert_allclose(ends[1], ends[0], atol=2e-4)
+
+
+@pytest.mark.parametrize(("ratio", "reported"), [(1.005, True), (1.05, False)])
+def test_nearly_equal_curvatures_are_reported(ratio, reported):
+    """A ball rests in a dip z = sqrt(a^2 + x^2) whose bottom has about its own radius of curvature a."""
+    a = ratio * BALL
+    x = np.linspace(-2.0, 2.0, 160) * a
+    ground = SmoothGround(x, None, np.sqrt(a**2 + x**2))
+    start = rolling(np.array([0.0, 0.0, a + BALL + 1e-4]))
+    run = draisine.simulate(ball(), start, 0.1, terrain=ground)
+    assert run.outcome == "completed"
+    assert ("almost as curved as ground at" in str(run.validity)) == reported
+
+
+def test_the_motion_does_not_depend_on_the_cells():
+    """Splines through samples of a cubic are this cubic, whatever their cells."""
+    ends = []
+    for count in (5, 12, 60):
+        x = np.linspace(-1.0, 3.0, count)
+        ground = SmoothGround(x, None, 0.01 * (x - 0.5) * (x - 1.5) * (x - 2.5), quiet=True)
+        start = rolling(np.array([0.0, 0.0, 0.1]), 1.0 / BALL)
+        ends.append(draisine.simulate(ball(), start, 1.0, terrain=ground, numerics=EXACT).final())
+    for end in ends[1:]:
+        assert_allclose(end.p, ends[0].p, atol=1e-10)
+        assert_allclose(end.v, ends[0].v, atol=1e-9)
+
+
+@pytest.mark.parametrize(("mass", "length"), [(1e6, 1.0), (1.0, 1e-2)])
+def test_units_do_not_matter(mass, length):
+    """Masses times m, lengths times l, times times sqrt(l): the same motion in other units."""
+    system = draisine.compile("ball", radius=BALL * length, mass=mass)
+    x = np.linspace(-0.3, 0.3, 61)
+    z = 0.5 - np.sqrt(0.25 - x**2)
+    start = rolling(np.array([0.1, 0.0, 0.065]))
+    reference = draisine.simulate(ball(), start, 0.5, terrain=SmoothGround(x, None, z)).final()
+    scaled = draisine.State(start.q, start.p * length, start.r, start.v)
+    ground = SmoothGround(x * length, None, z * length)
+    end = draisine.simulate(system, scaled, 0.5 * math.sqrt(length), terrain=ground).final()
+    assert_allclose(end.p / length, reference.p, atol=1e-8)
+
+
+def test_turning_the_world_turns_the_motion():
+    """A trough along x is a trough along y, turned."""
+    x = np.linspace(-0.3, 0.3, 25)
+    z = 0.5 - np.sqrt(0.25 - x**2)
+    ends = []
+    for heights, place in (
+        (np.repeat(z[:, None], 25, axis=1), [0.1, 0.05, 0.065]),
+        (np.repeat(z[None], 25, axis=0), [-0.05, 0.1, 0.065]),
+    ):
+        ground = height_field(x, x, heights, smooth=True)
+        run = draisine.simulate(ball(), rolling(np.array(place)), 0.6, terrain=ground)
+        ends.append(centre_of(run.final()))
+    assert_allclose(ends[1], [-ends[0][1], ends[0][0], ends[0][2]], atol=1e-8)
+
+
+def test_gradients_are_differences_of_runs():
+    disc = draisine.compile("rolling_disc", crown=0.05)
+    ground = rough(0.02, 0.5, at=0.5, smooth=True)
+    start = {"forward_speed": 2.0, "lean": 0.05}
+    found = draisine.gradient(disc, start, [0.5], ["x", "y"], ["lean"], terrain=ground)
+    sides = [
+        draisine.simulate(
+            disc,
+            draisine.state(disc, **(start | {"lean": 0.05 + d})),
+            0.5,
+            terrain=ground,
+            numerics=EXACT,
+        ).final()
+        for d in (-1e-5, 1e-5)
+    ]
+    assert_allclose(found.derivatives[0, :, 0], (sides[1].p - sides[0].p)[:2] / 2e-5, atol=1e-6)
+
+
+def test_slices_of_a_stepper_are_one_run():
+    start = rolling(np.array([0.1, 0.0, 0.065]))
+    run = draisine.simulate(ball(), start, 0.5, terrain=trough())
+    stepper = draisine.Stepper(ball(), start, terrain=trough())
+    for _ in range(25):
+        stepper.step(0.02)
+    assert_allclose(stepper.state.p, run.final().p, atol=1e-10)
+
+
+def test_a_surface_without_patches_is_refused():
+    """A surface of one's own that lists faces and edges alone."""
+
+    class Faceted(Ball):
+        kinds = ("face", "edge", "vertex")
+
+    def stone(*, mass: float = 1.0) -> Model:
+        wheel = Wheel("ground", "stone", (0, 0, BALL), (0, 1, 0), Faceted(BALL))
+        return Model(
+            [Body("stone", mass, (0, 0, BALL), inertia(1e-3, 1e-3, 1e-3))], contacts=[wheel]
+        )
+
+    system = draisine.compile(stone)
+    with pytest.raises(TerrainError, match='Add "patch" to its `kinds`'):
+        draisine.simulate(system, draisine.state(system), 0.1, terrain=trough())

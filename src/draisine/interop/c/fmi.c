@@ -27,8 +27,9 @@ static Status fail(Instance *c, Text message);
 static Instance *create(Text token)
 {
     Instance *c = token != NULL && strcmp(token, TOKEN) == 0 ? calloc(1, sizeof *c) : NULL;
-    if (c != NULL) {
-        unit_create(&c->unit);
+    if (c != NULL && !unit_create(&c->unit)) {
+        free(c);
+        return NULL;
     }
     return c;
 }
@@ -57,13 +58,16 @@ static Status write_numbers(Instance *c, References at, size_t n, const double v
 
 EXPORT Status RESET(Instance *c)
 {
-    unit_create(&c->unit);
+    unit_free(&c->unit);
     c->start = 0.0;
-    return OK;
+    return unit_create(&c->unit) ? OK : fail(c, "no memory");
 }
 
 EXPORT Status GET_STATE(Instance *c, void **state)
 {
+    if (!UNIT_COPIES) {
+        return fail(c, "the state of this machine cannot be kept");
+    }
     if (*state == NULL) {
         *state = malloc(sizeof(Instance));
     }

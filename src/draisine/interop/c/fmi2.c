@@ -50,7 +50,13 @@ EXPORT Instance *fmi2Instantiate(
     return c;
 }
 
-EXPORT void fmi2FreeInstance(Instance *c) { free(c); }
+EXPORT void fmi2FreeInstance(Instance *c)
+{
+    if (c != NULL) {
+        unit_free(&c->unit);
+    }
+    free(c);
+}
 
 EXPORT Status fmi2SetupExperiment(
     Instance *c, int tolerant, double tolerance, double start, int limited, double stop
@@ -134,7 +140,7 @@ EXPORT Status fmi2DoStep(Instance *c, double time, double step, int kept)
     (void)kept;
     int event;
     const int status = unit_advance(&c->unit, time + step, 0, &event);
-    return status == 0 ? OK : fail(c, UNIT_REASONS[status]);
+    return status == 0 ? OK : fail(c, unit_reason(status));
 }
 
 EXPORT Status fmi2CancelStep(Instance *c) { return fail(c, "a step cannot be cancelled"); }

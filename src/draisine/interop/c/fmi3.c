@@ -65,7 +65,13 @@ EXPORT Instance *fmi3InstantiateScheduledExecution(
     return NULL;
 }
 
-EXPORT void fmi3FreeInstance(Instance *c) { free(c); }
+EXPORT void fmi3FreeInstance(Instance *c)
+{
+    if (c != NULL) {
+        unit_free(&c->unit);
+    }
+    free(c);
+}
 
 EXPORT Status fmi3EnterInitializationMode(
     Instance *c, bool tolerant, double tolerance, double start, bool limited, double stop
@@ -120,7 +126,7 @@ EXPORT Status fmi3DoStep(
     *early = found && c->unit.time < time + step;
     *terminate = false;
     *last = c->unit.time;
-    return status == 0 ? OK : fail(c, UNIT_REASONS[status]);
+    return status == 0 ? OK : fail(c, unit_reason(status));
 }
 
 EXPORT Status fmi3GetFloat64(Instance *c, References at, size_t n, double values[], size_t count)

@@ -90,12 +90,15 @@ static void mdlUpdate(SimStruct *S, int_T tid)
     const double next = ssGetT(S) + mxGetScalar(ssGetSFcnParam(S, PERIOD_AT));
     const int status = unit_advance(u, next, 0, &event);
     if (status != 0) {
-        ssSetErrorStatus(S, UNIT_REASONS[status]);
+        ssSetErrorStatus(S, unit_reason(status));
     }
 }
 
 static void mdlTerminate(SimStruct *S)
 {
+    if (ssGetPWork(S)[0] != NULL) {
+        unit_free(ssGetPWork(S)[0]);
+    }
     free(ssGetPWork(S)[0]);
     ssGetPWork(S)[0] = NULL;
 }

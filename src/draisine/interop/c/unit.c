@@ -14,6 +14,8 @@ enum {
     VALUES = FIRST_EVENT + EVENTS
 };
 
+enum { UNIT_COPIES = 1 }; /* the state of a machine is a copy of its memory */
+
 typedef struct {
     Machine machine;
     double time;
@@ -52,13 +54,19 @@ static void unit_begin(Unit *u, double time)
     unit_update(u);
 }
 
-/* Make a machine as it was written. */
-static void unit_create(Unit *u)
+static void unit_free(Unit *u)
+{
+    (void)u;
+}
+
+/* Make a machine as it was written; return whether there is memory. */
+static int unit_create(Unit *u)
 {
     memset(u, 0, sizeof *u);
     memcpy(u->parameters, machine_nominal, PARAMETERS * sizeof(double));
     memcpy(u->inputs, machine_given, TAIL * sizeof(double));
     unit_begin(u, 0.0);
+    return 1;
 }
 
 static int unit_event(Unit *u)
@@ -152,8 +160,12 @@ static int unit_set(Unit *u, uint32_t k, double value)
     return 1;
 }
 
-static const char *const UNIT_REASONS[] = {
-    "", "a value is no longer a number: smaller steps may help",
-    "the constraints need other pivots than those that this code was written for",
-    "no step is small enough", "a wheel fell flat"
-};
+static const char *unit_reason(int status)
+{
+    static const char *const reasons[] = {
+        "", "a value is no longer a number: smaller steps may help",
+        "the constraints need other pivots than those that this code was written for",
+        "no step is small enough", "a wheel fell flat"
+    };
+    return reasons[status];
+}

@@ -109,6 +109,8 @@ class TerrainArc(_FreeArc):
         inputs = np.array([arc.inputs for arc in arcs])[arc_of_step].repeat(t.shape[1], axis=0).T
         violations = samples.violation.reshape(t.shape)[:, 0][None]
         observed = {"forces": forces, "inputs": inputs, "violations": violations}
+        if "patch" in query.terrain.kinds:
+            observed["convexity"] = samples.convexity.reshape(t.size, -1).T
         y = np.concatenate([interval.y for interval in intervals])
         return DenseObservation(
             t, y, observed, arc_of_step, _redundant_rows(arcs, samples.jacobians)

@@ -725,6 +725,7 @@ class ContactQuery:
             gaps=np.full(count * wheels, np.inf),
             points=np.full(3 * count * wheels, np.nan),
             violation=count,
+            convexity=np.full(count * wheels, np.inf),
             jacobians=3 * contacts * self.n + 1,
         )
         return samples

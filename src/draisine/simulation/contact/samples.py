@@ -69,6 +69,8 @@ class ObservedSamples(NamedTuple):
     gaps: Floats  # (states, wheels) m, gap of the closed contact; infinite if no contact is closed
     points: Floats  # (states, wheels, 3) m, contact point; NaN if no contact is closed
     violation: Floats  # (states) m, largest absolute gap of contacts with constraint rows
+    # (states, wheels) smallest eigenvalue of eq. [patch-fold] of closed contacts with patches; else infinite
+    convexity: Floats
     jacobians: Floats  # (contacts, 3, speeds) constraint rows at the first state of each interval
 
 
@@ -131,8 +133,12 @@ def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSample
                 evaluate_gap(s.x, s.contacts, s.which[k], row)
                 if count_rows(s.status[k]) > 0:
                     samples.violation[i] = max(samples.violation[i], abs(row[m.gap]))
-                owner = i * samples.owners + s.contacts.wheels[s.which[k]]
+                wheel = s.contacts.wheels[s.which[k]]
+                owner = i * samples.owners + wheel
                 samples.forces[3 * owner :][:3] += s.lam[3 * k :][:3]
+                if s.contacts.patches[s.which[k]] == 1:
+                    place = i * samples.wheels + wheel
+                    samples.convexity[place] = min(samples.convexity[place], row[m.fold])
                 if i == intervals.first_state[j]:
                     evaluate_row(s.x, s.contacts, s.which[k], row)
                     rows = samples.jacobians[(first + k) * 3 * m.speeds :]

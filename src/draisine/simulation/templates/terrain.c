@@ -73,6 +73,16 @@ int @{n}_advance(@{n} *m, double until)
     return status == @{log_full} ? @{n}_more : status;
 }
 
+void @{n}_stop_at_events(@{n} *m, int stop)
+{
+    RUN(m)->schedule->stops_at_events = stop != 0;
+}
+
+int @{n}_touches(const @{n} *m, int wheel)
+{
+    return @{n}_is_touching(RUN(m), wheel);
+}
+
 const char *@{n}_reason(int status)
 {
     static const char *const reasons[] = {

@@ -59,6 +59,12 @@ void @{n}_set_inputs(@{n} *m, const double *inputs);
    another number if the run has ended before. The samples and events of a call are valid until the next. */
 int @{n}_advance(@{n} *m, double until);
 
+/* Let @{n}_advance return after each event, at its time. */
+void @{n}_stop_at_events(@{n} *m, int stop);
+
+/* Whether a wheel, by its number, touches the ground. */
+int @{n}_touches(const @{n} *m, int wheel);
+
 /* Why a run ended. */
 const char *@{n}_reason(int status);
 

@@ -51,6 +51,14 @@ export function advance(machine, time) {
   return status === @{log_full} ? MORE : status;
 }
 
+// Let advance return after each event, at its time.
+export function stopAtEvents(machine, stop = true) {
+  machine.run.schedule.stops_at_events = stop;
+}
+
+// Whether a wheel, by its name, touches the ground.
+export const touches = (machine, wheel) => isTouching(machine.run, names.contacts.indexOf(wheel));
+
 // Present time and state.
 export const time = (machine) => machine.run.loop.arc.clock.time;
 export const state = (machine) => machine.run.loop.arc.stages.y.slice(0, start.length);

@@ -42,6 +42,12 @@ LIGHT = 0.01
 load has no bound as it lifts off.
 """
 
+EQUAL_CURVATURES = 0.01
+"""Relative difference of the curvatures of wheel and smooth ground, eq. [patch-fold], below which they are
+reported: the contact point moves a hundred times as fast as the wheel, and small errors of the ground decide
+on it.
+"""
+
 STEER = math.pi / 2
 """No bar turns further, in rad."""
 
@@ -153,6 +159,7 @@ def assess(run: "Trajectory") -> Validity:
         projected=run.settings.get("drift", "project") == "project",
         redundant_rows=tuple(dict.fromkeys(x for one in intervals for x in one.redundant_rows)),
         grazes=tuple(_grazes(run)),
+        equal_curvatures=tuple(_equal_curvatures(intervals, model)),
         start_energy=_start_energy(run, model),
         unsupported=_is_unsupported(run, intervals, model),
         unphysical=tuple(_odd_parts(model)),
@@ -532,6 +539,17 @@ def _grazes(run: "Trajectory") -> list[str]:
     """Return when which wheels came so near to the ground that an impact is as possible as none."""
     grazes = [one for arc in run.arcs for one in getattr(arc, "grazes", ())]
     return [f"{':'.join(key)} at {t:.9g} s" for t, key in grazes]
+
+
+def _equal_curvatures(intervals: Sequence[ObservedArc], model: Model) -> Iterator[str]:
+    """Yield which wheels first touch smooth ground that is almost as curved as they are, and when."""
+    for k, contact in enumerate(model.contacts):
+        for interval in intervals:
+            convexity = interval.seen.get("convexity")
+            if convexity is not None and convexity[k].min() < EQUAL_CURVATURES:
+                t = interval.t.ravel()[int((convexity[k] < EQUAL_CURVATURES).argmax())]
+                yield f"{contact.name} at {t:.6g} s"
+                break
 
 
 def _start_energy(run: "Trajectory", model: Model) -> float | None:

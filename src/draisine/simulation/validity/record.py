@@ -80,6 +80,8 @@ class Validity:
     projection on the way. `redundant_rows`: redundant rows of contacts, whose forces are
     minimum-norm forces (on a terrain, a share in which all push). `grazes`: when which wheels came
     within 1e-9 machine lengths of the ground: impact and no impact are both possible there.
+    `equal_curvatures`: when which wheels first touched smooth ground whose curvature is that of the wheel
+    to 1 %, or larger.
     `start_energy`: by how many J the kinetic energy of the start exceeds that of a start from rest, if
     joints are prescribed (None: none is). `unsupported`: it has weight and a free base, and no contact ever
     carries it. `unphysical`: properties that no real machine has. `not_finite_from`: a value is not a
@@ -102,6 +104,7 @@ class Validity:
     projected: bool = False
     redundant_rows: tuple[str, ...] = ()
     grazes: tuple[str, ...] = ()
+    equal_curvatures: tuple[str, ...] = ()
     start_energy: float | None = None
     unsupported: bool = False
     unphysical: tuple[str, ...] = ()
@@ -199,6 +202,11 @@ class Validity:
             notes.append(f"forces shared with {', '.join(self.redundant_rows)}")
         if self.grazes:
             notes.append(f"grazed {', '.join(self.grazes)}: impact and no impact are both possible")
+        if self.equal_curvatures:
+            notes.append(
+                f"the ground is almost as curved as {', '.join(self.equal_curvatures)}: small errors of the "
+                "ground move the contact point"
+            )
         if (self.start_energy or 0.0) > LEAST_ENERGY:
             notes.append(
                 f"it starts in motion, with {self.start_energy:.3g} J more than its prescribed joints require"

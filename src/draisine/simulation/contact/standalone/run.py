@@ -68,6 +68,7 @@ class Schedule(Record):
     jumps: Floats  # s, ascending; the last one is infinite
     before: Floats  # s, the last number before each
     next: int = 0  # index of the next jump
+    stops_at_events: bool = False  # whether a call returns after each event
     max_events: int  # events within EVENT_WINDOW; more end the run
     window: float = 0.0  # s, beginning of the present window
     events: int = 0  # events within it
@@ -181,7 +182,10 @@ def advance_run(s: StandaloneRun, until: float) -> int:
         return RunStatus.NO_PROGRESS
     status = int(RunStatus.RESOLVED)
     while status == RunStatus.RESOLVED:
-        if r.progress.events > EVENTS_PER_CALL - RESERVED_EVENTS:
+        has_mode = s.method.is_stepping or r.progress.stage is EventStage.ARC
+        if has_mode and clock.time >= until:
+            status = RunStatus.ARC_END
+        elif r.progress.events > EVENTS_PER_CALL - RESERVED_EVENTS:
             status = RunStatus.LOG_FULL
         elif s.method.is_stepping:
             status = continue_steps(s, until)
@@ -222,7 +226,7 @@ def continue_events(s: StandaloneRun, until: float) -> int:
     if progress.stage is not EventStage.ARC:
         # Find the closed contacts first; the arc follows in the next call.
         status = run_arcs(r, 0, events + 1)
-    elif w.watches_rank and is_auto:
+    elif s.schedule.stops_at_events or (w.watches_rank and is_auto):
         status = run_arcs(r, STEPS_PER_CALL, events + 1)
     else:
         status = run_arcs(r, STEPS_PER_CALL, EVENTS_PER_CALL - RESERVED_EVENTS + 1)
@@ -250,6 +254,8 @@ def continue_events(s: StandaloneRun, until: float) -> int:
         watch_rank(r, s.ground, w)
     elif is_auto and is_stuck(s, begin):
         return enter_time_steps(s)
+    if s.schedule.stops_at_events and progress.events > 0:
+        return RunStatus.PAUSED
     is_long = clock.samples > 0.5 * SAMPLE_CAPACITY or clock.steps >= STEPS_PER_CALL
     return RunStatus.PAUSED if is_long else RunStatus.RESOLVED
 
@@ -478,6 +484,21 @@ def touches_after(contacts: ContactColumns, log: EventLog, k: int, wheel: int) -
     """Return whether a wheel has a closed contact after event k of the log."""
     for i in range(log.closed_after_count[k]):
         if contacts.wheels[log.closed_after[k, i]] == wheel:
+            return True
+    return False
+
+
+@routine
+def is_touching(s: StandaloneRun, wheel: int) -> bool:
+    """Return whether a wheel has a closed contact; in time steps, whether one carries a load."""
+    mode = s.loop.arc.mode
+    if s.method.is_stepping:
+        for i in range(s.steps.loaded_count):
+            if mode.contacts.wheels[s.steps.loaded[i]] == wheel:
+                return True
+        return False
+    for i in range(mode.plan[CLOSED]):
+        if mode.contacts.wheels[mode.which[i]] == wheel:
             return True
     return False
 
