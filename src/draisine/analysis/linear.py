@@ -1039,7 +1039,7 @@ class CyclicStates:
         columns = []
         names = []
         for k in range(changes.shape[1]):
-            changed = [coordinates[i] for i in np.flatnonzero(changes[:, k])]
+            changed = [coordinates[i] for i in np.flatnonzero(changes[:, k]).tolist()]
             if len(changed) == 1 and changed[0] in self.names:
                 columns.append(k)
                 names.append(changed[0])
