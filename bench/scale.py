@@ -23,7 +23,7 @@ import numpy as np
 
 import draisine
 from draisine.codegen.derivative import with_tangents
-from draisine.codegen.program import Program, arguments
+from draisine.codegen.program import Program, step_arguments
 from draisine.experiment.sweep.chunks import Runner
 from draisine.experiment.sweep.store import open_store
 from draisine.experiment.sweep.table import sweep_table
@@ -106,7 +106,7 @@ def simulate_cluster(
 
 def live_values(program: Program) -> int:
     """Return how many values of a program are needed at once, at most, in its order."""
-    last = {k: i for i, step in enumerate(program.steps) for k in arguments(step)}
+    last = {k: i for i, step in enumerate(program.steps) for k in step_arguments(step)}
     last |= {k: len(program.steps) for entries in program.outputs.values() for k in entries}
     alive, most = 0, 0
     ends: dict[int, int] = {}

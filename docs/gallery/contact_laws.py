@@ -18,9 +18,9 @@ from draisine.simulation.compare.compliant import (
     HuntCrossley,
     KelvinVoigt,
     LankaraniNikravesh,
-    collide,
-    collide_with_dent,
     hertz_stiffness,
+    simulate_collision,
+    simulate_plastic_collision,
 )
 from draisine.view.style import curve, legend, new_figure, plain
 
@@ -44,15 +44,17 @@ def figure() -> Figure:
     """Return the picture."""
     axes = new_figure(1, 2, size=(10.0, 4.6))
     by_restitution = {
-        f"e = {e:g}": collide(HuntCrossley(STIFFNESS, e, SPEED), MASS, SPEED)
+        f"e = {e:g}": simulate_collision(HuntCrossley(STIFFNESS, e, SPEED), MASS, SPEED)
         for e in (0.0, 0.5, 0.9, 1.0)
     }
     by_law: dict[str, Collision] = {
-        "Hertz (e = 1)": collide(Hertz(STIFFNESS), MASS, SPEED),
-        "Kelvin and Voigt": collide(spring_and_damper(0.5), MASS, SPEED),
-        "Hunt and Crossley": collide(HuntCrossley(STIFFNESS, 0.5, SPEED), MASS, SPEED),
-        "Lankarani and Nikravesh": collide(LankaraniNikravesh(STIFFNESS, 0.5, SPEED), MASS, SPEED),
-        "the same, 1994": collide_with_dent(STIFFNESS, 0.5, MASS, SPEED),
+        "Hertz (e = 1)": simulate_collision(Hertz(STIFFNESS), MASS, SPEED),
+        "Kelvin and Voigt": simulate_collision(spring_and_damper(0.5), MASS, SPEED),
+        "Hunt and Crossley": simulate_collision(HuntCrossley(STIFFNESS, 0.5, SPEED), MASS, SPEED),
+        "Lankarani and Nikravesh": simulate_collision(
+            LankaraniNikravesh(STIFFNESS, 0.5, SPEED), MASS, SPEED
+        ),
+        "the same, 1994": simulate_plastic_collision(STIFFNESS, 0.5, MASS, SPEED),
     }
     for panel, loops in zip(axes, (by_restitution, by_law), strict=True):
         for k, (name, loop) in enumerate(loops.items()):

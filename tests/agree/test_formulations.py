@@ -28,7 +28,7 @@ from draisine.algebra.lie import (
 )
 from draisine.algebra.scalar import array, cos, sin
 from draisine.algebra.trace import Graph, tangent
-from draisine.codegen.program import run as run_program
+from draisine.codegen.program import run_program as run_program
 from draisine.codegen.program import trace_program
 from draisine.errors import (
     ConfigurationError,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from draisine.algebra import trace
 from draisine.algebra.trace import Expr, Graph, atan2, cos, evaluate, exp, sin, sqrt, tangent, where
-from draisine.codegen.program import run, trace_program
+from draisine.codegen.program import run_program, trace_program
 
 NAMES = "abcdxyzuvw"
 
@@ -216,7 +216,7 @@ class TestTraps:
         for step, fixed in zip(program.steps, program.fixed, strict=True):
             if fixed and step[0] not in ("input", "const"):
                 assert all(program.fixed[k] for k in step[1:])
-        found = run(program, parameters=np.array([2.0, 5.0]), x=np.array([7.0]))["y"]
+        found = run_program(program, parameters=np.array([2.0, 5.0]), x=np.array([7.0]))["y"]
         assert found == pytest.approx([3.0, 21.0, -3.0])
 
     def test_a_symbol_that_is_no_input(self, graph: Graph, x: Expr) -> None:
@@ -226,7 +226,7 @@ class TestTraps:
     def test_comparisons_are_numbers_in_programs(self, x: Expr, y: Expr) -> None:
         low = x < y
         program = trace_program("f", {"x": [x, y]}, {"z": [low, -low, low - (y < x)]})
-        found = run(program, x=np.array([[1.0, 2.0], [2.0, 1.0]]))["z"]
+        found = run_program(program, x=np.array([[1.0, 2.0], [2.0, 1.0]]))["z"]
         assert found.dtype == np.float64
         assert found.tolist() == [[1.0, 0.0], [-1.0, 0.0], [1.0, -1.0]]
 
@@ -301,8 +301,8 @@ class TestTangent:
         (rate,) = tangent([where(x < 0.0, 0.0, sqrt(x))], {"x": 1.0})
         program = trace_program("f", {"x": [x]}, {"y": [rate]})
         with np.errstate(all="ignore"):
-            assert run(program, x=np.array([-4.0]))["y"].tolist() == [0.0]
-            assert run(program, x=np.array([4.0]))["y"].tolist() == [0.25]
+            assert run_program(program, x=np.array([-4.0]))["y"].tolist() == [0.0]
+            assert run_program(program, x=np.array([4.0]))["y"].tolist() == [0.25]
 
     def test_numbers_alone(self) -> None:
         assert tangent([1.0, 2.0], {"x": 1.0}) == [0.0, 0.0]
@@ -317,7 +317,7 @@ class TestEvaluation:
         program = trace_program("f", {"x": [x, y]}, {"z": expressions})
         for a, b in POINTS:
             found = evaluate(expressions, {"x": a, "y": b})
-            assert run(program, x=np.array([a, b]))["z"] == pytest.approx(found, rel=1e-15)
+            assert run_program(program, x=np.array([a, b]))["z"] == pytest.approx(found, rel=1e-15)
 
 
 FORMULA = st.recursive(

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from draisine.codegen.derivative import with_tangents
-from draisine.codegen.program import run
+from draisine.codegen.program import run_program
 from draisine.system.system import compile
 
 STATE = ("q", "p", "r", "u", "z")
@@ -24,15 +24,15 @@ def test_tangents_of_a_right_hand_side(vehicle):
     given["r"] = given["r"] / 5  # far from where pivots vanish and differences fail
     n = sum(program.inputs[name] for name in STATE)
     seeds = rng.normal(size=(2, n))
-    out = run(both, **given, seeds=seeds.ravel())
-    plain = run(program, **given)
+    out = run_program(both, **given, seeds=seeds.ravel())
+    plain = run_program(program, **given)
     assert_array_equal(out["pivots"], plain["pivots"])
     assert_allclose(out["rate"][:n], plain["rate"], rtol=1e-13)
 
     def moved(seed, step):
         parts = np.split(seed * step, np.cumsum([program.inputs[name] for name in STATE])[:-1])
         at = given | {name: given[name] + d for name, d in zip(STATE, parts, strict=True)}
-        return run(program, **at)["rate"]
+        return run_program(program, **at)["rate"]
 
     h = 1e-4
     for k, seed in enumerate(seeds):

@@ -6,7 +6,7 @@ import draisine
 from draisine.mechanics.constraints import mode_of
 from draisine.system import mode_programs as programs
 from draisine.system.derivation import Derivation
-from draisine.system.tracing import trace
+from draisine.system.tracing import trace_vehicle
 from draisine.vehicles.bicycle.whipple import whipple
 
 MODES = {
@@ -22,9 +22,9 @@ def test_right_hand_sides_and_multipliers_stay_lean(name):
     """All 26 parameters are free and quaternion rates included; multipliers cost 110 more at most."""
     statuses, limit = MODES[name]
     nominal = draisine.compile("whipple").parameters
-    tracing = trace(whipple, nominal, {})
+    tracing = trace_vehicle(whipple, nominal, {})
     derivation = Derivation(tracing, mode_of(tracing.model, statuses))
-    program = programs.rate(derivation)
+    program = programs.derive_rate(derivation)
     assert len(program.outputs["rate"]) == 10 + len(derivation.choice.independent)
     assert program.operations <= limit
     inputs = derivation.symbols

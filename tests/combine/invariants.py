@@ -41,7 +41,7 @@ from combine.records import (
 )
 from draisine import Numerics
 from draisine.algebra.lie import rot_z
-from draisine.codegen.program import run as run_program
+from draisine.codegen.program import run_program as run_program
 from draisine.errors import DraisineError, ModelError
 from draisine.mechanics.applied import element_forces
 from draisine.mechanics.base import base_rotation, is_free
@@ -50,7 +50,7 @@ from draisine.mechanics.tree import Tree, assemble
 from draisine.model.names import label_units
 from draisine.simulation.compare.compliant import Compliant, KelvinVoigt
 from draisine.simulation.source import write_simulator
-from draisine.system.tracing import read
+from draisine.system.tracing import make_readings
 from draisine.terrain import Terrain, face, plane
 
 ROUND_OFF = 1e-9
@@ -886,7 +886,7 @@ def readings_at(run: Any, tree: Tree, sample: int) -> Any:
     )
     forces = run.observations["forces"].reshape(len(model.contacts), 3, -1)[:, 0, sample]
     loads = {contact.name: force for contact, force in zip(model.contacts, forces, strict=True)}
-    return replace(read(moving, arc.t[sample]), loads=loads)
+    return replace(make_readings(moving, arc.t[sample]), loads=loads)
 
 
 # --- linear

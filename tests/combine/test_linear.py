@@ -23,7 +23,7 @@ from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.codegen.formula import Symbol
 from draisine.codegen.paper import latex
-from draisine.codegen.program import run
+from draisine.codegen.program import run_program
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.mechanics.forces.linear_tyre import LinearTyre
@@ -351,7 +351,7 @@ def test_canonical_matrices_have_the_differences_and_sort_them_by_gravity(name):
 def test_the_program_of_the_slider_page_has_the_differences(name):
     system, _ = machine(name)
     values = np.array(list(system.parameters.values()))
-    found = run(straight_program(system), parameters=values)
+    found = run_program(straight_program(system), parameters=values)
     M, C0, C1, Ks, K0, K2 = (found[n].reshape(2, 2) for n in ("M", "C0", "C1", "Ks", "K0", "K2"))
     C, K = C0 + SPEED * C1, Ks + system.parameters["g"] * K0 + SPEED**2 * K2
     lower = -np.linalg.solve(M, np.hstack([K, C]))

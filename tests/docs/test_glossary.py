@@ -55,7 +55,7 @@ SAME_MEANING = {
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_FUNCTIONS = """
-    evaluate project remarks replay rows run serve summary table
+    remarks serve summary table
 """
 """Functions that still have two meanings; no name may be added."""
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.codegen.derivative import with_tangents
-from draisine.codegen.program import run as run_program
+from draisine.codegen.program import run_program as run_program
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 door = pytest.importorskip("draisine.interop.jax")

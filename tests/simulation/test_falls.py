@@ -12,10 +12,10 @@ from draisine import ContactOptions, Numerics, Stepper
 from draisine.errors import SimulationError, ValidityError, ValidityWarning
 from draisine.simulation.compare.compliant import Compliant, KelvinVoigt
 from draisine.simulation.compare.kinematic import SpeedLaw
-from draisine.simulation.integrators import PLACES
+from draisine.simulation.integrators import DENSE_NODE_POSITIONS
 from draisine.simulation.many import simulate_many
 from draisine.simulation.validity.fall import FallRule, fall_rule
-from draisine.simulation.validity.margins import crossing_times, first_below
+from draisine.simulation.validity.margins import crossing_times, find_first_negative
 from draisine.terrain import plane
 
 FELL = "fell: lean beyond 80 deg"
@@ -257,8 +257,8 @@ def test_what_can_fall_is_decided_by_the_machine(name, lean, over):
 @pytest.mark.parametrize("depth", [0.0, 1e-3, 0.2])
 def test_a_dip_between_nodes_is_found(depth):
     """(z - 1/3)^2 - depth^2 vanishes at 1/3 - depth; the nodes of one step miss a small dip."""
-    times = 2.0 + PLACES[None]
-    found = first_below(times, (PLACES[None] - 1.0 / 3.0) ** 2 - depth**2)
+    times = 2.0 + DENSE_NODE_POSITIONS[None]
+    found = find_first_negative(times, (DENSE_NODE_POSITIONS[None] - 1.0 / 3.0) ** 2 - depth**2)
     assert (found is None) == (depth == 0.0)
     if depth:
         assert found == pytest.approx(2.0 + 1.0 / 3.0 - depth, abs=1e-12)

@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import draisine
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
-from draisine.system.artifacts import MAX_ARTIFACTS_IN_MEMORY, Recent
-from draisine.system.closed_form import PIVOT_FLOOR
+from draisine.system.artifacts import MAX_ARTIFACTS_IN_MEMORY, RecentCache
+from draisine.system.closed_form import MIN_PIVOT_RATIO
 from draisine.terrain import plane
 
 LENGTHS = ("w", "c", "rR", "xB", "zB", "xH", "zH", "rF")
@@ -103,7 +103,9 @@ def test_floors_of_pivots_are_those_of_the_run(kept):
     fresh = draisine.compile("whipple", store=kept, **toy.parameters)
     assert_allclose(toy.machine().floors, fresh.machine().floors, rtol=1e-12)
     assert_allclose(
-        system.machine().floors, PIVOT_FLOOR * np.array(system.machine().choice.sizes), rtol=1e-12
+        system.machine().floors,
+        MIN_PIVOT_RATIO * np.array(system.machine().choice.sizes),
+        rtol=1e-12,
     )
     assert not np.allclose(toy.machine().floors, system.machine().floors, rtol=0.1)
     both = system.machine().floors_for(np.array([system.values, toy.values]).T)
@@ -207,7 +209,7 @@ def test_pivots_chosen_elsewhere_share_their_programs(kept):
 
 
 def test_memory_keeps_the_most_recent_things_only():
-    kept, made = Recent(3), []
+    kept, made = RecentCache(3), []
 
     def ask(key):
         return kept.get(key, lambda: made.append(key) or key)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from draisine.system.contact_programs import row_layout
-from draisine.system.generic import generic
-from draisine.system.layout import Layout, inputs_of, outputs_of
+from draisine.system.generic import make_generic
+from draisine.system.layout import Layout, input_layout, output_layout
 from draisine.system.system import compile
 
 SIZES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 5))
@@ -59,14 +59,14 @@ def test_layouts_can_be_copied_and_pickled():
 @pytest.mark.parametrize("vehicle", ["whipple", "snakeboard", "rocr"])
 def test_y_is_what_stands_between_time_and_inputs(vehicle):
     machine = compile(vehicle).machine()
-    inputs = inputs_of(machine.programs["rate"])
+    inputs = input_layout(machine.programs["rate"])
     y = inputs.span("q", "z")
     assert (y.start, y.stop) == (1, 1 + machine.layout.size)
-    assert outputs_of(machine.programs["rate"]).count("rate") == machine.layout.size
+    assert output_layout(machine.programs["rate"]).count("rate") == machine.layout.size
 
 
 def test_every_contact_tells_the_same_row():
-    machine = generic(compile("whipple"))
+    machine = make_generic(compile("whipple"))
     row = row_layout(machine.system.model)
     whole = np.arange(float(row.size))
     for contact in machine.contacts.values():

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.cli import main
-from draisine.codegen.program import run
+from draisine.codegen.program import run_program
 from draisine.errors import ParameterError
 from draisine.interop.bicycleparameters import write_bicycle
 from draisine.view.explore import explore_page, straight_program
@@ -71,7 +71,9 @@ def test_it_needs_nothing_else(page):
 def test_the_matrices_are_those_of_the_linear_analysis(bicycle, changes):
     """Two derivations: formulas in the parameters, and exact differentiation at a state."""
     system = bicycle.with_parameters(**changes)
-    found = run(straight_program(bicycle), parameters=np.array(list(system.parameters.values())))
+    found = run_program(
+        straight_program(bicycle), parameters=np.array(list(system.parameters.values()))
+    )
     wanted = canonical_matrices(system)
     turn = np.array([1.0, -1.0, -1.0, 1.0])  # steer counts to the left here, to the right there
     for name in ("M", "C1", "K0", "K2"):

@@ -1,6 +1,8 @@
-"""Scalars of several algebras, and rotations over them.
+"""Scalars of several algebras (floats, traced expressions, CasADi, SymPy, mpmath), and rotations over them.
 
-`trace`: traced expressions. `scalar`: one set of functions over floats, traced expressions, CasADi, SymPy and
-mpmath. `jet`: values with their first and second derivatives. `lie`: rotations, poses, quaternions and their
-adjoints over any scalar. `patch`: polynomials of smooth ground over any scalar.
+- `trace`: traced expressions, which record operations in a graph.
+- `scalar`: one set of functions (sin, sqrt, where ...) for all algebras.
+- `patch`: polynomials of smooth surface patches.
+- `jet`: values with their first and second derivatives.
+- `lie`: rotations, poses, twists and quaternions over any scalar.
 """

@@ -1,4 +1,6 @@
-"""Second-order forward differentiation over any scalar: values with two directional derivatives."""
+"""Second-order forward differentiation over any scalar: values with first and second directional
+derivatives.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,7 +10,7 @@ from draisine.algebra.scalar import Scalar, is_zero
 
 
 class Jet:
-    """A value that changes with a parameter e: x + x1 e + x2 e^2 / 2."""
+    """A truncated Taylor series x + x1 e + x2 e^2 / 2 in a parameter e."""
 
     __slots__ = ("x", "x1", "x2")
 
@@ -61,22 +63,24 @@ class Jet:
         return self.x > _jet(other).x
 
     def inverse(self) -> "Jet":
-        """Return 1 / x."""
+        """Return the reciprocal 1 / x as a jet."""
         y = 1.0 / self.x
         return self.through(y, -(y * y), 2.0 * y * y * y)
 
     def through(self, f: Scalar, f1: Scalar, f2: Scalar) -> "Jet":
-        """Return f of this value by the chain rule, from f and its derivatives f1 and f2 here."""
+        """Return f of this jet by the chain rule, from the values of f and of its derivatives f1 and f2
+        at x.
+        """
         return Jet(f, _times(f1, self.x1), _times(f1, self.x2) + _times(f2, self.x1 * self.x1))
 
     @staticmethod
     def apply(function: str, *xs: Any) -> "Jet":
-        """Return a function of `draisine.algebra.scalar` by its name."""
+        """Return a function of `draisine.algebra.scalar`, given by its name, applied to jets."""
         return _JET_FUNCTIONS[function](*(_jet(x) for x in xs))
 
     @staticmethod
     def choose_jet(condition: Scalar, yes: Any, no: Any) -> "Jet":
-        """Return `yes` if the condition is true, else `no`, with derivatives."""
+        """Return `yes` if the condition is true, otherwise `no`, each with its derivatives."""
         pairs = ((getattr(_jet(yes), k), getattr(_jet(no), k)) for k in Jet.__slots__)
         return Jet(*(scalar.where(condition, a, b) for a, b in pairs))
 
@@ -86,7 +90,9 @@ def _jet(x: Any) -> Jet:
 
 
 def _times(a: Scalar, b: Scalar) -> Scalar:
-    """Return a product; it is zero if a factor is structurally zero, also if the other is infinite."""
+    """Return the product a b; it is zero if a factor is structurally zero, even if the other one is
+    infinite.
+    """
     return 0.0 if is_zero(a) or is_zero(b) else a * b
 
 
@@ -113,7 +119,9 @@ def _exp(x: Jet) -> Jet:
 
 
 def _atan2(y: Jet, x: Jet) -> Jet:
-    """Return the angle; its rate is (x y1 - y x1) / (x^2 + y^2), the second follows by the quotient rule."""
+    """Return the angle of (x, y); its rate is (x y1 - y x1) / (x^2 + y^2), and the second derivative follows
+    by the quotient rule.
+    """
     square = x * x + y * y
     turn = _times(x.x, y.x1) - _times(y.x, x.x1)
     turned = _times(x.x, y.x2) - _times(y.x, x.x2)
@@ -134,7 +142,7 @@ _JET_FUNCTIONS: dict[str, Callable[..., Jet]] = {
 
 
 def jet_gradient(value: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scalar]:
-    """Return the derivatives of a function by each of its arguments.
+    """Return the partial derivatives of a function with respect to each of its arguments.
 
     >>> jet_gradient(lambda a, b: a * a * b, [3.0, 2.0])
     [12.0, 9.0]

@@ -1,7 +1,7 @@
 """Rotations, poses, twists and quaternions over any scalar.
 
-A pose `g = (R, p)` takes coordinates of the body to those of its parent. A twist `eta = (V, Omega)`
-has its linear part first and lives in the moving body's own frame. Quaternions are unit, scalar
+A pose `g = (R, p)` maps coordinates of the body to those of its parent. A twist `eta = (V, Omega)` has its
+linear part first and is expressed in the frame of the moving body. Quaternions have unit length, scalar part
 first.
 """
 
@@ -15,44 +15,46 @@ from draisine.algebra.scalar import Array, Scalar, array, atan2, cos, sin, sqrt
 class Pose(NamedTuple):
     """A rigid displacement: rotation matrix R and translation p."""
 
-    R: Array
-    p: Array
+    R: Array  # (3, 3) rotation matrix
+    p: Array  # (3) translation, m
 
 
 def hat(w: Array) -> Array:
-    """Return the matrix of the cross product, `hat(w) @ x = w x x`."""
+    """Return the skew-symmetric matrix (3, 3) of the cross product, `hat(w) @ x = w x x`."""
     zero = 0.0
     return array([[zero, -w[2], w[1]], [w[2], zero, -w[0]], [-w[1], w[0], zero]])
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Return a x b."""
+    """Return the cross product a x b of two vectors (3)."""
     return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def rot_x(angle: Scalar) -> Array:
-    """Return the rotation about x."""
+    """Return the rotation matrix (3, 3) of a rotation about x by an angle (rad)."""
     c = cos(angle)
     s = sin(angle)
     return array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def rot_y(angle: Scalar) -> Array:
-    """Return the rotation about y."""
+    """Return the rotation matrix (3, 3) of a rotation about y by an angle (rad)."""
     c = cos(angle)
     s = sin(angle)
     return array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def rot_z(angle: Scalar) -> Array:
-    """Return the rotation about z."""
+    """Return the rotation matrix (3, 3) of a rotation about z by an angle (rad)."""
     c = cos(angle)
     s = sin(angle)
     return array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def rot_about(axis: Array, angle: Scalar) -> Array:
-    """Return the rotation by an angle about a unit axis, Rodrigues' formula."""
+    """Return the rotation matrix (3, 3) of a rotation about a unit axis by an angle (rad), by Rodrigues'
+    formula.
+    """
     X = hat(axis)
     return np.eye(3) + sin(angle) * X + (1.0 - cos(angle)) * (X @ X)
 
@@ -71,22 +73,22 @@ def yaw_lean_pitch(R: Array) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def inverse(g: Pose) -> Pose:
-    """Return the inverse pose."""
+    """Return the inverse of a pose."""
     return Pose(g.R.T, -(g.R.T @ g.p))
 
 
 def Ad(g: Pose) -> Array:
-    """Return the 6x6 adjoint: the twist of the body frame seen from the parent frame.
+    """Return the adjoint matrix (6, 6) of a pose, which maps twists of the body frame to the parent frame.
 
-    `Ad(inverse(g)) @ eta_parent` is the parent's twist at the child's origin, in the child's axes,
-    eq. (3) of the IFAC paper.
+    `Ad(inverse(g)) @ eta_parent` is the parent's twist at the child's origin, in the child's axes, eq. (3) of
+    the IFAC paper.
     """
     zero = np.zeros((3, 3))
     return np.vstack([np.hstack([g.R, hat(g.p) @ g.R]), np.hstack([zero, g.R])])
 
 
 def ad(eta: Array) -> Array:
-    """Return the 6x6 matrix of the Lie bracket, `ad(eta1) @ eta2 = [eta1, eta2]`."""
+    """Return the matrix (6, 6) of the Lie bracket of twists, `ad(eta1) @ eta2 = [eta1, eta2]`."""
     V = hat(eta[:3])
     W = hat(eta[3:])
     return np.vstack([np.hstack([W, V]), np.hstack([np.zeros((3, 3)), W])])
@@ -123,8 +125,8 @@ def rotation(q: Array) -> Array:
 
 
 def quaternion(R: Array) -> Array:
-    """Return the unit quaternion of a rotation matrix of numbers, scalar part not negative; of many,
-    further axes of R come last.
+    """Return the unit quaternion (4) of a numerical rotation matrix, with a non-negative scalar part. For
+    many matrices, further axes of R come last.
 
     >>> print(quaternion(np.eye(3)))
     [1. 0. 0. 0.]
@@ -153,7 +155,7 @@ def quaternion(R: Array) -> Array:
 
 
 def quaternion_product(a: Array, b: Array) -> Array:
-    """Return the Hamilton product a b."""
+    """Return the Hamilton product a b of two quaternions (4)."""
     return array(
         [
             a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
@@ -165,7 +167,9 @@ def quaternion_product(a: Array, b: Array) -> Array:
 
 
 def quaternion_rate(q: Array, W: Array) -> Array:
-    """Return qdot for the angular velocity W of the body in its own axes, eq. [reconstruction]."""
+    """Return the time derivative qdot (4) for the angular velocity W (rad/s) of the body in its own axes, eq.
+    [reconstruction].
+    """
     w, x, y, z = q
     h = W / 2
     return array(

@@ -24,23 +24,23 @@ Vector = Any  # three scalars in any sequence; kept as an array
 _ALGEBRAS = ("draisine", "sympy", "mpmath")  # packages whose types are scalars
 
 ZERO_TOLERANCE = 1e-12
-"""Relative size of rounding errors of floats; `vanishes` treats smaller values as zero."""
+"""Relative size of rounding errors of floats, below which `vanishes` treats values as zero."""
 
 
 def _casadi(operation: Callable[..., Any], *xs: Any) -> Any:
-    """Return an operation on CasADi scalars and numbers, NotImplemented on anything else."""
+    """Return the result of an operation on CasADi scalars and numbers, NotImplemented for other operands."""
     if not all(isinstance(x, (Casadi, int, float, np.integer)) for x in xs):
         return NotImplemented
     return Casadi(operation(*[x.sx if isinstance(x, Casadi) else float(x) for x in xs]))
 
 
 def _operators(operation: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return an operation as the methods of CasADi scalars on its left and on its right."""
+    """Return the methods of CasADi scalars for an operation with the scalar as left and as right operand."""
     return (lambda x, y: _casadi(operation, x, y)), (lambda x, y: _casadi(operation, y, x))
 
 
 class Casadi:
-    """A CasADi SX scalar for NumPy arrays; CasADi's own `SX * ndarray` is an SX matrix."""
+    """A CasADi SX scalar as an entry of NumPy arrays; CasADi's own `SX * ndarray` would be an SX matrix."""
 
     __slots__ = ("sx",)
 
@@ -77,7 +77,7 @@ def casadi_symbols(name: str, count: int) -> Array:
 
 
 def _algebra(*xs: Scalar) -> str:
-    """Return the algebra of the first scalar that is not a number; "float" if all are."""
+    """Return the name of the algebra of the first scalar that is not a number; "float" if all are numbers."""
     for x in xs:
         root = type(x).__module__.partition(".")[0]
         if root == "casadi":
@@ -88,7 +88,7 @@ def _algebra(*xs: Scalar) -> str:
 
 
 def _apply(function: str, *xs: Scalar) -> Scalar:
-    """Return a function of scalars in their own algebra."""
+    """Return a function of scalars, evaluated in their own algebra."""
     for x in xs:
         if hasattr(x, "apply"):  # a jet of any algebra
             return x.apply(function, *xs)
@@ -124,12 +124,12 @@ def exp(x: Scalar) -> Scalar:
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:
-    """Return the angle of (x, y) in its own algebra."""
+    """Return the angle of the plane vector (x, y) in rad, in its own algebra."""
     return _apply("atan2", y, x)
 
 
 def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
-    """Return `yes` if the condition is true, else `no`; both are evaluated."""
+    """Return `yes` if the condition is true, otherwise `no`; both are evaluated."""
     if isinstance(condition, (bool, float)):
         return yes if condition else no
     for x in (yes, no):
@@ -173,7 +173,7 @@ def substitute(
     >>> substitute(g, [x * y + cos(x)], {"x": 0.0})
     [1.0]
     """
-    return trace.replay(
+    return trace.evaluate_with_operations(
         xs, lambda i, name: values.get(name, trace.Expr(graph, i)), _SCALAR_OPERATIONS
     )
 
@@ -188,7 +188,7 @@ def _numeric(x: Any) -> bool:
 
 
 def array(entries: Any) -> Array:
-    """Return nested sequences of scalars as an array, float64 if every entry is a number."""
+    """Return nested sequences of scalars as an array; float64 if every entry is a number."""
     if _numeric(entries):
         return np.array(entries, dtype=float)
     flat: list[Scalar] = []

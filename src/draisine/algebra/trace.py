@@ -28,7 +28,7 @@ _ROUND = Context(
 _TINY = Decimal("1e-36")  # relative difference up to which a value is a double
 _DECIMAL_ONE = Decimal(1)
 _TRIALS = 48
-"""Points of mixed signs at which identities with roots are checked."""
+"""Number of points of mixed signs at which identities with roots are checked."""
 
 NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -44,11 +44,11 @@ NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lt": lambda a, b: np.less(a, b) * 1.0,
     "where": np.where,
 }
-"""Operations on floats and arrays, by name."""
+"""Functions that evaluate an operation on floats and arrays, by name of the operation."""
 
 
 class Graph:
-    """Nodes (op, arguments), each with its values at two random points.
+    """Expression graph: nodes (operation, arguments), each with its values at two random points.
 
     Nodes that depend on parameters only are marked as `fixed`, so that they can be computed once.
     """
@@ -63,7 +63,7 @@ class Graph:
         self._by_shape: dict[tuple[Any, ...], int] = {}
 
     def symbol(self, name: str, parameter: bool = False) -> "Expr":
-        """Return the symbol with a name; repeated calls return the same one."""
+        """Return the symbol with a name; repeated calls return the same symbol."""
         shape = ("symbol", name)
         if shape not in self._by_shape:
             rng = random.Random(f"draisine {name}")
@@ -73,7 +73,7 @@ class Graph:
         return Expr(self, self._by_shape[shape])
 
     def constant(self, value: float) -> int:
-        """Return the node of a number."""
+        """Return the node index of a number."""
         shape = ("const", float(value))
         if shape not in self._by_shape:
             exact = Decimal(float(value))
@@ -81,7 +81,7 @@ class Graph:
         return self._by_shape[shape]
 
     def _append(self, shape: tuple[Any, ...], values: tuple[Decimal, Decimal], fixed: bool) -> int:
-        """Add a node with its values; return its index."""
+        """Add a node with its values at both points; return its index."""
         self.ops.append(shape)
         self.values.append(values)
         self.fixed.append(fixed)
@@ -95,7 +95,9 @@ class Graph:
         return index
 
     def node(self, op: str, *args: int) -> "Expr | float":
-        """Return the value of an operation: a known node, its negation, a number, or a new node."""
+        """Return the result of an operation on nodes: an existing node, its negation, a number, or a new
+        node.
+        """
         shape = (op, *args)
         existing = self._by_shape.get(shape)
         if existing is not None:
@@ -122,7 +124,9 @@ class Graph:
         samples: Sequence[tuple[Decimal, Decimal]],
         fixed: bool,
     ) -> int:
-        """Return the node of an operation with values: an existing one, a constant, or a new node."""
+        """Return the node index of an operation with given values: an existing node, a constant, or a new
+        node.
+        """
         # Terms that agree in 35 of 50 digits cancel exactly.
         tiny = all(
             not x or x.adjusted() < first.adjusted() - 35
@@ -158,7 +162,7 @@ class Graph:
         return self._append(shape, values, fixed)
 
     def _holds(self, shape: tuple[Any, ...], other: int, sign: float = 1.0) -> bool:
-        """Return whether a new node equals sign times another one at points of mixed signs."""
+        """Return whether a new node equals `sign` times another node at points of mixed signs."""
         rooted = shape[0] == "sqrt" or any(self._rooted[k] for k in (other, *shape[1:]))
         if not rooted:
             return True
@@ -175,7 +179,7 @@ class Graph:
             return _alike(self._trial(a), self._trial(b) * (1.0 if op == "sub" else -1.0))
 
     def _trial(self, index: int) -> NDArray[np.float64]:
-        """Return the values of a node at the points of mixed signs, (_TRIALS,)."""
+        """Return the values (_TRIALS,) of a node at the points of mixed signs."""
         trials = self._trials
         stack = [index]
         while stack:
@@ -197,13 +201,15 @@ class Graph:
         return trials[index]
 
     def _result(self, index: int) -> "Expr | float":
-        """Return a node as an expression, a constant as a float."""
+        """Return a node as an expression, or as a float if it is a constant."""
         op = self.ops[index]
         return op[1] if op[0] == "const" else Expr(self, index)
 
 
 def _alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
-    """Return whether two arrays agree at all points at which both are finite, at least a quarter of them."""
+    """Return whether two arrays agree at all points at which both are finite, which must be at least a
+    quarter of the points.
+    """
     exist = np.isfinite(a) & np.isfinite(b)
     close = np.abs(a - b) <= 1e-6 * (np.abs(a) + np.abs(b))
     return bool(np.count_nonzero(exist) >= _TRIALS // 4 and np.all(close[exist]))
@@ -212,7 +218,7 @@ def _alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
 def _sample(
     operation: Callable[..., Decimal | None], samples: Sequence[tuple[Decimal, Decimal]]
 ) -> tuple[Decimal | None, ...]:
-    """Return the values of an operation at both points; None if they exceed the range of doubles."""
+    """Return the values of an operation at both random points; None if they exceed the range of doubles."""
     try:
         values = (operation(*[s[0] for s in samples]), operation(*[s[1] for s in samples]))
     except ArithmeticError:
@@ -231,7 +237,7 @@ _PI = Decimal(
 
 
 def _sine(x: Decimal, quarters: int) -> Decimal | None:
-    """Return sin(x + quarters pi / 2) by its series."""
+    """Return sin(x + quarters pi / 2) by its power series."""
     if x.adjusted() > 30:
         return None
     x = _WIDE_CONTEXT.add(x, _WIDE_CONTEXT.multiply(_PI, Decimal(quarters) / 2))
@@ -261,11 +267,13 @@ _SAMPLED: dict[str, Callable[..., Decimal | None]] = {
     "cos": lambda x: _sine(x, 1),
     "exp": lambda x: _EXACT.exp(x) if abs(x) < 700 else None,
 }
-"""Operations on decimal values, by name; None if the result does not exist at the point."""
+"""Functions that evaluate an operation on decimal numbers, by name; they return None if the result does not
+exist.
+"""
 
 
 class Expr:
-    """A traced scalar: a node of a graph, with arithmetic for expressions and numbers."""
+    """A traced scalar: a node of an expression graph, with arithmetic for expressions and numbers."""
 
     __slots__ = ("graph", "index")
 
@@ -274,7 +282,7 @@ class Expr:
         self.index = index
 
     def _other(self, x: Any) -> int | None:
-        """Return the node of an operand; None if it is neither an expression nor a number."""
+        """Return the node index of an operand; None if it is neither an expression nor a number."""
         if type(x) is Expr:
             return x.index
         if isinstance(x, (int, float, np.integer, np.floating)):
@@ -282,16 +290,16 @@ class Expr:
         return None
 
     def _split(self, index: int) -> tuple[int, bool]:
-        """Return the node without its negation, and whether there was one."""
+        """Return the node index without its negation, and whether there was a negation."""
         op = self.graph.ops[index]
         return (op[1], True) if op[0] == "neg" else (index, False)
 
     def _signed(self, value: "Expr | float", negative: bool) -> "Expr | float":
-        """Return a value, or its negation."""
+        """Return a value, or its negation if `negative`."""
         return -value if negative else value
 
     def _sum(self, a: int, b: int) -> "Expr | float":
-        """Return a + b: negations become subtractions, parameters are added first."""
+        """Return a + b for two nodes: negations become subtractions, and parameters are added first."""
         g = self.graph
         x, minus_x = self._split(a)
         y, minus_y = self._split(b)
@@ -304,7 +312,7 @@ class Expr:
         return g.node("add", min(x, y), max(x, y))
 
     def _product(self, a: int, b: int) -> "Expr | float":
-        """Return a b: negations move out, parameters are multiplied first."""
+        """Return a b for two nodes: negations are moved outside, and parameters are multiplied first."""
         g = self.graph
         x, minus_x = self._split(a)
         y, minus_y = self._split(b)
@@ -391,12 +399,12 @@ class Expr:
         raise TypeError("A traced value has no truth value. Use scalar.where for conditions.")
 
     def inverse(self) -> Any:
-        """Return 1 / x."""
+        """Return the reciprocal 1 / x."""
         x, minus = self._split(self.index)
         return self._signed(self.graph.node("inv", x), minus)
 
     def unary(self, op: str) -> Any:
-        """Return sqrt, sin, cos or exp of x."""
+        """Return sqrt, sin, cos or exp of the expression, by name."""
         x, minus = self._split(self.index)
         if minus and op == "sin":
             return self._signed(self.graph.node("sin", x), True)
@@ -406,7 +414,7 @@ class Expr:
 
     @property
     def fixed(self) -> bool:
-        """Whether x depends on parameters alone."""
+        """Whether the expression depends on parameters only."""
         return self.graph.fixed[self.index]
 
     def __repr__(self) -> str:
@@ -415,22 +423,22 @@ class Expr:
 
 
 def sin(x: Expr) -> Any:
-    """Return the sine."""
+    """Return the sine of a traced expression."""
     return x.unary("sin")
 
 
 def cos(x: Expr) -> Any:
-    """Return the cosine."""
+    """Return the cosine of a traced expression."""
     return x.unary("cos")
 
 
 def sqrt(x: Expr) -> Any:
-    """Return the square root."""
+    """Return the square root of a traced expression."""
     return x.unary("sqrt")
 
 
 def exp(x: Expr) -> Any:
-    """Return the exponential."""
+    """Return the exponential of a traced expression."""
     return x.unary("exp")
 
 
@@ -440,24 +448,26 @@ def _graph(*xs: Any) -> Graph:
 
 
 def _index(graph: Graph, x: Any) -> int:
-    """Return the node of an expression or a number."""
+    """Return the node index of an expression or a number."""
     return x.index if isinstance(x, Expr) else graph.constant(float(x))
 
 
 def atan2(y: Any, x: Any) -> Any:
-    """Return the angle of (x, y)."""
+    """Return the angle (rad) of the plane vector (x, y) of traced expressions."""
     g = _graph(y, x)
     return g.node("atan2", _index(g, y), _index(g, x))
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:
-    """Return `yes` if the condition is true, else `no`."""
+    """Return the traced conditional: `yes` if the condition is true, otherwise `no`."""
     g = _graph(condition, yes, no)
     return g.node("where", _index(g, condition), _index(g, yes), _index(g, no))
 
 
 def reachable(graph: Graph, roots: Iterable[int], leaves: Collection[int] = ()) -> list[int]:
-    """Return the nodes that the roots depend on, in order of evaluation; `leaves` have no operands."""
+    """Return the nodes on which the roots depend, in order of evaluation; the operands of `leaves` are not
+    followed.
+    """
     needed: set[int] = set()
     stack = list(roots)
     while stack:
@@ -476,7 +486,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "mul": operator.mul,
     "neg": operator.neg,
 }
-"""Operations that are operators of all kinds of numbers."""
+"""Arithmetic operators, which work for all types of numbers, by name of the operation."""
 
 _FLOATS: dict[str, Callable[..., float]] = ARITHMETIC | {
     "inv": lambda a: 1.0 / a if a else math.inf,
@@ -490,7 +500,7 @@ _FLOATS: dict[str, Callable[..., float]] = ARITHMETIC | {
 }
 
 
-def replay(
+def evaluate_with_operations(
     xs: Sequence[Any],
     symbol: Callable[[int, str], Any],
     operations: Mapping[str, Callable[..., Any]],
@@ -524,8 +534,8 @@ def replay(
 def evaluate(
     xs: Sequence[Any], point: Mapping[str, float]
 ) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Evaluate expressions as floats; `point` has the values of symbols by name."""
-    return np.array(replay(xs, lambda i, name: point[name], _FLOATS), float)
+    """Return the values of expressions as floats; `point` contains the values of symbols by name."""
+    return np.array(evaluate_with_operations(xs, lambda i, name: point[name], _FLOATS), float)
 
 
 def _is_zero(x: Any) -> bool:
@@ -549,7 +559,9 @@ _RATES: dict[str, Callable[..., Any]] = {
         0.0 if _is_zero(da) and _is_zero(db) else where(c, da, db)
     ),
 }
-"""Derivative of each operation from its value y, its operands and their derivatives."""
+"""Functions that differentiate an operation, from its value y, its operands and their derivatives, by
+name.
+"""
 
 
 def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()) -> list[Any]:
@@ -560,9 +572,14 @@ def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()
     xs
         Expressions.
     seed
-        Derivatives of symbols by name; zero for the others.
+        Derivatives of symbols by name; zero for all others.
     held
         Expressions that are treated as constants.
+
+    Returns
+    -------
+    list
+        The derivative of each expression.
     """
     graph = next((x.graph for x in xs if isinstance(x, Expr)), None)
     if graph is None:

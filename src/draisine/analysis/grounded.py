@@ -34,10 +34,10 @@ from draisine.model.names import observation_names
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.options import CONTACT, ContactOptions
-from draisine.system.configuration import independent
+from draisine.system.configuration import choose_independent_rows
 from draisine.system.generic import Generic
 from draisine.system.layout import Layout, state_sizes
-from draisine.system.mode_programs import angle_rates
+from draisine.system.mode_programs import yaw_lean_pitch_rates
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.terrain import SmoothGround, Terrain
@@ -331,7 +331,7 @@ class GroundedMachine:
         """Return the indices of independent closed gaps: four wheels on a plane have a redundant one."""
         if not self._independent_gaps:
             rows = conditions[1:][Layout(self.sizes).dx].T
-            chosen = independent(np.zeros((1, 0, rows.shape[1])), rows[None])[0]
+            chosen = choose_independent_rows(np.zeros((1, 0, rows.shape[1])), rows[None])[0]
             self._independent_gaps.extend(np.flatnonzero(chosen).tolist())
         return self._independent_gaps
 
@@ -443,7 +443,7 @@ def _angle_program() -> Program:
         name: [graph.symbol(f"{name}[{k}]") for k in range(size)] for name, size in sizes.items()
     }
     q, W, Wdot = (array(entries) for entries in symbols.values())
-    rates, accelerations = angle_rates(rotation(q)[2], np.array([0.0, 1.0, 0.0]), W, Wdot)
+    rates, accelerations = yaw_lean_pitch_rates(rotation(q)[2], np.array([0.0, 1.0, 0.0]), W, Wdot)
     return trace_program("angles", symbols, {"rates": rates, "accelerations": accelerations})
 
 

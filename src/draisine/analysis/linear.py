@@ -59,10 +59,10 @@ from draisine.simulation.contact.run import TerrainRun
 from draisine.simulation.dataset import call_recipe, provenance
 from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Task, memory_start
 from draisine.simulation.trajectory import BilateralArc, Trajectory
-from draisine.system.artifacts import check_system
+from draisine.system.artifacts import require_system
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import displace, independent
-from draisine.system.generic import generic
+from draisine.system.configuration import choose_independent_rows, displace
+from draisine.system.generic import make_generic
 from draisine.system.state import State
 from draisine.system.state import state as state_of_model
 from draisine.system.system import System
@@ -592,7 +592,7 @@ def linearise(
         return in_axes(
             replace(along, made=provenance(machine_system, run_law, recipe)), machine_system, axes
         )
-    check_system("linearise", system)
+    require_system("linearise", system)
     if form not in ("steady", "frozen"):
         raise ParameterError(
             f"Unknown form {form!r}. Available: steady, frozen; "
@@ -807,7 +807,7 @@ def machine_on(start: Start, closed: Sequence[Closed] = ()) -> tuple[GroundedMac
     """Return a machine on a terrain and its y; closed contacts are by default those next to its wheels."""
     system = start.system
     z = memory_start(system, start.state, start.law, law_states(start.law))
-    free_machine = generic(system, start.law, start.terrain.motions)
+    free_machine = make_generic(system, start.law, start.terrain.motions)
     free = free_machine.enter(start.state, z)
     inputs = system.inputs(start.inputs)
     query = ContactQuery(free_machine, start.terrain, inputs, start.contact.stops)
@@ -836,7 +836,7 @@ def set_on_ground(start: Start) -> State:
         If the gaps do not close.
     """
     system = start.system
-    free_machine = generic(system, start.law, start.terrain.motions)
+    free_machine = make_generic(system, start.law, start.terrain.motions)
     z = memory_start(system, start.state, start.law, law_states(start.law))
     free = free_machine.enter(start.state, z)
     query = ContactQuery(
@@ -1076,7 +1076,7 @@ def symmetric_states(
     candidates = [name for name in GROUND_COORDINATES if name in coordinates]
     changes = (rows @ ground)[:, [coordinates.index(name) for name in candidates]]
     no_rows = np.zeros((len(y), 0, changes.shape[2]))
-    chosen = independent(no_rows, changes, in_all_cases=True)[0]
+    chosen = choose_independent_rows(no_rows, changes, in_all_cases=True)[0]
     names = tuple(name for name, is_chosen in zip(candidates, chosen, strict=True) if is_chosen)
     return CyclicStates(
         (*names, *machine.cyclic_joints), rows @ np.concatenate([ground, own], axis=2)

@@ -18,7 +18,7 @@ from draisine.analysis.equilibrium import Steady, steady
 from draisine.analysis.equilibrium.balance import ACCELERATION, quantity_names
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.simulation.dataset import call_recipe, provenance
-from draisine.system.artifacts import check_system
+from draisine.system.artifacts import require_system
 from draisine.system.system import System, compile
 from draisine.system.tracing import Law
 from draisine.vehicles import INCLINE_PARAMETERS
@@ -174,7 +174,7 @@ def root_locus(
     >>> print(locus.eigenvalues.shape, locus.states[:2])
     (4, 5) ('lean', 'steer')
     """
-    check_system("root_locus", system)
+    require_system("root_locus", system)
     requested = np.atleast_1d(np.asarray(values, float))
     if not requested.size:
         raise ParameterError(

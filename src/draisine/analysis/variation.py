@@ -20,7 +20,7 @@ from draisine.mechanics.tree import spinning_joints
 from draisine.model.names import observation_names, paced_speed_names
 from draisine.simulation.options import memory_start
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import independent
+from draisine.system.configuration import choose_independent_rows
 from draisine.system.layout import Layout
 from draisine.system.state import State
 from draisine.system.system import System
@@ -237,7 +237,7 @@ def chart(variation: Variation) -> Chart:
     on_terrain = "drift" in variation.values
     preferred = sorted(coordinates, key=lambda name: on_terrain and name not in ("yaw", "x", "y"))
     rows = heading_rows(variation, preferred)
-    chosen = independent(conditions, rows, in_all_cases=True)[0]
+    chosen = choose_independent_rows(conditions, rows, in_all_cases=True)[0]
     names = {name for name, is_chosen in zip(preferred, chosen, strict=True) if is_chosen}
     kept = [k for k, name in enumerate(coordinates) if name in names]
     if conditions.shape[1] + len(kept) != rows.shape[2]:
@@ -254,7 +254,9 @@ def chart(variation: Variation) -> Chart:
         preferred.remove("pitch_rate")
         preferred.insert(preferred.index("yaw_rate") + 1, "pitch_rate")
     no_conditions = np.zeros((len(variation), 0, rows.shape[2]))
-    chosen = independent(no_conditions, variation.rows(preferred, "du"), in_all_cases=True)[0]
+    chosen = choose_independent_rows(
+        no_conditions, variation.rows(preferred, "du"), in_all_cases=True
+    )[0]
     names = {name for name, is_chosen in zip(preferred, chosen, strict=True) if is_chosen}
     return chart_of(
         variation, [coordinates[k] for k in kept], [name for name in rates if name in names]

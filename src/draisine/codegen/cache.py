@@ -21,7 +21,7 @@ from draisine.codegen.files import atomic_write
 from draisine.errors import DataError
 
 _MAGIC = b"draisine1"
-"""First bytes of an entry; the digit is the version of its format."""
+"""First bytes of a cache entry; the digit is the version of the file format."""
 
 _tidied: set[Path] = set()  # stores whose leftovers this process has removed; they may be large
 
@@ -43,7 +43,7 @@ def default_folder() -> Path:
 
 
 class Store:
-    """Bytes by key, on disk.
+    """Cache of bytes by key, on disk.
 
     Parameters
     ----------
@@ -79,7 +79,9 @@ class Store:
         return content if start == _MAGIC + _digest(key, content) else None
 
     def put(self, key: str, content: bytes) -> None:
-        """Store bytes atomically; if the folder cannot be written, nothing is stored, without an error."""
+        """Store bytes under a key atomically; if the folder is not writable, nothing is stored and no error
+        is raised.
+        """
         with contextlib.suppress(OSError, DataError):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with atomic_write(self.folder / key, self.folder not in _tidied) as new:
@@ -106,7 +108,7 @@ class Store:
         return sizes
 
     def clear(self) -> int:
-        """Remove the files of the cache, and no others; return their number."""
+        """Remove the files of the cache, and no other files; return their number."""
         count = 0
         for path in self.entries():
             with contextlib.suppress(OSError):
@@ -121,7 +123,8 @@ def _digest(key: str, content: bytes) -> bytes:
 
 
 def hold_over_fork(lock: "threading.RLock") -> None:
-    """Let each fork wait until no other thread holds a lock, so that the child finds it released.
+    """Make each fork wait until no other thread holds a lock, so that the lock is released in the child
+    process.
 
     Register inner locks first: a fork acquires the lock that was registered last before all others.
     """
@@ -132,7 +135,7 @@ def hold_over_fork(lock: "threading.RLock") -> None:
 
 
 def _renew_property_locks() -> None:
-    """Give each `cached_property` of the package a new lock."""
+    """Replace the lock of each `cached_property` of the package by a new one."""
     modules = [module for name, module in sys.modules.items() if name.startswith("draisine.")]
     owners = [each for m in modules for each in vars(m).values() if isinstance(each, type)]
     for owner in owners:

@@ -1,4 +1,4 @@
-"""Programs with exact derivatives: outputs and their tangents along seeds (forward mode)."""
+"""Programs with exact directional derivatives of their outputs (forward-mode differentiation)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -43,7 +43,7 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
 
 
 def retrace(program: Program, graph: Graph, inputs: Mapping[str, Any]) -> list[Expr | float]:
-    """Return the value of every step, traced again in another graph."""
+    """Return the value of every step of a program, traced again in another graph."""
     values: list[Expr | float] = []
     for op, *rest in program.steps:
         if op == "const":

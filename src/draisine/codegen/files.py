@@ -17,13 +17,15 @@ from pathlib import Path
 from draisine.errors import DataError
 
 WORK_FOLDER_PREFIX = ".draisine-new-"
-"""Beginning of the names of temporary folders."""
+"""Prefix of the names of temporary folders."""
 
-MAX_REMOVALS = 50  # attempts to remove a folder to which other threads still write
-REMOVAL_INTERVAL = 0.02  # s between two attempts; a file of a chunk is written in less
+MAX_REMOVALS = 50
+"""Largest number of attempts to remove a folder to which other threads still write."""
+REMOVAL_INTERVAL = 0.02
+"""Time (s) between two attempts to remove a folder; writing a file of a data chunk takes less."""
 
 REPLACED_FOLDER = "replaced"
-"""Name of an old folder inside the temporary one, until the new folder has replaced it."""
+"""Name of the old folder inside the temporary one, until the new folder has replaced it."""
 
 
 @contextmanager
@@ -71,7 +73,7 @@ def write_text(text: str, path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise an error if a file cannot be written, before any work is done."""
+    """Raise DataError if a file cannot be written, before any work is done."""
     folder = path.parent
     if not os.path.isdir(folder):
         raise DataError(f"{path}: the folder {str(folder)!r} does not exist. Create it first.")
@@ -83,7 +85,7 @@ def check_writable(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Raise an error if a file or folder cannot be replaced, or its parent folder is not writable."""
+    """Raise DataError if a file or folder cannot be replaced, or its parent folder is not writable."""
     if os.path.exists(path) and not os.access(path, os.W_OK):
         raise DataError(f"{path}: you have no permission to write to it.")
     try:
@@ -126,7 +128,7 @@ def _work_folder(parent: Path) -> Iterator[Path]:
 
 
 def _locked_folder(parent: Path) -> tuple[Path, int | None]:
-    """Return a new folder and its lock, None on systems without locks."""
+    """Return a new temporary folder and its lock; the lock is None on systems without file locks."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=WORK_FOLDER_PREFIX, dir=parent))
         lock = _lock(folder)

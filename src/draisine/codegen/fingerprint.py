@@ -35,32 +35,34 @@ from draisine.algebra.trace import Expr, reachable
 _DATACLASS_METHODS = frozenset(
     f"__{name}__" for name in ("init", "repr", "eq", "hash", "setattr", "delattr", "replace")
 )
-"""Methods that `dataclass` generates from the fields."""
+"""Names of the methods that `dataclass` generates from the fields of a class."""
 
 _INERT_MEMBERS = frozenset(
     f"__{name}__"
     for name in ("dict", "weakref", "doc", "module", "annotations", "slots", "match_args")
 ) | {"__dataclass_fields__", "__dataclass_params__", "__getstate__", "__setstate__"}
-"""Members of a class that do not affect the behaviour of its objects."""
+"""Names of class members that do not affect the behaviour of objects."""
 
 _VOLATILE_LIBRARIES = frozenset(
     ("random", "secrets", "time", "datetime", "uuid", "os", "io", "pathlib", "socket", "threading")
 )
-"""Libraries whose results change from one call to the next."""
+"""Names of libraries whose results change from one call to the next."""
 
 _STABLE_LIBRARIES = (
     frozenset({"draisine", "numpy", "scipy"}) | sys.stdlib_module_names
 ) - _VOLATILE_LIBRARIES
-"""Libraries whose objects are identified by name: their code does not change while a program runs."""
+"""Names of libraries whose objects are identified by name, because their code does not change while a program
+runs.
+"""
 
 _IMPURE_NAMES = _VOLATILE_LIBRARIES | frozenset(
     ("open", "input", "eval", "exec", "globals", "locals", "__import__")
 )
-"""Names through which code depends on state that its own content does not determine."""
+"""Names by which code depends on state that its own content does not determine."""
 
 
 class _Undigestible(Exception):
-    """An object without a digest."""
+    """Raised for an object that has no digest."""
 
 
 def fingerprint(value: Any) -> str | None:
@@ -78,7 +80,9 @@ def fingerprint(value: Any) -> str | None:
 
 
 class _Digest:
-    """A digest in progress, with the objects seen so far; they are kept alive, so that ids stay unique."""
+    """A digest under construction, with the objects added so far; they are kept alive, so that their ids stay
+    unique.
+    """
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -90,23 +94,23 @@ class _Digest:
         return self._hash.hexdigest()
 
     def add_word(self, kind: str, content: bytes | str = b"") -> None:
-        """Add kind, length and content of a value."""
+        """Add type name, length and content of a value to the digest."""
         data = content.encode() if isinstance(content, str) else content
         self._hash.update(f"{kind} {len(data)}:".encode() + data)
 
     def add_sequence(self, kind: str, values: Any) -> None:
-        """Add kind, length and entries of a sequence."""
+        """Add type name, length and entries of a sequence to the digest."""
         entries = list(values)
         self.add_word(kind, str(len(entries)))
         for entry in entries:
             self.add(entry)
 
     def add_named(self, kind: str, values: dict[str, Any]) -> None:
-        """Add values with their names."""
+        """Add values with their names to the digest."""
         self.add_sequence(kind, (entry for item in values.items() for entry in item))
 
     def add(self, value: Any) -> None:
-        """Add any object."""
+        """Add any object to the digest."""
         write = _ATOMS.get(type(value))
         if write is not None:
             self.add_word(type(value).__name__, write(value))
@@ -157,11 +161,11 @@ _ATOMS: dict[type, Callable[[Any], bytes | str]] = {
     range: repr,
     slice: repr,
 }
-"""Contents of plain values, by their exact type."""
+"""Functions from a plain value to its content as bytes or text, by the exact type of the value."""
 
 
 def _digest_array(digest: _Digest, value: np.ndarray) -> None:
-    """Add data type, shape and entries of an array."""
+    """Add data type, shape and entries of an array to a digest."""
     digest.add_word("array", f"{value.dtype.str} {value.shape}")
     if value.dtype.hasobject:
         digest.add_sequence("entries", value.ravel().tolist())
@@ -170,14 +174,14 @@ def _digest_array(digest: _Digest, value: np.ndarray) -> None:
 
 
 def _digest_set(digest: _Digest, value: set[Any] | frozenset[Any]) -> None:
-    """Add a set by the sorted digests of its entries, because its order is not defined."""
+    """Add a set to a digest by the sorted digests of its entries, because its order is not defined."""
     digest.add_word(type(value).__name__, str(len(value)))
     for entry in sorted(_Digest().of(x) for x in value):
         digest.add_word("entry", entry)
 
 
 def _digest_function(digest: _Digest, value: FunctionType) -> None:
-    """Add a function: code, defaults, closure, attributes and the globals that it reads."""
+    """Add a function to a digest: code, defaults, closure, attributes and the globals that it reads."""
     digest.add_word("function", f"{value.__module__} {value.__qualname__} {value.__name__}")
     _digest_code(digest, value.__code__)
     digest.add(value.__defaults__)
@@ -249,7 +253,7 @@ def _digest_module(digest: _Digest, value: ModuleType) -> None:
 
 
 def _digest_class(digest: _Digest, value: type) -> None:
-    """Add a class: its name, its bases and the members that affect its objects."""
+    """Add a class to a digest: its name, its bases and the members that affect its objects."""
     digest.add_word("class", f"{value.__module__}.{value.__qualname__}")
     if _library_of(value.__module__) in _STABLE_LIBRARIES:
         return
@@ -360,7 +364,9 @@ _DIGESTERS: tuple[tuple[Any, Callable[[_Digest, Any], None]], ...] = (
     (staticmethod, lambda d, x: d.add_sequence("staticmethod", (x.__func__, x.__dict__))),
     (MappingProxyType, lambda d, x: d.add_sequence("mapping", x.items())),
 )
-"""Functions that add objects of a type; the first match is used, `_digest_object` for all others."""
+"""Functions that add an object to a digest, by type; the first match is used, `_digest_object` for all other
+types.
+"""
 
 _CONTAINERS: dict[type, Callable[[_Digest, Any], None]] = {
     tuple: lambda d, x: d.add_sequence("tuple", x),
@@ -369,4 +375,4 @@ _CONTAINERS: dict[type, Callable[[_Digest, Any], None]] = {
     set: _digest_set,
     frozenset: _digest_set,
 }
-"""Functions that add containers, by their exact type."""
+"""Functions that add a container to a digest, by its exact type."""

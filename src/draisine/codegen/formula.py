@@ -1,8 +1,8 @@
-"""Expression trees of formulas, and pages of them, which the printers of `codegen/paper` write.
+"""Expression trees of formulas, and pages of formulas, which the printers of `codegen/paper` write.
 
-A `Symbol` is a letter with dots, marks and subscripts, independent of any language. An expression consists
-of sums, products, powers, quotients, roots, functions and matrices of names and numbers. A `Page` is a list
-of blocks in the order of reading: each symbol is defined once, before it is used.
+A `Symbol` is a letter with dots, marks and subscripts, independent of any language. An expression consists of
+sums, products, powers, quotients, roots, functions and matrices of names and numbers. A `Page` is a list of
+blocks in the order of reading: each symbol is defined once, before it is used.
 """
 
 import re
@@ -27,15 +27,15 @@ class Symbol:
     'J_1xx'
     """
 
-    letter: str
-    below: tuple["str | Symbol", ...] = ()
-    dots: int = 0
-    bar: bool = False
-    primes: int = 0
+    letter: str  # a letter, or the name of a Greek letter
+    below: tuple["str | Symbol", ...] = ()  # subscripts
+    dots: int = 0  # number of dots, for time derivatives
+    bar: bool = False  # whether a bar is drawn above
+    primes: int = 0  # number of primes
 
     @classmethod
     def parse(cls, text: str) -> "Symbol":
-        """Return the symbol of a piece of LaTeX."""
+        """Return the symbol of a LaTeX text."""
         match = re.fullmatch(
             r"(?P<over>\\(?:dot|ddot|bar)\{)?\\?(?P<letter>[A-Za-z]+)\}?(?:_\{?(?P<below>.*?)\}*)?",
             text,
@@ -59,38 +59,38 @@ class Symbol:
         return re.sub(r"\W", "_", word) + "_dot" * self.dots + "p" * self.primes
 
     def with_dots(self, dots: int = 1) -> "Symbol":
-        """Return the symbol of the rate."""
+        """Return the symbol of the time derivative."""
         return Symbol(self.letter, self.below, self.dots + dots, self.bar, self.primes)
 
 
 PI = Symbol("pi")
-"""The number pi; it needs no definition on a page."""
+"""The symbol of the number pi, which needs no definition on a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An exact number."""
+    """An exact rational number in an expression."""
 
     value: Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A symbol as an operand."""
+    """A symbol as an operand of an expression."""
 
     symbol: Symbol
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A sum of terms; a term with a leading negative number is subtracted."""
+    """A sum of terms in an expression; a term with a leading negative number is subtracted."""
 
     terms: tuple["Expression", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product of factors; only the first one can be a number."""
+    """A product of factors in an expression; only the first factor can be a number."""
 
     factors: tuple["Expression", ...]
 
@@ -105,7 +105,7 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """One expression over another."""
+    """A quotient of two expressions."""
 
     above: "Expression"
     below: "Expression"
@@ -134,7 +134,8 @@ class Function:
 class MatrixFormula:
     """A matrix of expressions."""
 
-    rows: tuple[tuple["Expression | None", ...], ...]  # None: equal to the transposed entry
+    # entries by row; None for an entry equal to the transposed one
+    rows: tuple[tuple["Expression | None", ...], ...]
     bar: int | None = None  # column before which a vertical line is drawn
 
 
@@ -150,19 +151,19 @@ Expression = (
 )
 
 Line = tuple[Symbol, Expression]
-"""A definition: `symbol = expression`."""
+"""Type of a definition `symbol = expression`."""
 
 ZERO = Number(Fraction(0))
 ONE = Number(Fraction(1))
 
 
 def parse_name(text: str) -> Name:
-    """Return the name of a piece of LaTeX."""
+    """Return the operand of a LaTeX text."""
     return Name(Symbol.parse(text))
 
 
 def negative(x: Expression) -> Expression:
-    """Return -x, with the sign at the front of products and quotients."""
+    """Return the expression -x, with the sign in front of products and quotients."""
     match x:
         case Number(value):
             return Number(-value)
@@ -190,7 +191,7 @@ def is_negative(x: Expression) -> bool:
 
 
 def product(factors: Sequence[Expression]) -> Expression:
-    """Return a product without factors of one."""
+    """Return the product of factors, without factors of one."""
     kept_factors = [f for f in factors if f != ONE]
     if not kept_factors:
         return ONE
@@ -220,14 +221,14 @@ def symbols_in(x: Expression | None) -> Iterator[Symbol]:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The title of a section."""
+    """Heading of a section of a page."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Words and expressions."""
+    """Paragraph of a page, made of words and expressions."""
 
     parts: tuple[str | Expression, ...]
 
@@ -243,7 +244,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """Lines `symbol = expression`, in the order of evaluation."""
+    """Definitions `symbol = expression` of a page, in the order of evaluation."""
 
     lines: tuple[Line, ...]
     number: int
@@ -251,7 +252,7 @@ class Definitions:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A matrix or vector, entry by entry."""
+    """A matrix or vector of a page, entry by entry."""
 
     symbol: Expression
     matrix: MatrixFormula
@@ -263,13 +264,14 @@ Block = Heading | Paragraph | Relation | Definitions | Assignment
 
 @dataclass(frozen=True)
 class Page:
-    """A page of equations."""
+    """A page of equations with their symbols and meanings."""
 
     title: str
     blocks: tuple[Block, ...] = field(repr=False)  # in the order of reading
     # Abbreviations of cosines, sines and tangents: (symbol, function, angle).
     turns: tuple[tuple[Symbol, str, Symbol], ...] = field(default=(), repr=False)
     given: tuple[tuple[str, Symbol], ...] = field(default=(), repr=False)  # inputs: (name, symbol)
+    # meaning of each symbol
     meanings: Mapping[Symbol, str] = field(default_factory=dict, repr=False)
 
     def definitions(self) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""Listings: functions of a program as lines of a programming language, long ones split into pieces."""
+"""Functions of a program as lines of a programming language; long functions are split into several."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,10 +7,10 @@ from textwrap import wrap
 
 from draisine.codegen.program import Instruction, Program
 from draisine.codegen.statements import (
-    ATOM,
-    PRODUCT,
+    ATOM_LEVEL,
+    PRODUCT_LEVEL,
     PROLOGUE_TABLE,
-    SUM,
+    SUM_LEVEL,
     Entry,
     Section,
     Statement,
@@ -19,21 +19,23 @@ from draisine.codegen.statements import (
 )
 
 MAX_EXPRESSION_WIDTH = 72
-"""Characters; wider expressions are split, so that lines with their assignment stay below 100."""
+"""Width of an expression (characters) above which it is split, so that lines with their assignment stay below
+100.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One piece of a section, which becomes one function."""
+    """One piece of a section of a program, which becomes one function of the target language."""
 
     loads: list[tuple[int, Entry]]  # (step, entry of an array) to read
     fetches: list[int]  # steps to read from the scratch array
-    statements: list[Statement]
+    statements: list[Statement]  # assignments of the piece
     keeps: list[int]  # steps to write to the scratch array
 
 
 def split_statements(section: Section, statements: Sequence[Statement], size: int) -> list[Segment]:
-    """Return the statements in pieces of about `size` steps, which exchange values in a scratch array."""
+    """Return the statements in segments of about `size` steps, which exchange values in a scratch array."""
     groups: list[list[Statement]] = [[]]
     counts = [0]
     group_of: dict[int, int] = {}
@@ -62,7 +64,7 @@ def split_statements(section: Section, statements: Sequence[Statement], size: in
     return pieces
 
 
-def identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]:
+def make_identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]:
     """Return one identifier per name: the name itself if it is valid, not reserved and not used yet.
 
     No identifier ends in an underscore and digits, so that `q_3` always is entry 3 of `q`.
@@ -73,7 +75,7 @@ def identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]:
     used = set(reserved)
     words = list[str]()
     for name in names:
-        word = free_word(name, used)
+        word = make_identifier(name, used)
         while word in used or re.search(r"_\d+$", word):
             word += "_"
         used.add(word)
@@ -81,7 +83,7 @@ def identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]:
     return words
 
 
-def free_word(name: str, reserved: Iterable[str]) -> str:
+def make_identifier(name: str, reserved: Iterable[str]) -> str:
     """Return a name as a valid identifier; underscores are appended if it is reserved.
 
     >>> free_word("free", ["free", "long"]), free_word("rear-2", [])
@@ -97,15 +99,15 @@ def free_word(name: str, reserved: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """Notation of a programming language."""
+    """Notation of expressions in a programming language."""
 
-    number: Callable[[float], str]
+    number: Callable[[float], str]  # function from a number to its text
     functions: Mapping[str, str]  # operation -> name of the function
     comparison: str  # template of a < b as a number
     choice: str  # template of a conditional expression
 
     def compose(self, step: Instruction, args: Sequence[Term]) -> Term:
-        """Return one step as an expression."""
+        """Return one step of a program as an expression."""
         text, level = self._write(step, args)
         return Term(text, level, len(text), step[0], tuple(args))
 
@@ -113,32 +115,35 @@ class Notation:
         match step[0]:
             case "const":
                 text = self.number(step[1])
-                return text, SUM if text.startswith("-") else ATOM
+                return text, SUM_LEVEL if text.startswith("-") else ATOM_LEVEL
             case "add":
-                return f"{args[0].within(SUM)} + {args[1].within(PRODUCT)}", SUM
+                return f"{args[0].within(SUM_LEVEL)} + {args[1].within(PRODUCT_LEVEL)}", SUM_LEVEL
             case "sub":
-                return f"{args[0].within(SUM)} - {args[1].within(PRODUCT)}", SUM
+                return f"{args[0].within(SUM_LEVEL)} - {args[1].within(PRODUCT_LEVEL)}", SUM_LEVEL
             case "mul":
                 # The second factor keeps its parentheses: (a * b) * c and a * (b * c) round differently.
-                return f"{args[0].within(PRODUCT)} * {args[1].within(ATOM)}", PRODUCT
+                return (
+                    f"{args[0].within(PRODUCT_LEVEL)} * {args[1].within(ATOM_LEVEL)}",
+                    PRODUCT_LEVEL,
+                )
             case "neg":
-                return f"-{args[0].within(PRODUCT)}", SUM
+                return f"-{args[0].within(PRODUCT_LEVEL)}", SUM_LEVEL
             case "inv":
-                return f"1.0 / {args[0].within(ATOM)}", PRODUCT
+                return f"1.0 / {args[0].within(ATOM_LEVEL)}", PRODUCT_LEVEL
             case "lt":
-                return self.comparison.format(*[a.text for a in args]), ATOM
+                return self.comparison.format(*[a.text for a in args]), ATOM_LEVEL
             case "where":
                 test = args[0]
                 condition = " < ".join(p.text for p in test.parts)
                 # A comparison is written as a condition, not as a number that is compared with zero.
                 if test.op != "lt":
                     condition = f"{test.text} != 0.0"
-                return self.choice.format(condition, args[1].text, args[2].text), ATOM
-        return f"{self.functions[step[0]]}({', '.join(a.text for a in args)})", ATOM
+                return self.choice.format(condition, args[1].text, args[2].text), ATOM_LEVEL
+        return f"{self.functions[step[0]]}({', '.join(a.text for a in args)})", ATOM_LEVEL
 
 
 class Listing:
-    """One function over named arrays: its pieces, and their lines in a language of the C family.
+    """One function over named arrays: its segments, and their lines in a language of the C family.
 
     `sources` and `sinks` map the arrays that it reads and writes to their names in the text.
     """
@@ -197,15 +202,17 @@ class Listing:
 
 
 def array_names(program: Program, reserved: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the names in the text of the arrays that the body reads, and of those that it writes."""
+    """Return the names in the text of the arrays that the body of a program reads, and of those that it
+    writes.
+    """
     inputs = [x for x in program.inputs if x != "parameters"]
-    names = identifiers([*inputs, *program.outputs], [*reserved, "s", "scratch", "table"])
+    names = make_identifiers([*inputs, *program.outputs], [*reserved, "s", "scratch", "table"])
     sources = dict(zip(inputs, names, strict=False)) | {PROLOGUE_TABLE: "table"}
     return sources, dict(zip(program.outputs, names[len(inputs) :], strict=True))
 
 
 def describe_arrays(program: Program, names: Mapping[str, Sequence[str]] | None) -> list[str]:
-    """Return lines with the arrays of a program, their sizes, and the names of entries."""
+    """Return comment lines with the arrays of a program, their sizes, and the names of their entries."""
     inputs = [f"{x} ({size})" for x, size in program.inputs.items()]
     outputs = [f"{x} ({len(entries)})" for x, entries in program.outputs.items()]
     lines = [f"Inputs: {', '.join(inputs)}.", f"Outputs: {', '.join(outputs)}."]

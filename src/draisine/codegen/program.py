@@ -1,7 +1,7 @@
 """Programs: straight-line code in static single assignment form, with named input and output arrays.
 
-Parameters are inputs like others. The steps that depend on parameters alone form the prologue, which runs
-once per parameter set and writes its results to a table that the body reads.
+Parameters are inputs like others. The steps that depend on parameters only form the prologue, which runs once
+per parameter set and writes its results to a table that the body reads.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ from draisine.algebra.scalar import Floats
 from draisine.algebra.trace import NUMPY_FUNCTIONS, Expr, reachable
 
 Instruction = tuple[Any, ...]
-"""One step: (operation, arguments...)."""
+"""Type of one step of a program: (operation, arguments...)."""
 
 COUNTED_OPERATIONS = (
     "add",
@@ -34,7 +34,7 @@ COUNTED_OPERATIONS = (
     "where",
     "lt",
 )
-"""Operations that count one each; negations are free, because they merge into sums and products."""
+"""Operations that are counted; negations are not, because they merge into sums and products."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +46,24 @@ class Program:
     """
 
     name: str
-    inputs: dict[str, int]  # sizes of the input arrays; `parameters` is one of them
+    inputs: dict[str, int]  # size of each input array by name; `parameters` is one of them
     steps: list[Instruction]
-    outputs: dict[str, list[int]]  # indices of the steps that are the entries of an output array
-    fixed: list[bool] = field(repr=False)  # per step: whether it depends on parameters alone
+    outputs: dict[str, list[int]]  # per output array: indices of the steps that are its entries
+    fixed: list[bool] = field(repr=False)  # per step: whether it depends on parameters only
 
     @property
     def operations(self) -> int:
-        """Number of operations of one call of the body, without those of the prologue."""
+        """The number of arithmetic operations in one call of the body, without the prologue."""
         counts = Counter(s[0] for s, fixed in zip(self.steps, self.fixed, strict=True) if not fixed)
         return sum(counts[op] for op in COUNTED_OPERATIONS)
 
     @property
     def table(self) -> list[int]:
-        """Indices of the parameters and prologue steps that the body or an output reads."""
+        """The indices of the parameters and prologue steps that the body or an output reads."""
         needed: set[int] = set()
         for step, fixed in zip(self.steps, self.fixed, strict=True):
             if not fixed:
-                needed.update(k for k in arguments(step) if self.fixed[k])
+                needed.update(k for k in step_arguments(step) if self.fixed[k])
         for entries in self.outputs.values():
             needed.update(k for k in entries if self.fixed[k])
         return sorted(k for k in needed if self.steps[k][0] != "const")
@@ -85,7 +85,7 @@ class Program:
         return Program(name, inputs, [tuple(step) for step in steps], outputs, fixed)
 
 
-def arguments(step: Instruction) -> tuple[int, ...]:
+def step_arguments(step: Instruction) -> tuple[int, ...]:
     """Return the indices of the steps that a step reads."""
     return () if step[0] in ("const", "input") else step[1:]
 
@@ -93,7 +93,7 @@ def arguments(step: Instruction) -> tuple[int, ...]:
 def trace_program(
     name: str, inputs: Mapping[str, Sequence[Expr]], outputs: Mapping[str, Sequence[Any]]
 ) -> Program:
-    """Return the program that computes traced outputs from the symbols named by the inputs."""
+    """Return the program that computes traced outputs from the symbols of the input arrays."""
     leaves: dict[int, Instruction] = {}
     for array, symbols in inputs.items():
         for k, symbol in enumerate(symbols):
@@ -118,13 +118,13 @@ def trace_program(
         else:
             steps.append(op if op[0] == "const" else (op[0], *(position[k] for k in op[1:])))
             # Constants have no arguments, so they belong to the prologue.
-            fixed.append(all(fixed[k] for k in arguments(steps[-1])))
+            fixed.append(all(fixed[k] for k in step_arguments(steps[-1])))
     sizes = {array: len(symbols) for array, symbols in inputs.items()}
     output_steps = {key: [position[i] for i in values] for key, values in flat.items()}
     return Program(name, sizes, steps, output_steps, fixed)
 
 
-def select(program: Program, selected: Mapping[str, Sequence[int]]) -> Program:
+def select_outputs(program: Program, selected: Mapping[str, Sequence[int]]) -> Program:
     """Return the subset of a program that computes given entries of its outputs.
 
     >>> both = Program("both", {"x": 1}, [("input", "x", 0), ("neg", 0), ("sin", 0)],
@@ -138,7 +138,7 @@ def select(program: Program, selected: Mapping[str, Sequence[int]]) -> Program:
     needed = {k for entries in outputs.values() for k in entries}
     for k in range(len(program.steps) - 1, -1, -1):
         if k in needed:
-            needed.update(arguments(program.steps[k]))
+            needed.update(step_arguments(program.steps[k]))
     position = {k: i for i, k in enumerate(sorted(needed))}
     steps = [
         step if step[0] in ("const", "input") else (step[0], *(position[k] for k in step[1:]))
@@ -149,7 +149,7 @@ def select(program: Program, selected: Mapping[str, Sequence[int]]) -> Program:
     return Program(program.name, program.inputs, steps, output_steps, fixed)
 
 
-def flatten(program: Program) -> Program:
+def flatten_arrays(program: Program) -> Program:
     """Return a program with one input array x and one output array, the convention of machine code."""
     start = 0
     starts = dict[str, int]()
@@ -166,7 +166,7 @@ def flatten(program: Program) -> Program:
     return Program(program.name, inputs, steps, outputs, program.fixed)
 
 
-def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def run_program(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     """Evaluate a program step by step in NumPy, the reference of all targets.
 
     Parameters
@@ -220,11 +220,11 @@ class Callback:
 
 
 def _doubles(address: int, size: int) -> Floats:
-    """Return the doubles at an address as an array."""
+    """Return the `size` doubles at a memory address as an array."""
     return np.ctypeslib.as_array((ctypes.c_double * size).from_address(address))
 
 
 @cache
 def prototype() -> Any:
-    """Return the C type of a program as machine code: (x, table, out, count)."""
+    """Return the C function type of a compiled program: (x, table, out, count)."""
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)

@@ -1,70 +1,74 @@
-"""Statements: the steps of a program gathered into expressions of readable length.
+"""Statements: the steps of a program combined into expressions of readable length.
 
 A step that is used once is inlined; a step that is used more often, or an expression that becomes too wide,
-gets a name. Nothing is reordered: sums and products keep their parentheses, so that every target rounds as
-the program does.
+gets a name. Operations are not reordered: sums and products keep their parentheses, so that every target
+rounds as the program does.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from draisine.codegen.program import Instruction, Program, arguments
+from draisine.codegen.program import Instruction, Program, step_arguments
 
-SUM = 1
-PRODUCT = 2
-ATOM = 3
-"""Precedence levels of expressions, the loosest first."""
+SUM_LEVEL = 1
+PRODUCT_LEVEL = 2
+ATOM_LEVEL = 3
+"""Precedence levels of expressions in ascending order: sums, products, and operands that never need
+parentheses.
+"""
 
 Entry = tuple[str, int]
-"""An entry of a named array."""
+"""Type of an entry of a named array: (array, index)."""
 
 PROLOGUE_TABLE = "table of the prologue"
-"""Name of the array between prologue and body; no other array can have it."""
+"""Name of the array that passes results from prologue to body; no other array can have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An expression as text."""
+    """An expression as text, with its precedence and width."""
 
     text: str
-    level: int = ATOM  # precedence
-    width: int = 0  # characters
+    level: int = ATOM_LEVEL  # precedence level
+    width: int = 0  # number of characters
     op: str = ""  # outermost operation
-    parts: tuple["Term", ...] = ()  # its arguments
-    alone: bool = False  # it always gets a name
+    parts: tuple["Term", ...] = ()  # arguments of the outermost operation
+    alone: bool = False  # whether the expression always gets a name
 
     def within(self, level: int) -> str:
-        """Return the text, in parentheses if its precedence is below a level."""
+        """Return the text, in parentheses if its precedence is below `level`."""
         return self.text if self.level >= level else f"({self.text})"
 
 
 Compose = Callable[[Instruction, Sequence[Term]], Term]
-"""Writes one step in a language, from the terms of its arguments."""
+"""Type of a function that writes one step in a language, from the terms of its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """The prologue or the body of a program."""
 
-    steps: list[int]
-    leaves: dict[int, Entry]  # step -> entry of an array from which it is read
-    results: list[tuple[Entry, int]]  # (entry of an array, step) that is written to it
+    steps: list[int]  # indices of the steps
+    leaves: dict[int, Entry]  # by step: entry of an array from which it is read
+    results: list[tuple[Entry, int]]  # pairs of an array entry and the step that is written to it
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One assignment, to a local name or to an entry of a result."""
+    """One assignment of an expression to a local name or to an entry of a result array."""
 
-    step: int
-    place: Entry | None  # None: a local name
-    term: Term
+    step: int  # index of the step whose value is assigned
+    place: Entry | None  # entry of a result array; None for a local name
+    term: Term  # the assigned expression
     reads: frozenset[int]  # leaves and named steps in the expression
     size: int  # number of steps in the expression
 
 
 def split_sections(program: Program) -> tuple[Section, Section]:
-    """Return prologue and body; the results of the prologue are the entries of PROLOGUE_TABLE."""
+    """Return prologue and body of a program; the results of the prologue are the entries of
+    PROLOGUE_TABLE.
+    """
     slots = {step: (PROLOGUE_TABLE, k) for k, step in enumerate(program.table)}
     outputs = [
         ((name, k), step)
@@ -87,14 +91,14 @@ def _section(
         i = stack.pop()
         if i not in needed:
             needed.add(i)
-            stack += [] if i in leaves else arguments(program.steps[i])
+            stack += [] if i in leaves else step_arguments(program.steps[i])
     read = {i: leaves[i] for i in sorted(needed & leaves.keys())}
     steps = [i for i in sorted(needed) if i not in read and program.steps[i][0] != "const"]
     return Section(steps, read, results)
 
 
 class _Gatherer:
-    """Gathers the steps of a section into statements; `open` are the expressions without a name."""
+    """Combines the steps of a section into statements; `open` contains the expressions without a name."""
 
     def __init__(
         self,
@@ -111,11 +115,11 @@ class _Gatherer:
         self.width = width
         self.statements: list[Statement] = []
         self.open: dict[int, tuple[Term, frozenset[int], int]] = {}
-        uses = Counter(k for i in section.steps for k in arguments(program.steps[i]))
+        uses = Counter(k for i in section.steps for k in step_arguments(program.steps[i]))
         self.uses = uses + Counter(step for _, step in section.results)
 
     def term(self, i: int) -> tuple[Term, frozenset[int], int]:
-        """Return a step as an operand: its open expression, or its name or number."""
+        """Return a step as an operand: its open expression, its name or its number."""
         if i in self.open:
             return self.open[i]
         step = self.program.steps[i]
@@ -124,11 +128,11 @@ class _Gatherer:
         return self.name(i), frozenset([i]), 0
 
     def close(self, i: int) -> None:
-        """Assign an open expression to a local name."""
+        """Assign the open expression of step i to a local name."""
         self.statements.append(Statement(i, None, *self.open.pop(i)))
 
     def step(self, i: int) -> None:
-        """Write one step as an expression; close its widest arguments until it fits."""
+        """Write step i as an expression; the widest arguments get names until it fits."""
         step = self.program.steps[i]
         # Naming the widest argument first shortens the expression most.
         while True:

@@ -21,7 +21,9 @@ from draisine.codegen.formula import (
 )
 
 LINE_WIDTH = 88.0
-"""Width of a line: 440 pt, which leaves space for the number of an equation on A4."""
+"""Width of a printed line in units of 5 pt: 440 pt, which leaves space for the number of an equation on
+A4.
+"""
 
 # Estimates for italic letters of Computer Modern; others are 1.1 wide.
 _LETTER_WIDTHS = dict.fromkeys("mwMW", 1.75) | dict.fromkeys("ABCDEGHKNOQRUVXYZ", 1.5)
@@ -32,32 +34,40 @@ _SPACE = 0.35
 _SMALL = 0.72
 
 
-def width(x: Expression) -> float:
-    """Return the width of an expression on one line."""
+def formula_width(x: Expression) -> float:
+    """Return the width of an expression on one line, in units of 5 pt."""
     match x:
         case Number(value):
             return _number(value)
         case Name(symbol):
             return symbol_width(symbol)
         case Sum(terms):
-            return sum(map(width, terms)) + _SIGN * (len(terms) - 1)
+            return sum(map(formula_width, terms)) + _SIGN * (len(terms) - 1)
         case Product(factors):
-            inside = sum(width(f) + 2 * _BRACKET * isinstance(f, Sum) for f in factors)
+            inside = sum(formula_width(f) + 2 * _BRACKET * isinstance(f, Sum) for f in factors)
             signed = factors[0] == Number(Fraction(-1))
             return inside + _SPACE * (len(factors) - 1) - signed * (1.0 + _SPACE)
         case Power(base, exponent):
-            return width(base) + len(str(exponent)) * _SMALL + 2 * _BRACKET * isinstance(base, Sum)
+            return (
+                formula_width(base)
+                + len(str(exponent)) * _SMALL
+                + 2 * _BRACKET * isinstance(base, Sum)
+            )
         case Quotient(above, below):
             signed = is_negative(above)
-            return max(width(above) - 1.5 * signed, width(below)) + 0.5 + 1.5 * signed
+            return (
+                max(formula_width(above) - 1.5 * signed, formula_width(below)) + 0.5 + 1.5 * signed
+            )
         case Root(inside):
-            return width(inside) + 1.7
+            return formula_width(inside) + 1.7
         case Function(name, arguments):
-            return len(name) + 2 * _BRACKET + sum(map(width, arguments)) + len(arguments) - 1
+            return (
+                len(name) + 2 * _BRACKET + sum(map(formula_width, arguments)) + len(arguments) - 1
+            )
         case MatrixFormula():
             return matrix_width(x)
         case Transpose(of):
-            return width(of) + 1.2
+            return formula_width(of) + 1.2
 
 
 def _number(value: Fraction) -> float:
@@ -72,7 +82,7 @@ def _number(value: Fraction) -> float:
 
 @cache
 def symbol_width(symbol: Symbol) -> float:
-    """Return the width of a symbol with its subscripts and primes."""
+    """Return the width of a symbol with its subscripts and primes, in units of 5 pt."""
     letter = symbol.letter
     size = _LETTER_WIDTHS.get(letter, 1.1) if len(letter) == 1 else 1.15
     if len(letter) > 1 and letter not in GREEK:
@@ -84,12 +94,16 @@ def symbol_width(symbol: Symbol) -> float:
 
 
 def matrix_width(matrix: MatrixFormula) -> float:
-    """Return the width of a matrix with its brackets."""
+    """Return the width of a matrix with its brackets, in units of 5 pt."""
     columns = zip(*matrix.rows, strict=True)
-    widest = [max((width(x) for x in column if x is not None), default=1.0) for column in columns]
+    widest = [
+        max((formula_width(x) for x in column if x is not None), default=1.0) for column in columns
+    ]
     return sum(max(w, 1.0) for w in widest) + 2.0 * len(widest) + 2.0
 
 
 def widest_piece(x: Expression) -> float:
-    """Return the width of the widest unbreakable piece; lines break at the signs of the outermost sum."""
-    return max(map(width, x.terms)) if isinstance(x, Sum) else width(x)
+    """Return the width of the widest unbreakable part of an expression, in units of 5 pt; lines break at the
+    signs of the outermost sum.
+    """
+    return max(map(formula_width, x.terms)) if isinstance(x, Sum) else formula_width(x)

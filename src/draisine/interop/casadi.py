@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from draisine.algebra.trace import ARITHMETIC
-from draisine.codegen.program import Program, flatten
+from draisine.codegen.program import Program, flatten_arrays
 from draisine.errors import import_extra
 from draisine.interop.portable import PortableMachine
 from draisine.system.closed_form import ClosedForm
@@ -72,7 +72,7 @@ class CasadiMachine(PortableMachine):
         """Return the outputs of a program at a state and a time, by name."""
         x = casadi.vertcat(t, y, self.w, casadi.SX(self.spare(name), 1))
         parameters = casadi.vertcat(*map(casadi.SX, self.parameters(self.p)))
-        program = flatten(self.machine.programs[name])
+        program = flatten_arrays(self.machine.programs[name])
         return self.split(name, replay(program, x=x, parameters=parameters)["out"])
 
     def _function(self, name: str, result: Any, output: str) -> Any:

@@ -26,8 +26,8 @@ from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numer
 from draisine.simulation.source import write_simulator
 from draisine.simulation.stepper import DEFAULT_STEP
 from draisine.simulation.terrain_source import write_terrain_simulator
-from draisine.system.generic import generic
-from draisine.system.layout import Layout, outputs_of
+from draisine.system.generic import make_generic
+from draisine.system.layout import Layout, output_layout
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -224,7 +224,7 @@ def _ports(
     """Return the ports of a machine in the order of `c/unit.c`."""
     machine = system.machine(mode, law, law_states(law))
     model = system.model
-    observed = outputs_of(machine.programs["observe"])
+    observed = output_layout(machine.programs["observe"])
     words = meanings(system.vehicle)
     descriptions = output_variables(model)
     units = label_units(model, "inputs")
@@ -264,7 +264,7 @@ def _terrain_ports(
     inputs: Mapping[str, float] | None,
 ) -> tuple[Port, ...]:
     """Return the ports of a machine on its ground in the order of `c/terrain_unit.c`."""
-    machine = generic(system, law, terrain.motions)
+    machine = make_generic(system, law, terrain.motions)
     model = system.model
     observed = machine.observe.outputs
     layout = machine.layout

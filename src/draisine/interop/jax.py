@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from draisine.codegen.program import flatten
+from draisine.codegen.program import flatten_arrays
 from draisine.codegen.targets.jax import emit
 from draisine.errors import ParameterError, import_extra
 from draisine.interop.portable import PortableMachine
@@ -57,7 +57,7 @@ class JaxMachine(PortableMachine):
         parameters = jnp.stack([jnp.asarray(x, float) for x in self.parameters(p)])
 
         def run(name: str, y: Any, t: Any) -> dict[str, Any]:
-            program = flatten(self.machine.programs[name])
+            program = flatten_arrays(self.machine.programs[name])
             prologue, body = _functions(program.name, emit(program))
             x = jnp.concatenate([jnp.atleast_1d(t), y, w, jnp.zeros(self.spare(name))])
             return self.split(name, body(x, prologue(parameters))["out"])

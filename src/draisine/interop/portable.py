@@ -11,7 +11,7 @@ from typing import Any
 from draisine.errors import ParameterError, expect_known
 from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm
-from draisine.system.layout import inputs_of, outputs_of
+from draisine.system.layout import input_layout, output_layout
 from draisine.vehicles import expect_parameters
 
 ProgramCall = Callable[[str, Any, Any], dict[str, Any]]
@@ -39,12 +39,12 @@ class PortableMachine:
     def spare(self, program: str) -> int:
         """Return the number of further inputs of a program after (t, y, w): seeds of tangents, zero here."""
         system = self.machine.system
-        layout = inputs_of(self.machine.programs[program])
+        layout = input_layout(self.machine.programs[program])
         return layout.size - 1 - self.machine.layout.size - len(system.model.inputs)
 
     def split(self, program: str, out: Any) -> dict[str, Any]:
         """Return the outputs of a program by name."""
-        layout = outputs_of(self.machine.programs[program])
+        layout = output_layout(self.machine.programs[program])
         return {name: out[getattr(layout, name)] for name in self.machine.programs[program].outputs}
 
     def observation_indices(self, names: Sequence[str]) -> list[int]:

@@ -22,7 +22,7 @@ from draisine.codegen.formula import (
     negative,
     product,
 )
-from draisine.codegen.width import LINE_WIDTH, widest_piece, width
+from draisine.codegen.width import LINE_WIDTH, formula_width, widest_piece
 from draisine.reading import polynomial as po
 from draisine.reading.names import FACTOR_ORDER, INERTIA, SPEED, Names
 from draisine.reading.polynomial import UNIT, Monomial, Polynomial
@@ -237,7 +237,7 @@ class Arranger:
     ) -> list[Expression]:
         """Return a bracketed sum times its factors; in several pieces if it is wider than a line."""
         product_of_sum = self._multiplied(number, common, self._arrange(inside), rest)
-        if not outer or width(product_of_sum) <= MAX_PIECE_WIDTH or len(inside) == 1:
+        if not outer or formula_width(product_of_sum) <= MAX_PIECE_WIDTH or len(inside) == 1:
             return [product_of_sum]
         order = sorted(inside, key=self._rank)
         halves = order[: len(order) // 2], order[len(order) // 2 :]
@@ -324,4 +324,4 @@ def _cost(x: Expression) -> float:
     """Return the printed width of an expression, with a penalty for pieces that do not fit on a
     line.
     """
-    return width(x) + 100.0 * max(0.0, widest_piece(x) - LINE_WIDTH)
+    return formula_width(x) + 100.0 * max(0.0, widest_piece(x) - LINE_WIDTH)

@@ -26,7 +26,7 @@ from draisine.codegen.formula import (
     parse_name,
     symbols_in,
 )
-from draisine.codegen.width import LINE_WIDTH, matrix_width, symbol_width, width
+from draisine.codegen.width import LINE_WIDTH, formula_width, matrix_width, symbol_width
 from draisine.reading.cut import MAX_INTERMEDIATE_TERMS, Cut, TooLong
 from draisine.reading.form import Arranger
 from draisine.reading.names import ENTRY, LEGEND, Names, meaning_of
@@ -80,7 +80,7 @@ class _Grid:
         """Write an entry; use a name if it is wider than its column."""
         row = self.rows[place[0]]
         self.written[place] = self.sheet.arrange(self.sheet.cut.polynomial(row[place[1]]))
-        if width(self.written[place]) > MAX_ENTRY_WIDTH and len(row) > 1:
+        if formula_width(self.written[place]) > MAX_ENTRY_WIDTH and len(row) > 1:
             self.shorten(place)
 
     def shorten(self, place: tuple[int, int]) -> None:
@@ -280,9 +280,9 @@ class Sheet:
             grid.write(place)
         available = LINE_WIDTH - symbol_width(Symbol.parse(symbol)) - MATRIX_MARGIN
         while matrix_width(grid.filled()) > available:
-            widest = max(grid.places, key=lambda place: width(grid.written[place]))
+            widest = max(grid.places, key=lambda place: formula_width(grid.written[place]))
             expression = grid.written[widest]
-            if isinstance(expression, Name) or width(expression) < MIN_SHORTENED_WIDTH:
+            if isinstance(expression, Name) or formula_width(expression) < MIN_SHORTENED_WIDTH:
                 break
             grid.shorten(widest)
         self.flush()

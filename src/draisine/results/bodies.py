@@ -15,7 +15,7 @@ import draisine
 from draisine.algebra.lie import cross, rotation
 from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import Graph
-from draisine.codegen.program import Program, run
+from draisine.codegen.program import Program, run_program
 from draisine.errors import DataError, DraisineError, UnknownNameError
 from draisine.mechanics.base import expand_speeds
 from draisine.mechanics.kinematics import geometry, link_accelerations, velocities
@@ -25,7 +25,7 @@ from draisine.model.motion import motion_of
 from draisine.registry import check_trust
 from draisine.results.attributes import read_table_attribute
 from draisine.system.layout import state_sizes
-from draisine.system.system import HERE, System, compile
+from draisine.system.system import UNNAMED_SYSTEMS, System, compile
 from draisine.system.tracing import Tracing
 from draisine.vehicles import plain_structure
 
@@ -104,7 +104,7 @@ def restore_system(data: "Dataset") -> System:
 
     try:
         arguments |= {key: motion_of(entry) for key, entry in motions.items()}
-        return HERE.get(process_key, make)
+        return UNNAMED_SYSTEMS.get(process_key, make)
     except (DraisineError, TypeError) as error:
         raise DataError(
             f"The dataset's vehicle cannot be compiled again: {error} Define your own vehicles in a file "
@@ -150,7 +150,9 @@ class Bodies:
         names |= {"vdot": "accelerations"}
         if missing := [name for name in names.values() if name not in self.data]:
             raise DataError(f"The result is incomplete: No variable named {missing[0]!r}.")
-        out = run(_outward_pass(self.model), **{k: self.data[n].values.T for k, n in names.items()})
+        out = run_program(
+            _outward_pass(self.model), **{k: self.data[n].values.T for k, n in names.items()}
+        )
         vectors = ("p", "v", "w", "a", "dw")
         return {
             body.name: BodyMotion(

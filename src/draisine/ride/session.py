@@ -27,7 +27,7 @@ from draisine.scenario.terrain import start_on
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.stepper import DEFAULT_STEP, Stepper
 from draisine.system.closed_form import ClosedForm
-from draisine.system.generic import Generic, generic
+from draisine.system.generic import Generic, make_generic
 from draisine.system.state import State
 from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
@@ -132,7 +132,7 @@ class Session:
     def machine(self) -> ClosedForm | Generic:
         """The compiled machine with its rider."""
         if self.terrain is not None:
-            return generic(self.system, self.law, self.terrain.motions)
+            return make_generic(self.system, self.law, self.terrain.motions)
         return self.system.machine(None, self.law, law_states(self.law))
 
     def advance(self, count: int, inputs: dict[str, float]) -> None:

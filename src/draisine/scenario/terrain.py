@@ -34,7 +34,7 @@ from draisine.scenario.values import (
     WorldVector,
     tables_by_tag,
 )
-from draisine.system.state import State, initial_values, state_of, states
+from draisine.system.state import State, initial_values, make_state, states
 from draisine.system.system import System
 from draisine.terrain import (
     Feature,
@@ -523,12 +523,14 @@ def start_on(
 ) -> State:
     """Return the initial state at a place, at which all outputs have their requested values.
 
-    `options` are those of `state_of`.
+    `options` are those of `make_state`.
     """
     if terrain is None or place is None:
-        return state_of(system, values, **options)
+        return make_state(system, values, **options)
     turn = tilt_of(terrain, place)
-    return place_state(system.tree, terrain, state_of(system, values, tilt=turn, **options), place)
+    return place_state(
+        system.tree, terrain, make_state(system, values, tilt=turn, **options), place
+    )
 
 
 def starts_on(

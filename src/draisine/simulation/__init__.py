@@ -1,11 +1,18 @@
-"""Motion in time: integrators in compiled code, runs, and their results as labelled data.
+"""Time simulation of machines: initial value problems, their solution in compiled code, and the results as
+labelled data.
 
-`simulate`: the public function, which chooses the kind of run; `options`: its settings; `run_kinds`: which
-settings each kind of run uses. `stepper`: steps on demand. `bilateral`: ideal contacts in one mode, without
-a terrain; `singular`: its singular shapes; `many`: many such runs in SIMD lanes. `contact`: unilateral
-contacts on a terrain. `regrip`: machines that change their grips by the clock. `python_law`: control laws
-that cannot be traced. `integrators`, `impacts`: one method or model per file. `trajectory`: the result of a
-run; `validity`: whether it is physically valid; `dataset`: labelled data. `source`: whole simulators as C
-and JavaScript, by `templates`; `terrain_source`: those of runs on a terrain. `compare`: slow independent
-methods.
+The equations of motion come from `system`. Without a terrain, contacts are ideal (bilateral) constraints; on
+a terrain they are unilateral, with friction and impacts.
+
+- `simulate`: the public function, which selects the kind of run. `options`: its settings. `run_kinds`: the
+  settings that each kind of run uses. `stepper`: steps on demand.
+- `bilateral`: runs with ideal contacts in one mode. `singular`: steps through singular shapes. `many`: many
+  such runs in SIMD lanes. `contact`: runs with unilateral contacts on a terrain. `regrip`: grips that change
+  at prescribed times.
+- `python_law`: control laws that cannot be traced.
+- `integrators`, `impacts`: one method or model per file.
+- `trajectory`: the result of a run. `validity`: whether it is physically valid. `dataset`: labelled data.
+- `source`: simulators with ideal contacts as C and JavaScript source code. `terrain_source`: simulators on a
+  terrain.
+- `compare`: slow independent methods for comparison.
 """

@@ -1,15 +1,16 @@
-"""Runs with ideal (bilateral) contacts: the level plane, one mode, no events.
+"""Runs with ideal (bilateral) contacts on the level plane, in one contact mode without events.
 
-Contacts of the mode hold whatever their force; nothing lifts off, slides or collides. The motion is
-integrated in minimal coordinates, the independent speeds u of the closed form (`system.closed_form`), in
-one native call per interval between jumps of the inputs. `validity` reports where a real contact would
-have let go. Runs with unilateral contacts are those on a terrain (`simulation.contact`).
+Closed contacts are constraints for any sign of their force; they neither lift off, nor slide, nor collide.
+The motion is integrated in minimal coordinates, the independent speeds u of the closed form
+(`system.closed_form`), in one native call per interval between jumps of the inputs. `validity` reports where
+a real contact would have lifted off. Runs with unilateral contacts are those on a terrain
+(`simulation.contact`).
 
 A run leaves this path for two reasons only:
 
-* The pivots, by which the other speeds are eliminated, degenerate. `change_pivots` chooses others.
-* The shape becomes singular, as that of a snake with all joints straight. If the motion continues
-  through it, one step of Gauss collocation does (`simulation.singular`).
+* The pivots, by which the dependent speeds are eliminated, degenerate. `change_pivots` chooses others.
+* The shape becomes singular, as that of a snake with all joints straight. If the motion continues through it,
+  one step of Gauss collocation passes it (`simulation.singular`).
 """
 
 import math
@@ -30,75 +31,90 @@ from draisine.errors import (
 )
 from draisine.mechanics.readings import law_states
 from draisine.simulation.integrators import (
-    CHUNK,
-    DEGENERATE,
-    DONE,
+    DEGENERATE_PIVOT,
+    DENSE_NODE_POSITIONS,
     ENDLESS,
-    FELL,
-    FLAT,
+    ENDLESS_REASON,
+    ENDLESS_REMEDY,
+    FELL_FLAT,
     INTERRUPTED,
-    NO_END,
-    NOT_FINITE,
-    PLACES,
-    SMOOTHER,
-    TOO_SMALL,
+    MACHINE_FELL,
+    REACHED_END,
+    STEP_BELOW_LIMIT,
+    STEPS_PER_NATIVE_CALL,
+    VALUE_NOT_FINITE,
     Problem,
     Span,
 )
 from draisine.simulation.options import Task
 from draisine.simulation.python_law import PythonRate
 from draisine.simulation.singular import (
-    STEP_THROUGH,
+    SINGULAR_STEP_LENGTH,
     SingularShape,
     find_singular_shape,
-    gauss_step,
-    shape_at,
+    prescribed_shape,
+    take_gauss_step,
 )
 from draisine.simulation.trajectory import BilateralArc, DenseOutput, Trajectory
 from draisine.simulation.validity.fall import fall_rule
-from draisine.system.closed_form import PIVOT_REUSE, ClosedForm
+from draisine.system.closed_form import REUSED_PIVOT_RATIO, ClosedForm
 from draisine.system.state import State
 from draisine.system.tracing import UntraceableLawError
 
 NodeStates = tuple[Floats, Floats]
 """Times (steps, nodes) and states (steps, nodes, n) at the nodes of the dense output."""
 
-REASONS = {
-    NOT_FINITE: "a value is no longer a number",
-    DEGENERATE: "the configuration is degenerate: the constraints lose rank",
-    TOO_SMALL: "no step is small enough for the tolerances",
-    FLAT: "a wheel fell flat",
+STOP_REASONS = {
+    VALUE_NOT_FINITE: "a value is no longer a number",
+    DEGENERATE_PIVOT: "the configuration is degenerate: the constraints lose rank",
+    STEP_BELOW_LIMIT: "no step is small enough for the tolerances",
+    FELL_FLAT: "a wheel fell flat",
     INTERRUPTED: "interrupted",
-    ENDLESS: NO_END,
+    ENDLESS: ENDLESS_REASON,
 }
-HINTS = {
-    REASONS[NOT_FINITE]: " Smaller steps may help.",
-    NO_END: f" {SMOOTHER}",
-    REASONS[FLAT]: " (Or it turned by over 90 degrees in one step, which was too long then.)",
+STOP_HINTS = {
+    STOP_REASONS[VALUE_NOT_FINITE]: " Smaller steps may help.",
+    ENDLESS_REASON: f" {ENDLESS_REMEDY}",
+    STOP_REASONS[
+        FELL_FLAT
+    ]: " (Or it turned by over 90 degrees in one step, which was too long then.)",
 }
 
 MIN_SINGULAR_VALUE = 1e-4
-"""Of rows of unit length with full rank; rows that make pivots degenerate are far below it."""
+"""Smallest singular value of constraint rows of unit length that have full rank; rows with degenerate pivots
+are far below it.
+"""
 
-CLOSED_GAP = (
-    1e-6  # m; projection pulls a contact that starts higher to the ground, so it is refused
-)
+CLOSED_GAP = 1e-6
+"""Largest initial gap (m) of a closed contact. A larger one is refused, because projection would pull the
+machine to the ground.
+"""
 
 ENTRY_TOLERANCE = 1e-6
-"""Violation of the constraints (m, m/s, rad) at a change of pivots: above the drift of ordinary steps."""
+"""Largest violation of the constraints (m, m/s, rad) at a change of pivots; it is above the drift of ordinary
+steps.
+"""
 
-INSTANT = 1e-6  # s; samples closer to a singular shape are taken so much later, where speeds exist
+SINGULAR_INSTANT = 1e-6
+"""Time difference (s) from a singular shape below which a sample is taken this much later, where speeds
+exist.
+"""
 
-PYTHON_LAW_CHUNK = 50  # a law in Python is this many times slower: native calls are as much shorter
+PYTHON_LAW_CHUNK = 50
+"""Ratio of the costs of a Python law and a compiled one; native calls with a Python law have this many times
+fewer steps.
+"""
 
 _PROBLEMS: WeakKeyDictionary[ClosedForm, tuple[tuple[bool, bytes, bytes], Problem]] = (
     WeakKeyDictionary()
 )
-"""The latest problem of each machine: its workspaces serve the next run with the same settings."""
+"""Cache of the latest problem of each machine: its workspaces are reused by the next run with the same
+settings.
+"""
 
 
 def run_bilateral(task: Task) -> Trajectory:
-    """Return the motion in one mode, whose contacts hold whatever their force."""
+    """Simulate a task with ideal contacts in one mode and return the trajectory."""
     start = task.numerics.start
     until = task.until
     run = BilateralRun(task)
@@ -112,11 +128,11 @@ def run_bilateral(task: Task) -> Trajectory:
     try:
         for t0, t1 in pairwise(task.edges):
             status = run.integrate(t0, t1, report)
-            if status == FELL:
+            if status == MACHINE_FELL:
                 outcome = run.fall.outcome(run.pose())
                 break
-            if status != DONE:
-                reason = run.find_cause(status) or REASONS[status]
+            if status != REACHED_END:
+                reason = run.find_cause(status) or STOP_REASONS[status]
                 break
             report(t1)
     except KeyboardInterrupt:
@@ -128,7 +144,7 @@ def run_bilateral(task: Task) -> Trajectory:
     place = f"after {run.last:.6g} s of {until:.6g} s"
     text = f"interrupted {place}" if reason == "interrupted" else f"stopped {place}: {reason}"
     raise SimulationError(
-        f"the run was {text}.{HINTS.get(reason, '')} The part before is in the error's `partial`.",
+        f"the run was {text}.{STOP_HINTS.get(reason, '')} The part before is in the error's `partial`.",
         run.trajectory(reason),
     ) from run.law_error
 
@@ -138,12 +154,14 @@ class _Part(NamedTuple):
 
     machine: ClosedForm
     times: list[Floats]  # (k) sample times of each call, s
-    samples: list[Floats]  # (k, n) states y at them
+    samples: list[Floats]  # (k, n) states y at the sample times of each call
     nodes: list[NodeStates]  # dense output of each call
 
 
 class BilateralRun:
-    """A run under way: the machine with its present pivots, the present state y, and the samples."""
+    """State of a run with ideal contacts: the machine with its present pivots, the present state y, and the
+    samples.
+    """
 
     def __init__(self, task: Task) -> None:
         system = task.system
@@ -176,10 +194,10 @@ class BilateralRun:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin at the initial state."""
+        """Set the present state to the initial state, and check the constraints."""
         t = self.task.numerics.start
         state = self.task.state
-        pinned = anchors(self.machine, state, t)
+        pinned = find_pin_anchors(self.machine, state, t)
         z = self.task.law_start(self.states)
         gap = CLOSED_GAP if self.projects else np.inf
         y = self.machine.enter(state, t, z, anchors=pinned, gap=gap)
@@ -191,8 +209,8 @@ class BilateralRun:
         self._make_problem()
 
     def _begin_with_other_pivots(self) -> bool:
-        """Begin again if a pivot vanishes at the start; return whether that was so. If no pivots
-        exist, the error names the rows.
+        """If a pivot vanishes at the start, choose other pivots and begin again; return whether this
+        happened. If no pivots exist, the error names the constraint rows.
         """
         if self.machine.least_pivot(self.y, self.last) > 0.0:
             return False
@@ -202,7 +220,9 @@ class BilateralRun:
         return True
 
     def _make_problem(self) -> None:
-        """Make the problem for the integrator, or take the machine's latest one if it is the same."""
+        """Make the initial value problem for the integrator, or reuse the latest one of the machine if it is
+        the same.
+        """
         machine = self.machine
         rate = machine.rate
         tail = np.concatenate([self.inputs, self.anchors])
@@ -220,7 +240,9 @@ class BilateralRun:
             machine.floors,
             machine.project if self.projects else None,
             pose=machine.layout.r.stop,
-            chunk=CHUNK if self.python_law is None else CHUNK // PYTHON_LAW_CHUNK,
+            chunk=STEPS_PER_NATIVE_CALL
+            if self.python_law is None
+            else STEPS_PER_NATIVE_CALL // PYTHON_LAW_CHUNK,
             keep=(rate, self.python_law),
             watch=watch,
         )
@@ -228,7 +250,7 @@ class BilateralRun:
             _PROBLEMS[machine] = (key, self.problem)
 
     def integrate(self, t0: float, t1: float, report: Callable[[float], None]) -> int:
-        """Integrate until t1, with other pivots if the present ones degenerate; return the status of
+        """Integrate from t0 to t1 (s), with other pivots if the present ones degenerate; return the status of
         the integrator.
         """
         numerics = self.numerics
@@ -237,11 +259,11 @@ class BilateralRun:
         t = t0
         is_stalled = False
         while True:
-            end = t1 if self.ahead is None else min(t1, self.ahead.t - STEP_THROUGH / 2)
+            end = t1 if self.ahead is None else min(t1, self.ahead.t - SINGULAR_STEP_LENGTH / 2)
             if end <= t:
                 t = self._pass_singular_shape(t, t1)
                 if t >= t1:
-                    return DONE
+                    return REACHED_END
                 continue
             grid = np.array([end])
             if method.ADAPTIVE:
@@ -250,7 +272,7 @@ class BilateralRun:
                 t, end, numerics.dt, grid, numerics.rtol, numerics.atol, self.parts[-1].nodes
             )
             times, samples, status = method.advance(self.problem, self.y, span, report)
-            if status == NOT_FINITE:
+            if status == VALUE_NOT_FINITE:
                 finite = np.isfinite(samples).all(axis=1)
                 times = times[finite]
                 samples = samples[finite]
@@ -258,38 +280,43 @@ class BilateralRun:
                 if at_start and self._begin_with_other_pivots():
                     continue
             # An adaptive method that stops between two samples returns the state there, to go on from.
-            is_short = end < t1 if status == DONE else not np.isin(times[-1:], grid).all()
-            self._append(times, samples, method.ADAPTIVE and is_short and status != FELL)
+            is_short = end < t1 if status == REACHED_END else not np.isin(times[-1:], grid).all()
+            self._append(times, samples, method.ADAPTIVE and is_short and status != MACHINE_FELL)
             has_moved = len(times) > 0 and times[-1] > t
             at_end = has_moved and times[-1] >= t1 - 1e-12 * max(1.0, abs(t1))
-            if status == DEGENERATE and at_end:
-                return DONE  # the next interval chooses other pivots
-            if status == DONE and end < t1:
+            if status == DEGENERATE_PIVOT and at_end:
+                return REACHED_END  # the next interval chooses other pivots
+            if status == REACHED_END and end < t1:
                 t = end
                 continue
-            if status != DEGENERATE or (is_stalled and not has_moved):
+            if status != DEGENERATE_PIVOT or (is_stalled and not has_moved):
                 return int(status)
             t = float(times[-1]) if has_moved else t
             is_stalled = not has_moved
             if self.ahead is None and self.python_law is None:
                 self.ahead = find_singular_shape(self.machine, t)
                 if self.ahead is not None and not self.ahead.removable:
-                    return DEGENERATE
+                    return DEGENERATE_PIVOT
             self.change_pivots(t)
 
     def _pass_singular_shape(self, t: float, t1: float) -> float:
-        """Take one step through a singular shape; return the time behind it, or t1 if that is earlier."""
+        """Take one step through a singular shape; return the time (s) after it, or t1 if that is earlier."""
         assert self.ahead is not None
         instant = self.ahead.t
-        far = instant + max(instant - t, STEP_THROUGH / 4)
-        self.change_pivots(t, shape_at(self.system.model, instant - (instant - t) / 8))
-        y = gauss_step(self.machine, self.y, (t, far), self.inputs, self.anchors)
+        far = instant + max(instant - t, SINGULAR_STEP_LENGTH / 4)
+        self.change_pivots(t, prescribed_shape(self.system.model, instant - (instant - t) / 8))
+        y = take_gauss_step(self.machine, self.y, (t, far), self.inputs, self.anchors)
         grid = _sample_times(self.numerics.start, t, min(far, t1), self.numerics.dt)
-        times = np.where(np.abs(grid - instant) < INSTANT, instant + INSTANT, grid)
+        times = np.where(
+            np.abs(grid - instant) < SINGULAR_INSTANT, instant + SINGULAR_INSTANT, grid
+        )
         self._append(times, np.array([y(time) for time in times]), far < t1)
-        for begin, end in ((t, instant - INSTANT), (instant + INSTANT, min(far, t1))):
+        for begin, end in (
+            (t, instant - SINGULAR_INSTANT),
+            (instant + SINGULAR_INSTANT, min(far, t1)),
+        ):
             if end > begin:
-                nodes = begin + PLACES * (end - begin)
+                nodes = begin + DENSE_NODE_POSITIONS * (end - begin)
                 self.parts[-1].nodes.append((nodes[None], np.array([[y(x) for x in nodes]])))
         if far < t1:
             self.ahead = None
@@ -297,7 +324,7 @@ class BilateralRun:
         return min(far, t1)
 
     def _append(self, times: Floats, samples: Floats, has_extra: bool) -> None:
-        """Store new samples; an extra last one only serves to continue from."""
+        """Store new samples; an extra last sample is only the start of the next call."""
         part = self.parts[-1]
         count = len(times) - has_extra
         if count > 1 and times[count - 1] <= times[count - 2]:  # it stopped at a sample
@@ -315,8 +342,8 @@ class BilateralRun:
             self.last = float(times[-1])
 
     def change_pivots(self, t: float, shape: Floats | None = None) -> None:
-        """Choose other pivots and independent speeds at the present state: earlier ones of this run that
-        are large enough here, or else the largest, here or in a given shape.
+        """Choose other pivots and independent speeds at the present state: earlier pivots of this run that
+        are large enough here, otherwise the largest ones, here or in the given `shape`.
         """
         seen = self.machine.observation(self.y, t, self.inputs)
         values = self.machine.layout.split(self.y)
@@ -328,7 +355,7 @@ class BilateralRun:
         try:
             for machine in earlier:
                 y = machine.enter(state, t, z, tolerance=ENTRY_TOLERANCE)
-                if machine.least_pivot(y, t) > PIVOT_REUSE:
+                if machine.least_pivot(y, t) > REUSED_PIVOT_RATIO:
                     break
             else:
                 machine = self.system.machine(*self.derivation, (q, r if shape is None else shape))
@@ -348,12 +375,12 @@ class BilateralRun:
 
     @property
     def law_error(self) -> BaseException | None:
-        """The exception of a Python law, if it raised one."""
+        """The exception that a Python law raised, or None."""
         return None if self.python_law is None else self.python_law.error
 
     def find_cause(self, status: int) -> str | None:
-        """Return why a run stopped if a Python law, a singular shape or the loads of its tyres stopped
-        it; None for other causes.
+        """Return the reason why a run stopped if it is a Python law, a singular shape or the tyre loads;
+        otherwise None.
         """
         if self.ahead is not None and not self.ahead.removable:
             return str(self.ahead)
@@ -361,7 +388,7 @@ class BilateralRun:
             return "interrupted"
         if self.law_error:
             return f"the control law failed, {type(self.law_error).__name__}: {self.law_error}"
-        if status == DEGENERATE:
+        if status == DEGENERATE_PIVOT:
             return find_load_failure(self.machine, self.y, self.last, self.inputs)
         return None
 
@@ -371,8 +398,8 @@ class BilateralRun:
         arcs = []
         for part in self.parts:
             if any(map(len, part.times)) or part.nodes:
-                t = _join(part.times, 1)
-                y = _join(part.samples, len(self.y))
+                t = _concatenate(part.times, 1)
+                y = _concatenate(part.samples, len(self.y))
                 dense = self._dense_output(part) if part.nodes else None
                 inputs = self._inputs_at(part.machine, t, y)
                 arcs.append(BilateralArc(part.machine, t, y, inputs, self.anchors, dense))
@@ -388,14 +415,14 @@ class BilateralRun:
         return Trajectory(sampled, outcome, settings, contact=self.task.contact, unsampled=between)
 
     def _dense_output(self, part: _Part) -> DenseOutput:
-        """Return the dense output of a part."""
+        """Return the dense output of a part of the run."""
         t = np.concatenate([times for times, _ in part.nodes])
         y = np.concatenate([states for _, states in part.nodes])
         inputs = self._inputs_at(part.machine, t.ravel(), y.reshape(-1, y.shape[2]))
         return DenseOutput(t, y, inputs)
 
     def _inputs_at(self, machine: ClosedForm, t: Floats, y: Floats) -> Floats:
-        """Return the inputs at samples, shape (inputs, samples)."""
+        """Return the inputs (inputs, samples) at samples."""
         inputs = np.empty((len(self.inputs), len(t)))
         inputs.T[:] = self.inputs
         if self.python_law is not None:
@@ -404,16 +431,16 @@ class BilateralRun:
         return inputs
 
     def pose(self) -> Floats:
-        """Return the present quaternion of the user's base."""
+        """Return the present orientation quaternion (4) of the user's base frame."""
         layout = self.machine.layout
         return self.machine.user_pose(self.y[layout.q], self.y[layout.p])[0]
 
 
 def find_load_failure(machine: ClosedForm, y: Floats, t: float, inputs: Floats) -> str | None:
-    """Return why the loads of tyres have no solution at a state; None if the run stops by other causes.
+    """Return the reason why the tyre loads have no solution at a state, or None if they have one.
 
-    Forces of tyres are solved together with their loads, so a run also stops if these equations
-    degenerate, although the constraints keep their rank.
+    Tyre forces are solved together with their loads, so a run also stops if these equations degenerate,
+    although the constraints keep their rank.
     """
     model = machine.system.model
     tyred = [
@@ -440,7 +467,7 @@ def find_load_failure(machine: ClosedForm, y: Floats, t: float, inputs: Floats) 
 
 
 def _loses_rank(machine: ClosedForm, y: Floats, t: float) -> bool:
-    """Return whether the constraints of a machine nearly lose rank at a state."""
+    """Return whether the constraint rows of a machine nearly lose rank at a state."""
     values = machine.layout.split(y)
     rows = machine.rows(t=[t], q=values["q"], p=values["p"], r=values["r"])["C"]
     C = rows.reshape(-1, 6 + len(machine.system.model.joints))
@@ -448,9 +475,9 @@ def _loses_rank(machine: ClosedForm, y: Floats, t: float) -> bool:
     return bool(np.linalg.svd(unit_rows, compute_uv=False)[-1] < MIN_SINGULAR_VALUE)
 
 
-def _join(parts: list[Floats], width: int) -> Floats:
-    """Return arrays one after the other; a single one is not copied. Without any, return no rows of
-    `width` numbers.
+def _concatenate(parts: list[Floats], width: int) -> Floats:
+    """Return concatenated arrays; a single array is not copied. Without arrays, return an empty one of
+    `width` columns.
     """
     if not parts:
         return np.zeros((0, width) if width > 1 else 0)
@@ -458,7 +485,7 @@ def _join(parts: list[Floats], width: int) -> Floats:
 
 
 def _sample_times(start: float, t0: float, t1: float, dt: float) -> Floats:
-    """Return the sample times of an interval: its start, multiples of dt from the start of the run, and
+    """Return the sample times (s) of an interval: its start, multiples of dt since the start of the run, and
     its end.
     """
     # Times within rounding of a multiple of dt count as multiples.
@@ -470,8 +497,8 @@ def _sample_times(start: float, t0: float, t1: float, dt: float) -> Floats:
     return grid
 
 
-def anchors(machine: ClosedForm, state: State, t: float) -> Floats:
-    """Return the points that the pins hold (m): their places at the start."""
+def find_pin_anchors(machine: ClosedForm, state: State, t: float) -> Floats:
+    """Return the anchor points (m) of all pins, which are their initial positions."""
     model = machine.system.model
     pins = [k for k, contact in enumerate(model.contacts) if contact.anchored]
     if not pins:

@@ -1,5 +1,7 @@
-"""A run as labelled data: the variables of `draisine.model.names`, time first; and its provenance: its law
-with all numbers, and a script that repeats it.
+"""A run as labelled data (xarray, pandas) with units, and its provenance: the control law with all numbers,
+and a script that repeats the run.
+
+The variables are those of `draisine.model.names`; time is the first axis.
 """
 
 import dataclasses
@@ -34,7 +36,7 @@ from draisine.model.names import (
 from draisine.registry import plug_label, trust
 from draisine.simulation.options import CONTACT, NUMERICS, Task
 from draisine.system.closed_form import ClosedForm
-from draisine.system.system import HERE, System
+from draisine.system.system import UNNAMED_SYSTEMS, System
 from draisine.terrain import Terrain
 from draisine.vehicles import level_vehicle, plain_structure, unstored_arguments
 
@@ -47,10 +49,10 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 Labels = tuple[tuple[str, tuple[str, ...]], ...]
-"""The labels along dimensions."""
+"""Labels along each dimension: pairs of dimension name and labels."""
 
-PROCESS = secrets.token_hex(8)
-"""Identifies the machines of this process."""
+PROCESS_ID = secrets.token_hex(8)
+"""Random identifier of this process, which identifies machines that exist in its memory only."""
 
 
 OBSERVED_VARIABLES = {
@@ -72,11 +74,13 @@ OBSERVED_VARIABLES = {
     "motion_torque": "motion_torques",
     "coupling_force": "coupling_forces",
 }
-"""Variables of a dataset that are outputs of the program `observe`, and the names of these outputs."""
+"""Names of the outputs of the program `observe`, by the variable of a dataset."""
 
 
-def dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset":
-    """Return a run as a dataset with units and meanings; its attributes contain all arguments of the run."""
+def make_dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset":
+    """Return a run as a dataset with units and long names; its attributes contain all arguments of the
+    run.
+    """
     import xarray
 
     check_axes(axes)
@@ -120,7 +124,7 @@ def dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset":
 
 
 def _recipe(run: "Trajectory") -> dict[str, str]:
-    """Return the attributes that describe how to repeat a run: version, law, and a script."""
+    """Return the dataset attributes that describe how to repeat a run: version, control law, and a script."""
     version = {"draisine": draisine.__version__}
     if run.task is None:
         return version
@@ -128,7 +132,7 @@ def _recipe(run: "Trajectory") -> dict[str, str]:
 
 
 def _coordinates(t: Floats, labels: Labels) -> "xarray.Coordinates":
-    """Return the coordinates of a run: its times, and the labels along its other dimensions."""
+    """Return the coordinates of a dataset: the times (s), and the labels of the other dimensions."""
     import pandas
     import xarray
 
@@ -142,7 +146,9 @@ def _coordinates(t: Floats, labels: Labels) -> "xarray.Coordinates":
 
 @lru_cache(maxsize=16)
 def _label_coordinates(labels: Labels) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return variables and indexes of labels. They are cached: making them costs more than the rest."""
+    """Return variables and indexes of labels. They are cached, because making them costs more than the rest
+    of a dataset.
+    """
     import pandas
     import xarray
 
@@ -154,41 +160,50 @@ def _label_coordinates(labels: Labels) -> tuple[dict[Any, Any], dict[Any, Any]]:
     return {dim: variable for group in variables for dim, variable in group.items()}, indexes
 
 
-VECTORS = {"position", "momentum", "angular_momentum", "contact_point"}
-VECTORS |= {"contact_force_world", "contact_force_base"}
+VECTOR_VARIABLES = {"position", "momentum", "angular_momentum", "contact_point"}
+VECTOR_VARIABLES |= {"contact_force_world", "contact_force_base"}
 """Variables whose last dimension is an axis of space."""
 
-LABELLED = {"shape": "joint", "speeds": "speed", "accelerations": "speed", "inputs": "input"}
-LABELLED |= {"motion_torque": "prescribed", "stop_torque": "joint"}
+LABEL_DIMENSIONS = {
+    "shape": "joint",
+    "speeds": "speed",
+    "accelerations": "speed",
+    "inputs": "input",
+}
+LABEL_DIMENSIONS |= {"motion_torque": "prescribed", "stop_torque": "joint"}
 """Variables whose labels are names of coordinates, speeds or inputs, and the dimension of these."""
 
 
 def to_benchmark(
     model: Model, values: Mapping[str, Floats], labels: Mapping[str, tuple[str, ...]]
 ) -> dict[str, Floats]:
-    """Return the variables of a run (time first, labels flat) in the benchmark's axes."""
+    """Return the variables of a run (time first, labels flat) in the axes of the bicycle benchmark (Meijaard
+    et al. 2007).
+    """
     half_turn = np.array([1.0, -1.0, -1.0])
     converted = {}
     for name, x in values.items():
-        if name in VECTORS:
+        if name in VECTOR_VARIABLES:
             factors = np.tile(half_turn, x.shape[1] // 3)
         elif name == "orientation":
             factors = np.array([1.0, *half_turn])
         elif name == "contact_force":  # out of the ground, along the heading, across it
             factors = np.tile([1.0, 1.0, -1.0], x.shape[1] // 3)
-        elif name in LABELLED:
-            factors = np.array([benchmark_sign(model, label) for label in labels[LABELLED[name]]])
+        elif name in LABEL_DIMENSIONS:
+            factors = np.array(
+                [benchmark_sign(model, label) for label in labels[LABEL_DIMENSIONS[name]]]
+            )
         else:
             factors = np.array(benchmark_sign(model, name))
         converted[name] = x * factors
     return converted
 
 
-def table(run: "Trajectory", axes: Axes = "draisine") -> "pandas.DataFrame":
-    """Return a run as a table: time as its index, one column per number."""
+def make_table(run: "Trajectory", axes: Axes = "draisine") -> "pandas.DataFrame":
+    """Return a run as a table with time (s) as its index and one column per scalar."""
     import pandas
 
-    data = dataset(run, axes)
+    data = make_dataset(run, axes)
     columns: dict[str, Floats] = {}
     for name, values in data.data_vars.items():
         flat = values.values.reshape(len(run.t), -1)
@@ -201,7 +216,7 @@ def table(run: "Trajectory", axes: Axes = "draisine") -> "pandas.DataFrame":
 
 
 def _values(run: "Trajectory", of_model: Mapping[str, Any]) -> dict[str, Floats]:
-    """Return the values of all variables of a run that its model has, (times, labels)."""
+    """Return the values (times, labels) of all variables that the model of a run has."""
     arcs = run.arcs
     model = arcs[0].machine.system.model
     outputs = {key: values.T for key, values in run.observations.items()}
@@ -226,7 +241,7 @@ def named_accelerations(model: Model, outputs: Mapping[str, Floats]) -> dict[str
     """Return the second derivatives of the base's angles and of the joints by name, one entry per time.
 
     They follow from the rate of the base's angular velocity, by differentiation of eq. [angle-rates].
-    Components that the group of the base excludes are zero.
+    Components that the symmetry group of the base excludes are zero.
     """
     vdot = outputs["vdot"]
     names = model.speeds
@@ -253,8 +268,8 @@ def named_accelerations(model: Model, outputs: Mapping[str, Floats]) -> dict[str
 
 
 def named_values(model: Model, shape: Floats, outputs: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return joints and outputs by name, each with its rate, from a shape and the outputs of `observe`; both
-    may have one line per time or per machine.
+    """Return joint coordinates and outputs by name, each with its rate, from a shape and the outputs of
+    `observe`; both may have one row per time or per machine.
     """
     values = {}
     for k, joint in enumerate(model.joints):
@@ -267,8 +282,8 @@ def named_values(model: Model, shape: Floats, outputs: Mapping[str, Floats]) -> 
 
 
 def _redundant_rows(run: "Trajectory") -> dict[str, str]:
-    """Return the attribute with the redundant rows of the first arc, if there are any; their forces have
-    minimum norm.
+    """Return the attribute that lists the redundant rows of the first arc, if any; their forces have minimum
+    norm.
     """
     machine = run.arcs[0].machine
     spare = machine.choice.spare if isinstance(machine, ClosedForm) else []
@@ -278,9 +293,9 @@ def _redundant_rows(run: "Trajectory") -> dict[str, str]:
 def maker_attributes(system: Any) -> dict[str, str]:
     """Return the attributes that identify a machine: vehicle, parameters and structure.
 
-    A vehicle in a module of the user is stored with its file, which is trusted from now on. The running
-    script is not: loading it would run it again. Such vehicles, and those with an argument that cannot be
-    stored, are kept in memory while the program runs (`vehicle_here`).
+    A vehicle in a module of the user is stored with its file, which is trusted from then on. The running
+    script is not stored: loading it would run it again. Such vehicles, and those with an argument that cannot
+    be stored, are kept in memory while the program runs (`vehicle_here`).
     """
     attributes = {
         "vehicle": system.vehicle.__name__,
@@ -298,13 +313,13 @@ def maker_attributes(system: Any) -> dict[str, str]:
     is_findable = "vehicle_path" in attributes or module.startswith("draisine.vehicles.")
     if is_incomplete or not is_findable:
         digest = fingerprint((vehicle, system.structure, system.parameters))
-        attributes["vehicle_here"] = str(digest or f"{PROCESS} {id(system.artifacts)}")
-        HERE.get(attributes["vehicle_here"], lambda: system)
+        attributes["vehicle_here"] = str(digest or f"{PROCESS_ID} {id(system.artifacts)}")
+        UNNAMED_SYSTEMS.get(attributes["vehicle_here"], lambda: system)
     return attributes
 
 
 def _friction(forces: Floats) -> Floats:
-    """Return the ratio of tangential and normal force; NaN if the normal force is not positive."""
+    """Return the ratio of tangential to normal force; NaN if the normal force is not positive."""
     tangential = np.hypot(forces[..., 1], forces[..., 2])
     normal = forces[..., 0]
     return np.divide(tangential, normal, out=np.full_like(normal, np.nan), where=normal > 0)
@@ -313,8 +328,8 @@ def _friction(forces: Floats) -> Floats:
 # Provenance: the arguments of a result, as data and as a Python script that repeats it. A function without an
 # importable name is described by its source text.
 
-MOST_FEATURES = 100
-"""Number of features up to which a terrain is written into a recipe. Larger ones are named only."""
+MAX_RECIPE_FEATURES = 100
+"""Number of features up to which a terrain is written into a recipe; larger terrains are only named."""
 
 
 def describe(thing: Any) -> Any:
@@ -395,8 +410,8 @@ def call_recipe(name: str, function: Any, *arguments: Any, **options: Any) -> st
     return script.text([*lines, f"{name} = {call}({', '.join(inside)})"])
 
 
-def recorded(function: "Callable[P, xarray.Dataset]") -> "Callable[P, xarray.Dataset]":
-    """Decorate a function so that its dataset contains the recipe: the call of the function."""
+def with_recipe(function: "Callable[P, xarray.Dataset]") -> "Callable[P, xarray.Dataset]":
+    """Decorate a function so that the dataset it returns contains a recipe: the call of the function."""
 
     @wraps(function)
     def call(*arguments: "P.args", **options: "P.kwargs") -> "xarray.Dataset":
@@ -450,14 +465,14 @@ def _write_compile_call(system: System, script: "_Script") -> str:
 
 
 class _Script:
-    """A script in the making: modules that it imports, and objects that it cannot write."""
+    """A script under construction: the modules that it imports, and the objects that it cannot write."""
 
     def __init__(self) -> None:
         self.modules = {"draisine"}
         self.missing: list[tuple[str, str]] = []
 
     def text(self, lines: list[str]) -> str:
-        """Return the whole script."""
+        """Return the whole script with imports and comments."""
         imports = [f"import {name}" for name in sorted(self.modules)]
         notes = [
             f"# Define {name} before you run this: {text}".replace("\n", "\n#     ")
@@ -467,7 +482,7 @@ class _Script:
         return "\n".join([head, *imports, *notes, *lines]) + "\n"
 
     def argument(self, value: Any, name: str, lines: list[str]) -> str:
-        """Return an argument of a call as an expression; machines and runs are defined on separate lines."""
+        """Return the expression of an argument of a call; machines and runs are defined on separate lines."""
         if isinstance(value, System):
             lines.append(f"system = {_write_compile_call(value, self)}")
             return "system"
@@ -478,7 +493,9 @@ class _Script:
         return self.write(value, name)
 
     def write(self, value: Any, name: str) -> str:
-        """Return a value as an expression."""
+        """Return the Python expression of a value; `name` is used in comments on values that cannot be
+        written.
+        """
         if isinstance(value, np.generic):
             return self.write(value.item(), name)
         if isinstance(value, float) and not math.isfinite(value):
@@ -496,7 +513,7 @@ class _Script:
             if isinstance(value, list):
                 return f"[{inside}]"
             return f"({inside},)" if len(value) == 1 else f"({inside})"
-        if type(value) is Terrain and len(value) <= MOST_FEATURES:
+        if type(value) is Terrain and len(value) <= MAX_RECIPE_FEATURES:
             self.modules.add("draisine.terrain")
             return f"draisine.terrain.Terrain({self.write(list(value.features), name)})"
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -507,7 +524,7 @@ class _Script:
         return self._leave_out(value, name)
 
     def _write_record(self, value: Any, name: str) -> str:
-        """Return a dataclass as a call of its class."""
+        """Return the expression of a dataclass: a call of its class."""
         kind = type(value)
         if not _is_importable(kind):
             return self._leave_out(value, name)
@@ -517,7 +534,7 @@ class _Script:
         return f"{_full_name(kind)}({', '.join(inside)})"
 
     def _leave_out(self, value: Any, name: str) -> str:
-        """Return the name of a value that the user must define, and note how it was defined."""
+        """Return the name of a value that the user must define, and add a comment with its definition."""
         name = name if name.isidentifier() else "value"
         name = f"{name}_{len(self.missing) + 1}"
         source = _source(value) if isinstance(value, FunctionType) else ""
@@ -530,7 +547,7 @@ def _full_name(thing: Any) -> str:
 
 
 def _is_importable(thing: Any) -> bool:
-    """Return whether another program finds the same object by its module and name."""
+    """Return whether another program can import the same object by its module and name."""
     module = getattr(thing, "__module__", None)
     name = getattr(thing, "__qualname__", "<none>")
     if module in (None, "__main__") or "<" in name:
@@ -545,7 +562,7 @@ def _is_importable(thing: Any) -> bool:
 
 
 def _source(thing: Any) -> str:
-    """Return the source text of a function; empty if it is not known."""
+    """Return the source text of a function, or an empty text if it is not available."""
     try:
         return inspect.cleandoc(inspect.getsource(thing)).strip()
     except (OSError, TypeError):

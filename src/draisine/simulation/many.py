@@ -1,6 +1,7 @@
-"""Many runs at once. With ideal contacts, each SIMD lane holds one state (and one set of parameters), and
-blocks of lanes are distributed over threads. On terrain, threads run one machine after the other
-(`contact.many`).
+"""Many runs at once: SIMD lanes and threads for ideal contacts, threads only on a terrain.
+
+With ideal contacts, each SIMD lane integrates one state (with its own parameters), and blocks of lanes are
+distributed over threads. On a terrain, threads run one machine after the other (`contact.many`).
 """
 
 import os
@@ -20,13 +21,13 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError, ValidityWarning, expect, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.simulation import run_kinds
-from draisine.simulation.bilateral import REASONS, run_bilateral
+from draisine.simulation.bilateral import STOP_REASONS, run_bilateral
 from draisine.simulation.contact.many import as_objects, end_of, run_each, tabulate
 from draisine.simulation.integrators import (
-    DEGENERATE,
-    FELL,
-    FLAT,
-    NOT_FINITE,
+    DEGENERATE_PIVOT,
+    FELL_FLAT,
+    MACHINE_FELL,
+    VALUE_NOT_FINITE,
     EqualSteps,
     Problem,
     Span,
@@ -57,19 +58,21 @@ from draisine.terrain import Terrain
 from draisine.vehicles import check_numbers
 
 REGISTERS_PER_BLOCK = 4
-"""SIMD registers of states in a block: enough to fill the pipelines of a core, few enough for its cache."""
+"""Number of SIMD registers per state variable in a block of lanes: enough to fill the pipelines of a core,
+few enough for its cache.
+"""
 
 BLOCKS_PER_GROUP = 8
-"""Number of blocks whose samples are observed together."""
+"""Number of blocks of lanes whose samples are evaluated together."""
 
-LONG_STEP_OUTCOMES = (REASONS[NOT_FINITE], REASONS[FLAT])
-"""Outcomes of runs whose steps may be too long."""
+LONG_STEP_OUTCOMES = (STOP_REASONS[VALUE_NOT_FINITE], STOP_REASONS[FELL_FLAT])
+"""Outcomes of runs that may be caused by too long steps."""
 
 RETRY_STEP_FACTOR = 5
-"""Factor by which steps are shortened to find out whether they were too long."""
+"""Factor by which steps are shortened to check whether they were too long."""
 
 MANY_NUMERICS = Numerics(integrator="rk4", dt=0.005)
-"""The default numerics of `simulate_many`."""
+"""Default numerical options of `simulate_many`."""
 
 
 def simulate_many(
@@ -172,7 +175,7 @@ def simulate_many(
         )
     numerics = MANY_NUMERICS if numerics is None else numerics
     task = Task(system, states[0], until, None, law, None, contact, numerics, None)
-    check_options(run_kinds.MANY, task)
+    check_options(run_kinds.MANY_ON_PLANE, task)
     _check_redundant_rows(system, task, parameters or {})
     machine = system.machine(task.mode, law, law_states(law))
     count = len(states)
@@ -189,11 +192,11 @@ def simulate_many(
         valid = np.where(status, np.nan, end)
         error["error"] = fleet.single_error(y, valid, task.edges, numerics)
     ends = [("completed", until)] * count
-    for k in np.flatnonzero(status == FELL).tolist():
+    for k in np.flatnonzero(status == MACHINE_FELL).tolist():
         ends[k] = rule.outcome(out["q"][:, k]), float(times[k])
     # Machines that stopped, perhaps because their pivots degenerate, are simulated one by one.
     singles = {}
-    for k in np.flatnonzero((status != 0) & (status != FELL)).tolist():
+    for k in np.flatnonzero((status != 0) & (status != MACHINE_FELL)).tolist():
         changes = {name: float(column[k]) for name, column in (parameters or {}).items()}
         input_values = dict(zip(system.model.inputs, w[:, k].tolist(), strict=True))
         singles[k] = replace(
@@ -268,7 +271,7 @@ def _simulate_on_terrain(
 
 
 def _warn_stopped(system: System, result: Mapping[str, NDArray[Any]]) -> None:
-    """Warn once of runs on terrain that fell or stopped by an error."""
+    """Warn once of the runs on terrain that fell or stopped by an error."""
     stopped = np.array([error is not None for error in result["errors"]])
     fallen = np.array([has_fallen(text) for text in result["outcome"]]) & ~stopped
     _warn_faults(system, {"fell": fallen, "stopped by an error": stopped})
@@ -287,7 +290,9 @@ def _warn_invalid(system: System, outcome: Sequence[str], forces: Floats) -> Non
 
 
 def _warn_faults(system: System, faults: Mapping[str, NDArray[np.bool_]]) -> None:
-    """Warn once of runs that are not physically valid; `faults` marks runs by what happened to them."""
+    """Warn once of runs that are not physically valid; `faults` has one mask (runs) per description of a
+    fault.
+    """
     reasons = [
         f"{int(machines.sum())} {fault} (the first is machine {int(machines.argmax())})"
         for fault, machines in faults.items()
@@ -304,7 +309,7 @@ def _warn_faults(system: System, faults: Mapping[str, NDArray[np.bool_]]) -> Non
 
 
 def _check_states(states: Any) -> None:
-    """Raise if states are not a list of at least one state."""
+    """Raise ParameterError unless `states` is a list of at least one state."""
     if isinstance(states, State):
         raise ParameterError("simulate_many: pass a list of states, such as [state] * 100.")
     if not states:
@@ -315,8 +320,8 @@ def _check_states(states: Any) -> None:
 
 
 def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Floats:
-    """Return the parameters of many machines (parameters, machines); raise if a machine is physically
-    invalid.
+    """Return the parameters (parameters, machines) of many machines; raise ParameterError if a machine is
+    physically invalid.
     """
     changed = check_numbers(system.vehicle, system.parameters, changes)
     values = _columns("parameter", list(system.parameters), system.values, count, changed)
@@ -327,7 +332,7 @@ def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Float
 
 
 def _warn_long_steps(singles: Mapping[int, Task], outcome: Sequence[str]) -> None:
-    """Warn if the first machine that stopped would continue with shorter steps, without a fall."""
+    """Warn if the first machine that stopped would continue with shorter steps without a fall."""
     k = next((k for k in singles if outcome[k] in LONG_STEP_OUTCOMES), None)
     if k is None:
         return
@@ -347,7 +352,9 @@ def _warn_long_steps(singles: Mapping[int, Task], outcome: Sequence[str]) -> Non
 
 
 def _check_redundant_rows(system: System, task: Task, parameters: Mapping[str, Any]) -> None:
-    """Raise if a row is redundant only for one value of a parameter that differs among machines."""
+    """Raise ParameterError if a row is redundant only for one value of a parameter that differs among
+    machines.
+    """
     if not parameters:
         return
     for row in system.survey(task.mode).redundant:
@@ -361,22 +368,22 @@ def _check_redundant_rows(system: System, task: Task, parameters: Mapping[str, A
 
 @dataclass(frozen=True, eq=False)
 class Fleet:
-    """Many machines of one kind."""
+    """Many machines with the same equations of motion and different states, inputs and parameters."""
 
     machine: ClosedForm
-    tail: Floats  # (inputs and anchors, machines), inputs of the programs after y
+    tail: Floats  # (inputs and anchors, machines) inputs of the programs that follow y
     values: Floats  # (parameters, machines)
-    slack: float = 1.0  # factor of the smallest pivots, relative to single runs
-    rule: FallRule | None = None  # None: falls do not end a run
+    slack: float = 1.0  # factor of the smallest allowed pivots, relative to single runs
+    rule: FallRule | None = None  # conditions of a fall; None if falls do not end a run
 
     @cached_property
     def floors(self) -> Floats:
-        """Magnitudes of the pivots below which a machine stops (pivots, machines)."""
+        """The smallest allowed magnitudes of the pivots (pivots, machines), below which a machine stops."""
         return self.slack * self.machine.floors_for(self.values, self.frames)
 
     @cached_property
     def tables(self) -> list[Floats]:
-        """Tables of the parameters for rates and projection (entries, machines)."""
+        """The constants of the programs for rates and projection, (entries, machines) each."""
         return [code.tables(self.values) for code in (self.machine.rate, self.machine.project)]
 
     @cached_property
@@ -386,7 +393,9 @@ class Fleet:
 
     @cached_property
     def watch(self) -> Floats:
-        """Numbers of the fall rule of each machine, see `Problem.watch`; empty if falls do not end a run."""
+        """The numbers of each machine's fall conditions, see `Problem.watch`; empty if falls do not end a
+        run.
+        """
         if self.rule is None:
             return np.zeros((0, self.values.shape[1]))
         return self.rule.watch(rotation(self.frames[0])).reshape(-1, self.values.shape[1])
@@ -401,7 +410,9 @@ class Fleet:
         z: Floats,
         rule: FallRule | None = None,
     ) -> "tuple[Fleet, Floats]":
-        """Return machines with initial states (q, p, r, v, one column each), and their y."""
+        """Return a fleet with the given initial states (q, p, r, v; one column per machine), and its state
+        array y.
+        """
         y = machine.enter_all(states, parameters, z)
         tail = np.vstack([inputs, _anchors(machine, y, parameters)])
         return cls(machine, tail, parameters, rule=rule), y
@@ -436,7 +447,7 @@ class Fleet:
                 ended = status[block] != 0
                 states, new_status, falls = method.many(problem(block), y[:, block], span)
                 y[:, block] = np.where(ended, y[:, block], states)
-                times[block] = np.where(~ended & (new_status == FELL), falls, times[block])
+                times[block] = np.where(~ended & (new_status == MACHINE_FELL), falls, times[block])
                 status[block] = np.where(ended, status[block], new_status)
 
         _distribute(advance_block, range(0, padded, width), numerics.threads)
@@ -481,11 +492,13 @@ class Fleet:
 
     @property
     def _width(self) -> int:
-        """Number of machines in a block."""
+        """The number of machines in a block."""
         return self.machine.rate.lanes * REGISTERS_PER_BLOCK
 
     def _problem(self, padded: int, numerics: Numerics) -> Callable[[slice], Problem]:
-        """Return a function that makes the problem of a block of machines; `padded` is their total number."""
+        """Return a function that makes the problem of a block of machines; `padded` is the total number of
+        machines.
+        """
         rate = self.machine.rate
         project = self.machine.project
         tables = [pad_columns(table, padded) for table in self.tables]
@@ -505,7 +518,7 @@ class Fleet:
         )
 
     def observe(self, y: Floats, times: Floats) -> dict[str, Floats]:
-        """Return all outputs of all machines, each at its time (s)."""
+        """Return all outputs of all machines, each machine at its own time (s)."""
         machine = self.machine
         layout = machine.layout
         x = np.vstack([times, y, self.tail])
@@ -515,7 +528,7 @@ class Fleet:
 
 
 def _distribute(work: Callable[[int], None], blocks: range, threads: int | None) -> None:
-    """Call a function for blocks on some threads, by default one per core."""
+    """Call `work` for each block on `threads` threads, by default one per core."""
     workers = min(threads or os.cpu_count() or 1, len(blocks))
     if workers == 1:
         # Without a pool, an interruption from the keyboard stops at once.
@@ -526,18 +539,18 @@ def _distribute(work: Callable[[int], None], blocks: range, threads: int | None)
 
 
 def _to_single(table: Floats) -> Floats:
-    """Return a table in single precision, with two numbers in the place of each double."""
+    """Return a table of constants in single precision, with two numbers in the memory of each double."""
     return np.ascontiguousarray(table, dtype=np.float32).view(float)
 
 
 Take = Callable[[slice, Floats, Floats, NDArray[np.intp], Floats], None]
-"""A function that receives the samples of a group of machines: their columns, the times (s), the inputs of
-the programs (times, inputs, columns), the index of the last sample of each machine, and its status.
+"""Type of a function that receives the samples of a group of machines: their columns, the times (s), the
+inputs of the programs (times, inputs, columns), the index of the last sample of each machine, and its status.
 """
 
 
 def _sample_times(spans: list[Span], method: EqualSteps) -> Floats:
-    """Return the times of all steps, each once."""
+    """Return the times (s) of all steps, each once."""
     parts = [method.times(span) for span in spans]
     return np.concatenate([parts[0], *(part[1:] for part in parts[1:])])
 
@@ -545,7 +558,7 @@ def _sample_times(spans: list[Span], method: EqualSteps) -> Floats:
 def _record(
     problems: list[Problem], samples: Floats, spans: list[Span], method: EqualSteps
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Fill samples (times, n, columns) from the first one on; return the index of the last sample of each
+    """Fill samples (times, n, columns) after the first one; return the index of the last sample of each
     column, and its status.
     """
     width = problems[0].count
@@ -569,17 +582,17 @@ def _record(
         status[stopped] = new_status[stopped]
         begin = end
     # Pivots that degenerate at the end matter only for a continuation.
-    status[(status == DEGENERATE) & (ends == last)] = 0
+    status[(status == DEGENERATE_PIVOT) & (ends == last)] = 0
     return ends, status
 
 
 def _spans(stops: list[float], numerics: Numerics) -> list[Span]:
-    """Return the intervals between stops (s)."""
+    """Return the intervals between successive stops (s)."""
     return [Span(t0, t1, numerics.dt, np.array([t1])) for t0, t1 in pairwise(stops)]
 
 
 def _anchors(machine: ClosedForm, y: Floats, parameters: Floats) -> Floats:
-    """Return the anchors of the pins of each machine: their initial positions."""
+    """Return the anchor points of the pins of each machine, which are their initial positions."""
     pins = [k for k, c in enumerate(machine.system.model.contacts) if c.anchored]
     if not pins:
         return np.zeros((0, y.shape[1]))
@@ -590,7 +603,7 @@ def _anchors(machine: ClosedForm, y: Floats, parameters: Floats) -> Floats:
 
 
 def _simulate_single(task: Task, k: int, out: dict[str, Floats]) -> tuple[str, float]:
-    """Fill column k by a separate run; return its outcome and the time of its end (s)."""
+    """Fill column k of the outputs by a separate run; return its outcome and its final time (s)."""
     try:
         run = run_bilateral(task)
     except SimulationError as error:
@@ -609,7 +622,7 @@ def _simulate_single(task: Task, k: int, out: dict[str, Floats]) -> tuple[str, f
 def _columns(
     kind: str, names: list[str], nominal: Floats, count: int, changes: Mapping[str, Any]
 ) -> Floats:
-    """Return values by name as an array with one column per machine."""
+    """Return values by name as an array (names, count) with one column per machine."""
     values = np.repeat(nominal[:, None], count, axis=1)
     if not isinstance(changes, Mapping):
         raise ParameterError(f"{kind}s: {changes!r:.80} is not a table of numbers by name.")

@@ -1,7 +1,7 @@
-"""Options of a run: frozen records that check their values.
+"""Options of a run, as frozen records that check their values.
 
-`ContactOptions` describes the contacts, `Numerics` the solution method, and `Task` collects all arguments of
-`simulate`.
+`ContactOptions` describes friction, impacts and the contact solver, `Numerics` the integrator and its
+tolerances, and `Task` contains all arguments of `simulate`.
 """
 
 import inspect
@@ -29,12 +29,12 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_start
 from draisine.model.contact import Contact
 from draisine.registry import find, own_plugs
-from draisine.system.state import State, angles_of, misfit, misshapen
+from draisine.system.state import State, angles_of, find_wrong_lengths, make_state_error
 from draisine.system.system import System
 from draisine.terrain import Terrain
 
 JointAtImpact = Literal["free", "held"]
-"""Behaviour of a prescribed joint at a change of grips; see `regrip`."""
+"""Behaviour of a prescribed joint when grips change, see `regrip`: "free" or "held"."""
 
 Grips = Mapping[str, str]
 """Statuses of contacts by name; contacts that are not named have their default status."""
@@ -43,7 +43,9 @@ Stops = Mapping[str, tuple[float, float]]
 """Limits of joints (lower, upper), rad or m, by name."""
 
 RESOLUTIONS = ("complete", "reduced")
-"""Methods to compute the speeds after an impact."""
+"""Methods that compute the speeds after an impact: with impulses as unknowns, or by projection on the free
+speeds.
+"""
 
 RESTITUTION_RANGES = {"normal": (0.0, 1.0), "tangential": (-1.0, 1.0)}
 """Physically meaningful ranges of coefficients of restitution."""
@@ -52,11 +54,11 @@ NO_FRICTION = 1e-100
 """Friction coefficient below which a contact counts as frictionless: its forces are lost in rounding."""
 
 SOLVERS = ("auto", "events", "time_stepping")
-"""Solvers of contacts by name."""
+"""Names of the contact solvers on a terrain."""
 
 
 Progress = bool | Callable[[float], None] | None
-"""How progress is reported: to a function, as a fraction of the work, or (True) by a progress bar."""
+"""How progress is reported: a function that receives the finished fraction, or True for a progress bar."""
 
 
 def report_progress(
@@ -72,7 +74,7 @@ def report_progress(
 
 @contextmanager
 def _bar(text: str, count: int | None) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar with a text; yield the function that updates it."""
+    """Show a progress bar with a text; yield the function that updates its fraction."""
     from threading import Timer
 
     from rich.console import Console
@@ -105,7 +107,7 @@ def _bar(text: str, count: int | None) -> Iterator[Callable[[float], None]]:
 
 
 def _check_number(name: str, value: Any) -> None:
-    """Raise if a value is not a number."""
+    """Raise ParameterError if the value of an option is not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise ParameterError(f"{name} = {value!r} is not a number.")
 
@@ -115,7 +117,9 @@ PLUG_ATTRIBUTES = {"integrator": "advance", "formulation": "FORMULATION", "impac
 
 
 def _check_plug(kind: str, plug: Any) -> None:
-    """Raise if an option is neither the name of a plug nor a plug."""
+    """Raise ParameterError if an option is neither the name of a plug nor an object with the plug's
+    attribute.
+    """
     if isinstance(plug, str) and plug in own_plugs(kind):
         return
     if not hasattr(find(kind, plug), PLUG_ATTRIBUTES[kind]):
@@ -123,18 +127,18 @@ def _check_plug(kind: str, plug: Any) -> None:
 
 
 def _check_table(name: str, value: Any, example: str) -> None:
-    """Raise if an option is not a mapping."""
+    """Raise ParameterError if the value of an option is not a mapping."""
     if not isinstance(value, Mapping):
         raise ParameterError(f"{name} = {value!r:.80} is not a table. Example: {example}.")
 
 
 @dataclass(frozen=True)
 class GripSchedule:
-    """Contacts that change periodically, at prescribed times."""
+    """Grips that change periodically at prescribed times."""
 
-    turns: Sequence[Grips]  # modes, one after the other, repeated
+    turns: Sequence[Grips]  # contact modes in their order; the sequence repeats
     pause: float  # s, duration of each mode
-    joint: JointAtImpact  # behaviour of prescribed joints at a change
+    joint: JointAtImpact  # behaviour of prescribed joints at a change: "free" or "held"
 
     def __post_init__(self) -> None:
         _check_number("pause", self.pause)
@@ -146,13 +150,13 @@ class GripSchedule:
 
 
 def check_joint(joint: str) -> None:
-    """Raise if the behaviour of prescribed joints at an impact is unknown."""
+    """Raise ParameterError if the behaviour of prescribed joints at an impact is unknown."""
     if joint not in ("free", "held"):
         raise ParameterError(f"joint = {joint!r}: at an impact it is 'free' or 'held'.")
 
 
 def default_impact(mu: float | Mapping[str, float]) -> str:
-    """Return the default impact model: plastic, or Moreau's with finite friction."""
+    """Return the name of the default impact model: "plastic", or "moreau" with finite friction."""
     numbers = mu.values() if isinstance(mu, Mapping) else [mu]
     return "moreau" if any(0.0 < x < math.inf for x in numbers) else "plastic"
 
@@ -266,7 +270,7 @@ class ContactOptions:
                 )
 
     def _check_friction(self) -> None:
-        """Raise if friction is finite and the impact model does not include friction."""
+        """Raise ParameterError if friction is finite and the impact model does not include friction."""
         if self.impact_name in ("newton", "plastic") and default_impact(self.mu) == "moreau":
             raise ParameterError(
                 f"impact = {self.impact_name!r} does not include finite friction (mu = {self.mu}). Use "
@@ -274,7 +278,7 @@ class ContactOptions:
             )
 
     def _check_resolution(self) -> None:
-        """Raise if the impact model has one resolution only."""
+        """Raise ParameterError if a resolution is set for an impact model that has only one."""
         model = self.impact_name
         is_shipped = isinstance(model, str) and model in own_plugs("impact")
         if self.resolution != "complete" and is_shipped and model not in ("newton", "plastic"):
@@ -284,7 +288,9 @@ class ContactOptions:
             )
 
     def _check_restitution(self) -> None:
-        """Raise if the impact model has no coefficient of a name, or its value is out of range."""
+        """Raise ParameterError if the impact model has no coefficient of that name, or the value is out of
+        range.
+        """
         parameters = inspect.signature(self.model).parameters.values()
         coefficients = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         for name, value in self.restitution.items():
@@ -298,17 +304,17 @@ class ContactOptions:
 
     @property
     def model(self) -> Callable[..., Any]:
-        """The impact model."""
+        """The function of the impact model."""
         return find("impact", self.impact_name)
 
     @property
     def impact_name(self) -> Any:
-        """The impact model, as passed or by default."""
+        """The impact model as passed, or the name of the default model."""
         return default_impact(self.mu) if self.impact is None else self.impact
 
     def friction(self, wheel: Contact, feature: str) -> float:
-        """Return mu of a wheel on a feature: that of the pair, that of the wheel, or that of all wheels.
-        Casters and others that slide have none unless they are named.
+        """Return the friction coefficient of a wheel on a feature: that of the pair, that of the wheel, or
+        that of all wheels. Casters and other sliding contacts have zero friction unless they are named.
         """
         by_name: Mapping[str, float] = self.mu if isinstance(self.mu, Mapping) else {}
         common = math.inf if isinstance(self.mu, Mapping) else self.mu
@@ -397,15 +403,15 @@ class Numerics:
 
     @property
     def method(self) -> Any:
-        """The integrator."""
+        """The integrator as an object."""
         return find("integrator", self.integrator)
 
 
 @lru_cache(maxsize=64)
 def _check_motion(name: str, motion: Callable[[Any], Any], start: float, end: float) -> None:
-    """Raise if the rates that a prescribed motion returns are not its derivatives.
+    """Raise ModelError if the rates that a prescribed motion returns are not its derivatives.
 
-    Five times are compared. Two of them may differ: the motion may jump there.
+    Five times are compared. Two of them may differ, because the motion may jump there.
     """
     returned = list(motion(Graph().symbol("t")))
     expressions = [*returned, *tangent(returned[:2], {"t": 1.0})]
@@ -427,7 +433,7 @@ def _check_motion(name: str, motion: Callable[[Any], Any], start: float, end: fl
 
 
 def check_quaternion(state: State) -> None:
-    """Raise if the quaternion of a state does not have unit length."""
+    """Raise ConfigurationError if the quaternion of a state does not have unit length."""
     q = state.q
     if q.shape == (4,) and not abs(float(q.dot(q)) - 1.0) < 1e-6:
         raise ConfigurationError(
@@ -437,13 +443,13 @@ def check_quaternion(state: State) -> None:
 
 CONTACT = ContactOptions()
 NUMERICS = Numerics()
-"""The default options."""
+"""Default contact options and default numerical options."""
 
-MAX_SAMPLES = 1e8
-"""Number of samples of a run above which it is refused: it would not fit into memory."""
+MAX_RUN_SAMPLES = 1e8
+"""Largest number of samples of a run; more would not fit into memory."""
 
 CHECKED_MOTION_TIME = 10.0
-"""Time (s) from the start within which prescribed motions are checked, however long the run is."""
+"""Time (s) after the start within which prescribed motions are checked, for runs of any length."""
 
 
 @dataclass(frozen=True)
@@ -451,14 +457,15 @@ class Task:
     """All arguments of a run."""
 
     system: System
-    state: State  # at the start
+    state: State  # initial state
     until: float  # s, time of the end
-    terrain: Terrain | None  # None: the level plane, with ideal contacts
-    law: Any
+    terrain: Terrain | None  # ground; None for the level plane with ideal contacts
+    law: Any  # control law, or None
     inputs: Mapping[str, float] | None  # constant inputs by name
     contact: ContactOptions
     numerics: Numerics
-    progress: Callable[[float], None] | None  # receives the fraction that is done
+    # function that receives the finished fraction of the run
+    progress: Callable[[float], None] | None
 
     def __post_init__(self) -> None:
         _check_number("until", self.until)
@@ -472,9 +479,9 @@ class Task:
         dt = self.numerics.dt
         if not (math.isfinite(self.until) and self.until > start):
             raise ParameterError(f"until = {self.until} s must be after the start at {start} s.")
-        if (self.until - start) / dt > MAX_SAMPLES:
+        if (self.until - start) / dt > MAX_RUN_SAMPLES:
             raise ParameterError(
-                f"dt = {dt} s makes more than {MAX_SAMPLES:.0e} samples; choose a larger one."
+                f"dt = {dt} s makes more than {MAX_RUN_SAMPLES:.0e} samples; choose a larger one."
             )
         for wheel in self.system.model.wheels if self.terrain is None else ():
             if wheel.flats:
@@ -491,7 +498,7 @@ class Task:
                 check(joint.name, joint.motion, start, end)
 
     def _check_friction(self) -> None:
-        """Raise if friction is set for a wheel that does not exist."""
+        """Raise ParameterError if a friction coefficient is set for a wheel that does not exist."""
         mu = self.contact.mu
         if isinstance(mu, Mapping):
             wheels = [wheel.name for wheel in self.system.model.wheels]
@@ -501,18 +508,18 @@ class Task:
 
     @property
     def mode(self) -> Mapping[str, str] | None:
-        """The statuses of the contacts, which do not change without a terrain."""
+        """The statuses of the contacts, which are constant without a terrain."""
         assert not isinstance(self.contact.mode, GripSchedule)
         return self.contact.mode
 
     @property
     def jumps(self) -> tuple[float, ...]:
-        """Times (s) at which inputs may jump."""
+        """The times (s) at which inputs may jump."""
         return (*self.numerics.breakpoints, *getattr(self.law, "breakpoints", ()))
 
     @property
     def edges(self) -> list[float]:
-        """Ends of the intervals without jumps (s): the start, the jumps after it, and the end."""
+        """The end points (s) of the intervals without jumps: the start, the jumps after it, and the end."""
         start = self.numerics.start
         until = self.until
         # Times closer than rounding are one.
@@ -524,14 +531,14 @@ class Task:
         return [*edges, until]
 
     def law_start(self, states: int) -> Floats:
-        """Return the states z at the start."""
+        """Return the initial states z of force elements and control law."""
         return memory_start(self.system, self.state, self.law, states)
 
 
 def memory_start(system: System, state: State, law: Any, states: int) -> Floats:
-    """Return the states z at the start: those of the force elements, then those of the law."""
-    if np.size(state.element_state) and misshapen(system, state):
-        raise misfit(system, state)
+    """Return the initial states z: those of the force elements, then those of the control law."""
+    if np.size(state.element_state) and find_wrong_lengths(system, state):
+        raise make_state_error(system, state)
     elements = state.elements(system.model.memory)
     if law is None and not states:
         return elements

@@ -1,4 +1,6 @@
-"""Control laws that only Python understands: the compiled loop calls back for every right-hand side."""
+"""Control laws that cannot be compiled: the compiled integration loop calls Python for every right-hand
+side.
+"""
 
 from typing import Any
 
@@ -12,11 +14,11 @@ from draisine.mechanics.formulations import projected
 from draisine.mechanics.readings import call_law
 from draisine.mechanics.tree import assemble
 from draisine.system.closed_form import ClosedForm
-from draisine.system.tracing import read
+from draisine.system.tracing import make_readings
 
 
 class PythonRate:
-    """A right-hand side whose law runs in Python, under the same calling convention as machine code.
+    """A right-hand side whose control law runs in Python, with the calling convention of compiled programs.
 
     An exception inside the law, or an interruption, is stored in `error` and stops the run.
     """
@@ -32,7 +34,7 @@ class PythonRate:
         return None if self._callback is None else self._callback.error
 
     def bind(self, machine: ClosedForm) -> int:
-        """Return the address of the right-hand side of a machine under the law."""
+        """Return the address of a callable that evaluates the right-hand side of a machine with the law."""
         rate = machine.rate
         layout = rate.inputs
         y = layout.span("q", "z")
@@ -50,7 +52,7 @@ class PythonRate:
         return self._callback.address
 
     def inputs(self, machine: ClosedForm, t: float, y: Floats) -> Floats:
-        """Return the inputs of the law at a sample; NaN if the law failed."""
+        """Return the inputs that the law computes at a sample; NaN if the law failed."""
         try:
             return self._apply(machine, t, y)[0]
         except BaseException:
@@ -59,7 +61,7 @@ class PythonRate:
             return np.full(len(machine.system.model.inputs), np.nan)
 
     def _apply(self, machine: ClosedForm, t: float, y: Floats) -> tuple[Floats, Floats]:
-        """Return the inputs of the law, and the rates of its states."""
+        """Return the inputs that the law computes, and the time derivatives of its states."""
         model = machine.system.model
         choice = machine.choice
         parts = machine.layout.split(y)
@@ -70,7 +72,7 @@ class PythonRate:
         moving = projected.reconstruct_velocities(
             rows, parts["u"], t, choice.independent, choice.pivots, choice.along_tree
         )
-        commands, rates = call_law(self.law, read(moving, t), parts["z"][model.memory :])
+        commands, rates = call_law(self.law, make_readings(moving, t), parts["z"][model.memory :])
         if len(rates) != self.states:
             raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")
         return machine.system.inputs(commands), np.asarray(rates, dtype=float)

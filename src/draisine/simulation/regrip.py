@@ -1,5 +1,7 @@
-"""Runs of machines whose grips change at prescribed times; each change is a plastic impact of the next grip
-on the wall.
+"""Runs of machines whose grips change at prescribed times. Each change is a plastic impact of the new grip on
+the wall.
+
+The impact satisfies the balance of momentum M (v+ - v-) = C' Lam with zero velocity C v+ of the new grips.
 """
 
 from collections.abc import Mapping
@@ -23,12 +25,12 @@ from draisine.system.system import System
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regrip:
-    """A change of grips."""
+    """Speeds and impulses of a change of grips."""
 
     v: Floats  # speeds after the change
-    struck: Floats  # speeds after the impact alone
-    impulses: dict[str, float]  # of the active rows by label, N s or N m s
-    gain: float  # J, energy that the change creates
+    struck: Floats  # speeds after the impact, before joints are reset
+    impulses: dict[str, float]  # impulses of the active constraint rows by label, N s or N m s
+    gain: float  # J, increase of the mechanical energy by the change
 
 
 def regrip(
@@ -141,7 +143,7 @@ def run_grips(task: Task) -> Trajectory:
 def _change(
     system: System, before: State, old: Grips, new: Grips, t: float, joint: JointAtImpact
 ) -> Event:
-    """Return a change of grips as an event; its impulses are in world axes."""
+    """Return the event of a change of grips; its impulses are in world axes."""
     machine = system.machine(old)
     model = system.model
     free = machine.free(t=[t], q=before.q, p=before.p, r=before.r, v=before.v)

@@ -1,4 +1,6 @@
-"""Which options each kind of run uses. Every other one must keep its default: none is ignored."""
+"""The options that each kind of run uses. All other options must keep their defaults, so that no option is
+silently ignored.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -14,28 +16,28 @@ from draisine.simulation.options import (
     Task,
 )
 
-IMPACTS = frozenset({"impact", "restitution", "resolution", "rest_speed"})
-"""The options of impacts."""
+IMPACT_OPTIONS = frozenset({"impact", "restitution", "resolution", "rest_speed"})
+"""Names of the contact options that concern impacts."""
 
-TERRAIN_OPTIONS = IMPACTS | {"solver", "step", "stops", "events", "margin"}
-"""The options of contacts that need a terrain."""
+TERRAIN_OPTIONS = IMPACT_OPTIONS | {"solver", "step", "stops", "events", "margin"}
+"""Names of the contact options that need a terrain."""
 
-TOLERANCES = frozenset({"rtol", "atol"})
-"""The options of adaptive steps."""
+TOLERANCE_OPTIONS = frozenset({"rtol", "atol"})
+"""Names of the numerical options of adaptive integrators."""
 
 
 @dataclass(frozen=True)
 class RunKind:
-    """A kind of run by the name that messages have for it, and the options that it uses."""
+    """A kind of run, and the options that it uses."""
 
-    name: str
-    contact: frozenset[str]
-    numerics: frozenset[str]
-    law: bool = True
-    inputs: bool = True
+    name: str  # name of the kind of run in messages
+    contact: frozenset[str]  # names of the contact options that it uses
+    numerics: frozenset[str]  # names of the numerical options that it uses
+    law: bool = True  # whether it uses a control law
+    inputs: bool = True  # whether it uses constant inputs
 
     def check(self, task: Task) -> None:
-        """Raise if a task sets an option that this kind of run does not use."""
+        """Raise ParameterError if a task sets an option that this kind of run does not use."""
         self._check(task.contact, CONTACT, self.contact)
         self._check(task.numerics, NUMERICS, self.numerics)
         if task.law is not None and not self.law:
@@ -51,7 +53,7 @@ class RunKind:
         defaults: ContactOptions | Numerics,
         used: frozenset[str],
     ) -> None:
-        """Raise if an option that is not used differs from its default."""
+        """Raise ParameterError if an unused option differs from its default."""
         if options is defaults:
             return
         for name in (field.name for field in fields(options)):
@@ -63,7 +65,7 @@ class RunKind:
 
 
 def _option_hint(name: str) -> str:
-    """Return a hint for which runs an option is, if a run does not use it."""
+    """Return a hint that names the kind of run to which an option belongs."""
     if name in TERRAIN_OPTIONS:
         return ", or run on a terrain, terrain=plane() for level ground"
     if name == "threads":
@@ -73,50 +75,50 @@ def _option_hint(name: str) -> str:
     return ""
 
 
-PLANE = RunKind(
+RUN_ON_PLANE = RunKind(
     "a run without a terrain",
     frozenset({"mode", "mu", "fall"}),
-    TOLERANCES | {"integrator", "formulation", "dt", "drift", "breakpoints", "start"},
+    TOLERANCE_OPTIONS | {"integrator", "formulation", "dt", "drift", "breakpoints", "start"},
 )
-GRIPS = RunKind(
+RUN_WITH_GRIPS = RunKind(
     "a change of grips",
     frozenset({"mode", "mu", "fall"}),
-    TOLERANCES | {"integrator", "dt", "drift", "breakpoints"},
+    TOLERANCE_OPTIONS | {"integrator", "dt", "drift", "breakpoints"},
 )
-BY_FORMULATION = RunKind(
+RUN_BY_FORMULATION = RunKind(
     "a run by another formulation",
     frozenset({"mu", "fall"}),
-    TOLERANCES | {"integrator", "formulation", "dt"},
+    TOLERANCE_OPTIONS | {"integrator", "formulation", "dt"},
     law=False,
 )
-KINEMATIC = RunKind(
+KINEMATIC_RUN = RunKind(
     "a run without dynamics",
     frozenset({"mode", "fall"}),
     frozenset({"dt", "start"}),
     inputs=False,
 )
-TERRAIN = RunKind(
+RUN_ON_TERRAIN = RunKind(
     "a run on a terrain",
     TERRAIN_OPTIONS | {"mu", "fall"},
-    TOLERANCES | {"dt", "breakpoints", "start"},
+    TOLERANCE_OPTIONS | {"dt", "breakpoints", "start"},
 )
-TIME_STEPPING = RunKind(
+TIME_STEPPING_RUN = RunKind(
     "time stepping",
     frozenset({"mu", "restitution", "rest_speed", "solver", "step", "stops", "margin", "fall"}),
     frozenset({"dt", "start"}),
 )
-COMPLIANT = RunKind(
+COMPLIANT_RUN = RunKind(
     "a run on compliant ground",
     frozenset({"mu", "solver", "fall"}),
-    TOLERANCES | {"dt", "start"},
+    TOLERANCE_OPTIONS | {"dt", "start"},
 )
-MANY = RunKind(
+MANY_ON_PLANE = RunKind(
     "simulate_many",
     frozenset({"mode", "fall"}),
     frozenset({"integrator", "dt", "breakpoints", "start", "threads", "precision"}),
 )
 MANY_ON_TERRAIN = RunKind(
-    "simulate_many on a terrain", TERRAIN.contact, TERRAIN.numerics | {"threads"}
+    "simulate_many on a terrain", RUN_ON_TERRAIN.contact, RUN_ON_TERRAIN.numerics | {"threads"}
 )
 STEPPER_ON_PLANE = RunKind(
     "a stepper without a terrain",
@@ -126,13 +128,13 @@ STEPPER_ON_PLANE = RunKind(
 STEPPER_ON_TERRAIN = RunKind(
     "a stepper on a terrain",
     TERRAIN_OPTIONS | {"mu", "fall"},
-    TOLERANCES | {"dt", "breakpoints", "start"},
+    TOLERANCE_OPTIONS | {"dt", "breakpoints", "start"},
 )
 
 
 def check_options(kind: RunKind, task: Task) -> None:
-    """Raise if a task sets an option that its kind of run does not use."""
-    if isinstance(task.contact.mode, GripSchedule) and kind is not GRIPS:
+    """Raise ParameterError if a task sets an option that its kind of run does not use."""
+    if isinstance(task.contact.mode, GripSchedule) and kind is not RUN_WITH_GRIPS:
         raise ParameterError(f"{kind.name} does not use a GripSchedule; name one mode.")
     if task.terrain is None:
         _check_friction(kind, task)
@@ -141,10 +143,10 @@ def check_options(kind: RunKind, task: Task) -> None:
     name = kind.name
     if "integrator" in numerics and not task.numerics.method.ADAPTIVE:
         name = f"{name}, by the equal steps of {task.numerics.integrator!r},"
-        numerics = numerics - TOLERANCES
-    if kind is KINEMATIC and task.numerics.integrator == "rk4":
+        numerics = numerics - TOLERANCE_OPTIONS
+    if kind is KINEMATIC_RUN and task.numerics.integrator == "rk4":
         numerics = numerics | {"integrator"}
-    if kind is TIME_STEPPING and task.contact.impact == "moreau":
+    if kind is TIME_STEPPING_RUN and task.contact.impact == "moreau":
         contact = contact | {"impact"}
     if name != kind.name or contact != kind.contact or numerics != kind.numerics:
         kind = replace(kind, name=name, contact=contact, numerics=numerics)
@@ -152,7 +154,7 @@ def check_options(kind: RunKind, task: Task) -> None:
 
 
 def _check_friction(kind: RunKind, task: Task) -> None:
-    """Raise if mu is set, but no wheel has a load with which friction could be compared."""
+    """Raise ParameterError if mu is set, but the ground carries no wheel whose load limits the friction."""
     mu: Any = task.contact.mu
     if "mu" not in kind.contact or mu == CONTACT.mu:
         return

@@ -1,4 +1,4 @@
-"""`simulate`: the motion of a system from a state until a time, by the solver that the arguments select."""
+"""The function `simulate`: it checks the arguments, selects the kind of run and returns the trajectory."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -26,8 +26,8 @@ from draisine.simulation.options import (
 from draisine.simulation.regrip import run_grips
 from draisine.simulation.run_kinds import RunKind, check_options
 from draisine.simulation.trajectory import Trajectory
-from draisine.simulation.validity.assess import check_finite, demand, warn_invalid
-from draisine.system.artifacts import check_system
+from draisine.simulation.validity.assess import check_finite, require_valid, warn_invalid
+from draisine.system.artifacts import require_system
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -143,8 +143,8 @@ def compute_run(
     strict: bool = False,
     progress: Progress = None,
 ) -> Trajectory:
-    """Return the motion as `simulate` does, without a warning if it is not physically valid."""
-    check_system("simulate", system)
+    """Return the trajectory like `simulate`, without a warning if it is not physically valid."""
+    require_system("simulate", system)
     expect("simulate", state, State, "draisine.state(system, ...) makes one")
     text = f"simulating {system.vehicle.__name__}"
     try:
@@ -153,10 +153,10 @@ def compute_run(
             run = run_task(task)
     except SimulationError as error:
         if strict and error.partial is not None:
-            demand(error.partial)
+            require_valid(error.partial)
         raise
     if strict:
-        demand(run)
+        require_valid(run)
     for event in run.events:
         _log.debug("%s", event)
     _log.debug("%s: %s at %g s", text, run.outcome, run.arcs[-1].t[-1])
@@ -164,9 +164,11 @@ def compute_run(
 
 
 def run_task(task: Task) -> Trajectory:
-    """Return the motion of a task. The task is stored with the motion, also if an error stops it."""
+    """Simulate a task and return its trajectory. The task is stored with the trajectory, also if an error
+    stops the run.
+    """
     try:
-        run = replace(_driver(task)(task), task=task)
+        run = replace(_find_runner(task)(task), task=task)
         check_finite(run)
     except SimulationError as error:
         if isinstance(error.partial, Trajectory):
@@ -175,27 +177,27 @@ def run_task(task: Task) -> Trajectory:
     return run
 
 
-def _driver(task: Task) -> Callable[[Task], Trajectory]:
+def _find_runner(task: Task) -> Callable[[Task], Trajectory]:
     """Return the function that runs a task, after a check of its options."""
-    kind, driver = _kind(task)
+    kind, driver = _classify_task(task)
     check_options(kind, task)
     return driver
 
 
-def _kind(task: Task) -> tuple[RunKind, Callable[[Task], Trajectory]]:
+def _classify_task(task: Task) -> tuple[RunKind, Callable[[Task], Trajectory]]:
     """Return the kind of run of a task, and the function that runs it."""
     if task.terrain is not None:
         if isinstance(task.law, SpeedLaw):
             raise ParameterError("A SpeedLaw works on the level plane only; leave the terrain out.")
         if isinstance(task.contact.solver, Compliant):
-            return run_kinds.COMPLIANT, run_compliant
+            return run_kinds.COMPLIANT_RUN, run_compliant
         if task.contact.solver == "time_stepping":
-            return run_kinds.TIME_STEPPING, run_on_terrain
-        return run_kinds.TERRAIN, run_on_terrain
+            return run_kinds.TIME_STEPPING_RUN, run_on_terrain
+        return run_kinds.RUN_ON_TERRAIN, run_on_terrain
     if isinstance(task.law, SpeedLaw):
-        return run_kinds.KINEMATIC, run_kinematic
+        return run_kinds.KINEMATIC_RUN, run_kinematic
     if isinstance(task.contact.mode, GripSchedule):
-        return run_kinds.GRIPS, run_grips
+        return run_kinds.RUN_WITH_GRIPS, run_grips
     if task.numerics.formulation != "projected":
-        return run_kinds.BY_FORMULATION, run_by_formulation
-    return run_kinds.PLANE, run_bilateral
+        return run_kinds.RUN_BY_FORMULATION, run_by_formulation
+    return run_kinds.RUN_ON_PLANE, run_bilateral

@@ -1,10 +1,10 @@
-"""Runs through shapes in which the constraints lose rank (thesis, remark 1.11).
+"""Steps through singular shapes, in which the constraint rows lose rank (thesis, remark 1.11).
 
-Prescribed joints may lead a machine through a shape where its rows, independent beside it, repeat
-each other: a snake whose joints become equal. With w the left null vector of the rows there, speeds
-have a limit where `w' b = 0`, and the run goes through by one Gauss step centred on the instant,
-none of whose nodes is near it; otherwise they grow beyond all bounds, and the run stops, eq.
-[singular-shape].
+Problem: prescribed joints may lead a machine through a shape in which constraint rows that are otherwise
+independent become linearly dependent: a snake whose joint angles become equal. Let w be the left null vector
+of the rows there. If `w' b = 0`, the speeds have a limit, eq. [singular-shape]; otherwise they grow without
+bound, and the run stops. Method: one step of Gauss collocation centred on the instant, none of whose nodes is
+close to it.
 """
 
 from collections.abc import Callable
@@ -20,12 +20,12 @@ from draisine.model import Model
 from draisine.system.closed_form import ClosedForm
 
 SEARCHED_TIME = 0.5
-"""Time ahead (s) in which a singular shape is searched."""
+"""Time (s) ahead within which a singular shape is searched."""
 
-STEP_THROUGH = 0.04
-"""Length of the step through a singular shape, s."""
+SINGULAR_STEP_LENGTH = 0.04
+"""Length (s) of the Gauss step through a singular shape."""
 
-SINGULAR_VALUE = 1e-7
+SINGULAR_ROW_VALUE = 1e-7
 """Singular value of unit rows below which they lose rank; its minimum is located to about 1e-8."""
 
 
@@ -33,8 +33,8 @@ SINGULAR_VALUE = 1e-7
 class SingularShape:
     """A shape in which constraint rows lose rank."""
 
-    t: float  # s, when prescribed joints reach it
-    shape: Floats
+    t: float  # s, time at which the prescribed joints reach the shape
+    shape: Floats  # joint coordinates
     rows: tuple[str, ...]  # labels of the dependent rows
     removable: bool  # whether the speeds have a limit there
 
@@ -48,7 +48,9 @@ class SingularShape:
 
 
 def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
-    """Return the first shape ahead of a time in which prescribed joints make rows lose rank."""
+    """Return the first singular shape within `SEARCHED_TIME` after time t (s) that prescribed joints reach,
+    or None.
+    """
     model = machine.system.model
     mode = machine.mode
     labels = constraints.row_labels(model, mode)
@@ -58,7 +60,7 @@ def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
     drawing = place_drawing(model, mode)
 
     def place(time: float) -> Place:
-        return replace(drawing, r=shape_at(model, time), t=time)
+        return replace(drawing, r=prescribed_shape(model, time), t=time)
 
     def smallest_singular_value(time: float) -> float:
         return float(np.linalg.svd(place(time).C[keep], compute_uv=False)[-1])
@@ -75,7 +77,7 @@ def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
         minimum = minimize_scalar(
             smallest_singular_value, bounds=span, method="bounded", options={"xatol": 1e-13}
         )
-        if minimum.fun < SINGULAR_VALUE:
+        if minimum.fun < SINGULAR_ROW_VALUE:
             singular = place(float(minimum.x))
             U, _, _ = np.linalg.svd(singular.C[keep])
             w = U[:, -1]
@@ -87,16 +89,16 @@ def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
     return None
 
 
-def shape_at(model: Model, t: float) -> Floats:
-    """Return the shape of a model with prescribed joints only, at a time (s)."""
+def prescribed_shape(model: Model, t: float) -> Floats:
+    """Return the joint coordinates at time t (s) of a model whose joints are all prescribed."""
     return np.array([float(j.motion(t)[0]) for j in model.joints if j.motion is not None])
 
 
-def gauss_step(
+def take_gauss_step(
     machine: ClosedForm, y: Floats, span: tuple[float, float], w: Floats, anchors: Floats
 ) -> Callable[[float], Floats]:
-    """Return the motion over a span of time as a function of time, by one step of Gauss collocation: the
-    polynomial satisfies the equations of motion at eight Gauss nodes.
+    """Return the motion over the interval `span` (s) as a function of time, by one step of Gauss collocation:
+    the polynomial satisfies the equations of motion at eight Gauss nodes.
     """
     nodes, _ = np.polynomial.legendre.leggauss(8)
     c = (nodes + 1) / 2

@@ -1,8 +1,8 @@
-"""Whole simulators as source code: programs and routines of one mode, in C99 or as an ES module.
+"""Source code of complete simulators with ideal contacts, in C99 or as an ES module (JavaScript).
 
-The text is made from the same programs and routines as the machine code, so that it walks through
-the same steps. All starts from y = (q, p, r, u, z), the pose being that of the inner base frame;
-`observe` tells everything in the user's terms.
+The text is generated from the same programs and routines as the machine code, so that it takes the same
+steps. The state is y = (q, p, r, u, z) with the pose of the inner base frame; the program `observe` computes
+all outputs in the user's coordinates.
 """
 
 import json
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.listing import free_word
-from draisine.codegen.program import Program, flatten
+from draisine.codegen.listing import make_identifier
+from draisine.codegen.program import Program, flatten_arrays
 from draisine.codegen.routine import ADDRESS, DOUBLES, fields
 from draisine.codegen.targets import c, javascript
 from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS, c_types, js_types
@@ -25,53 +25,53 @@ from draisine.codegen.targets._text_routine import write_text_routine
 from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.registry import find
-from draisine.simulation.bilateral import anchors
+from draisine.simulation.bilateral import find_pin_anchors
 from draisine.simulation.integrators import EqualSteps, Problem
 from draisine.simulation.integrators._drivers import Workspace
 from draisine.simulation.options import memory_start
 from draisine.system.closed_form import ClosedForm
-from draisine.system.layout import Layout, inputs_of, outputs_of
+from draisine.system.layout import Layout, input_layout, output_layout
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
 EXPORTED_PROGRAMS = ("rate", "project", "observe")
-"""Programs of a mode that an exported simulator contains."""
+"""Names of the programs of a mode that an exported simulator contains."""
 
 RESERVED_NAMES = ("unit", "fmi", "fmi2", "fmi3", "simulink", "Machine")
-"""Names of other files and classes next to a simulator in exports for other tools."""
+"""Names that a simulator must not have, because exports contain other files and classes of these names."""
 
 
 class _Template(Template):
-    """A file of `templates`, in which @{name} is replaced for each machine."""
+    """A template file, in which @{name} is replaced for each machine."""
 
     delimiter = "@"
 
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """The parts of a simulator in source code."""
+    """Programs, integrator and default values of a simulator in source code."""
 
     name: str
-    names: dict[str, list[str]]  # of parameters, inputs, joints, speeds, states and outputs
-    programs: dict[str, Program]  # with flat arrays
-    observed: Layout  # of the outputs of `observe`
-    method: EqualSteps
-    parameters: Floats  # default values
+    names: dict[str, list[str]]  # names of parameters, inputs, joints, speeds, states and outputs
+    programs: dict[str, Program]  # programs with flat arrays, by name
+    observed: Layout  # layout of the outputs of `observe`
+    method: EqualSteps  # integration method with equal steps
+    parameters: Floats  # default values of the parameters
     start: Floats  # initial state y
-    inputs: Floats  # initial inputs and anchors
-    workspace: Workspace  # whose arrays the simulator needs
+    inputs: Floats  # initial inputs and anchor points
+    workspace: Workspace  # workspace whose arrays the simulator needs
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The arrays that a machine owns, and their sizes."""
+        """The size of each array that a simulated machine owns, by name."""
         tables = {f"{name}_table": len(self.programs[name].table) for name in EXPORTED_PROGRAMS}
         arrays = ("x", "y", "k", "settled", "headings", "gap", "wrong", "ended")
         return tables | {name: getattr(self.workspace, name).size for name in arrays}
 
     @property
     def constants(self) -> dict[str, Floats]:
-        """The numbers that are the same for all machines."""
+        """The constant arrays that all machines share, by name."""
         return {name: getattr(self.workspace, name) for name in ("floors", "method", "watch")}
 
 
@@ -96,20 +96,20 @@ def write_simulator(
     expect_known("no simulator in", language, LANGUAGES, UnknownNameError)
     machine = system.machine(mode, law, law_states(law))
     z = memory_start(system, start, law, machine.states)
-    tail = np.concatenate([system.inputs(inputs), anchors(machine, start, 0.0)])
+    tail = np.concatenate([system.inputs(inputs), find_pin_anchors(machine, start, 0.0)])
     method = find("integrator", integrator).equal
     return LANGUAGES[language](_simulator(machine, machine.enter(start, z=z), tail, method))
 
 
 def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps) -> Simulator:
-    """Return the simulator of a machine that starts at y, the rest of its inputs being `tail`."""
+    """Return the simulator of a machine with initial state y; `tail` are the program inputs that follow y."""
     system = machine.system
     rate = machine.rate
     problem = Problem(
         rate.address, rate.table, rate.outputs.size, tail, machine.floors, machine.project,
         pose=machine.layout.r.stop,
     )  # fmt: skip
-    name = free_word(
+    name = make_identifier(
         system.vehicle.__name__, [*c.C_RESERVED, *javascript.JS_RESERVED, *RESERVED_NAMES]
     )
     names = {
@@ -121,19 +121,20 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
         "outputs": system.outputs,
     }
     programs = {
-        p: replace(flatten(machine.programs[p]), name=f"{name}_{p}")
+        p: replace(flatten_arrays(machine.programs[p]), name=f"{name}_{p}")
         for p in (*EXPORTED_PROGRAMS, "frame")
     }
     workspace = problem.workspace(len(y), method.stages, method.coefficients).record
     return Simulator(
-        name, names, programs, outputs_of(machine.programs["observe"]), method, system.values, y,
+        name, names, programs, output_layout(machine.programs["observe"]), method, system.values, y,
         tail, workspace,
     )  # fmt: skip
 
 
 def _state_names(machine: ClosedForm) -> list[str]:
-    """Return names for the entries of y: quaternion and position of the inner base frame (`inner_`, because
-    they are not those of the drawing), joints, independent speeds, and states of force elements and laws.
+    """Return names for the entries of y: quaternion and position of the inner base frame (prefix `inner_`,
+    because this frame differs from that of the drawing), joints, independent speeds, states of force elements
+    and laws.
     """
     layout = machine.layout
     turn = "wxyz" if layout.count("q") == 4 else range(layout.count("q"))
@@ -228,7 +229,7 @@ static void {name}_at(double *x, double *table, double *out, int64_t count)
 
 
 def _fields(s: Simulator, own: str, constant: str, call: str) -> list[tuple[str, str]]:
-    """Return the fields of the workspace, as they are filled in."""
+    """Return the fields of the workspace and the expressions that initialise them."""
     out = []
     for field, kind in fields(Workspace).items():
         if kind == ADDRESS:
@@ -259,7 +260,7 @@ def _js_files(s: Simulator) -> dict[str, str]:
         prologues=[f"  {n}_{p}.prologue(parameters, own.{p}_table);" for p in EXPORTED_PROGRAMS],
         fields=[f"    {f}: {t}," for f, t in _fields(s, "own.", "", ".call")],
         frame_table=max(1, len(frame.table)),
-        frame_inputs=max(1, inputs_of(frame).size),
+        frame_inputs=max(1, input_layout(frame).size),
     )
     return {f"{n}.js": text + fill_template("simulator.js")}
 
@@ -280,4 +281,4 @@ def js_program(program: Program, has_prologue: bool = True) -> str:
 
 
 LANGUAGES: dict[str, Any] = {"c": _c_files, "javascript": _js_files}
-"""The languages of simulators."""
+"""Functions that write the files of a simulator, by language."""

@@ -1,7 +1,8 @@
-"""Steps on demand, for rides, learning environments, co-simulation and hardware.
+"""Step-by-step simulation with inputs held between calls, for rides, learning environments, co-simulation and
+hardware.
 
-`Stepper` counts steps and holds inputs. Below it, `_Bilateral` advances a machine with ideal contacts and
-`_Unilateral` a run on a terrain; both return the same bits for any slicing of time.
+`Stepper` counts steps and holds inputs. `_Bilateral` advances a machine with ideal contacts, `_Unilateral` a
+run on a terrain. Both return results that are equal to the bit for any division of time into calls.
 """
 
 import math
@@ -27,37 +28,37 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
 from draisine.model.names import dimensions
-from draisine.simulation.bilateral import HINTS, REASONS, BilateralRun
+from draisine.simulation.bilateral import STOP_HINTS, STOP_REASONS, BilateralRun
 from draisine.simulation.contact.driver import RunState
 from draisine.simulation.contact.query import Closed, return_query
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
-from draisine.simulation.integrators import DEGENERATE, FELL, step_loop_code
+from draisine.simulation.integrators import DEGENERATE_PIVOT, MACHINE_FELL, step_loop_code
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.run_kinds import STEPPER_ON_PLANE, STEPPER_ON_TERRAIN, check_options
 from draisine.simulation.trajectory import Event
-from draisine.system.artifacts import check_system
+from draisine.system.artifacts import require_system
 from draisine.system.state import State, consistent_state
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.terrain import Terrain
 
 DEFAULT_STEP = 2.0**-10
-"""Default step, s: a power of two, so that multiples of it are exact."""
+"""Default step length (s); it is a power of two, so that its multiples are exact."""
 
 MAX_TIME = 1e9
-"""Upper bound of the time of a run, s."""
+"""Upper bound of the simulated time (s)."""
 
 MAX_STORED_EVENTS = 10_000
-"""Number of events that a stepper keeps; older ones are discarded."""
+"""Largest number of events that a stepper keeps; older events are discarded."""
 
 MAX_SHORT_STEPS = 4
-"""Number of steps between two changes of the inputs up to which the next steps are short ones. A step with
-event location costs like four of them, and is long enough for more.
+"""Largest number of steps between two changes of the inputs after which short steps are used. A step with
+event location costs as much as four short steps, and covers more of them.
 """
 
 SHORT_STEP_PAUSE = 16
-"""Changes of the inputs without short steps after a short step that did not count."""
+"""Number of changes of the inputs without short steps, after a short step that was rejected."""
 
 
 class Stepper:
@@ -110,7 +111,7 @@ class Stepper:
         contact: ContactOptions = CONTACT,
         numerics: Numerics | None = None,
     ) -> None:
-        check_system("Stepper", system)
+        require_system("Stepper", system)
         expect("Stepper", state, State, "draisine.state(system, ...) makes one")
         if numerics is None:
             integrator = "rk4" if terrain is None else "dop853"
@@ -129,7 +130,7 @@ class Stepper:
         self.hold(inputs or {})
 
     def _begin(self) -> None:
-        """Begin at the start time."""
+        """Begin a run at the start time."""
         task = replace(self._task, inputs=self.inputs)
         self._driver: _Driver = _Bilateral(task) if task.terrain is None else _Unilateral(task)
         self.count = 0
@@ -181,13 +182,13 @@ class Stepper:
         return self._driver.observe(self.time)
 
     def hold(self, inputs: Mapping[str, float]) -> None:
-        """Hold these inputs and commands from now on; the others keep their values."""
+        """Hold the given inputs and commands from now on; all others keep their values."""
         values, commands = self._numbers(inputs)
         self.inputs |= values
         self._driver.hold(np.array(list(self.inputs.values())), commands)
 
     def _numbers(self, inputs: Mapping[str, float]) -> tuple[dict[str, float], dict[int, float]]:
-        """Return inputs by name and commands by index; raise if a name is neither."""
+        """Return inputs by name and commands by index; raise ParameterError if a name is neither."""
         expect("inputs", inputs, Mapping, 'give numbers by name, as {"steer": 0.5}')
         plain: dict[str, float] = {}
         commands: dict[int, float] = {}
@@ -346,8 +347,8 @@ class Stepper:
 
 
 def state_values(model: Model, r: Floats, observations: Mapping[str, Floats]) -> dict[str, Any]:
-    """Return the values of a state by name, from its shape and observations; both may have further axes
-    before the last one.
+    """Return the values of a state by name, from its joint coordinates r and its observations; both may have
+    further axes before the last one.
     """
     position = {axis: observations["position"][..., k] for k, axis in enumerate("xyz")}
     speeds = {name: observations["v"][..., k] for k, name in enumerate(model.speeds)}
@@ -361,47 +362,48 @@ def state_values(model: Model, r: Floats, observations: Mapping[str, Floats]) ->
 
 
 _KEPT_POSE = ("x", "y", "yaw", "lean")
-"""Coordinates of the base that `Stepper.with_parameters` keeps by default; pitch and z follow from contacts.
+"""Coordinates of the base that `Stepper.with_parameters` keeps by default; pitch and z follow from the
+contacts.
 """
 
 
 class _Driver(Protocol):
-    """A run that a stepper advances; steps are counted from the start."""
+    """Interface of a run that a stepper advances; steps are counted from the start."""
 
     outcome: str
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        """Hold inputs, and set states of the law; their indices are negative, from the last one."""
+        """Hold inputs, and set the states of the law given by negative indices, counted from the last one."""
 
     def obey(self, task: Task) -> None:
-        """Continue with the law of a task."""
+        """Continue with the control law of another task."""
 
     def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
-        """Advance from one step to another; return the step that was reached, and the events."""
+        """Advance from step `count` to step `end`; return the step that was reached, and the events."""
 
     def take_input_events(self) -> list[Event]:
-        """Return the changes of inputs since the last call that changed no contact, if `advance` did not
-        return them.
+        """Return the input changes since the last call that changed no contact and that `advance` did not
+        return.
         """
 
     def check(self) -> None:
-        """Raise if the run cannot continue."""
+        """Raise an error if the run cannot continue."""
 
     def release(self) -> None:
         """Make the memory of the run available to the next one; the run cannot continue."""
 
     def state(self, t: float) -> State:
-        """Return the present state."""
+        """Return the present state, at time t (s)."""
 
     def law_state(self) -> Floats:
-        """Return the states of the law."""
+        """Return the states of the control law."""
 
     def observe(self, t: float) -> dict[str, Floats]:
-        """Return all observations of the present state."""
+        """Return all variables of the present state, at time t (s)."""
 
 
 class _Bilateral:
-    """Ideal contacts without a terrain: equal steps in one mode, by the loop of the integrator."""
+    """Advances a machine with ideal contacts in one mode, by equal integration steps."""
 
     def __init__(self, task: Task) -> None:
         self.run = BilateralRun(task)
@@ -418,7 +420,7 @@ class _Bilateral:
         self._make_workspace()
 
     def _make_workspace(self) -> None:
-        """Make the workspace for the present pivots."""
+        """Make the integrator's workspace for the present pivots."""
         problem = self.run.problem
         method = self.method
         self.packed = problem.workspace(
@@ -460,16 +462,16 @@ class _Bilateral:
             status = int(self.work.wrong[0])
             has_moved = reached > count
             count = reached
-            if status == 0 or (status == DEGENERATE and count == end):
+            if status == 0 or (status == DEGENERATE_PIVOT and count == end):
                 break
-            if status == FELL:
+            if status == MACHINE_FELL:
                 self.run.y = self.y.copy()
                 self.outcome = self.run.fall.outcome(self.run.pose())
                 break
-            if status != DEGENERATE or (is_stalled and not has_moved):
+            if status != DEGENERATE_PIVOT or (is_stalled and not has_moved):
                 self.run.y = work.y.copy()
                 self.run.last = start + count * h
-                self.cause = self.run.find_cause(status) or REASONS[status]
+                self.cause = self.run.find_cause(status) or STOP_REASONS[status]
                 work.x[1 : 1 + work.n] = work.y
                 return max(count - 1, 0) if count == end else count, ()
             is_stalled = not has_moved
@@ -480,7 +482,7 @@ class _Bilateral:
         return []
 
     def _change_pivots(self, t: float) -> None:
-        """Continue with other pivots."""
+        """Choose other pivots at time t (s) and continue."""
         headings = self.work.headings.copy()
         self.run.y = self.y.copy()
         self.run.change_pivots(t)
@@ -492,7 +494,7 @@ class _Bilateral:
 
     def check(self) -> None:
         if self.cause is not None:
-            hint = HINTS.get(self.cause, "")
+            hint = STOP_HINTS.get(self.cause, "")
             raise SimulationError(f"the run stopped: {self.cause}.{hint}") from self.run.law_error
 
     def state(self, t: float) -> State:
@@ -512,16 +514,16 @@ class _Bilateral:
 
 
 class _Unilateral:
-    """Unilateral contacts: a run on a terrain that never sees where time is sliced.
+    """Advances a run on a terrain such that its result does not depend on the division of time into calls.
 
-    While it locates events, `run` is at most one integration step behind the present time, and `ahead`
-    is a branch of it beyond that time, whose samples lie on the grid of the stepper and come from the
-    dense output. In time steps the run is at most one step ahead of the present time, and the present
-    state is interpolated. If inputs change, the run restarts from the present state.
+    During event location, `run` is at most one integration step behind the present time, and `ahead` is a
+    branch of it beyond that time, whose samples lie on the grid of the stepper and come from the dense
+    output. On time-stepping arcs the run is at most one step ahead of the present time, and the present state
+    is interpolated. If inputs change, the run restarts from the present state.
 
-    A controller changes inputs every few steps. Most of these changes leave all contacts as they are: the
-    next steps of the stepper are then short steps of the run within its mode. How many of them, depends on
-    the times of the changes alone, not on the slices of time.
+    A controller changes inputs every few steps. Most of these changes leave all contacts unchanged: the next
+    steps of the stepper are then short integration steps within the mode. Their number depends on the times
+    of the changes only.
     """
 
     def __init__(self, task: Task) -> None:
@@ -568,8 +570,8 @@ class _Unilateral:
             self._restart(y, inputs)
 
     def _plan_short_steps(self) -> None:
-        """Choose the number of short steps after a change of the inputs: as many as there were steps since
-        the change before, if these are few.
+        """Choose the number of short steps after a change of the inputs: the number of steps since the
+        previous change, if it is small.
         """
         if self.now.t == self.changed:
             return
@@ -591,14 +593,14 @@ class _Unilateral:
         self._restart(self.now.y, inputs)
 
     def _settle(self) -> None:
-        """Let the run restart with the inputs that it waits for."""
+        """Restart the run with the inputs that were changed since its last step."""
         if self.change is not None:
             y, inputs = self.change
             self.change = None
             self._restart(y, inputs)
 
     def _restart(self, y: Floats, inputs: Floats) -> None:
-        """Let the run continue from the present time, from a state and with inputs."""
+        """Restart the run at the present time from state y with new inputs."""
         self.run.now = self.now
         self.run.add_sample()
         self.run.restart(self.query, y, inputs)
@@ -623,7 +625,9 @@ class _Unilateral:
         return reached, self._take_events()
 
     def _take_short_steps(self, count: int, end: int) -> int:
-        """Take the planned short steps from one step to another; return the step that was reached."""
+        """Take the planned short steps from step `count` towards step `end`; return the step that was
+        reached.
+        """
         while count < end and self.short_steps and self.run.steps is None:
             before = self.now
             y, inputs = self.change or (before.y, self.query.inputs)
@@ -664,7 +668,7 @@ class _Unilateral:
         return events
 
     def _advance_to(self, t: float) -> None:
-        """Advance the run by its own steps, and find the state at a time."""
+        """Advance the run by its own steps, and find the state at time t (s)."""
         while self.run.now.t < t and not self.run.outcome:
             if self.run.steps is not None:
                 self.run.advance(self.run.steps.steps_until(t))
@@ -682,8 +686,8 @@ class _Unilateral:
         self.now = self._find_state(t)
 
     def _adopt(self, ahead: TerrainRun) -> None:
-        """Let the run that went ahead be the run. It may have discarded events of short arcs that were
-        returned already, and have replaced them by a change of the method, which is still to be returned.
+        """Replace the run by the branch `ahead`. The branch may have discarded events of short arcs that were
+        returned already, and replaced them by a change of the method, which is still to be returned.
         """
         old = self.run.events
         new = ahead.events
@@ -696,7 +700,7 @@ class _Unilateral:
         self.ahead = None
 
     def _find_state(self, t: float) -> RunState:
-        """Return the run state at a time within the last step, or at the end of the run."""
+        """Return the run state at a time t (s) within the last step, or at the end of the run."""
         run = self.run
         if run.now.t == t or run.outcome:
             return run.now
@@ -712,7 +716,7 @@ class _Unilateral:
         return branch.now
 
     def _take_events(self) -> tuple[Event, ...]:
-        """Return the events since the last call, and forget the past of the run."""
+        """Return the events since the last call, and discard the stored past of the run."""
         events = tuple(self.run.events[self.reported :])
         count = len(self.run.events)
         self.run.forget_past()

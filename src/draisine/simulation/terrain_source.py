@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.listing import free_word
-from draisine.codegen.program import Program, flatten
+from draisine.codegen.listing import make_identifier
+from draisine.codegen.program import Program, flatten_arrays
 from draisine.codegen.targets import c, javascript
 from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS, c_types, js_types
 from draisine.codegen.targets._memory import Memory, write_c_memory, write_js_memory
@@ -172,10 +172,10 @@ def _make_simulator(standalone: Standalone, task: Task) -> TerrainSimulator:
     machine = query.machine
     system = machine.system
     reserved = [*c.C_RESERVED, *javascript.JS_RESERVED, *RESERVED_NAMES]
-    name = free_word(system.vehicle.__name__, reserved)
+    name = make_identifier(system.vehicle.__name__, reserved)
     compiled = _programs(machine, query) | standalone.closed_forms
     programs = [
-        replace(flatten(each.program), name=f"{name}_program_{_word(word)}")
+        replace(flatten_arrays(each.program), name=f"{name}_program_{_word(word)}")
         for word, each in compiled.items()
     ]
     numbers = {each.address: k for k, each in enumerate(compiled.values())}

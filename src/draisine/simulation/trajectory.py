@@ -1,4 +1,6 @@
-"""The result of a run: arcs of motion, the events between them, and the whole as labelled data."""
+"""The result of a run: arcs of continuous motion, the events between them, and their conversion to labelled
+data.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,36 +28,37 @@ if TYPE_CHECKING:
     from draisine.simulation.validity import Validity
 
 
-FORCES = {"forces", "forces_world", "forces_base", "stop_torques", "tyre_powers"}
+FORCE_VARIABLES = {"forces", "forces_world", "forces_base", "stop_torques", "tyre_powers"}
+"""Names of observed variables that are unknown on arcs shorter than the time resolution."""
 
 Key = tuple[str, str]
-"""A contact by the names of its wheel and its feature."""
+"""A contact, identified by the names of its wheel and its feature."""
 
 TerrainMode = tuple[tuple[Key, str], ...]
-"""The closed contacts, (wheel, feature) with their status: rolling, gliding or sliding."""
+"""The closed contacts, as pairs of (wheel, feature) and status: rolling, gliding or sliding."""
 
 
 class GuardKind(IntEnum):
-    """The quantity of a guard. A guard fires when its value becomes negative."""
+    """Kind of a guard function. An event occurs when the value of a guard becomes negative."""
 
-    LEAN = 0  # sine of the lean that is a fall, minus that of the lean
+    LEAN = 0  # sine of the lean limit minus sine of the lean angle
     OVERTURN = 1  # vertical component of the base's upright axis
     GAP = 2  # m, gap of an open contact
-    NORMAL_FORCE = 3  # N, of a closed contact
-    DEFLECTION = 4  # m, of a compliant tyre, which has no rows
-    FRICTION_CONE = 5  # N, mu times the normal force minus the friction force, of a rolling contact
-    SLIP = 6  # (m/s)^2, squared slip above that at which a sliding contact sticks
-    BORDER = 7  # distance of a closed contact from a border, over the machine's length
-    FOLD = 8  # the same from where a torus begins or ceases to touch an edge twice
+    NORMAL_FORCE = 3  # N, normal force of a closed contact
+    DEFLECTION = 4  # m, deflection of a compliant tyre, which has no constraint rows
+    FRICTION_CONE = 5  # N, mu times normal force minus friction force of a rolling contact
+    SLIP = 6  # (m/s)^2, squared slip minus the squared speed at which a sliding contact sticks
+    BORDER = 7  # distance of a closed contact from a border, in machine lengths
+    FOLD = 8  # distance from the fold between one and two contacts of a torus, in machine lengths
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The guard whose zero is an event."""
+    """The guard function whose zero is an event."""
 
-    kind: GuardKind
-    contact: Key  # wheel and feature
-    border: int = -1  # of BORDER: index among the borders of the feature; otherwise -1
+    kind: GuardKind  # kind of the guard
+    contact: Key  # names of wheel and feature
+    border: int = -1  # for BORDER: index among the borders of the feature; otherwise -1
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -72,25 +75,27 @@ class Event:
     * "time-stepping" and "event-location": the run changes its solver.
     """
 
-    t: float  # s
+    t: float  # s, time of the event
     kind: str
-    contacts: tuple[Key, ...]
-    soft: bool  # no jump: of speeds at a collision, of the contact force at a lift-off (3.7)
-    before: State
-    after: State
-    mode_before: TerrainMode
-    mode_after: TerrainMode
-    energy_before: float  # J
-    energy_after: float  # J
-    impulses: dict[Key, Floats] = field(default_factory=dict)  # N s: normal, along, across
-    trials: "Sequence[Trial]" = ()  # contact sets tried at impulse level; first: all stay closed
-    guard: Guard | None = (
-        None  # the guard that fired; None at inputs and at the return to event location
-    )
+    contacts: tuple[Key, ...]  # contacts whose guards fired, or that take part in the impact
+    # whether speeds (at a collision) or contact force (at a lift-off) are continuous (3.7)
+    soft: bool
+    before: State  # state before the event
+    after: State  # state after the event
+    mode_before: TerrainMode  # closed contacts before the event
+    mode_after: TerrainMode  # closed contacts after the event
+    energy_before: float  # J, mechanical energy before the event
+    energy_after: float  # J, mechanical energy after the event
+    # N s, impulse of each contact: normal, along, across
+    impulses: dict[Key, Floats] = field(default_factory=dict)
+    # contact sets tried at impulse level; in the first one all contacts stay closed
+    trials: "Sequence[Trial]" = ()
+    # guard that fired; None for input changes and for the return to event location
+    guard: Guard | None = None
 
     @property
     def gain(self) -> float:
-        """Energy that the event created (J); negative if it dissipated energy."""
+        """The increase of the mechanical energy by the event (J); negative if energy is dissipated."""
         return self.energy_after - self.energy_before
 
     def __str__(self) -> str:
@@ -103,14 +108,16 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class DenseOutput:
-    """The dense output of an arc at the Chebyshev nodes of its steps; it does not depend on the samples."""
+    """Dense output of an arc at the Chebyshev nodes of its integration steps; it does not depend on the
+    sample times.
+    """
 
-    t: Floats  # (steps, nodes) s
-    y: Floats  # (steps, nodes, n)
-    inputs: Floats  # of all nodes, one column each
+    t: Floats  # (steps, nodes) s, times of the nodes
+    y: Floats  # (steps, nodes, n) states at the nodes
+    inputs: Floats  # (inputs, steps * nodes) inputs at the nodes
 
     def until(self, t: float) -> "DenseOutput":
-        """Return the steps that end before a time."""
+        """Return the dense output of the steps that end before time t (s)."""
         count = int(np.count_nonzero(self.t[:, -1] <= t))
         inputs = self.inputs
         if inputs.ndim == 2:
@@ -119,32 +126,34 @@ class DenseOutput:
 
     @property
     def flat(self) -> tuple[Floats, Floats]:
-        """All times, and the states at them, time first."""
+        """Times (steps * nodes) in s and states (steps * nodes, n) of all nodes."""
         return self.t.ravel(), self.y.reshape(-1, self.y.shape[2])
 
 
 class Arc(Protocol):
-    """An interval of motion in one mode, as trajectories use it."""
+    """Interface of an interval of continuous motion in one contact mode."""
 
     @property
     def machine(self) -> Any:
-        """The machine, with its system."""
+        """The compiled machine."""
 
     @property
     def t(self) -> Floats:
-        """The times."""
+        """The sample times (s)."""
 
     @property
     def y(self) -> Floats:
-        """The states, time first."""
+        """The states (times, n) at the samples."""
 
     @property
     def is_instant(self) -> bool:
-        """Whether the arc is shorter than the resolution of time, but not empty: no forces are known."""
+        """Whether the arc is not empty, but shorter than the time resolution, so that its forces are
+        unknown.
+        """
 
     @property
     def states(self) -> int:
-        """Number of states that belong to the control law."""
+        """The number of states that belong to the control law."""
 
     @property
     def mode(self) -> Any:
@@ -152,17 +161,19 @@ class Arc(Protocol):
 
     @property
     def observations(self) -> dict[str, Floats]:
-        """All observations of every sample, time last."""
+        """All variables of every sample by name; time is the last axis."""
 
     @property
     def dense(self) -> DenseOutput | None:
-        """The dense output, if the method has one."""
+        """The dense output, or None if the method has none."""
 
     def pose(self) -> tuple[Floats, Floats]:
-        """Return the user's quaternions and positions, time last."""
+        """Return orientation quaternions (4, times) and positions (3, times) of the user's reference
+        frame.
+        """
 
     def redundant_rows(self) -> list[str]:
-        """Return the redundant rows of closed contacts."""
+        """Return the names of the redundant constraint rows of closed contacts."""
 
 
 @dataclass(frozen=True)
@@ -170,20 +181,20 @@ class BilateralArc:
     """An interval of motion with ideal (bilateral) contacts in one mode."""
 
     machine: ClosedForm
-    t: Floats  # s
+    t: Floats  # (times) s
     y: Floats  # (times, n) states (q, p, r, u, z)
     inputs: Floats  # (inputs, times)
-    anchors: Floats | None = None  # of pins
-    dense: DenseOutput | None = None  # of an adaptive method
+    anchors: Floats | None = None  # anchor points of pins, m
+    dense: DenseOutput | None = None  # dense output of an adaptive integrator
 
     @property
     def is_instant(self) -> bool:
-        """Whether the arc is too short for its forces to be known: never, it has no events."""
+        """Whether the arc is too short for its forces to be known. It never is, because it has no events."""
         return False
 
     @property
     def states(self) -> int:
-        """Number of states that belong to the control law."""
+        """The number of states that belong to the control law."""
         return self.machine.states
 
     @property
@@ -193,52 +204,56 @@ class BilateralArc:
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """All outputs of `observe` at every sample, time last."""
+        """All outputs of the program `observe` at every sample by name; time is the last axis."""
         return self.machine.observations(self.y, self.t, self.inputs, self.anchors)
 
     def observe_dense(self) -> dict[str, Floats]:
-        """Return all outputs of `observe` at every node of the dense output, time last."""
+        """Return all outputs of the program `observe` at every node of the dense output; time is the last
+        axis.
+        """
         assert self.dense is not None
         t, y = self.dense.flat
         return self.machine.observations(y, t, self.dense.inputs, self.anchors)
 
     def pose(self) -> tuple[Floats, Floats]:
-        """Return the user's quaternions and positions, time last."""
+        """Return orientation quaternions (4, times) and positions (3, times) of the user's reference
+        frame.
+        """
         layout = self.machine.layout
         return self.machine.user_pose(self.y.T[layout.q], self.y.T[layout.p])
 
     def redundant_rows(self) -> list[str]:
-        """Return the redundant rows of the mode."""
+        """Return the names of the redundant constraint rows of the mode."""
         return [row.label for row in self.machine.system.survey(self.mode).redundant]
 
 
 @dataclass(frozen=True, repr=False)
 class Trajectory:
-    """A run: arcs of motion and the events between them."""
+    """Result of a run: arcs of continuous motion and the events between them."""
 
     arcs: tuple[Arc, ...]
-    outcome: str  # "completed", or why the run ended early
-    settings: dict[str, Any] = field(default_factory=dict)  # of the solver
+    outcome: str  # "completed", or the reason why the run ended early
+    settings: dict[str, Any] = field(default_factory=dict)  # settings of the solver by name
     events: tuple[Event, ...] = ()
-    contact: ContactOptions | None = None
+    contact: ContactOptions | None = None  # contact options of the run
     unsampled: tuple[Arc, ...] = ()  # arcs without a sample
     task: Task | None = None  # the arguments of `simulate`
 
     @cached_property
     def validity(self) -> "Validity":
-        """Whether the run is physically valid, and from when on it is not."""
-        from draisine.simulation.validity.assess import assess
+        """Whether the run is physically valid, and the times (s) from which it is not."""
+        from draisine.simulation.validity.assess import assess_validity
 
-        return assess(self)
+        return assess_validity(self)
 
     @cached_property
     def t(self) -> Floats:
-        """All times."""
+        """The times (s) of all samples."""
         return np.concatenate([arc.t for arc in self.arcs])
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """All observations of every sample of all arcs, time last."""
+        """All variables of every sample of all arcs by name; time is the last axis."""
         groups: list[dict[str, Floats]] = []
         for together, group in groupby(
             self.arcs, key=lambda arc: getattr(arc, "observe_together", None)
@@ -258,7 +273,7 @@ class Trajectory:
             unresolved[k] = unresolved[k] or bool(arc.t[0] == arc.t[-1])
         short = np.repeat(unresolved, [len(arc.t) for arc in self.arcs])
         if short.any():
-            for key in observations.keys() & FORCES:
+            for key in observations.keys() & FORCE_VARIABLES:
                 observations[key] = np.where(short, np.nan, observations[key])
         return observations
 
@@ -277,17 +292,17 @@ class Trajectory:
         settings of the run. With `axes="benchmark"` signs are those of Meijaard et al. 2007 (x forward, y
         to the right, z down); see `model.names`.
         """
-        from draisine.simulation.dataset import dataset
+        from draisine.simulation.dataset import make_dataset
 
-        return dataset(self, axes)
+        return make_dataset(self, axes)
 
     def to_pandas(self, axes: Axes = "draisine") -> "pandas.DataFrame":
         """Return the run as a table: one row per time, one column per quantity, with names like `lean` and
         `contact_force[rear, normal]`; `axes` as in `to_xarray`.
         """
-        from draisine.simulation.dataset import table
+        from draisine.simulation.dataset import make_table
 
-        return table(self, axes)
+        return make_table(self, axes)
 
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any

@@ -1,9 +1,13 @@
-"""From a drawing to machine code; the one place that derives, keeps and compiles.
+"""From a vehicle to machine code: the only subpackage that derives, stores and compiles programs.
 
-`system`: a vehicle with its parameters. `tracing`: a vehicle drawn with symbols, and its law.
-`derivation`: one mode traced. `mode_programs`: its programs. `contact_programs`: programs for every
-mode on every terrain. `layout`: where named numbers stand in rows. `compiled`: a program as machine
-code, bound to parameters. `artifacts`: all that is derived and compiled, and kept. `closed_form`:
-one mode compiled. `generic`: all modes on any terrain, compiled. `state`: initial states by what is
-asked of them. `configuration`: the equations behind these, solved for many machines side by side.
+A vehicle is traced with symbols, its equations of motion are derived by `mechanics`, and the resulting
+straight-line programs are compiled by `codegen`.
+
+- `system`: a vehicle with its parameters. `tracing`: a vehicle over symbols, and its control law.
+- `derivation`: equations of motion of one contact mode. `mode_programs`: the programs of one mode.
+- `contact_programs`: programs from which every mode on every terrain is assembled.
+- `layout`: named slices of flat arrays. `compiled`: a program as machine code, bound to parameters.
+- `artifacts`: derived programs and machine code, in memory and in the store.
+- `closed_form`: one compiled mode with ideal contacts. `generic`: the compiled machine on any terrain.
+- `state`: initial states from requested values. `configuration`: the nonlinear equations behind them.
 """

@@ -1,6 +1,6 @@
-"""Derived artifacts of a vehicle: choices of pivots, programs and machine code.
+"""Cache of everything that is derived from a vehicle: choices of pivots, programs and machine code.
 
-An artifact is derived at its first use. The most recent ones are kept in memory, and all of them in the
+An artifact is derived at its first use. The most recent artifacts are kept in memory, and all of them in the
 user's store. Each is derived independently of the others, at the parameters with which the vehicle was
 compiled, so that it does not depend on earlier requests. A control law without a fingerprint (its content is
 not known) is traced each time.
@@ -23,7 +23,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store, hold_over_fork
 from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
-from draisine.codegen.program import run as run_program
+from draisine.codegen.program import run_program as run_program
 from draisine.codegen.targets.native import Native
 from draisine.errors import ModelError, ParameterError
 from draisine.mechanics.constraints import Mode
@@ -32,38 +32,48 @@ from draisine.mechanics.formulations._rank import Survey, redundant_rows_at, sur
 from draisine.model import Model
 from draisine.model.body import is_doubtful
 from draisine.system.compiled import Compiled
-from draisine.system.contact_programs import GEOMETRY, TerrainDerivation, program_names
+from draisine.system.contact_programs import GEOMETRY_SUFFIX, TerrainDerivation, program_names
 from draisine.system.derivation import Derivation, Pivoting
-from draisine.system.mode_programs import PROGRAMS
-from draisine.system.tracing import Law, Tracing, trace
+from draisine.system.mode_programs import PROGRAM_DERIVATIONS
+from draisine.system.tracing import Law, Tracing, trace_vehicle
 from draisine.vehicles import build_model
 
 _log = logging.getLogger(__name__)
 
 MAX_ARTIFACTS_IN_MEMORY = 64
-"""Number of artifacts of one vehicle that are kept in memory; a machine with its code takes some 0.2 MB."""
+"""Largest number of artifacts of one vehicle in memory; a machine with its code takes about 0.2 MB."""
 
-_DERIVING = ("algebra", "model", "mechanics", "codegen", "control", "vehicles", "system")
-"""The subpackages whose code determines a derivation."""
+_DERIVING_SUBPACKAGES = (
+    "algebra",
+    "model",
+    "mechanics",
+    "codegen",
+    "control",
+    "vehicles",
+    "system",
+)
+"""Names of the subpackages whose code determines the result of a derivation."""
 
 T = TypeVar("T")
 PivotPoint = tuple[tuple[float, ...], tuple[float, ...]]
-"""The configuration at which pivots are chosen: quaternion of the inner base frame, and shape."""
+"""Configuration at which pivots are chosen: quaternion (4) of the inner base frame, and joint coordinates."""
 
 
 _lock = threading.RLock()
 hold_over_fork(_lock)
 
 
-class Recent:
-    """The most recently used objects by key, shared by threads. Objects without a key (None) are not kept."""
+class RecentCache:
+    """Cache of the most recently used objects by key, shared by threads. Objects with the key None are not
+    cached.
+    """
 
     def __init__(self, capacity: int = MAX_ARTIFACTS_IN_MEMORY) -> None:
         self._capacity = capacity
         self._objects: dict[Any, Any] = {}
 
     def get(self, key: Any, make: Callable[[], T]) -> T:
-        """Return the object of a key; make it if it is not kept."""
+        """Return the cached object of a key; if it does not exist, make it by `make` and cache it."""
         with _lock:
             if key in self._objects:
                 # Insert it again: the dictionary is ordered by last use.
@@ -83,23 +93,24 @@ class Recent:
 
 @dataclass(frozen=True, eq=False)
 class MachineTask:
-    """The request for a closed form."""
+    """Request for a closed form: contact mode, control law and choice of pivots."""
 
-    mode: Mode
-    law: Law | None = None
+    mode: Mode  # statuses of the contacts
+    law: Law | None = None  # control law
     states: int = 0  # number of states of the law
-    correction: float | None = None  # 1/s, rate at which gaps are corrected
-    configuration: PivotPoint | None = None  # at which pivots are chosen; None: the drawing
+    correction: float | None = None  # 1/s, rate at which gaps are corrected, or None
+    # configuration at which pivots are chosen; None for that of the drawing
+    configuration: PivotPoint | None = None
 
     @property
     def key(self) -> Hashable:
-        """The identity of the task; None if the law has no fingerprint."""
+        """The hashable identity of the task; None if the control law has no fingerprint."""
         fields = (self.mode, self.states, self.correction, self.configuration)
         return fields if self.law is None else fingerprint((*fields, self.law))
 
 
 class Programs(Mapping[str, Program]):
-    """Programs by name, and their machine code, each derived and compiled at its first use."""
+    """Programs by name, each derived and compiled at its first use."""
 
     def __init__(
         self,
@@ -127,7 +138,7 @@ class Programs(Mapping[str, Program]):
         return self._programs[name]
 
     def bind(self, name: str, parameters: Floats) -> Compiled:
-        """Return a program as machine code, bound to parameters."""
+        """Return the machine code of a program, bound to parameters."""
         if name not in self._bound:
             native = Native(self[name], self._store)
             self._bound.setdefault(name, Compiled(native, parameters))
@@ -142,33 +153,35 @@ class Programs(Mapping[str, Program]):
 
 @dataclass(frozen=True, eq=False)
 class Artifacts:
-    """The artifacts of one vehicle with one structure, valid for any parameters."""
+    """Derived programs and machine code of one vehicle with one structure, valid for any parameters."""
 
-    vehicle: Callable[..., Model]
-    structure: dict[str, Any]
+    vehicle: Callable[..., Model]  # function that returns the model
+    structure: dict[str, Any]  # arguments of the vehicle that determine its structure
     nominal: dict[str, float]  # parameters at which pivots are chosen
-    store: Store | None = None
-    _recent: Recent = field(default_factory=Recent, repr=False)
+    store: Store | None = None  # store for derived programs and machine code
+    _recent: RecentCache = field(default_factory=RecentCache, repr=False)
 
     def __reduce__(self) -> Any:
         return Artifacts, (self.vehicle, self.structure, self.nominal, self.store)
 
     def draw(self, parameters: Mapping[str, float]) -> Model:
-        """Return the model for some parameters."""
+        """Return the model of the vehicle with numerical parameters."""
         return build_model(self.vehicle, parameters, self.structure)
 
     def trace(self, law: Law | None = None, states: int = 0) -> Tracing:
-        """Return the model of the vehicle over symbols."""
-        return trace(self.vehicle, self.nominal, self.structure, law, states)
+        """Return the model of the vehicle with symbolic parameters, and its control law."""
+        return trace_vehicle(self.vehicle, self.nominal, self.structure, law, states)
 
     @cached_property
     def drawing(self) -> Model:
-        """The model over symbols: its structure is that of all parameters."""
+        """The model over symbols; its structure is valid for all parameters."""
         return self.trace().model
 
     @cached_property
     def bodies(self) -> Program:
-        """The masses and the tensors of inertia of all bodies, from the parameters."""
+        """The program that computes masses (kg) and inertia tensors (kg m^2) of all bodies from the
+        parameters.
+        """
         tracing = self.trace()
         bodies = tracing.model.bodies
         outputs = {"mass": [b.mass for b in bodies], "inertia": [b.inertia for b in bodies]}
@@ -176,24 +189,26 @@ class Artifacts:
 
     @cached_property
     def digest(self) -> str | None:
-        """A digest of the model and of the code of derivations."""
+        """The digest of the model and of the code that derives programs; None if the vehicle has no
+        fingerprint.
+        """
         return fingerprint((self.drawing, self.nominal, deriving_code()))
 
     def _key(self, *task: Hashable) -> str | None:
-        """Return a digest of a task for this vehicle; None if a part of it has no fingerprint."""
+        """Return the digest of a task for this vehicle; None if a part of it has no fingerprint."""
         identity = (self.digest, *task)
         return None if None in identity else hashlib.sha256(repr(identity).encode()).hexdigest()
 
     def survey(self, mode: Mode, parameters: Mapping[str, float]) -> Survey:
-        """Return the redundant rows of a mode, and the parameters for which they are redundant."""
+        """Return the redundant constraint rows of a mode, and the parameters for which they are redundant."""
         key = ("survey", mode, tuple(parameters.values()))
         return self._recent.get(key, lambda: survey_redundancy(self.draw, parameters, mode))
 
     def decide(
         self, task: MachineTask, parameters: Mapping[str, float]
     ) -> tuple[tuple[str, ...], PivotPoint | None]:
-        """Return the redundant rows, which are left out, and the configuration at which pivots are chosen
-        (None: the drawing).
+        """Return the labels of the redundant rows, which are omitted, and the configuration at which pivots
+        are chosen (None for that of the drawing).
         """
         rank_survey = self.survey(task.mode, parameters)
         if task.configuration is None:
@@ -207,7 +222,7 @@ class Artifacts:
         return redundant_rows_at(rank_survey, model, task.mode, q, r), task.configuration
 
     def choose(self, task: MachineTask) -> Pivoting:
-        """Return independent speeds and pivots."""
+        """Return the choice of independent speeds and pivots for a task."""
         key = self._key("choice", task.key)
 
         def make() -> Pivoting:
@@ -230,22 +245,24 @@ class Artifacts:
         return Derivation(tracing, task.mode, point, task.correction, spare, choice)
 
     def mode_programs(self, task: MachineTask, choice: Pivoting) -> Programs:
-        """Return the programs of one mode with given pivots."""
+        """Return the programs of one mode with the given pivots."""
         pivots = fingerprint((choice.independent, choice.pivots, choice.spare, choice.along_tree))
         # The configuration only serves to choose the pivots; equal pivots have equal programs.
         identity = MachineTask(task.mode, task.law, task.states, task.correction)
         key = self._key("mode", identity.key, pivots)
 
         def derive(name: str) -> Program:
-            return PROGRAMS[name](self._derivation(task, choice))
+            return PROGRAM_DERIVATIONS[name](self._derivation(task, choice))
 
-        return self._recent.get(key, lambda: Programs(tuple(PROGRAMS), derive, self.store, key))
+        return self._recent.get(
+            key, lambda: Programs(tuple(PROGRAM_DERIVATIONS), derive, self.store, key)
+        )
 
     def contact_programs(
         self, law: Law | None, states: int, motions: tuple[Program, ...]
     ) -> Programs:
-        """Return the programs of the free machine and of its wheels on features; `motions` are the programs
-        of moving ground.
+        """Return the programs of the machine without ground and of its wheels on features; `motions` are the
+        programs of moving ground.
         """
         moving = [motion.dumps() for motion in motions]
         key = self._key("contact", fingerprint((law, states, moving)))
@@ -255,14 +272,14 @@ class Artifacts:
 
         def make() -> Programs:
             names = program_names(self.drawing, len(motions))
-            geometries = [name + GEOMETRY for name, (_, kind, _) in names.items() if kind]
+            geometries = [name + GEOMETRY_SUFFIX for name, (_, kind, _) in names.items() if kind]
             modes = mode_names(self.drawing)
             return Programs((*names, *geometries, *modes), derive, self.store, key)
 
         return self._recent.get(key, make)
 
     def bind(self, program: Program, parameters: Floats) -> Compiled:
-        """Return any program as machine code, bound to parameters."""
+        """Return the machine code of any program, bound to parameters."""
         return Compiled(Native(program, self.store), parameters)
 
 
@@ -273,7 +290,7 @@ def _load_or_make(
     dumps: Callable[[T], bytes],
     loads: Callable[[bytes], T],
 ) -> T:
-    """Return an artifact from the store; make and store it if it is not there."""
+    """Return an artifact from the store; if it is missing, make it and store it."""
     if store is None or key is None:
         return make()
     stored = store.get(key)
@@ -298,19 +315,19 @@ def _load_choice(stored: bytes) -> Pivoting:
 
 @cache
 def deriving_code() -> str:
-    """Return a digest of the code on which derivations depend."""
+    """Return a digest of the source code on which derivations depend."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for subpackage in _DERIVING:
+    for subpackage in _DERIVING_SUBPACKAGES:
         for path in sorted((root / subpackage).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def check_system(what: str, system: object) -> None:
-    """Raise if the argument of a function is not a system.
+def require_system(what: str, system: object) -> None:
+    """Raise ParameterError if the argument `system` of a function is not a System.
 
-    The class itself would have to be imported from a higher module: artifacts identify it.
+    The class itself cannot be imported here, because its module is above this one; its artifacts identify it.
     """
     if not isinstance(getattr(system, "artifacts", None), Artifacts):
         name = system if isinstance(system, str) else "whipple"
@@ -320,11 +337,12 @@ def check_system(what: str, system: object) -> None:
 
 
 MAX_MODELS_CHECKED = 64
-"""Number of distinct parameter sets up to which the model of each is built to check it (0.1 ms each)."""
+"""Number of distinct parameter sets up to which the model of each set is built and checked (0.1 ms each)."""
 
 
 def find_invalid_machines(artifacts: Artifacts, parameters: Floats) -> dict[int, str]:
-    """Return why columns of parameters (parameters, machines) are physically invalid, by column.
+    """Return the reason why a column of parameters (parameters, machines) is physically invalid, by column
+    index.
 
     The model of each distinct column is built. If there are many, only those are built whose masses and
     inertias may be invalid, and those at which a parameter is smallest or largest.

@@ -1,8 +1,9 @@
-"""One mode of a system with ideal (bilateral) contacts, compiled in minimal coordinates.
+"""One contact mode of a system with ideal (bilateral) contacts, compiled in minimal coordinates.
 
-The state is y = (q, p, r, u, z): pose of the inner base frame, shape, independent speeds and states. The
-other speeds follow from the constraint rows by elimination with pivots that are chosen at one configuration.
-The inner base frame is aligned with the tree; users see the frame of the drawing.
+The state is y = (q, p, r, u, z): pose of the inner base frame, joint coordinates, independent speeds and
+states of force elements and law. The dependent speeds follow from the constraint rows by elimination with
+pivots that are chosen at one configuration. The inner base frame is aligned with the kinematic tree; users
+see the frame of the drawing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,24 +26,26 @@ from draisine.system.artifacts import Artifacts, MachineTask, PivotPoint, Progra
 from draisine.system.compiled import Compiled
 from draisine.system.derivation import Pivoting
 from draisine.system.layout import Layout, state_sizes
-from draisine.system.state import State, misfit, misshapen
+from draisine.system.state import State, find_wrong_lengths, make_state_error
 
 if TYPE_CHECKING:
     from draisine.system.system import System
 
-PIVOT_FLOOR = 0.1
+MIN_PIVOT_RATIO = 0.1
 """Smallest magnitude of a pivot, relative to that at the configuration of its choice. Errors grow as a pivot
 shrinks; a tenth costs one digit.
 """
 
-PIVOT_REUSE = 0.3
-"""Relative magnitude above which earlier pivots are used again. Above `PIVOT_FLOOR`, so that pivots do not
-alternate.
+REUSED_PIVOT_RATIO = 0.3
+"""Relative magnitude above which earlier pivots are used again. It exceeds `MIN_PIVOT_RATIO`, so that pivots
+do not alternate.
 """
 
 
 class CompiledProgram:
-    """A program of a machine as machine code, bound to its parameters at its first use."""
+    """Descriptor of a program as machine code, which is bound to the machine's parameters at its first
+    use.
+    """
 
     def __init__(self, name: str, meaning: str) -> None:
         self.name = name
@@ -61,7 +64,7 @@ class CompiledProgram:
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """One mode of a system: its compiled programs, independent speeds and inner base frame."""
+    """One contact mode of a system: its compiled programs, independent speeds and inner base frame."""
 
     system: "System"
     artifacts: Artifacts
@@ -101,16 +104,16 @@ class ClosedForm:
 
     @cached_property
     def choice(self) -> Pivoting:
-        """Independent speeds and pivots."""
+        """The choice of independent speeds and pivots."""
         return self.artifacts.choose(self.task)
 
     @cached_property
     def programs(self) -> Programs:
-        """The programs by name."""
+        """The programs of the mode by name."""
         return self.artifacts.mode_programs(self.task, self.choice)
 
     def bind(self, name: str) -> Compiled:
-        """Return a program as machine code, bound to the system's parameters."""
+        """Return the machine code of a program, bound to the system's parameters."""
         if name in ("rate", "observe"):
             self.system.check_resistance(self.mode)
         return self.programs.bind(name, self.system.values)
@@ -123,7 +126,9 @@ class ClosedForm:
 
     @cached_property
     def pivots(self) -> Floats:
-        """Magnitudes of the pivots where they were chosen, for the parameters of this system."""
+        """The magnitudes of the pivots at the configuration of their choice, for the parameters of this
+        system.
+        """
         q, r = self._chosen_at or (self._turn, np.zeros(self.layout.count("r")))
         return np.abs(self.rate(q=q, r=r)["pivots"])
 
@@ -140,17 +145,19 @@ class ClosedForm:
 
     @cached_property
     def _chosen_at(self) -> PivotPoint | None:
-        """The configuration at which the pivots were chosen; None: the drawing."""
+        """The configuration at which the pivots were chosen; None for that of the drawing."""
         return self.artifacts.decide(self.task, self.artifacts.nominal)[1]
 
     @cached_property
     def floors(self) -> Floats:
-        """Magnitudes of the pivots below which others are chosen."""
-        return PIVOT_FLOOR * self.pivots
+        """The magnitudes of the pivots below which other pivots are chosen."""
+        return MIN_PIVOT_RATIO * self.pivots
 
     def floors_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
-        """Return `floors` for sets of parameters, one per column, see `pivots_for`."""
-        return PIVOT_FLOOR * self.pivots_for(parameters, frames)
+        """Return the smallest allowed pivot magnitudes (pivots, columns) for sets of parameters, one per
+        column, see `pivots_for`.
+        """
+        return MIN_PIVOT_RATIO * self.pivots_for(parameters, frames)
 
     def sound(self) -> bool:
         """Return whether pivots and frames that were chosen for other parameters are valid for these.
@@ -168,7 +175,7 @@ class ClosedForm:
 
     @cached_property
     def frame(self) -> tuple[Floats, Floats]:
-        """Axes and origin of the inner base frame in the drawing."""
+        """The axes (3, 3) and the origin (3) of the inner base frame in the drawing."""
         out = self.bind("frame")()
         return out["R"].reshape(3, 3), out["o"]
 
@@ -182,7 +189,7 @@ class ClosedForm:
 
     @cached_property
     def _unheld(self) -> Floats:
-        """Anchors of pins for states whose pins are not checked."""
+        """The anchor points of pins for states whose pins are not checked."""
         return np.zeros(self.entry.inputs.count("anchors"))
 
     @cached_property
@@ -197,7 +204,9 @@ class ClosedForm:
 
     @property
     def columns(self) -> list[int]:
-        """Indices of the free speeds among (V, W, rdot): the group of the base may exclude some."""
+        """The indices of the free speeds among (V, W, rdot); the symmetry group of the base may exclude
+        some.
+        """
         return free_columns(self.system.model)
 
     def inner_pose(
@@ -243,12 +252,12 @@ class ClosedForm:
         anchors: Floats | None = None,
         gap: float = np.inf,
     ) -> Floats:
-        """Return y for a state after checking it.
+        """Return the state vector y of a state, after checking the constraints.
 
         Parameters
         ----------
         state
-            Pose, shape and speeds in the drawing's frame.
+            Pose, joint coordinates and speeds in the drawing's frame.
         t
             Time, s.
         z
@@ -256,9 +265,9 @@ class ClosedForm:
         tolerance
             Largest violation of the constraints by the speeds, relative to the largest speed.
         anchors
-            Positions of pins, m.
+            Anchor points of pins, m.
         gap
-            Largest distance of closed contacts, m.
+            Largest gap of closed contacts, m.
 
         Raises
         ------
@@ -271,14 +280,14 @@ class ClosedForm:
                 t=[t], q=state.q, p=state.p, r=state.r, v=state.v, turn=self._turn, anchors=held
             )
         except (AttributeError, TypeError, ValueError):
-            raise misfit(self.system, state) from None
+            raise make_state_error(self.system, state) from None
         self._check_entry(entry, tolerance, gap)
         if not self.memory:
             return entry["y"]
         if z is None:
             z = np.append(state.elements(self.system.model.memory), np.zeros(self.states))
         if len(z) != self.memory:
-            raise misfit(self.system, state)
+            raise make_state_error(self.system, state)
         return np.concatenate([entry["y"], z])
 
     def enter_all(
@@ -289,7 +298,7 @@ class ClosedForm:
         t: float = 0.0,
         tolerance: float = 1e-8,
     ) -> Floats:
-        """Return y (n, columns) of several states after checking each.
+        """Return the state vectors y (n, columns) of several states, after checking the constraints of each.
 
         The arrays q, p, r, v and the parameters have one column per state; z has one column per state, or is
         the same for all.
@@ -308,14 +317,16 @@ class ClosedForm:
     def columns_of(self, states: Sequence[State]) -> dict[str, Floats]:
         """Return states of this machine as arrays q, p, r, v with one column for each state."""
         for state in states:
-            if not isinstance(state, State) or misshapen(self.system, state):
-                raise misfit(self.system, state)
+            if not isinstance(state, State) or find_wrong_lengths(self.system, state):
+                raise make_state_error(self.system, state)
         return {name: np.array([getattr(s, name) for s in states], float).T for name in "qprv"}
 
     def _check_entry(
         self, entry: Mapping[str, Floats], tolerance: float, gap: float = np.inf
     ) -> None:
-        """Raise if a state violates the constraints of the mode or its closed contacts are open."""
+        """Raise ConfigurationError if a state violates the constraints of the mode or its closed contacts are
+        open.
+        """
         violation = _largest(entry["broken"])
         # The tolerance is relative, but a speed below 1 is compared with 1.
         if not (violation <= tolerance or violation <= tolerance * _largest(entry["speeds"])):
@@ -334,7 +345,9 @@ class ClosedForm:
             )
 
     def least_pivot(self, y: Floats, t: float = 0.0) -> float:
-        """Return the smallest pivot, relative to its magnitude at the configuration of its choice."""
+        """Return the smallest pivot at a state, relative to its magnitude at the configuration of its
+        choice.
+        """
         pivots = self.rate(t=[t], **self.layout.split(y))["pivots"]
         return float(np.min(np.abs(pivots) / self.pivots, initial=1.0))
 
@@ -345,8 +358,8 @@ class ClosedForm:
         w: Floats | None = None,
         anchors: Floats | None = None,
     ) -> dict[str, Floats]:
-        """Return all outputs of `observe`, time last, for states y (times, n), times t and inputs w (inputs,
-        times).
+        """Return all outputs of the program `observe`, time last, for states y (times, n), times t (s) and
+        inputs w (inputs, times).
         """
         optional = {"w": w, "anchors": anchors}
         x = self.observe.inputs.pack(
@@ -357,13 +370,15 @@ class ClosedForm:
         return self.observe.batch(x)
 
     def observation(self, y: Floats, t: float = 0.0, w: Floats | None = None) -> dict[str, Floats]:
-        """Return all outputs of `observe` for one y."""
+        """Return all outputs of the program `observe` for one state y."""
         inputs = {} if w is None else {"w": w}
         return self.observe(t=[t], **self.layout.split(y), **inputs)
 
 
-def check_resistance(tree: Tree, mode: Mode) -> None:
-    """Raise if the mass matrix on the motions of a mode is singular, in the drawing and near it."""
+def check_inertia(tree: Tree, mode: Mode) -> None:
+    """Raise ModelError if the mass matrix reduced to the free motions of a mode is singular, in the drawing
+    and near it.
+    """
     model = tree.model
     n = len(model.joints)
     columns = free_columns(model)
@@ -404,5 +419,5 @@ def _rotate(q: Floats, x: Floats) -> Floats:
 
 
 def _machine_again(system: "System", task: MachineTask) -> ClosedForm:
-    """Return the machine of an unpickled system; its code comes from the store."""
+    """Return the compiled mode of an unpickled system; its machine code comes from the store."""
     return system.make(task)

@@ -1,6 +1,6 @@
 """Programs as machine code, bound to one set of parameters.
 
-A program consists of a prologue, which depends on the parameters alone and is run once per set of parameters,
+A program consists of a prologue, which depends on the parameters only and is run once per set of parameters,
 and of the code for one state, which reads the results of the prologue from a table.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import prototype
 from draisine.codegen.targets.native import Native
-from draisine.system.layout import inputs_of, outputs_of
+from draisine.system.layout import input_layout, output_layout
 
 
 class _Buffers(threading.local):
@@ -28,15 +28,15 @@ class _Buffers(threading.local):
 
 
 class Compiled:
-    """One program as machine code, bound to one set of parameters. A call takes inputs by name and returns
-    outputs by name.
+    """One program as machine code, bound to one set of parameters. A call maps inputs by name to outputs by
+    name.
     """
 
     def __init__(self, native: Native, parameters: Floats) -> None:
         self.native = native
         self.program = native.program
-        self.inputs = inputs_of(self.program)
-        self.outputs = outputs_of(self.program)
+        self.inputs = input_layout(self.program)
+        self.outputs = output_layout(self.program)
         self._parameters = parameters
 
     def rebind(self, parameters: Floats) -> "Compiled":
@@ -60,7 +60,7 @@ class Compiled:
         return _Buffers(self.native.size_in, self.table, self.native.size_out)
 
     def flat(self, x: Floats) -> Floats:
-        """Return all outputs as one array, for all inputs as one array: the fastest call from Python."""
+        """Return all outputs as one array from all inputs as one array: the fastest call from Python."""
         buffers = self._buffers
         buffers.x[:] = x
         self._call(*buffers.arguments)
@@ -76,22 +76,22 @@ class Compiled:
 
     @property
     def address(self) -> int:
-        """Address of the code for one state, `void f(x, table, out, 1)`."""
+        """The address of the code for one state, `void f(x, table, out, 1)`."""
         return self.native.call
 
     @property
     def wide_address(self) -> int:
-        """Address of the code for many states side by side; their number is a multiple of `lanes`."""
+        """The address of the code for many states in SIMD lanes; their number is a multiple of `lanes`."""
         return self.native.batch
 
     @property
     def single_address(self) -> int:
-        """Address of the code in single precision; the number of states is a multiple of `2 * lanes`."""
+        """The address of the code in single precision; the number of states is a multiple of `2 * lanes`."""
         return self.native.single_batch
 
     @property
     def lanes(self) -> int:
-        """Number of states in one SIMD register."""
+        """The number of states in one SIMD register."""
         return self.native.lanes
 
     def tables(self, parameters: Floats) -> Floats:
@@ -143,7 +143,7 @@ class Compiled:
 
 
 def pad_columns(columns: Floats, count: int) -> Floats:
-    """Return an array with `count` columns; the last one is repeated."""
+    """Return an array with `count` columns; the last column is repeated."""
     out: Floats = np.empty((len(columns), count))
     out[:, : columns.shape[1]] = columns
     out[:, columns.shape[1] :] = columns[:, -1:]

@@ -1,14 +1,14 @@
-"""Solve for configurations and speeds with requested values, for many machines at once.
+"""Solution for configurations and speeds with requested values, for many machines at once.
 
 Configurations are found by Newton's method, then speeds by linear equations. Hard equations are the requested
-values and the constraints; soft equations keep the other coordinates as in the drawing (joints first, then
-position and heading, then lean, pitch and height) as far as they are independent of those before.
+values and the constraints. Soft equations keep the other coordinates as in the drawing (joints first, then
+position and heading, then lean, pitch and height) if they are independent of all equations before.
 
-Speeds without a request are zero as far as possible, in this order: rates of joints, angular velocity of the
-base, spins of rolling wheels, translation. So a wheel rolls before anything else moves. Near a singularity a
-zero can cost large speeds elsewhere: a leaning torus wheel could have its forward speed without any spin,
-with a yaw rate of hundreds of rad/s. A zero that multiplies the kinetic energy is therefore given up before
-the other zeros.
+Speeds without a request are zero if possible, in this order: rates of joints, angular velocity of the base,
+spins of rolling wheels, translation. So a wheel rolls before anything else moves. Near a singularity a zero
+can require large speeds elsewhere: a leaning torus wheel could have its forward speed without any spin, with
+a yaw rate of hundreds of rad/s. A zero that multiplies the kinetic energy is therefore dropped before the
+other zeros.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -31,27 +31,30 @@ if TYPE_CHECKING:
     from draisine.system.compiled import Compiled
 
 SOFT_POSE = ("x", "y", "yaw", "lean", "pitch", "z")
-"""Coordinates of the base in the order in which they stay as in the drawing."""
+"""Coordinates of the base, in the order in which they are kept as in the drawing."""
 
-TURNS = ("Wx", "Wy", "Wz")
-TRANSLATIONS = ("Vx", "Vy", "Vz")
-"""Angular and linear velocity of the base, in its own axes."""
+BASE_ANGULAR_VELOCITIES = ("Wx", "Wy", "Wz")
+"""Names of the components of the base's angular velocity (rad/s), in its own axes."""
+BASE_LINEAR_VELOCITIES = ("Vx", "Vy", "Vz")
+"""Names of the components of the base's linear velocity (m/s), in its own axes."""
 
-WEAK_ZERO = 0.3
-"""Residual of a unit row (1: perpendicular to all rows before) below which its zero may be given up."""
+WEAK_ZERO_RESIDUAL = 0.3
+"""Residual of a unit row (1 if it is perpendicular to all rows before) below which its zero may be
+dropped.
+"""
 
-COSTLY_ZERO = 10.0
-"""Factor of the least kinetic energy (about three times the speeds) above which a weak zero is given up. Both
-conditions are needed: many a zero sets a heavy part in motion with a light one.
+COSTLY_ENERGY_FACTOR = 10.0
+"""Factor of the least kinetic energy (about three times the speeds) above which a weak zero is dropped. Both
+conditions are needed, because the zero of a light part often sets a heavy part in motion.
 """
 
 MIN_SCALED_MASS = 1e-9
-"""Smallest eigenvalue of the mass matrix with a unit diagonal, so that massless parts have a kinetic energy
-as well; its root is far above rounding (1e-16).
+"""Smallest eigenvalue of the mass matrix scaled to a unit diagonal, so that massless parts have kinetic
+energy as well; its square root is far above rounding (1e-16).
 """
 
 MAX_ANGLE_STEP = 0.1
-"""Largest step (rad) in which far angles are approached: Newton's method converges from there."""
+"""Largest step (rad) in which distant angles are approached; Newton's method converges from there."""
 
 MAX_NEWTON_ANGLE = 0.3
 """Largest change of an angle (rad) in one Newton step."""
@@ -59,18 +62,23 @@ MAX_NEWTON_ANGLE = 0.3
 MAX_RESIDUAL = 1e-11
 """Largest residual (m, rad) of a solution: rounding of coordinates of up to 1e4 m."""
 
-MIN_INDEPENDENT = 1e-3
-"""Residual of a unit row above which a soft equation is independent. A smaller one would move others far."""
+MIN_SOFT_RESIDUAL = 1e-3
+"""Residual of a unit row above which a soft equation is independent; a smaller one would change other
+coordinates by large amounts.
+"""
 
-MIN_INDEPENDENT_HARD = 1e-9
-"""The same of hard equations, which are dropped only if they are redundant up to rounding."""
+MIN_HARD_RESIDUAL = 1e-9
+"""Residual of a unit row above which a hard equation is independent; hard equations are dropped only if they
+are redundant up to rounding.
+"""
 
 
-def configurations(
+def find_configurations(
     machine: "ClosedForm", requested: Mapping[str, Floats], parameters: Floats | None = None
 ) -> Floats:
-    """Return configurations at rest as y (N, entries), each as close to the drawing as closed contacts and
-    the requested coordinates (N values each) allow; `parameters` (N, parameters) are those of each machine.
+    """Return configurations at rest as state vectors y (N, entries), each as close to the drawing as closed
+    contacts and the requested coordinates (N values each) allow. `parameters` (N, parameters) are those of
+    each machine.
     """
     pose = Configuration(machine, len(next(iter(requested.values()))), parameters=parameters)
     expect_known("no coordinate", requested, [x for x in pose.names if x not in pose.fast])
@@ -79,10 +87,7 @@ def configurations(
 
 
 def displace(machine: Any, y: Floats, dx: Floats) -> Floats:
-    """Return states (N, entries) after finite steps dx (N, n) of their configurations.
-
-    The machine has a `layout` and `columns` as a `ClosedForm` has them.
-    """
+    """Return state vectors (N, entries) after finite displacements dx (N, n) of their configurations."""
     layout = machine.layout
     step = np.zeros((len(y), 6 + layout.count("r")))
     step[:, machine.columns] = dx
@@ -103,9 +108,9 @@ def displace(machine: Any, y: Floats, dx: Floats) -> Floats:
 
 class Configuration:
     """N configurations of a machine at rest, y (N, entries), which are moved from the drawing to requested
-    values independently of each other. q, p and r are those of the first one.
+    values independently of each other. q, p and r are those of the first configuration.
 
-    The contacts are closed on level ground. The requested values apply after the machine is turned by the
+    The contacts are closed on level ground. The requested values apply after the machine is rotated by the
     quaternion `tilt` onto a slope, except x, y and z, which are those on level ground.
     """
 
@@ -143,25 +148,27 @@ class Configuration:
 
     @property
     def q(self) -> Floats:
-        """Quaternion of the inner base frame of the first configuration."""
+        """The quaternion (4) of the inner base frame of the first configuration."""
         return self.y[0, self.machine.layout.q]
 
     @property
     def p(self) -> Floats:
-        """Position of the inner base frame of the first configuration, m."""
+        """The position (3) of the inner base frame of the first configuration, m."""
         return self.y[0, self.machine.layout.p]
 
     @property
     def r(self) -> Floats:
-        """Shape of the first configuration."""
+        """The joint coordinates of the first configuration."""
         return self.y[0, self.machine.layout.r]
 
     def table(self, program: "Compiled") -> Floats | None:
-        """Return the table of a program with one column per machine; None if all parameters are equal."""
+        """Return the constants of a program, one column per machine; None if all machines have equal
+        parameters.
+        """
         return None if self._parameters is None else program.tables(self._parameters.T)
 
     def tree(self, k: int) -> Tree:
-        """Return one of the machines as a tree."""
+        """Return the kinematic tree of machine k."""
         system = self.machine.system
         if self._parameters is None:
             return system.tree
@@ -200,7 +207,7 @@ class Configuration:
         return program.batch(program.inputs.pack(**inputs), table)
 
     def _turn(self, y: Floats) -> Floats:
-        """Return configurations turned by the tilt about the world's origin."""
+        """Return state vectors rotated by the tilt about the world's origin."""
         if self._tilt is None:
             return y
         layout = self.machine.layout
@@ -230,7 +237,7 @@ class Configuration:
         return level, tilted
 
     def _pinned(self, conditions: Floats) -> Floats:
-        """Return anchors at the present positions of the pins: a grip holds at the place where it closes."""
+        """Return anchor points at the present positions of the pins, because a grip closes at any place."""
         model = self.machine.system.model
         rows = constraints.holonomic_rows(self.machine.mode, model)
         pins = [k for k, c in enumerate(model.contacts) if hasattr(c, "axes")]
@@ -241,28 +248,30 @@ class Configuration:
         return anchors
 
     def by_speed(self) -> Floats:
-        """Return the gradients (values, n) of the values by the speeds, of the first configuration, at random
-        speeds: at rest some vanish by symmetry.
+        """Return the gradients (values, n) of all values with respect to the speeds at the first
+        configuration, at random speeds: at rest some of them vanish by symmetry.
         """
         rng = np.random.default_rng(1)
         out = self.evaluate(rng.normal(size=self.columns), np.array([0]))
         return out["by_speed"][:, 0].reshape(self.columns, -1).T
 
     def closed_drawing(self, requested: Iterable[str]) -> Floats:
-        """Return the shapes (N, joints) of the drawing with its loops closed; requested coordinates are as
-        drawn.
+        """Return the joint coordinates (N, joints) of the drawing with closed loops; requested coordinates
+        are as drawn.
         """
         self.approach({name: self._drawn[:, self.names.index(name)] for name in requested})
         return self.y[:, self.machine.layout.r].copy()
 
     def reach(self, targets: Mapping[str, Floats]) -> None:
-        """Move the configurations from the drawing to the targets; raise if one does not exist."""
+        """Move the configurations from the drawing to the targets; raise ConfigurationError if one does not
+        exist.
+        """
         for text in self.approach(targets).values():
             raise ConfigurationError(text)
 
     def approach(self, targets: Mapping[str, Floats]) -> dict[int, str]:
-        """Move the configurations from the drawing to the targets; return the errors of those that do not
-        exist, by index. Far angles are approached in steps.
+        """Move the configurations from the drawing to the targets, distant angles in steps. Return the errors
+        of configurations that do not exist, by index.
         """
         model = self.machine.system.model
         # Positions, heading and spins enter linearly, or not at all: they need no steps.
@@ -283,7 +292,7 @@ class Configuration:
         return {k: self._unreached(targets, float(residual[k]), k) for k in failed}
 
     def _unreached(self, targets: Mapping[str, Floats], residual: float, k: int) -> str:
-        """Return why configuration k does not exist."""
+        """Return the error message of configuration k, which does not exist."""
         requests = ", ".join(f"{name} = {x[k]:.6g}" for name, x in targets.items())
         if prescribed := self._find_prescribed(targets, k):
             return prescribed
@@ -294,7 +303,7 @@ class Configuration:
         )
 
     def _find_prescribed(self, requested: Mapping[str, Floats], k: int) -> str:
-        """Return the error of a request that contradicts a prescribed motion, or an empty text."""
+        """Return the error message of a request that contradicts a prescribed motion, or an empty text."""
         for joint in self.machine.system.model.joints:
             if joint.motion is None:
                 continue
@@ -309,7 +318,7 @@ class Configuration:
         return ""
 
     def _solve_newton(self, goal: Mapping[str, Floats], some: Floats, precision: Floats) -> Floats:
-        """Move some of the configurations to a goal by Newton's method; return the largest residual of the
+        """Move the configurations `some` to a goal by Newton's method; return the largest residual of the
         hard equations of each.
         """
         angles = [
@@ -382,7 +391,7 @@ class Configuration:
             residual[:, column] = (residual[:, column] + np.pi) % (2 * np.pi) - np.pi
         hard = len(kept) + len(goal)
         chosen = np.ones(residual.shape, dtype=bool)
-        chosen[:, hard:] = independent(rows[:, :hard], rows[:, hard:])
+        chosen[:, hard:] = choose_independent_rows(rows[:, :hard], rows[:, hard:])
         return residual, rows, hard, chosen
 
     def directions(self, names: Sequence[str]) -> Floats:
@@ -444,7 +453,7 @@ class Configuration:
         return s, errors
 
     def _contradiction(self, fast: Mapping[str, Floats], k: int) -> str:
-        """Return why no speeds have the requested values."""
+        """Return the error message of machine k for which no speeds have the requested values."""
         requests = ", ".join(f"{n} = {x[k]:.6g}" for n, x in fast.items())
         if prescribed := self._find_prescribed(fast, k):
             return prescribed
@@ -473,11 +482,13 @@ class Configuration:
         """
         model = self.machine.system.model
         spins = [f"{model.joints[k].name}_rate" for k in sorted(self._spinning)]
-        spins += [TURNS[k] for k in self._rolling_axes()]
-        rotations = [*(f"{name}_rate" for name in self.joints), *TURNS]
+        spins += [BASE_ANGULAR_VELOCITIES[k] for k in self._rolling_axes()]
+        rotations = [*(f"{name}_rate" for name in self.joints), *BASE_ANGULAR_VELOCITIES]
         first = [name for name in rotations if name not in spins]
         free = [name for name in self.names if name not in requested]
-        return [n for n in first if n in free], [n for n in [*spins, *TRANSLATIONS] if n in free]
+        return [n for n in first if n in free], [
+            n for n in [*spins, *BASE_LINEAR_VELOCITIES] if n in free
+        ]
 
     def _rolling_axes(self) -> set[int]:
         """Return the axes of the base that are nearest to the axles of rolling wheels fixed to the base."""
@@ -515,7 +526,7 @@ class Configuration:
         )
 
     def _grips(self) -> list[int]:
-        """Return the indices of the position constraints of grips, which close at any place."""
+        """Return the indices of the position constraints of grips, which close at any position."""
         model = self.machine.system.model
         if model.ground is not None:
             return []
@@ -524,10 +535,10 @@ class Configuration:
 
 
 def _solve(A: Floats, b: Floats, chosen: Floats) -> Floats:
-    """Return the solutions x (N, n) of the chosen equations (N, equations) among `A x = b`; if their matrix
-    is not square and regular, by least squares.
+    """Solve the chosen equations (N, equations) among `A x = b` for x (N, n); by least squares if their
+    matrix is not square and regular.
 
-    Elimination keeps zeros exact that follow from symmetry; orthogonal transformations do not.
+    Elimination preserves zeros that follow from symmetry exactly; orthogonal transformations do not.
     """
     x = np.zeros((len(A), A.shape[2]))
     remaining = np.arange(len(A))
@@ -542,7 +553,7 @@ def _solve(A: Floats, b: Floats, chosen: Floats) -> Floats:
 
 
 def _solve_stack(A: Floats, b: Floats) -> Floats:
-    """Return the solutions (N, n) of stacked equations A (N, equations, n), b (N, equations)."""
+    """Return the solutions (N, n) of N systems A (N, equations, n), b (N, equations)."""
     if A.shape[1] == A.shape[2]:
         try:
             x = np.linalg.solve(A, b[:, :, None])[:, :, 0]
@@ -564,10 +575,13 @@ def _solve_stack(A: Floats, b: Floats) -> Floats:
     return x
 
 
-def independent(hard: Floats, rows: Floats, in_all_cases: bool = False) -> NDArray[np.bool_]:
-    """Return whether rows (N, rows, n) are independent of the hard ones and of the chosen ones before them,
-    in each of N cases, (N, rows). With `in_all_cases`, a row is chosen only if it is independent in all
-    cases.
+def choose_independent_rows(
+    hard: Floats, rows: Floats, in_all_cases: bool = False
+) -> NDArray[np.bool_]:
+    """Return which rows (N, rows, n) are independent of the hard rows and of the rows chosen before them, (N,
+    rows).
+
+    With `in_all_cases`, a row is chosen only if it is independent in all N cases.
     """
     cases, count, n = rows.shape
     span = _Span(cases, n)
@@ -584,7 +598,7 @@ def independent(hard: Floats, rows: Floats, in_all_cases: bool = False) -> NDArr
 
 
 class _Span:
-    """Orthonormal bases of the chosen rows, in N cases."""
+    """Orthonormal bases of the chosen rows in N cases."""
 
     def __init__(self, cases: int, n: int) -> None:
         self.basis = np.zeros((0, n, cases))
@@ -592,14 +606,14 @@ class _Span:
 
     @property
     def full(self) -> bool:
-        """Whether no further row can be independent, in any case."""
+        """Whether the bases are complete in all cases, so that no further row is independent."""
         return bool((self.rank == self.basis.shape[1]).all())
 
     def residual(
-        self, rows: Floats, threshold: float = MIN_INDEPENDENT, passes: int = 1
+        self, rows: Floats, threshold: float = MIN_SOFT_RESIDUAL, passes: int = 1
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return the unit rows (N, n) without their components in the span, as columns (n, N), and whether
-        they are independent: the norm of that residual is above the threshold.
+        """Return the unit rows (N, n) minus their projections onto the span, as columns (n, N), and whether
+        they are independent: the norm of the residual exceeds the threshold.
         """
         size = np.sqrt((rows * rows).sum(axis=1))
         residual = (rows / np.where(size > 1e-12, size, np.inf)[:, None]).T
@@ -617,9 +631,9 @@ class _Span:
             self.rank += chosen
 
     def add_hard(self, rows: Floats) -> NDArray[np.bool_]:
-        """Add the rows (N, n) of hard equations; return whether they are independent."""
+        """Add the rows (N, n) of hard equations to the bases; return which are independent."""
         # A second pass of Gram-Schmidt removes the rounding of the first.
-        residual, is_independent = self.residual(rows, MIN_INDEPENDENT_HARD, passes=2)
+        residual, is_independent = self.residual(rows, MIN_HARD_RESIDUAL, passes=2)
         self.add(residual, is_independent)
         return is_independent
 
@@ -627,11 +641,11 @@ class _Span:
 def _choose_zeros(
     C: Floats, b: Floats, rows: Floats, first: int, masses: Callable[[], Floats]
 ) -> NDArray[np.bool_]:
-    """Return whether rows (N, rows, n) are zero for speeds with `C s = b`: one after the other, as far as
-    they are independent of those before. `masses` returns the mass matrices.
+    """Return which rows (N, rows, n) are set to zero for speeds with `C s = b`: one after the other, if they
+    are independent of those before. `masses` returns the mass matrices.
 
-    Some of the `first` rows depend almost on those before, and their zeros multiply the kinetic energy.
-    They are postponed until the clearly independent ones are chosen.
+    Some of the `first` rows depend almost on those before, and their zeros multiply the kinetic energy. They
+    are postponed until the clearly independent ones are chosen.
     """
     cases, count, n = rows.shape
     span = _Span(cases, n)
@@ -642,9 +656,9 @@ def _choose_zeros(
     postponed = np.zeros(cases, dtype=bool)
     for k in range(first):
         residual, is_independent = span.residual(rows[:, k])
-        is_weak = is_independent & (np.sqrt((residual * residual).sum(axis=0)) < WEAK_ZERO)
+        is_weak = is_independent & (np.sqrt((residual * residual).sum(axis=0)) < WEAK_ZERO_RESIDUAL)
         if is_weak.any():
-            postponed |= is_weak & (energy.factor(rows[:, k]) > COSTLY_ZERO)
+            postponed |= is_weak & (energy.factor(rows[:, k]) > COSTLY_ENERGY_FACTOR)
         # No other weak row replaces a postponed one: it would cost as much.
         chosen[:, k] = is_independent & ~(is_weak & postponed)
         span.add(residual, chosen[:, k])
@@ -659,8 +673,9 @@ def _choose_zeros(
 
 
 class _LeastEnergy:
-    """The speeds of least kinetic energy that satisfy the chosen rows, in N cases, in coordinates x with the
-    kinetic energy `x . x / 2`. Few starts need it, so nothing is computed before the first query.
+    """Speeds of least kinetic energy that satisfy the chosen rows in N cases, in coordinates x with the
+    kinetic energy `x . x / 2`. Nothing is computed before the first query, because few initial states need
+    it.
     """
 
     def __init__(self, masses: Callable[[], Floats]) -> None:
@@ -669,11 +684,13 @@ class _LeastEnergy:
         self._solution: tuple[_Span, Floats] | None = None
 
     def add(self, rows: Floats, values: Floats, chosen: NDArray[np.bool_]) -> None:
-        """Add the equations that rows (N, n) have values (N), in the cases in which they are chosen."""
+        """Add the equations rows (N, n) = values (N) in the cases in which they are chosen."""
         self._waiting.append((rows, values, chosen))
 
     def factor(self, rows: Floats) -> Floats:
-        """Return the factor (N,) by which the least energy grows if rows become zero, eq. [dear-zero]."""
+        """Return the factor (N,) by which the least kinetic energy grows if rows become zero, eq.
+        [dear-zero].
+        """
         span, x = self._solve()
         missing, residual = self._split(span, x, rows)
         energy = (x * x).sum(axis=0)
@@ -681,7 +698,7 @@ class _LeastEnergy:
         return 1.0 + np.divide(rise, energy, out=np.zeros(len(rise)), where=energy > 0.0)
 
     def _solve(self) -> tuple[_Span, Floats]:
-        """Return the span of the chosen rows, and x (n, N)."""
+        """Return the span of the chosen rows, and the speeds of least energy x (n, N)."""
         cases, n, _ = self._map.shape
         span, x = self._solution or (_Span(cases, n), np.zeros((n, cases)))
         for rows, values, chosen in self._waiting:
@@ -696,8 +713,8 @@ class _LeastEnergy:
     def _split(
         self, span: _Span, x: Floats, rows: Floats, values: Floats | float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return the difference (N) of the values from those of x, for rows scaled to unit length, and the
-        residuals (n, N) of these rows.
+        """Return the residuals (N) of the equations rows x = values, for rows scaled to unit length, and the
+        components (n, N) of these rows outside the span.
         """
         mapped = np.einsum("tij,tj->ti", self._map, rows)
         size = np.maximum(np.linalg.norm(mapped, axis=1), np.finfo(float).tiny)

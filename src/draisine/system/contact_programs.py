@@ -1,6 +1,8 @@
-"""The derivation of the programs for machines on a terrain: the free machine (M, F and the rows that are
-always active), each wheel on each kind of feature (gap, contact frame, constraint rows, tyre forces), joint
-stops, and closed forms of contact modes. Every mode on every terrain is assembled from these programs.
+"""Derivation of the programs of a machine on a terrain, from which every contact mode is assembled.
+
+The programs are: the machine without ground (M, F and the constraint rows that are always active), each wheel
+on each kind of feature (gap, contact frame, constraint rows, tyre forces), joint stops, and closed forms of
+contact modes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,13 +53,15 @@ from draisine.system.layout import Layout, state_sizes
 from draisine.system.tracing import Commanded, Tracing, UntraceableLawError, rates_by_symbol
 from draisine.terrain.feature import ObstacleMotion
 
-_GEOMETRY = {"gap": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3}
-_GEOMETRY |= {"local_point": 3, "local_normal": 3, "fold": 3, "armed": 1}
-_ROWS = {"c": 3, "stretch": 1, "b": 3, "along": 3}
-"""Sizes of the outputs of a contact's program: its geometry, and the outputs after its three rows C."""
+_GEOMETRY_SIZES = {"gap": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3}
+_GEOMETRY_SIZES |= {"local_point": 3, "local_normal": 3, "fold": 3, "armed": 1}
+_ROW_SIZES = {"c": 3, "stretch": 1, "b": 3, "along": 3}
+"""Sizes of the outputs of a contact program: its geometry, and the outputs after its three constraint
+rows C.
+"""
 
-GEOMETRY = ".geometry"
-"""Suffix of the program that computes the geometry of a contact alone."""
+GEOMETRY_SUFFIX = ".geometry"
+"""Suffix of the name of a program that computes only the geometry of a contact."""
 
 
 def row_layout(model: Model) -> Layout:
@@ -79,7 +83,7 @@ def row_layout(model: Model) -> Layout:
         "uneven": 1,
     }
     elements = {name: has_elements * size for name, size in sizes.items()}
-    return Layout(_GEOMETRY | {"C": 3 * n} | _ROWS | elements)
+    return Layout(_GEOMETRY_SIZES | {"C": 3 * n} | _ROW_SIZES | elements)
 
 
 def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int | None]]:
@@ -131,15 +135,15 @@ def flats_by_kind(contact: Contact) -> dict[str, Flat]:
 
 
 def free_gap(contact: Contact) -> Scalar:
-    """Return the gap (m) of the drawn wheel at which its contact begins to carry: a tyre on a vertical spring
-    does so early, because the wheel is drawn with the tyre deflected by its load.
+    """Return the gap (m) of the drawn wheel at which its contact begins to carry load. A tyre on a vertical
+    spring begins early, because the wheel is drawn with the tyre deflected by its load.
     """
     tyre: Any = contact.tyre if isinstance(contact, Wheel) else None
     return tyre.free_gap if getattr(tyre, "sprung", False) else 0.0
 
 
 def terrain_refusal(contact: Contact) -> str | None:
-    """Return why a contact cannot be used on a terrain, or None if it can."""
+    """Return the reason why a contact cannot be used on a terrain, or None."""
     if isinstance(contact, Pin):
         return f"pin {contact.name!r} works on the ground plane only; on a terrain use wheels and blades."
     if isinstance(contact, Blade) and not contact.lifts:
@@ -151,7 +155,9 @@ def terrain_refusal(contact: Contact) -> str | None:
 
 
 class TerrainDerivation:
-    """The free machine and its wheels on features over symbols; y = (q, p, r, v, z)."""
+    """Equations of the machine without ground and of its wheels on features over symbols; the state is y =
+    (q, p, r, v, z).
+    """
 
     def __init__(self, tracing: Tracing, motions: Sequence[Program] = ()) -> None:
         model = tracing.model
@@ -180,7 +186,7 @@ class TerrainDerivation:
         self.world = constraints.ground(self.tree, self.geo, self.R)
 
     def derive(self, name: str) -> Program:
-        """Return the program of a name of `program_names` or `mode_names`."""
+        """Return the program with a name of `program_names` or `mode_names`."""
         if name == "motion":
             return self._motion()
         if name == "observe":
@@ -188,9 +194,9 @@ class TerrainDerivation:
         modes = mode_names(self.model)
         if name in modes:
             return self._mode(name, modes[name])
-        has_rows = not name.endswith(GEOMETRY)
+        has_rows = not name.endswith(GEOMETRY_SUFFIX)
         subjects = program_names(self.model, len(self.motions))
-        contact, kind, motion = subjects[name.removesuffix(GEOMETRY)]
+        contact, kind, motion = subjects[name.removesuffix(GEOMETRY_SUFFIX)]
         if kind == "stop":
             return self._stop(contact - len(self.model.contacts), has_rows)
         wheel = self.model.contacts[contact]
@@ -200,24 +206,26 @@ class TerrainDerivation:
     def _program(
         self, name: str, outputs: dict[str, Any], further_inputs: tuple[str, ...] = ()
     ) -> Program:
-        """Return a program of time, state and inputs, and of further inputs."""
+        """Return a program of time, state, inputs and further inputs."""
         names = ("t", "q", "p", "r", "v", "z", "w", *further_inputs)
         return self.tracing.program(name, {key: self.symbols[key] for key in names}, outputs)
 
     @cached_property
     def _flow(self) -> tuple[Array, Array, Array]:
-        """Rates of q, p and r."""
+        """The time derivatives of q, p and r."""
         return base_rates(self.model, self.R, self.symbols["q"], self.speeds, np.zeros(3))
 
     @cached_property
     def _along(self) -> dict[str, Any]:
-        """Rates of the configuration's symbols, for derivatives along the motion."""
+        """The time derivatives of the configuration's symbols, for derivatives along the motion."""
         qdot, pdot, rdot = self._flow
         return rates_by_symbol(q=qdot, p=pdot, r=rdot)
 
     @cached_property
     def driven(self) -> Commanded:
-        """Inputs, guided joints and rates of the law; on a terrain a guide is always active."""
+        """The inputs, the guided joints and the state rates of the control law; on a terrain a guide is
+        always active.
+        """
         try:
             commanded = self.tracing.command(self._readings, self.symbols["z"], self.symbols["w"])
         except UntraceableLawError as error:
@@ -232,7 +240,7 @@ class TerrainDerivation:
 
     @cached_property
     def acting(self) -> ElementForces:
-        """Forces of the force elements that do not act at contacts, and the rates of their states."""
+        """The forces of the force elements that do not act at contacts, and the rates of their states."""
         return self.tracing.act(self._readings, None, self.symbols["z"])
 
     def _act(
@@ -263,12 +271,12 @@ class TerrainDerivation:
 
     @property
     def _memory_rates(self) -> list[Scalar]:
-        """Rates of all states z."""
+        """The time derivatives of all states z."""
         return [*self.acting.rates, *self.driven.rates]
 
     @cached_property
     def _readings(self) -> Readings:
-        """Readings of laws and outputs."""
+        """The readings of control laws and outputs."""
         return Readings(
             self.tree,
             self.geo,
@@ -282,7 +290,7 @@ class TerrainDerivation:
 
     @cached_property
     def _free(self) -> tuple[Array, Array]:
-        """M and F of `M vdot + F = C' lam`."""
+        """The mass matrix M and the bias force F of `M vdot + F = C' lam`."""
         zero = np.zeros(3)
         columns = self.columns
         no_acceleration = array([0.0] * len(self.speeds))
@@ -295,7 +303,7 @@ class TerrainDerivation:
 
     @cached_property
     def _applied(self) -> Array:
-        """Generalised forces without a potential: inputs, law, force elements and dampers."""
+        """The generalised forces without a potential: inputs, control law, force elements and dampers."""
         Q = generalised_input_force(
             self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3)
         )
@@ -415,7 +423,7 @@ class TerrainDerivation:
         return self._program(name, outputs, ("f", "ground", "cell", "features", "mu"))
 
     def _observe(self) -> Program:
-        """Return all outputs of a state with the accelerations a."""
+        """Return the program of all outputs of a state with the accelerations a."""
         s = self.symbols
         linear, angular = energy.momenta(self.tree, self.geo, self.vel, self.world, s["p"])
         readings = self._readings
@@ -458,7 +466,7 @@ class TerrainDerivation:
         return self._contact_program(f"{self.model.joints[k].name}_stop", outputs, has_rows)
 
     def _pose(self, motion: int) -> tuple[Array, Array]:
-        """Return rotation and position of moving ground at the time t."""
+        """Return rotation (3, 3) and position (3) of moving ground at time t."""
         program = self.motions[motion]
         first = sum(earlier.inputs["numbers"] for earlier in self.motions[:motion])
         numbers = self.symbols["ground"][first : first + program.inputs["numbers"]]
@@ -501,7 +509,7 @@ class TerrainDerivation:
         return self._contact_program(f"{wheel.name}_{kind}", outputs, has_rows, kind == "patch")
 
     def _ground_velocity(self, met: ContactRows, R: Array, p: Array) -> Array:
-        """Return the velocity of the ground at the contact point."""
+        """Return the velocity (3) of moving ground at the contact point, m/s."""
         Rdot = array(tangent(list(R.ravel()), {"t[0]": 1.0})).reshape(3, 3)
         pdot = array(tangent(list(p), {"t[0]": 1.0}))
         return pdot + Rdot @ (R.T @ (met.meeting.point - p))
@@ -543,7 +551,7 @@ class TerrainDerivation:
         """
         layout = row_layout(self.model)
         zeros = layout.split(np.zeros(layout.size))
-        names = [key for key in zeros if has_rows or key in _GEOMETRY]
+        names = [key for key in zeros if has_rows or key in _GEOMETRY_SIZES]
         complete = {key: outputs.get(key, zeros[key]) for key in names}
         inputs = ("f", "ground", "cell") if has_cell else ("f", "ground")
         return self._program(name if has_rows else f"{name}_geometry", complete, inputs)

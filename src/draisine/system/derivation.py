@@ -1,7 +1,8 @@
-"""The derivation of one mode of a model over symbols: geometry, constraint rows, choice of the independent
-speeds, velocities, loads of force elements, and reduced dynamics.
+"""Derivation of the equations of motion of one contact mode over symbols.
 
-`Derivation` evaluates each stage at its first use; `system.mode_programs` makes programs of the results.
+The stages are: geometry, constraint rows, choice of the independent speeds, velocities, loads of force
+elements, and reduced dynamics. `Derivation` evaluates each stage at its first use; `system.mode_programs`
+makes programs of the results.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,18 +26,18 @@ from draisine.mechanics.loads import LoadSolution, solve_loads
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
 from draisine.system.layout import state_sizes
-from draisine.system.tracing import Commanded, Tracing, rates_by_symbol, read
+from draisine.system.tracing import Commanded, Tracing, make_readings, rates_by_symbol
 
 
 @dataclass(frozen=True, slots=True)
 class Pivoting:
-    """The choice of independent speeds and pivots at the nominal configuration."""
+    """Choice of independent speeds and pivots at the nominal configuration."""
 
     independent: list[int]  # indices of the independent speeds
-    pivots: list[Pivot]
+    pivots: list[Pivot]  # pivots in the order of elimination
     sizes: list[float]  # magnitudes of the pivots that depend on the state
-    names: list[str]  # of the independent speeds
-    spare: list[str]  # labels of the redundant rows, which are left out
+    names: list[str]  # names of the independent speeds
+    spare: list[str]  # labels of the redundant rows, which are omitted
     along_tree: bool = False  # whether the rows are eliminated joint by joint along the tree
 
 
@@ -81,12 +82,12 @@ class Derivation:
 
     @cached_property
     def R(self) -> Array:
-        """Rotation matrix of the base."""
+        """The rotation matrix of the base."""
         return base_rotation(self.model, self.symbols["q"])
 
     @cached_property
     def constraint_rows(self) -> projected.Rows:
-        """Geometry, contacts and constraint rows."""
+        """The geometry, the contacts and the constraint rows of the mode."""
         return self.rows(self.R, self.symbols["r"], self.symbols["p"])
 
     def rows(self, R: Array, r: Array, p: Array) -> projected.Rows:
@@ -95,7 +96,7 @@ class Derivation:
 
     @cached_property
     def choice(self) -> Pivoting:
-        """Independent speeds and pivots: those given, or chosen by rank at the nominal configuration."""
+        """The independent speeds and pivots: those given, or chosen by rank at the nominal configuration."""
         if self._choice is not None:
             return self._choice
         # Elimination joint by joint along the tree keeps the expressions of long chains short.
@@ -122,7 +123,7 @@ class Derivation:
 
     @cached_property
     def moving(self) -> projected.Reconstruction:
-        """All velocities as functions of the independent speeds."""
+        """The velocities of all bodies as functions of the independent speeds."""
         u = self.inputs["u"]
         t = self.symbols["t"][0]
         choice = self.choice
@@ -132,20 +133,21 @@ class Derivation:
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
-        """The input arrays of all programs of this mode, in order; u has the independent speeds."""
+        """The input arrays of all programs of this mode, in order; u contains the independent speeds."""
         self.symbols |= self.tracing.symbols({"u": len(self.choice.independent)})
         return self.symbols
 
     @cached_property
     def driven(self) -> Commanded:
-        """Inputs, guided joints and rates of the law at this state."""
+        """The inputs, the guided joints and the state rates of the control law at this state."""
         return self.tracing.command(self.readings, self.symbols["z"], self.symbols["w"])
 
     @cached_property
     def loaded(self) -> LoadSolution:
-        """Forces of the force elements at this state, and the reduced dynamics under all forces.
+        """The forces of the force elements at this state, and the reduced dynamics under all forces.
 
-        Both are computed together because tyre forces depend on the normal loads, and these on all forces.
+        Both are computed together, because tyre forces depend on the normal loads, and the loads on all
+        forces.
         """
         rows = self.constraint_rows
         t = self.symbols["t"][0]
@@ -174,37 +176,37 @@ class Derivation:
 
     @property
     def loaded_readings(self) -> Readings:
-        """Readings of force elements, with the solved loads."""
+        """The readings of force elements, with the solved loads."""
         return replace(self.readings, loads=self.loaded.loads)
 
     @property
     def acting(self) -> ElementForces:
-        """Forces of the force elements at this state, and the rates of their states."""
+        """The forces of the force elements at this state, and the rates of their states."""
         return self.loaded.acting
 
     @property
     def reduced(self) -> projected.Reduced:
-        """The reduced dynamics."""
+        """The reduced dynamics in the independent speeds."""
         return self.loaded.reduced
 
     @property
     def memory_rates(self) -> list[Scalar]:
-        """Rates of all states z."""
+        """The time derivatives of all states z."""
         return [*self.acting.rates, *self.driven.rates]
 
     @cached_property
     def readings(self) -> Readings:
-        """Readings of laws and outputs."""
-        return read(self.moving, self.symbols["t"][0])
+        """The readings of control laws and outputs."""
+        return make_readings(self.moving, self.symbols["t"][0])
 
     def pose_rates(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
-        """Return qdot and pdot, eq. [reconstruction]."""
+        """Return the time derivatives qdot (4) and pdot (3) of the base pose, eq. [reconstruction]."""
         return base_rates(self.model, R, q, speeds, ref)[:2]
 
     def conditions(
         self, rows: projected.Rows, with_redundant: bool = True
     ) -> tuple[list[Scalar], list[Array]]:
-        """Return the position constraints, which must stay zero, and their gradients; with or without the
+        """Return the position constraints, which must stay zero, and their gradients; optionally without the
         redundant ones.
         """
         r = self.symbols["r"]
@@ -215,8 +217,8 @@ class Derivation:
         return [values[i] for i in used], [gradients[i] for i in used]
 
     def directions(self, R: Array, speeds: Array) -> dict[str, Any]:
-        """Return the rates of the configuration's symbols for speeds (V at the origin of the base, Omega,
-        rdot).
+        """Return the time derivatives of the configuration's symbols for speeds (V at the origin of the base,
+        Omega, rdot).
         """
         qdot, pdot, rdot = base_rates(self.model, R, self.symbols["q"], speeds, np.zeros(3))
         return rates_by_symbol(q=qdot, p=pdot, r=rdot)

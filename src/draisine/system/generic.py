@@ -1,5 +1,7 @@
-"""The compiled machine on a terrain: its free dynamics, and each of its wheels on each kind of feature. Every
-contact mode on every terrain is assembled from these programs.
+"""The compiled machine on a terrain: its dynamics without ground, and each of its wheels on each kind of
+feature.
+
+Every contact mode on every terrain is assembled from these programs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,58 +23,58 @@ from draisine.model import Contact
 from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import (
-    GEOMETRY,
+    GEOMETRY_SUFFIX,
     program_names,
     row_layout,
     trace_motion,
 )
 from draisine.system.layout import Layout, state_sizes
-from draisine.system.state import State, misfit, misshapen
+from draisine.system.state import State, find_wrong_lengths, make_state_error
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.terrain.feature import ObstacleMotion
 
-Meeting = tuple[int, str, ObstacleMotion | None]
-"""A pair in contact: the index of a wheel or blade (joints with stops follow after them), the kind of
-feature, and the motion of the feature (None if it is fixed).
+ContactPair = tuple[int, str, ObstacleMotion | None]
+"""A pair in contact: the index of a wheel or blade (joints with stops follow them), the kind of feature, and
+the motion of the feature (None if it is fixed).
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Generic:
-    """The free machine: the program `motion` computes M and F, `contacts[wheel, kind, motion]` the rows of a
-    wheel on a feature.
+    """The compiled machine on a terrain. The program `motion` computes M and F, `contacts[wheel, kind,
+    motion]` the constraint rows of a wheel on a feature.
 
     Its state is y = (q, p, r, v, z) in the user's frame and speeds.
     """
 
     system: System
-    law: Law | None
-    motions: tuple[ObstacleMotion, ...]  # of moving ground
-    ground: Floats  # numbers of these motions, inputs of the programs
+    law: Law | None  # control law, or None
+    motions: tuple[ObstacleMotion, ...]  # motions of moving ground
+    ground: Floats  # numbers of the ground motions, inputs of the programs
     programs: Programs
 
     def __reduce__(self) -> Any:
-        return generic, (self.system, self.law, self.motions)
+        return make_generic, (self.system, self.law, self.motions)
 
     @property
     def states(self) -> int:
-        """Number of states of the law."""
+        """The number of states of the control law."""
         return law_states(self.law)
 
     @cached_property
     def motion(self) -> Compiled:
-        """The free machine: rates of the configuration, M and F."""
+        """The program of the machine without ground: rates of the configuration, M and F."""
         return self.programs.bind("motion", self.system.values)
 
     @property
     def memory(self) -> int:
-        """Number of states z: those of the force elements, then those of the law."""
+        """The number of states z: those of the force elements, then those of the law."""
         return self.system.model.memory + self.states
 
     @cached_property
     def observe(self) -> Compiled:
-        """All outputs of a state with its accelerations."""
+        """The program of all outputs of a state with its accelerations."""
         return self.programs.bind("observe", self.system.values)
 
     def observations(self, y: Floats, t: Floats, w: Floats, a: Floats) -> dict[str, Floats]:
@@ -94,7 +96,7 @@ class Generic:
 
     @cached_property
     def contacts(self) -> "ContactPrograms":
-        """The programs of contacts."""
+        """The programs of contacts by pair."""
         return ContactPrograms(self.system, self.programs, self.motions)
 
     @cached_property
@@ -104,21 +106,21 @@ class Generic:
 
     @cached_property
     def inputs(self) -> Layout:
-        """The inputs of the programs of contacts: those of `motion`, the numbers of a feature, those of the
-        motions of the ground, and the polynomial of a patch.
+        """The layout of the inputs of contact programs: those of `motion`, the coordinates of a feature, and
+        the numbers of the ground motions.
         """
         further = {"parameters": 0, "f": FEATURE, "ground": len(self.ground), "cell": PATCH}
         return Layout(self.motion.program.inputs | further)
 
     @cached_property
     def row(self) -> Layout:
-        """The outputs of the program of a contact."""
+        """The layout of the outputs of a contact program."""
         return row_layout(self.system.model)
 
     @property
     def givens(self) -> int:
-        """Number of inputs of closed forms after those of `motion`: features and friction, for the largest
-        mode.
+        """The number of inputs of closed forms after those of `motion`: features and friction, for the
+        largest mode.
         """
         return MAX_CLOSED_FORM_WHEELS * (FEATURE + 1)
 
@@ -143,17 +145,17 @@ class Generic:
 
     @cached_property
     def shared(self) -> dict[Any, Any]:
-        """Objects that runs of this machine share, by owner."""
+        """The objects that runs of this machine share, by owner."""
         return {}
 
     @property
     def joints(self) -> int:
-        """Number of joints."""
+        """The number of joints."""
         return len(self.system.model.joints)
 
     @property
     def speeds(self) -> int:
-        """Number of speeds."""
+        """The number of speeds."""
         return len(self.system.model.speeds)
 
     @cached_property
@@ -163,39 +165,39 @@ class Generic:
 
     @cached_property
     def held(self) -> list[int]:
-        """The joints that are prescribed or guided. Their rows are the first of the rows that are active in
-        every mode; those of couplings follow.
+        """The indices of the joints that are prescribed or guided. Their rows are the first of the rows that
+        are active in every mode; those of couplings follow.
         """
         joints = self.system.model.joints
         return [k for k, joint in enumerate(joints) if joint.motion or k in self.guided]
 
     @cached_property
     def guided(self) -> list[int]:
-        """The joints that the law guides."""
+        """The indices of the joints that the control law guides."""
         return np.flatnonzero(self.motion()["guided"]).tolist()
 
     def enter(self, state: State, z: Floats) -> Floats:
-        """Return y for a state, after checking that it fits this machine."""
-        if misshapen(self.system, state):
-            raise misfit(self.system, state)
+        """Return the state vector y of a state, after checking that it fits this machine."""
+        if find_wrong_lengths(self.system, state):
+            raise make_state_error(self.system, state)
         y = self.layout.pack(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
         if not np.isfinite(y).all():
-            raise misfit(self.system, state)
+            raise make_state_error(self.system, state)
         return y
 
     def leave(self, y: Floats) -> State:
-        """Return the state of y."""
+        """Return the state of a state vector y."""
         layout = self.layout
         y = y.copy()  # the parts of a state are views of one array
         z = y[layout.z][: self.system.model.memory]
         return State(y[layout.q], y[layout.p], y[layout.r], y[layout.v], element_state=z)
 
 
-def generic(
+def make_generic(
     system: System, law: Law | None = None, motions: tuple[ObstacleMotion, ...] = ()
 ) -> Generic:
-    """Return the compiled machine of a system on a terrain; the law and the motions of the ground are part
-    of its programs. The most recent machines are kept.
+    """Return the compiled machine of a system on a terrain; the control law and the ground motions are part
+    of its programs. The most recent machines are cached.
     """
 
     def make() -> Generic:
@@ -210,8 +212,8 @@ def generic(
     return system.keep(key, make)
 
 
-class ContactPrograms(Mapping[Meeting, Compiled]):
-    """The programs of contacts by pair, bound to the parameters of a system at their first use."""
+class ContactPrograms(Mapping[ContactPair, Compiled]):
+    """Programs of contacts by pair, bound to the parameters of a system at their first use."""
 
     def __init__(
         self, system: System, programs: Programs, motions: tuple[ObstacleMotion, ...]
@@ -219,26 +221,26 @@ class ContactPrograms(Mapping[Meeting, Compiled]):
         self._programs = programs
         self._values = system.values
         subjects = program_names(system.artifacts.drawing, len(motions))
-        self.names: dict[Meeting, str] = {
+        self.names: dict[ContactPair, str] = {
             (of, kind, None if motion is None else motions[motion]): name
             for name, (of, kind, motion) in subjects.items()
             if kind
         }
-        self._bound: dict[Meeting, Compiled] = {}
+        self._bound: dict[ContactPair, Compiled] = {}
 
-    def __getitem__(self, meeting: Meeting) -> Compiled:
+    def __getitem__(self, meeting: ContactPair) -> Compiled:
         if meeting not in self._bound:
             self._bound[meeting] = self._programs.bind(self.names[meeting], self._values)
         return self._bound[meeting]
 
-    def geometry(self, meeting: Meeting) -> Compiled:
-        """Return the program for the first part of a contact's row, its geometry."""
-        return self._programs.bind(self.names[meeting] + GEOMETRY, self._values)
+    def geometry(self, meeting: ContactPair) -> Compiled:
+        """Return the program for the first part of a contact row, its geometry."""
+        return self._programs.bind(self.names[meeting] + GEOMETRY_SUFFIX, self._values)
 
     def __contains__(self, meeting: object) -> bool:
         return meeting in self.names
 
-    def __iter__(self) -> Iterator[Meeting]:
+    def __iter__(self) -> Iterator[ContactPair]:
         return iter(self.names)
 
     def __len__(self) -> int:

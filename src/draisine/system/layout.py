@@ -12,8 +12,8 @@ from draisine.model import Model
 
 
 class Layout:
-    """Named slices of a flat array, one after the other: `row[layout.point]` is the slice `point` of the
-    first axis of an array.
+    """Named consecutive slices of a flat array: `row[layout.point]` is the slice `point` of the first axis of
+    an array.
 
     >>> y = Layout({"q": 4, "p": 3, "r": 2})
     >>> y.p, y.size
@@ -41,19 +41,19 @@ class Layout:
         return self._slices.items()
 
     def count(self, *names: str) -> int:
-        """Return the total length of some slices."""
+        """Return the total length of the named slices."""
         return sum(self._slices[name].stop - self._slices[name].start for name in names)
 
     def span(self, first: str, last: str) -> slice:
-        """Return the slice from the beginning of one slice to the end of another."""
+        """Return the slice from the start of slice `first` to the end of slice `last`."""
         return slice(self._slices[first].start, self._slices[last].stop)
 
     def split(self, row: Floats) -> dict[str, Floats]:
-        """Return the parts of a row by name."""
+        """Return the parts of a flat array by name."""
         return {name: row[place] for name, place in self._slices.items()}
 
     def pack(self, **parts: Any) -> Floats:
-        """Return a row with given parts, the others zero.
+        """Return a flat array with the given parts; all other parts are zero.
 
         Parts with a second axis make an array (size, columns); parts without one are repeated.
         """
@@ -73,18 +73,18 @@ class Layout:
         return row
 
 
-def inputs_of(program: Program) -> Layout:
+def input_layout(program: Program) -> Layout:
     """Return the layout of the inputs of a program, without its parameters, which have their own table."""
     return Layout({name: size for name, size in program.inputs.items() if name != "parameters"})
 
 
-def outputs_of(program: Program) -> Layout:
+def output_layout(program: Program) -> Layout:
     """Return the layout of the outputs of a program."""
     return Layout({name: len(entries) for name, entries in program.outputs.items()})
 
 
 def state_sizes(model: Model, **more: int) -> dict[str, int]:
-    """Return the sizes of quaternion q, position p and shape r, and of the arrays that follow: speeds u or v,
-    and states z.
+    """Return the sizes of quaternion q, position p and joint coordinates r, and of the arrays that follow:
+    speeds u or v, states z.
     """
     return {"q": 4, "p": 3, "r": len(model.joints), **more}

@@ -1,11 +1,15 @@
-"""The programs of one mode, traced from its mechanics.
+"""Programs of one contact mode with ideal contacts, traced from its equations of motion.
 
-`rate`: right-hand side of y = (q, p, r, u, z), with the pose of the inner base frame. `observe`: all outputs
-of a state. `project`: the nearest configuration with closed contacts. `rows`: constraint rows and gaps.
-`enter`: y for a user's state, and the residuals of its constraints. `initial`: all values that can be
-requested of an initial state, with derivatives. `frame`: the inner base frame in the drawing. `masses`: mass
-matrix and rows of any mode. `free`: the saddle-point system of any mode. `variation`: the balance of forces,
-with derivatives along a seed.
+The state is y = (q, p, r, u, z) with the pose of the inner base frame.
+
+- `rate`: right-hand side of the differential equation. `observe`: all outputs of a state.
+- `project`: one Newton step to the nearest configuration with closed contacts.
+- `rows`: constraint rows and gaps. `masses`: mass matrix and rows of any mode. `free`: saddle-point system of
+  any mode.
+- `enter`: y for a user's state, and the residuals of its constraints. `frame`: inner base frame in the
+  drawing.
+- `initial`: all values that can be requested of an initial state, with derivatives.
+- `variation`: the balance of forces, with derivatives along a seed.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +41,9 @@ from draisine.system.derivation import Derivation
 from draisine.system.tracing import rates_by_symbol
 
 
-def angle_rates(N: Array, left: Array, W: Array, Wdot: Array) -> tuple[list[Scalar], list[Scalar]]:
+def yaw_lean_pitch_rates(
+    N: Array, left: Array, W: Array, Wdot: Array
+) -> tuple[list[Scalar], list[Scalar]]:
     """Return the first and second time derivatives of yaw, lean and pitch, eq. [angle-rates].
 
     Parameters
@@ -66,8 +72,8 @@ def angle_rates(N: Array, left: Array, W: Array, Wdot: Array) -> tuple[list[Scal
     return [yaw, lean, pitch], [yaw2, Wdot @ forward + c * (yaw * pitch), pitch2]
 
 
-def rate(d: Derivation) -> Program:
-    """Return ydot, and the pivots that depend on the state."""
+def derive_rate(d: Derivation) -> Program:
+    """Return the program of the time derivative ydot, and of the pivots that depend on the state."""
     moving = d.moving
     speeds = moving.speeds
     if d.correction is not None:
@@ -80,8 +86,8 @@ def rate(d: Derivation) -> Program:
     return d.tracing.program("rate", d.inputs, {"rate": rate, "pivots": pivots})
 
 
-def observe(d: Derivation) -> Program:
-    """Return all outputs of a state."""
+def derive_observe(d: Derivation) -> Program:
+    """Return the program of all outputs of a state."""
     rows = d.constraint_rows
     moving = d.moving
     reduced = d.reduced
@@ -123,9 +129,9 @@ def observe(d: Derivation) -> Program:
     )
 
 
-def project(d: Derivation) -> Program:
-    """Return one Newton step of minimum norm towards closed contacts and a unit quaternion, eq. [projection],
-    and the residuals of both before it.
+def derive_project(d: Derivation) -> Program:
+    """Return the program of one Newton step of minimum norm towards closed contacts and a unit quaternion,
+    eq. [projection], and of the residuals of both before the step.
     """
     q = renormalise(d.model, d.symbols["q"])
     p = d.symbols["p"]
@@ -150,9 +156,9 @@ def project(d: Derivation) -> Program:
     return d.tracing.program("project", d.inputs, outputs)
 
 
-def initial(d: Derivation) -> Program:
-    """Return all values that can be requested of an initial state, with their derivatives by configuration
-    and by speeds.
+def derive_initial(d: Derivation) -> Program:
+    """Return the program of all values that can be requested of an initial state, with their derivatives with
+    respect to configuration and speeds.
 
     The speeds are those of the unconstrained machine (inner frame, V at the origin of the base).
     """
@@ -188,8 +194,10 @@ def initial(d: Derivation) -> Program:
     return d.tracing.program("initial", inputs, outputs)
 
 
-def rows(d: Derivation) -> Program:
-    """Return the rows `C v = b`, the reference point, the position constraints and all gaps."""
+def derive_rows(d: Derivation) -> Program:
+    """Return the program of the constraint rows `C v = b`, the reference point, the position constraints and
+    all gaps.
+    """
     active = d.constraint_rows
     values, _ = d.conditions(active)
     b = constraints.velocity_targets(
@@ -200,9 +208,9 @@ def rows(d: Derivation) -> Program:
     return d.tracing.program("rows", d.inputs, outputs)
 
 
-def enter(d: Derivation) -> Program:
-    """Return y for the user's pose, shape and speeds, all inner speeds, and the residuals of the rows
-    `C v = b` and of the position constraints.
+def derive_enter(d: Derivation) -> Program:
+    """Return the program of y for the user's pose, joint coordinates and speeds, of all inner speeds, and of
+    the residuals of the rows `C v = b` and of the position constraints.
 
     `turn` is the quaternion of the inner base frame in the drawing.
     """
@@ -230,8 +238,8 @@ def enter(d: Derivation) -> Program:
     return d.tracing.program("enter", inputs, outputs)
 
 
-def frame(d: Derivation) -> Program:
-    """Return axes and origin of the inner base frame in the drawing."""
+def derive_frame(d: Derivation) -> Program:
+    """Return the program of axes and origin of the inner base frame in the drawing."""
     base = d.tree.links[0]
     return d.tracing.program("frame", d.inputs, {"R": base.R, "o": base.o})
 
@@ -239,10 +247,10 @@ def frame(d: Derivation) -> Program:
 class _Bare(NamedTuple):
     """The saddle-point system of every mode in the user's speeds, without force elements."""
 
-    inputs: dict[str, Array]  # of the programs made of it
+    inputs: dict[str, Array]  # input arrays of the programs
     readings: Readings
     dynamics: multiplier.FreeDynamics
-    joint_rows: list[Array]  # of prescribed joints, then of couplings
+    joint_rows: list[Array]  # constraint rows of prescribed joints, then of couplings
     drifts: list[Scalar]  # Cdot v of the couplings
     motions: list[Any]  # position, velocity and acceleration of prescribed joints
 
@@ -273,20 +281,22 @@ def _bare(d: Derivation) -> _Bare:
     )
 
 
-def masses(d: Derivation) -> Program:
-    """Return the mass matrix and the rows of every mode, in the user's speeds."""
+def derive_masses(d: Derivation) -> Program:
+    """Return the program of the mass matrix and the constraint rows of every mode, in the user's speeds."""
     return d.tracing.program("masses", (bare := _bare(d)).inputs, _masses(d, bare))
 
 
 def _masses(d: Derivation, bare: _Bare) -> dict[str, Any]:
-    """Return the mass matrix and the rows of every mode."""
+    """Return the mass matrix and the constraint rows of every mode."""
     columns = free_columns(d.model)
     C = np.vstack([bare.dynamics.C, *(row[None, :] for row in bare.joint_rows)])[:, columns]
     return {"M": bare.dynamics.M[np.ix_(columns, columns)], "C": C}
 
 
-def free(d: Derivation) -> Program:
-    """Return the saddle-point system of every mode in the user's speeds, with the tyre forces of this one."""
+def derive_free(d: Derivation) -> Program:
+    """Return the program of the saddle-point system of every mode in the user's speeds, with the tyre forces
+    of this mode.
+    """
     bare = _bare(d)
     dynamics = bare.dynamics
     readings = bare.readings
@@ -303,9 +313,9 @@ def free(d: Derivation) -> Program:
     return d.tracing.program("free", bare.inputs, outputs)
 
 
-def variation(d: Derivation) -> Program:
-    """Return `M udot = f`, all outputs of a state and the rates of its speeds, each with its derivative along
-    a seed, eq. [variation].
+def derive_variation(d: Derivation) -> Program:
+    """Return the program of `M udot = f`, all outputs of a state and the rates of its speeds, each with its
+    derivative along a seed, eq. [variation].
 
     The seed is a displacement dx of the configuration (in the coordinates of the speeds: V at the origin of
     the base, W, rdot, in the inner frame), and dt, du, dz, dw.
@@ -326,7 +336,7 @@ def variation(d: Derivation) -> Program:
     angles = [readings.yaw, readings.lean, readings.pitch]
     pose = [*angles, *(s["p"] - rows.world.R @ (base.R.T @ base.o))]
     outputs_of_model = [o.value(readings) for o in d.model.outputs]
-    turns, turn_rates = angle_rates(rows.world.up[0], base.R[1], W, d.reduced.vdot[3:6])
+    turns, turn_rates = yaw_lean_pitch_rates(rows.world.up[0], base.R[1], W, d.reduced.vdot[3:6])
     rates = [*turns, *tangent(pose[3:], d.directions(d.R, speeds))]
     v, vdot = _user_velocities(d)
     values: dict[str, list[Scalar]] = {
@@ -349,7 +359,7 @@ def variation(d: Derivation) -> Program:
 
 
 def _user(d: Derivation, sizes: Mapping[str, int]) -> dict[str, Array]:
-    """Return symbols of the user's state, in the frame of the drawing instead of the inner one."""
+    """Return symbols of the user's state, in the frame of the drawing instead of the inner frame."""
     symbols = d.tracing.symbols({f"user {name}": size for name, size in sizes.items()})
     return {name: symbols[f"user {name}"] for name in sizes}
 
@@ -364,13 +374,13 @@ def _user_velocities(d: Derivation) -> tuple[Array, Array]:
 
 
 def _inputs(d: Derivation) -> Array:
-    """Return all inputs, the torques of guided joints included."""
+    """Return all inputs, including the torques of guided joints."""
     forces = len(d.model.inputs) - len(d.model.joints)
     return d.driven.inputs + array([*d.reduced.guiding, *[0.0] * forces])
 
 
 def _heading(rows: projected.Rows, a: constraints.Active) -> Array:
-    """Return the heading of a wheel in the ground plane before projection, of any length."""
+    """Return the heading of a wheel in the ground plane before projection, not normalised."""
     surface = a.surface
     axle = rows.geo.R0[a.point.link] @ surface.axle
     heading = (rows.world.R @ cross(axle, rows.world.up[0]))[:2]
@@ -408,14 +418,16 @@ def _gap_correction(d: Derivation, epsilon: float) -> Array:
 
 
 def _seed(d: Derivation) -> dict[str, Any]:
-    """Return the rate of every state symbol, for derivatives along the motion."""
+    """Return the time derivative of every state symbol, for derivatives along the motion."""
     speeds = d.moving.speeds
     qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.constraint_rows.ref)
     return rates_by_symbol(q=qdot, p=pdot, r=speeds[6:], u=d.reduced.udot, t=[1.0])
 
 
 def _gaps(d: Derivation, p: Array) -> list[Scalar]:
-    """Return the gap of each contact (m); that of a tyre on a spring is zero when it begins to carry."""
+    """Return the gap (m) of each contact; the gap of a tyre on a spring is zero when it begins to carry
+    load.
+    """
     heights = constraints.gaps(d.constraint_rows.world, p, d.constraint_rows.contact_points)
     return [h - free_gap(c) for h, c in zip(heights, d.model.contacts, strict=True)]
 
@@ -423,7 +435,7 @@ def _gaps(d: Derivation, p: Array) -> list[Scalar]:
 def _contact_forces(
     d: Derivation, rows: projected.Rows, lam: Array
 ) -> tuple[Array, list[Array], Array]:
-    """Return the force of the ground on each contact, in its own axes and in those of the inner base, and the
+    """Return the force of the ground on each contact, in contact axes and in those of the inner base, and the
     constraint forces of the joints: prescribed motions, then couplings.
     """
     forces: list[list[Scalar]] = []
@@ -454,8 +466,16 @@ def _contact_forces(
     return array(forces), pushes, lam[first:]
 
 
-PROGRAMS: dict[str, Callable[[Derivation], Program]] = {
-    make.__name__: make
-    for make in (rate, observe, project, initial, rows, enter, frame, masses, free, variation)
+PROGRAM_DERIVATIONS: dict[str, Callable[[Derivation], Program]] = {
+    "rate": derive_rate,
+    "observe": derive_observe,
+    "project": derive_project,
+    "initial": derive_initial,
+    "rows": derive_rows,
+    "enter": derive_enter,
+    "frame": derive_frame,
+    "masses": derive_masses,
+    "free": derive_free,
+    "variation": derive_variation,
 }
-"""The programs by name."""
+"""Functions that derive the programs of a mode, by program name."""

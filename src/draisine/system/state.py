@@ -1,7 +1,7 @@
-"""Initial states from requested values: outputs, joints and speeds by name.
+"""Initial states from requested values of outputs, joints and speeds.
 
 The state satisfies the requested values and the constraints of the contacts. The other coordinates stay as
-close as possible to the drawing, and the other speeds to zero (`system.configuration` has the method).
+close as possible to the drawing, and the other speeds to zero (the method is in `system.configuration`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from draisine.mechanics.couplings import loops_turned_over
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import Tree
 from draisine.model.names import SYNONYMS, Axes, benchmark_sign, check_axes, state_names, variables
-from draisine.system.artifacts import check_system
+from draisine.system.artifacts import require_system
 from draisine.system.configuration import Configuration
 from draisine.system.layout import state_sizes
 
@@ -30,10 +30,14 @@ if TYPE_CHECKING:
 
 
 NEARLY_FLAT_HEADING = 1e-3
-"""Length of a wheel's heading (sine of the angle between axle and normal) below which it may lie flat."""
+"""Length of a wheel's heading (sine of the angle between axle and normal) below which the wheel may lie
+flat.
+"""
 
 FLAT_SLOPE = 4e-5
-"""Slope of a wheel's plane (rad) below which the position of its contact point has lost its digits."""
+"""Angle (rad) between a wheel's plane and the ground below which its contact point has lost all significant
+digits.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +46,7 @@ class State:
 
     q: Floats  # (4,) unit quaternion of the base, scalar first
     p: Floats  # (3,) position of the drawing's origin, m
-    r: Floats  # (joints,) rad or m
+    r: Floats  # (joints,) joint coordinates, rad or m
     v: Floats  # (speeds,) body twist of the base, then rates of the joints
     joints: tuple[str, ...] = ()  # names of the joints
     speeds: tuple[str, ...] = ()  # names of the speeds
@@ -55,7 +59,9 @@ class State:
         return values if values.size else np.zeros(count)
 
     def _named(self) -> dict[str, dict[str, float]]:
-        """Return all numbers by name: pose, shape, twist, rates of the joints, element states."""
+        """Return all numbers of the state by name: pose, joint coordinates, twist, joint rates, element
+        states.
+        """
         joints = self.joints or [f"r[{k}]" for k in range(len(self.r))]
         speeds = self.speeds or [f"v[{k}]" for k in range(len(self.v))]
         first = 6 if len(self.v) == 6 + len(self.r) else len(self.v) - len(self.r)
@@ -83,8 +89,8 @@ class State:
         return f"<table>{''.join(rows)}</table>"
 
 
-def misshapen(system: "System", state: State) -> list[str]:
-    """Return the names of state arrays that have the wrong length, as texts."""
+def find_wrong_lengths(system: "System", state: State) -> list[str]:
+    """Return descriptions of the state arrays that have the wrong length."""
     sizes = state_sizes(system.model, v=len(system.model.speeds))
     if np.size(state.element_state):
         sizes |= {"element_state": system.model.memory}
@@ -95,13 +101,15 @@ def misshapen(system: "System", state: State) -> list[str]:
     ]
 
 
-def misfit(system: "System", state: Any) -> ConfigurationError:
+def make_state_error(system: "System", state: Any) -> ConfigurationError:
     """Return the error for a state that does not belong to a machine."""
     if not isinstance(state, State):
         return ConfigurationError(
             f"{type(state).__name__} is not a State; build one with draisine.state()."
         )
-    reason = "; ".join(misshapen(system, state)) or "it contains a value that is not a number"
+    reason = (
+        "; ".join(find_wrong_lengths(system, state)) or "it contains a value that is not a number"
+    )
     return ConfigurationError(f"the state does not fit {system.vehicle.__name__}: {reason}.")
 
 
@@ -176,19 +184,19 @@ def state(
           Vx=4.975, Vy=0.0001736, Vz=-0.006219, Wx=0, Wy=0.08206, Wz=0.4654,
           steer_rate=0, rear_wheel_rate=16.58, front_wheel_rate=14.29)
     """
-    check_system("state", system)
+    require_system("state", system)
     check_axes(axes)
     if axes == "benchmark":
         numbers = initial_values(requested, system.model)
         requested = {name: x * benchmark_sign(system.model, name) for name, x in numbers.items()}
-    initial = state_of(system, requested, mode=mode, at_rest=at_rest, t=t)
+    initial = make_state(system, requested, mode=mode, at_rest=at_rest, t=t)
     initial = replace(initial, element_state=np.asarray(element_state, float))
-    if misshapen(system, initial):
-        raise misfit(system, initial)
+    if find_wrong_lengths(system, initial):
+        raise make_state_error(system, initial)
     return initial
 
 
-def state_of(system: "System", requested: Mapping[str, float | str], **options: Any) -> State:
+def make_state(system: "System", requested: Mapping[str, float | str], **options: Any) -> State:
     """Return the state with requested values; the options are those of `states`."""
     numbers = {name: [value] for name, value in initial_values(requested, system.model).items()}
     return _single_state(system.model, *states(system, numbers, **options))
@@ -208,10 +216,11 @@ def initial_values(requested: Mapping[str, Any], model: "Model") -> dict[str, fl
     return numbers
 
 
-def flat_lean(lean: float) -> str:
-    """Return why a lean (rad) is not possible, or an empty text: at a quarter turn the heading is undefined.
+def describe_flat_lean(lean: float) -> str:
+    """Return the reason why a lean angle (rad) is not possible, or an empty text: at a quarter turn the
+    heading is undefined.
 
-    >>> flat_lean(20.0)
+    >>> describe_flat_lean(20.0)
     "lean = 20 rad lies flat or beyond, it stays between -90deg and 90deg. Degrees are written '20deg'."
     """
     if abs(lean) <= np.pi / 2 - 1e-6:
@@ -277,7 +286,7 @@ def states(
 
 
 def _number(name: str, value: Any, model: "Model") -> float:
-    """Return a number that may be written as text."""
+    """Return the numerical value of a request, which may be written as text."""
     if not isinstance(value, str):
         try:
             return float(value)
@@ -302,7 +311,7 @@ def consistent_state(
     """Return the state with requested values: the configuration by Newton's method, then the speeds by linear
     equations.
 
-    Angles far from the drawing are approached in steps.
+    Distant angles are approached in steps.
 
     Raises
     ------
@@ -314,7 +323,7 @@ def consistent_state(
 
 
 def _single_state(model: "Model", columns: Mapping[str, Floats], errors: list[str]) -> State:
-    """Return the state in the first column, or raise its error."""
+    """Return the state in the first column; raise ConfigurationError if it has an error."""
     if errors[0]:
         raise ConfigurationError(errors[0])
     q, p, r, v = (columns[name][:, 0] for name in "qprv")
@@ -335,7 +344,9 @@ def _consistent(
     count = len(next(iter(numbers.values()), [0])) if parameters is None else len(parameters)
     errors = [""] * count
     if "lean" in numbers:
-        _add_errors(errors, {k: flat_lean(x) for k, x in enumerate(numbers["lean"].tolist())})
+        _add_errors(
+            errors, {k: describe_flat_lean(x) for k, x in enumerate(numbers["lean"].tolist())}
+        )
         # An impossible lean must not spoil the solution of the other columns.
         numbers["lean"] = np.where([bool(text) for text in errors], 0.0, numbers["lean"])
     pose = Configuration(machine, count, t, parameters, tilt)
@@ -343,7 +354,9 @@ def _consistent(
     drawn = pose.closed_drawing(targets) if machine.system.model.loops else None
     _add_errors(errors, pose.approach(targets))
     if at_rest is None:
-        at_rest = _swims(machine) and not any(name in pose.fast for name in requested)
+        at_rest = _has_prescribed_motion_only(machine) and not any(
+            name in pose.fast for name in requested
+        )
     s, contradictions = pose.speeds(numbers, at_rest)
     _add_errors(errors, contradictions)
     layout = machine.layout
@@ -358,7 +371,7 @@ def _consistent(
 
 
 def _check_requests(requested: Mapping[str, Floats], valid_names: Sequence[str]) -> None:
-    """Raise if a requested name does not exist, or a value is not a finite number."""
+    """Raise ParameterError if a requested name does not exist, or a value is not a finite number."""
     for name, values in requested.items():
         expect_known("initial state: nothing is called", name, valid_names)
         for value in values[~np.isfinite(values)].tolist():
@@ -366,7 +379,7 @@ def _check_requests(requested: Mapping[str, Floats], valid_names: Sequence[str])
 
 
 def _add_errors(errors: list[str], new: Mapping[int, str]) -> None:
-    """Add errors by column; the first error of a column is kept."""
+    """Add error messages by column; the first error of a column is kept."""
     for k, text in new.items():
         errors[k] = errors[k] or text
 
@@ -374,7 +387,7 @@ def _add_errors(errors: list[str], new: Mapping[int, str]) -> None:
 def _turned_over(
     pose: Configuration, drawn: Floats | None, targets: Mapping[str, Floats]
 ) -> dict[int, str]:
-    """Return the errors of configurations that close a loop on another branch than the drawing."""
+    """Return the error messages of configurations that close a loop on another branch than the drawing."""
     errors = {}
     if drawn is None:
         return {}
@@ -388,7 +401,7 @@ def _turned_over(
     return errors
 
 
-def _swims(machine: "ClosedForm") -> bool:
+def _has_prescribed_motion_only(machine: "ClosedForm") -> bool:
     """Return whether prescribed joints move a machine without active contacts."""
     model = machine.system.model
     touching = any(
@@ -398,8 +411,8 @@ def _swims(machine: "ClosedForm") -> bool:
 
 
 def _flat_wheels(pose: Configuration, columns: Mapping[str, Floats]) -> dict[int, str]:
-    """Return the errors of configurations in which the axle of a closed wheel is along the normal of the
-    ground.
+    """Return the error messages of configurations in which the axle of a closed wheel is parallel to the
+    normal of the ground.
     """
     program = pose.machine.project
     parts = pose.machine.layout.split(pose.y.T)
@@ -416,7 +429,7 @@ def _flat_wheels(pose: Configuration, columns: Mapping[str, Floats]) -> dict[int
 
 
 def _flat_wheel(machine: "ClosedForm", tree: Tree, q: Floats, r: Floats) -> str | None:
-    """Return a closed wheel whose axle is along the ground's normal, if there is one."""
+    """Return the name of a closed wheel whose axle is parallel to the ground's normal, or None."""
     world = constraints.ground(tree, geometry(tree, r), rotation(q))
     for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
         surface = contact.surface.turned(tree.axes(contact.body))

@@ -1,8 +1,8 @@
-"""Systems: vehicles with their parameters, derived and compiled.
+"""The class System, a vehicle with its parameters, and the function `compile`, which makes one.
 
 `compile` separates the arguments of a vehicle into parameters (numbers, which may change without a new
-derivation) and structure. A `System` gives access to the compiled machines, to the equations, and to
-matrices.
+derivation) and structure. A `System` provides the compiled machines, the equations and the matrices of the
+equations of motion.
 """
 
 import inspect
@@ -31,8 +31,8 @@ from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model
 from draisine.model.names import output_names
 from draisine.registry import find
-from draisine.system.artifacts import Artifacts, MachineTask, Recent
-from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, check_resistance
+from draisine.system.artifacts import Artifacts, MachineTask, RecentCache
+from draisine.system.closed_form import MIN_PIVOT_RATIO, ClosedForm, check_inertia
 from draisine.system.state import State
 from draisine.system.tracing import Law
 from draisine.vehicles import (
@@ -58,10 +58,10 @@ T = TypeVar("T")
 class MachineMatrices(NamedTuple):
     """The equations of motion at one state, `M vdot + F = C' lam` and `C vdot = c`."""
 
-    M: Floats  # (n, n)
-    F: Floats  # (n,)
-    C: Floats  # (m, n)
-    c: Floats  # (m,)
+    M: Floats  # (n, n) mass matrix
+    F: Floats  # (n,) bias force
+    C: Floats  # (m, n) constraint rows
+    c: Floats  # (m,) right-hand sides of the constraint rows
     rows: tuple[str, ...]  # labels of the rows of C
 
 
@@ -76,9 +76,9 @@ class System:
     >>> heavier = bicycle.with_parameters(mB=100.0)     # no new derivation, no new compilation
     """
 
-    artifacts: Artifacts = field(repr=False)
-    parameters: dict[str, float]
-    _machines: Recent = field(default_factory=Recent, repr=False)
+    artifacts: Artifacts = field(repr=False)  # derived programs and machine code
+    parameters: dict[str, float]  # numerical parameters by name
+    _machines: RecentCache = field(default_factory=RecentCache, repr=False)
 
     @property
     def vehicle(self) -> Callable[..., Model]:
@@ -87,12 +87,12 @@ class System:
 
     @property
     def structure(self) -> dict[str, Any]:
-        """The arguments of the vehicle that decide its structure."""
+        """The arguments of the vehicle that determine its structure."""
         return self.artifacts.structure
 
     @cached_property
     def meanings(self) -> dict[str, tuple[str, str]]:
-        """Unit and meaning of the documented parameters, by name; numbers of records included."""
+        """The unit and the meaning of the documented parameters by name, including numbers of records."""
         documented = dict(meanings(self.vehicle))
         for name, value in self.structure.items():
             documented |= record_meanings(name, value)
@@ -100,17 +100,17 @@ class System:
 
     @cached_property
     def model(self) -> Model:
-        """The model for the present parameters, checked."""
+        """The model with the present parameters, checked for physical validity."""
         return self.artifacts.draw(self.parameters)
 
     @cached_property
     def tree(self) -> Tree:
-        """The tree of the model; the frame of its base is that of the drawing."""
+        """The kinematic tree of the model; the frame of its base is that of the drawing."""
         return assemble(self.model)
 
     @cached_property
     def values(self) -> Floats:
-        """The parameters in order."""
+        """The parameter values in their order."""
         return np.array(list(self.parameters.values()), dtype=float)
 
     def with_parameters(self, **changes: float) -> "System":
@@ -151,7 +151,7 @@ class System:
         correction: float | None = None,
         configuration: tuple[Floats, Floats] | None = None,
     ) -> ClosedForm:
-        """Return one mode, derived and compiled.
+        """Return one contact mode, derived and compiled.
 
         Parameters
         ----------
@@ -164,8 +164,13 @@ class System:
         correction
             Rate (1/s) at which gaps are corrected, (2.41) of the thesis; by default they are not.
         configuration
-            Quaternion of the inner base frame and shape at which the pivots are chosen; by default those of
-            the drawing.
+            Quaternion of the inner base frame and joint coordinates at which the pivots are chosen; by
+            default those of the drawing.
+
+        Returns
+        -------
+        ClosedForm
+            The compiled programs of the mode.
         """
         pivot_point = None
         if configuration is not None:
@@ -175,7 +180,7 @@ class System:
         return self.make(MachineTask(self.mode(mode), law, states, correction, pivot_point))
 
     def make(self, task: MachineTask) -> ClosedForm:
-        """Return the machine for a task."""
+        """Return the compiled mode of a task."""
 
         def derive() -> ClosedForm:
             machine = ClosedForm(self, self.artifacts, task)
@@ -189,16 +194,18 @@ class System:
         return self._machines.get(task.key, derive)
 
     def keep(self, key: Any, make: Callable[[], T]) -> T:
-        """Return the object of a key, made by `make` if it is not kept; the most recent ones are kept."""
+        """Return the cached object of a key, made by `make` if it is not cached; the most recent objects are
+        cached.
+        """
         return self._machines.get(key, make)
 
     def check_resistance(self, mode: Mode) -> None:
-        """Raise if a degree of freedom of a mode has no inertia; each mode is checked once."""
+        """Raise ModelError if a degree of freedom of a mode has no inertia; each mode is checked once."""
         key = ("resistance", mode)
-        self._machines.get(key, lambda: check_resistance(self.tree, mode))
+        self._machines.get(key, lambda: check_inertia(self.tree, mode))
 
     def survey(self, mode: Statuses = None) -> Survey:
-        """Return the redundant rows of a mode, and the parameters for which they are redundant."""
+        """Return the redundant constraint rows of a mode, and the parameters for which they are redundant."""
         return self.artifacts.survey(self.mode(mode), self.parameters)
 
     def accelerate(
@@ -236,7 +243,7 @@ class System:
         switched = multiplier.active_row_indices(model, machine.mode)
         if formulation == "projected":
             y = machine.enter(state, t, tolerance=tolerance)
-            if machine.least_pivot(y, t) > PIVOT_FLOOR:
+            if machine.least_pivot(y, t) > MIN_PIVOT_RATIO:
                 out = machine.observation(y, t, w)
                 names = ("motion_torques", "coupling_forces")
                 forces = np.concatenate([out["forces"][switched], *(out[n] for n in names)])
@@ -416,8 +423,8 @@ class System:
 def _solve_rows(
     machine: ClosedForm, matrices: MachineMatrices, by_kernel: bool
 ) -> tuple[Floats, Floats]:
-    """Return vdot and multipliers: by an orthogonal basis of the kernel, or by the saddle-point system. The
-    forces of redundant rows are distributed by their compliances.
+    """Return accelerations vdot (n) and multipliers (m): by an orthogonal basis of the kernel, or by the
+    saddle-point system. The forces of redundant rows are distributed by their compliances.
     """
     model = machine.system.model
     if by_kernel and not machine.choice.spare:
@@ -429,12 +436,12 @@ def _solve_rows(
     return multiplier.solve_redundant_kkt_system(*matrices, model.speeds, rank, compliances)
 
 
-_SYSTEMS = Recent(16)
-"""The most recently compiled systems: compiling one of them again costs nothing."""
+_SYSTEMS = RecentCache(16)
+"""Cache of the most recently compiled systems: compiling one of them again costs nothing."""
 
-HERE = Recent(16)
-"""The most recent systems whose vehicle cannot be found by a name, by fingerprint. While the program runs,
-their stored results can be opened.
+UNNAMED_SYSTEMS = RecentCache(16)
+"""Cache of the most recent systems whose vehicle cannot be found by a name, by fingerprint. While the program
+runs, their stored results can be opened.
 """
 
 
@@ -494,7 +501,9 @@ def compile(
 
 
 def _check_motions(model: Model) -> None:
-    """Raise if a prescribed motion of a joint cannot be traced, or does not return r, rdot and rddot."""
+    """Raise ModelError if a prescribed motion of a joint cannot be traced, or does not return r, rdot and
+    rddot.
+    """
     for joint in model.joints:
         if joint.motion is None:
             continue

@@ -22,8 +22,8 @@ from draisine.model import Guide, Model
 from draisine.vehicles import build_model
 
 Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
-"""A control law: a function of readings and of its own states z. It returns inputs by name (torques, forces,
-or the accelerations of guided joints) and the rates of z.
+"""Type of a control law: a function of readings and of its own states z. It returns inputs by name (torques,
+forces, or the accelerations of guided joints) and the time derivatives of z.
 """
 
 
@@ -53,22 +53,24 @@ class UntraceableLawError(DraisineError, TypeError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tracing:
-    """A model over symbols. Its states z are those of the model's force elements, then those of the law."""
+    """A model over symbols with its control law. The states z are those of the force elements, then those of
+    the law.
+    """
 
-    graph: Graph  # of all expressions
-    model: Model
-    parameters: dict[str, Expr]  # one symbol each
+    graph: Graph  # expression graph
+    model: Model  # model over symbols
+    parameters: dict[str, Expr]  # symbol of each parameter
     nominal: Mapping[str, float]  # values of the parameters, at which pivots are chosen
-    law: Law | None = None
+    law: Law | None = None  # control law, or None
     states: int = 0  # number of states of the law
 
     @property
     def memory(self) -> int:
-        """Number of states z."""
+        """The number of states z of force elements and law."""
         return self.model.memory + self.states
 
     def symbols(self, sizes: Mapping[str, int]) -> dict[str, Array]:
-        """Return arrays of symbols by name."""
+        """Return arrays of symbols by name, with the given sizes."""
         return {
             name: array([self.graph.symbol(f"{name}[{k}]") for k in range(size)])
             for name, size in sizes.items()
@@ -80,16 +82,18 @@ class Tracing:
         return trace_program(name, {"parameters": list(self.parameters.values()), **arrays}, flat)
 
     def command(self, readings: Readings, z: Array, given: Array) -> "Commanded":
-        """Return the inputs, guided joints and rates of states under the law."""
+        """Return inputs, guided joints and state rates under the control law; `given` are the inputs without
+        it.
+        """
         complete = replace(readings, remembered=z[: self.model.memory])
-        return command(self.law, complete, z[self.model.memory :], given)
+        return apply_law(self.law, complete, z[self.model.memory :], given)
 
     def act(self, readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
         """Return the forces of the model's force elements and the rates of their states."""
         return element_forces(readings, mode, z[: self.model.memory])
 
 
-def trace(
+def trace_vehicle(
     vehicle: Callable[..., Model],
     nominal: Mapping[str, float],
     structure: Mapping[str, Any],
@@ -102,30 +106,29 @@ def trace(
     return Tracing(graph, build_model(vehicle, symbols, structure), symbols, nominal, law, states)
 
 
-def read(moving: Reconstruction, t: Scalar) -> Readings:
-    """Return the readings of laws and outputs at a state of one mode."""
+def make_readings(moving: Reconstruction, t: Scalar) -> Readings:
+    """Return the readings of control laws and outputs at a state of one mode."""
     rows = moving.rows
     return Readings(rows.tree, rows.geo, rows.world, rows.p, moving.vel, moving.speeds, rows.ref, t)
 
 
 def rates_by_symbol(**rates: Any) -> dict[str, Any]:
-    """Return rates of arrays by the names of their symbols, for derivatives along a motion."""
+    """Return the time derivatives of arrays by the names of their symbols, for derivatives along a motion."""
     return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commanded:
-    """The inputs of a machine at one state under its law."""
+    """Inputs of a machine at one state under its control law."""
 
-    inputs: Array  # all inputs of the model: given ones plus those of the law, behind the motors
-    guides: dict[int, Guide]  # of guided joints, by the index of the joint
-    rates: Array  # of the law's states
+    inputs: Array  # all inputs of the model: given inputs plus those of the law
+    guides: dict[int, Guide]  # guided joints, by joint index
+    rates: Array  # time derivatives of the law's states
 
 
-def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Commanded:
-    """Return given inputs plus those of a law with states z, its guided joints and its rates.
-
-    Motors limit the sum of both.
+def apply_law(law: Law | None, readings: Readings, z: Array, given: Array) -> Commanded:
+    """Return the given inputs plus those of a control law with states z, its guided joints and its state
+    rates.
     """
     model = readings.tree.model
     if law is None:
@@ -164,7 +167,9 @@ def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Comm
 
 
 def _scalar(name: str, value: Any) -> Scalar:
-    """Return a value that a law returned, if it is one finite number or one expression."""
+    """Return a value that a control law returned; raise ModelError unless it is one finite number or one
+    expression.
+    """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, int | float | np.number):

@@ -1,9 +1,11 @@
-"""Grounds: features, standard shapes, meshes, moving ground, and broad-phase search.
+"""Terrains: features (faces, edges, vertices, patches), standard shapes, meshes, smooth and moving ground,
+and search of nearby features.
 
-`feature`: faces, edges, vertices, patches. `terrain`: the protocol of grounds. `shapes`: planes, ramps,
-kerbs, stairs, corners, rough ground. `mesh`: triangles and height fields. `smooth`: heights interpolated by
-splines. `roads`: smooth roads, roughness by ISO 8608. `pieces`: the features of a mesh. `files`: meshes
-from files. `motions`: motions of grounds. `assembly`: composite grounds.
+- `feature`: faces, edges, vertices and patches with their borders. `terrain`: the base class of grounds.
+- `shapes`: planes, ramps, kerbs, stairs, corners, rough ground.
+- `mesh`: triangle meshes and height fields. `pieces`: the features of a mesh. `files`: meshes from files.
+- `smooth`: heights interpolated by splines. `roads`: smooth roads, roughness by ISO 8608.
+- `motions`: prescribed motions of grounds. `assembly`: moving and combined grounds.
 """
 
 from draisine.terrain.assembly import Joined, move_ground

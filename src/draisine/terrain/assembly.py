@@ -1,4 +1,4 @@
-"""Composite grounds: a ground with a motion, and several grounds joined."""
+"""Grounds made of other grounds: a ground with a prescribed motion, and several grounds combined."""
 
 from collections.abc import Sequence
 from functools import singledispatch
@@ -8,12 +8,18 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
-from draisine.terrain.feature import Feature, Features, ObstacleMotion, carry_feature, join
+from draisine.terrain.feature import (
+    Feature,
+    Features,
+    ObstacleMotion,
+    carry_feature,
+    concatenate_features,
+)
 from draisine.terrain.terrain import Terrain
 
 
 class MovingGround(Terrain):
-    """A ground with a motion: all features have it, and searches use its moving frame."""
+    """A ground with a prescribed motion: all its features move, and searches use its moving frame."""
 
     def __init__(self, ground: Terrain, motion: ObstacleMotion) -> None:
         if ground.motions:
@@ -30,21 +36,21 @@ class MovingGround(Terrain):
         return carry_feature(self.ground[k], self.motion)
 
     def name(self, k: int) -> str:
-        """Return the name of a feature."""
+        """Return the name of feature k."""
         return self.ground.name(k)
 
     def pick(self, ks: Sequence[int]) -> Features:
-        """Return the features with ascending indices ks, with the motion."""
+        """Return the features with ascending indices ks, with the motion of the ground."""
         return self.ground.pick(ks).carried(self.motion)
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of its features."""
+        """The kinds of the ground's features."""
         return self.ground.kinds
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """The motion."""
+        """The motion of the ground, as a tuple of one."""
         return (self.motion,)
 
     def near(
@@ -73,7 +79,7 @@ class Joined(Terrain):
         return int(self._first[-1])
 
     def _own(self, k: int) -> tuple[Terrain, int]:
-        """Return the ground of feature k, and the index there."""
+        """Return the ground that contains feature k, and the index of the feature in that ground."""
         which = int(np.searchsorted(self._first, k, side="right")) - 1
         return self.grounds[which], k - int(self._first[which])
 
@@ -82,7 +88,7 @@ class Joined(Terrain):
         return ground[index]
 
     def name(self, k: int) -> str:
-        """Return the name of a feature."""
+        """Return the name of feature k."""
         ground, index = self._own(k)
         return ground.name(index)
 
@@ -92,11 +98,11 @@ class Joined(Terrain):
         for ground, first in zip(self.grounds, self._first.tolist(), strict=False):
             indices = [k - first for k in ks if first <= k < first + len(ground)]
             parts += [ground.pick(indices)] if indices else []
-        return join(parts)
+        return concatenate_features(parts)
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of its features."""
+        """The kinds of the features of all grounds."""
         return frozenset().union(*(ground.kinds for ground in self.grounds))
 
     @property

@@ -1,9 +1,8 @@
-"""Features of a ground: faces, convex edges, vertices and smooth patches, with the borders within which
-each is valid.
+"""Features of a terrain: faces, convex edges and vertices, with the borders within which each is valid.
 
-A feature is valid for a contact at the point C with the normal N (out of the ground) while A.C + B.N <= o for
-all its borders. A face ends at its border lines. An edge ends at its end points, and if the normal leaves the
-cone between the normals of its two faces. A patch ends at the lines of its rectangle.
+A contact at the point C with the normal N (out of the ground) is valid on a feature while A.C + B.N <= o for
+all its borders. A face ends at its border lines. An edge ends at its end points, and where the normal leaves
+the cone between the normals of its two faces.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,42 +18,45 @@ from draisine.errors import ParameterError
 Ints = NDArray[np.int64]
 
 ObstacleMotion = Callable[[Any], tuple[Any, Any]]
-"""A prescribed motion: function from time (s) to rotation and position (m), over any scalar."""
+"""Type of a prescribed motion: a function from time (s) to rotation (3, 3) and position (3) in m, over any
+scalar.
+"""
 
 
 BORDER_POINT = slice(0, 3)
 BORDER_NORMAL = slice(3, 6)
 BORDER_OFFSET = 6
-"""Columns of A, B and o in the row of a border."""
+"""Columns of A, B and o in the row (7) of a border."""
 
 NO_CELL = np.zeros(0)
 """Polynomial of a feature that is not a patch."""
 
 MIN_FACE_ANGLE = 1e-9
-"""Sine of the angle between the faces of an edge, below which they count as parallel."""
+"""Sine of the angle between the two faces of an edge, below which they count as parallel."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """A face, edge, vertex or smooth patch of a ground; with a motion, in its moving frame."""
+    """A face, edge or vertex of a terrain. If it has a motion, its coordinates are those of the moving
+    frame.
+    """
 
     name: str
     kind: str  # "face", "edge", "vertex", "patch"
     # (6,): (N, d, 0, 0) of a face, (Q, e) of an edge, (Q, 0, 0, 0) of a vertex. Of a patch a plane (N, d)
     # next to it, its largest distance from that plane (m) and the largest difference of its normals from N.
     numbers: Floats
-    borders: Floats  # (borders, 7), rows (A, B, o)
-    low: Floats  # corner of the bounding box, m
-    high: Floats
-    motion: ObstacleMotion | None = None
+    borders: Floats  # (borders, 7) rows (A, B, o) of the borders
+    low: Floats  # lower corner of the bounding box, m
+    high: Floats  # upper corner of the bounding box, m
+    motion: ObstacleMotion | None = None  # prescribed motion, None if fixed
     cell: Floats = field(
         default_factory=lambda: NO_CELL
     )  # (PATCH,) polynomial of a patch (`algebra.patch`); (0,) of other features
 
     def excess(self, C: Floats, N: Floats) -> float:
-        """Return the largest excess over the borders of a contact at C (m) with normal N.
-
-        The contact is valid if it is not positive.
+        """Return the largest excess of a contact at C (m) with normal N over the borders; the contact is
+        valid if it is not positive.
         """
         b = self.borders
         if not len(b):
@@ -64,22 +66,22 @@ class Feature:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Many features as arrays."""
+    """Many features of a terrain as arrays."""
 
     kinds: tuple[tuple[str, ObstacleMotion | None], ...]  # distinct pairs of kind and motion
     kind: Ints  # (features,) index into `kinds`
-    numbers: Floats  # (features, 6)
+    numbers: Floats  # (features, 6) coordinates, see `Feature.numbers`
     borders: Floats  # (all borders, 7), feature after feature
     first: Ints  # (features + 1,) index of the first border of each feature
-    low: Floats  # (features, 3) corners of the bounding boxes, m
-    high: Floats
+    low: Floats  # (features, 3) lower corners of the bounding boxes, m
+    high: Floats  # (features, 3) upper corners of the bounding boxes, m
     cells: Floats  # (features, PATCH) polynomials of patches, zero for others; (features, 0) without any
 
     def __len__(self) -> int:
         return len(self.kind)
 
     def one(self, k: int, name: str) -> Feature:
-        """Return feature k with a name."""
+        """Return feature k as a `Feature` with a name."""
         kind, motion = self.kinds[self.kind[k]]
         borders = self.borders[self.first[k] : self.first[k + 1]]
         cell = self.cells[k] if kind == "patch" else NO_CELL
@@ -89,21 +91,21 @@ class Features:
     def take(self, ks: Ints) -> "Features":
         """Return the features with the indices ks, in their order."""
         sizes = self.first[ks + 1] - self.first[ks]
-        first = starts(sizes)
-        borders = self.borders[ranges(self.first[ks], sizes)]
+        first = block_starts(sizes)
+        borders = self.borders[concatenate_ranges(self.first[ks], sizes)]
         box = (self.low[ks], self.high[ks])
         rows = (self.kind[ks], self.numbers[ks], borders, first, *box, self.cells[ks])
         return Features(self.kinds, *rows)
 
     def carried(self, motion: ObstacleMotion) -> "Features":
-        """Return the features with a motion; their bounding boxes are unlimited."""
+        """Return the features with a prescribed motion; their bounding boxes are unlimited."""
         far = np.full_like(self.low, np.inf)
         kinds = tuple((kind, motion) for kind, _ in self.kinds)
         return replace(self, kinds=kinds, low=-far, high=far)
 
 
-def join(parts: Sequence[Features]) -> Features:
-    """Return the concatenation of features."""
+def concatenate_features(parts: Sequence[Features]) -> Features:
+    """Return several arrays of features as one."""
     kinds = dict.fromkeys(kind for part in parts for kind in part.kinds)
     index = {kind: k for k, kind in enumerate(kinds)}
     kind = [np.array([index[entry] for entry in part.kinds], int)[part.kind] for part in parts]
@@ -111,7 +113,7 @@ def join(parts: Sequence[Features]) -> Features:
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("numbers", "borders", "low", "high")
     )
-    first = starts(np.concatenate([np.diff(part.first) for part in parts]))
+    first = block_starts(np.concatenate([np.diff(part.first) for part in parts]))
     cells = _stack_cells([part.cells for part in parts])
     return Features(tuple(kinds), np.concatenate(kind), numbers, borders, first, low, high, cells)
 
@@ -122,7 +124,7 @@ def _stack_cells(parts: Sequence[Floats]) -> Floats:
     return np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
 
 
-def gather(features: Sequence[Feature]) -> Features:
+def stack_features(features: Sequence[Feature]) -> Features:
     """Return single features as arrays."""
     kinds: dict[Any, int] = {}
     kind = [kinds.setdefault((feature.kind, feature.motion), len(kinds)) for feature in features]
@@ -131,19 +133,21 @@ def gather(features: Sequence[Feature]) -> Features:
     rows = [[getattr(feature, name) for feature in features] for name in ("numbers", "low", "high")]
     numbers, low, high = (np.array(row, float).reshape(len(features), -1) for row in rows)
     cells = _stack_cells([np.zeros((0, 0)), *(feature.cell[None] for feature in features)])
-    rows_of = (numbers, borders, starts(sizes), low, high, cells)
+    rows_of = (numbers, borders, block_starts(sizes), low, high, cells)
     return Features(tuple(kinds), np.array(kind, int), *rows_of)
 
 
-def starts(sizes: Ints) -> Ints:
-    """Return the start indices of consecutive blocks with sizes (n,), and the end of the last, (n + 1,)."""
+def block_starts(sizes: Ints) -> Ints:
+    """Return the start indices of consecutive blocks with sizes (n,), and the end of the last one, shape (n +
+    1,).
+    """
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def ranges(first: Ints, sizes: Ints) -> Ints:
-    """Return the concatenated integers of ranges with first values and sizes.
+def concatenate_ranges(first: Ints, sizes: Ints) -> Ints:
+    """Return the concatenated integers of ranges with given first values and sizes.
 
-    >>> ranges(np.array([5, 9]), np.array([3, 1])).tolist()
+    >>> concatenate_ranges(np.array([5, 9]), np.array([3, 1])).tolist()
     [5, 6, 7, 9]
     """
     return np.arange(sizes.sum()) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
@@ -228,7 +232,7 @@ def edge(
 
 
 def parallel_faces(name: str) -> ParameterError:
-    """Return the error of an edge between parallel faces."""
+    """Return the error for an edge between parallel faces."""
     return ParameterError(
         f"edge {name!r}: its faces are parallel, so that it has no cone of normals. Leave it out."
     )
@@ -255,14 +259,14 @@ def vertex(
 
 
 def carry_feature(feature: Feature, motion: ObstacleMotion) -> Feature:
-    """Return a feature with a motion; its bounding box is unlimited."""
+    """Return a feature with a prescribed motion; its bounding box is unlimited."""
     low = np.full(3, -np.inf)
     high = np.full(3, np.inf)
     return replace(feature, motion=motion, low=low, high=high)
 
 
 def _unit(x: Sequence[float] | Floats, name: str) -> Floats:
-    """Return the unit vector along x; raise if it is not a direction."""
+    """Return the unit vector along x; raise ParameterError if x is not a direction."""
     v = np.asarray(x, float)
     size = float(np.linalg.norm(v))
     if v.shape != (3,) or not np.isfinite(size) or size == 0:

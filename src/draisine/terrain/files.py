@@ -1,4 +1,4 @@
-"""Meshes from files: STL, OBJ and PLY, in text or binary; other formats by trimesh."""
+"""Readers of mesh files: STL, OBJ and PLY in text or binary form; other formats by the package trimesh."""
 
 from io import BytesIO
 from pathlib import Path
@@ -12,20 +12,34 @@ from draisine.terrain.feature import Ints
 from draisine.terrain.mesh import Mesh
 
 PLY_TYPES = {
-    "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",
-    "float": "f4", "double": "f8", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2",
-    "int32": "i4", "uint32": "u4", "float32": "f4", "float64": "f8",
-}  # fmt: skip
+    "char": "i1",
+    "uchar": "u1",
+    "short": "i2",
+    "ushort": "u2",
+    "int": "i4",
+    "uint": "u4",
+    "float": "f4",
+    "double": "f8",
+    "int8": "i1",
+    "uint8": "u1",
+    "int16": "i2",
+    "uint16": "u2",
+    "int32": "i4",
+    "uint32": "u4",
+    "float32": "f4",
+    "float64": "f8",
+}
+"""NumPy type codes of the number types of PLY files."""
 
 
 CONVERTED_FORMATS = (".glb", ".gltf", ".off")
-"""Formats that need trimesh."""
+"""Suffixes of mesh formats that need the package trimesh."""
 
 MESH_FORMATS = (".stl", ".obj", ".ply", *CONVERTED_FORMATS)
-"""Suffixes of mesh files."""
+"""Suffixes of all mesh formats."""
 
 LENGTH_PREFIX = "count of "
-"""Prefix of the field with the length of a list."""
+"""Prefix of the field that contains the length of a list in a PLY element."""
 
 
 def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
@@ -68,7 +82,7 @@ def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
 
 
 def _read(file: Path) -> tuple[Floats, Ints]:
-    """Return points and triangles of a file."""
+    """Return points (n, 3) and triangles (m, 3) of a mesh file."""
     kind = file.suffix.lower()
     check_file(file)
     try:
@@ -93,12 +107,12 @@ def _read(file: Path) -> tuple[Floats, Ints]:
 
 
 def _first(wrong: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]") -> int:
-    """Return the number of the first row with an error, from 1."""
+    """Return the number of the first row with an error, counted from 1."""
     return int(np.argmax(wrong.any(axis=1))) + 1
 
 
 def _stl(data: bytes) -> tuple[Floats, Ints]:
-    """Return points and triangles of an STL file."""
+    """Return points (n, 3) and triangles (m, 3) of an STL file."""
     count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else -1
     if len(data) == 84 + 50 * count:
         kind = np.dtype([("normal", "<f4", 3), ("points", "<f4", (3, 3)), ("more", "<u2")])
@@ -113,7 +127,7 @@ def _stl(data: bytes) -> tuple[Floats, Ints]:
 
 
 def _obj(data: bytes) -> tuple[Floats, Ints]:
-    """Return points and triangles of an OBJ file; polygons become fans."""
+    """Return points (n, 3) and triangles (m, 3) of an OBJ file; polygons are divided into triangle fans."""
     points: list[list[float]] = []
     triangles: list[list[int]] = []
     for line in data.decode("utf-8").splitlines():
@@ -128,12 +142,12 @@ def _obj(data: bytes) -> tuple[Floats, Ints]:
 
 
 def _fan(ring: list[int]) -> list[list[int]]:
-    """Return a polygon as triangles."""
+    """Return the triangles of a polygon, as a fan from its first corner."""
     return [[ring[0], ring[k], ring[k + 1]] for k in range(1, len(ring) - 1)]
 
 
 def _ply(data: bytes) -> tuple[Floats, Ints]:
-    """Return points and triangles of a PLY file."""
+    """Return points (n, 3) and triangles (m, 3) of a PLY file."""
     head, _, rest = data.partition(b"end_header")
     lines = [line.split() for line in head.decode("ascii").splitlines() if line.split()]
     if not lines or lines[0] != ["ply"]:
@@ -161,7 +175,7 @@ def _ply(data: bytes) -> tuple[Floats, Ints]:
 
 
 def _fans(rings: Floats) -> Ints:
-    """Return polygons (n, corners) with equal numbers of corners as triangles."""
+    """Return the triangles of polygons (n, corners) that have equal numbers of corners."""
     if not np.isfinite(rings).all():
         raise ValueError("a corner of a face is not a number")
     corners = rings.astype(np.int64)
@@ -170,7 +184,7 @@ def _fans(rings: Floats) -> Ints:
 
 
 class _PlyBody:
-    """The values of a PLY file; those of a text file are doubles."""
+    """Reader of the values of a PLY file; numbers of a text file are doubles."""
 
     def __init__(self, data: bytes, style: str) -> None:
         self.text = style == "ascii"
@@ -179,7 +193,9 @@ class _PlyBody:
         self.order = ">" if style == "binary_big_endian" else "<"
 
     def elements(self, count: int, properties: list[list[str]]) -> list[Any]:
-        """Return the values of elements: tables of consecutive elements with equal list lengths."""
+        """Return the values of `count` elements, as tables of consecutive elements with equal list
+        lengths.
+        """
         tables = []
         chunk = 64
         while count:
@@ -215,12 +231,12 @@ class _PlyBody:
         return np.dtype(fields)
 
     def _kind(self, name: str) -> "np.dtype[Any]":
-        """Return a type of numbers by its name in PLY."""
+        """Return the NumPy type of a PLY number type."""
         return np.dtype("<f8" if self.text else self.order + PLY_TYPES[name])
 
 
 def _first_alike(table: Any) -> Any:
-    """Return the leading elements of a table whose list lengths equal those of the first."""
+    """Return the leading elements of a table whose list lengths equal those of the first element."""
     for name in table.dtype.names:
         if name.startswith(LENGTH_PREFIX) and (other := table[name] != table[name][:1]).any():
             table = table[: int(np.argmax(other))]
@@ -228,7 +244,9 @@ def _first_alike(table: Any) -> Any:
 
 
 def _by_trimesh(data: bytes, kind: str) -> tuple[Floats, Ints]:
-    """Return points and triangles by trimesh; glTF, in which y is up, is rotated."""
+    """Return points (n, 3) and triangles (m, 3), read by trimesh; glTF meshes, in which y is up, are
+    rotated.
+    """
     import trimesh
 
     mesh: Any = trimesh.load(BytesIO(data), file_type=kind, force="mesh", process=False)

@@ -1,8 +1,8 @@
-"""Grounds from triangles: oriented meshes, open or closed, and height fields.
+"""Terrains of triangles: oriented meshes, open or closed, and height fields.
 
-Coplanar neighbours form one face if it is convex. Only convex edges and boundary edges are features. The
-broad phase is a grid over x and y: searching a mesh of a million triangles costs little more than one of a
-hundred.
+Coplanar neighbouring triangles form one face if it is convex. Only convex edges and boundary edges are
+features. The search of nearby features uses a grid over x and y: searching a mesh of a million triangles
+costs little more than one of a hundred.
 """
 
 from collections.abc import Sequence
@@ -14,22 +14,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
-from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, join
-from draisine.terrain.pieces import cross, edge_name, edges, faces, vertices
+from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, concatenate_features
+from draisine.terrain.pieces import cross, edge_name, make_edges, make_faces, make_vertices
 from draisine.terrain.smooth import SmoothGround, grid_triangles
-from draisine.terrain.terrain import Terrain, distances
+from draisine.terrain.terrain import Terrain, box_distances
 
-COPLANAR = 1e-10
-"""m; largest distance of the corners of a face from its plane."""
+MAX_PLANE_DISTANCE = 1e-10
+"""Largest distance (m) of the corners of a face from its plane."""
 
 LINEAR_SEARCH_SIZE = 4096
-"""Triangles; smaller meshes are searched without a grid, which is faster."""
+"""Number of triangles up to which a mesh is searched without a grid, which is faster."""
 
 MIN_RELATIVE_AREA = 1e-14
-"""Of the squared extent of the mesh; a triangle with a smaller area has no normal."""
+"""Area of a triangle, relative to the squared extent of the mesh, below which its normal is undefined."""
 
 MAX_CONVEXITY_TESTS = 10**7
-"""Pairs of corners and border lines; larger patches are split into triangles instead of being tested."""
+"""Largest number of pairs of corners and border lines in a convexity test; larger patches are split into
+triangles.
+"""
 
 
 class Mesh(Terrain):
@@ -66,7 +68,7 @@ class Mesh(Terrain):
     # --- faces and edges from triangles
 
     def _join(self, flat: float) -> None:
-        """Determine the edges, whether they are convex, and the patches of coplanar triangles."""
+        """Find the edges, whether they are convex, and the patches of coplanar triangles."""
         T = self.triangles
         m = len(self.triangles)
         ends = T[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
@@ -111,7 +113,9 @@ class Mesh(Terrain):
         self._patch(count_patches, patch.astype(np.int64), coplanar)
 
     def _patch(self, count: int, patch: Ints, coplanar: NDArray[np.bool_]) -> None:
-        """Set the faces: each flat convex patch is one, and each triangle of the other patches."""
+        """Set the faces of the mesh: each flat convex patch is one face, and so is each triangle of the other
+        patches.
+        """
         self.coplanar = coplanar
         sizes = np.bincount(patch, minlength=count)
         order = np.argsort(patch, kind="stable")
@@ -127,17 +131,17 @@ class Mesh(Terrain):
 
     @property
     def faces(self) -> int:
-        """Number of faces."""
+        """The number of faces."""
         return len(self.first) - 1
 
     def _rim(self, triangles: Ints) -> Ints:
-        """Return the boundary edges of a face of these triangles."""
+        """Return the indices of the boundary edges of a face that consists of the given triangles."""
         rim = self.edges_of[triangles].ravel()
         return rim[~self.coplanar[rim]] if len(triangles) > 1 else rim
 
     @cached_property
     def edges_of(self) -> Ints:
-        """The three edges of each triangle."""
+        """The indices of the three edges of each triangle, shape (m, 3)."""
         edges = np.arange(len(self.ends))
         shared = self.right >= 0
         triangles = np.concatenate([self.left, self.right[shared]])
@@ -145,7 +149,8 @@ class Mesh(Terrain):
         return which[np.argsort(triangles, kind="stable")].reshape(-1, 3)
 
     def half_spaces(self, rim: Ints, N: Floats, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Return outward directions b and offsets o (m) of boundary edges: b.x <= o inside.
+        """Return outward directions b (n, 3) and offsets o (n) in m of boundary edges; b.x <= o holds inside
+        the face.
 
         N are the normals of the faces. `inside` is whether the left triangle of an edge belongs to the face.
         """
@@ -156,13 +161,15 @@ class Mesh(Terrain):
         return b, np.einsum("ij,ij->i", b, A)
 
     def _is_flat(self, triangles: Ints) -> bool:
-        """Return whether a patch lies in the plane of its first triangle; small angles may accumulate."""
+        """Return whether a patch of triangles lies in the plane of its first triangle; small angles between
+        neighbours may add up.
+        """
         corners = self.points[self.triangles[triangles]].reshape(-1, 3)
         off = np.abs((corners - corners[0]) @ self.normals[triangles[0]]).max()
-        return bool(off <= max(COPLANAR, 1e-12 * float(np.abs(corners).max())))
+        return bool(off <= max(MAX_PLANE_DISTANCE, 1e-12 * float(np.abs(corners).max())))
 
     def _is_convex(self, triangles: Ints, rim: Ints) -> bool:
-        """Return whether a patch lies inside all its boundary lines."""
+        """Return whether a patch of triangles lies inside all its boundary lines."""
         b, o = self.half_spaces(rim, self.normals[triangles[0]], np.isin(self.left[rim], triangles))
         corners = self.points[np.unique(self.ends[rim])]
         scale = max(float(np.ptp(corners, axis=0).max()), 1e-300)
@@ -177,17 +184,17 @@ class Mesh(Terrain):
 
     @cached_property
     def corners(self) -> Ints:
-        """The end points of convex edges."""
+        """The indices of the end points of convex edges."""
         return np.unique(self.ends[self.convex])
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of its features."""
+        """The kinds of the mesh's features."""
         return frozenset({"face", "edge", "vertex"} if len(self.convex) else {"face"})
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """None: a mesh does not move."""
+        """The motions of the features; empty, because a mesh does not move."""
         return ()
 
     def __getitem__(self, k: int) -> Feature:
@@ -196,7 +203,7 @@ class Mesh(Terrain):
         return self.pick([k]).one(0, self.name(k))
 
     def name(self, k: int) -> str:
-        """Return the name of a feature: with its first triangle, its ends or its point."""
+        """Return the name of feature k, made of its first triangle, its end points or its point."""
         if k < self.faces:
             return f"face {self.ordered[self.first[k]]}"
         k -= self.faces
@@ -210,17 +217,19 @@ class Mesh(Terrain):
         edge = self.faces + len(self.convex)
         a, b = np.searchsorted(wanted, [self.faces, edge])
         parts = zip(
-            (faces, edges, vertices),
+            (make_faces, make_edges, make_vertices),
             (wanted[:a], wanted[a:b] - self.faces, wanted[b:] - edge),
             strict=True,
         )
-        return join([make(self, indices) for make, indices in parts if len(indices)])
+        return concatenate_features(
+            [make(self, indices) for make, indices in parts if len(indices)]
+        )
 
     @cached_property
     def edges_at(self) -> tuple[Ints, Ints]:
-        """Edges at each point, point after point, and the index of the first edge of each point.
+        """The edges at each point, point by point, and the index of the first edge of each point.
 
-        An edge counts as k at its first end and as k + number of edges at its second end.
+        An edge has the index k at its first end and k + number of edges at its second end.
         """
         ends = self.ends.T.ravel()
         order = np.argsort(ends, kind="stable")
@@ -230,7 +239,9 @@ class Mesh(Terrain):
 
     @cached_property
     def _grid(self) -> tuple[Floats, float, tuple[int, int], Ints, Ints]:
-        """Grid over x and y: origin, cell size (m), shape, first entry of each cell, triangles by cell."""
+        """The search grid over x and y: origin, cell size (m), shape, first entry of each cell, triangles by
+        cell.
+        """
         P = self.points[self.triangles][:, :, :2]
         low = P.min(axis=1)
         high = P.max(axis=1)
@@ -254,25 +265,25 @@ class Mesh(Terrain):
 
     @cached_property
     def _top(self) -> float:
-        """Height of the highest point (m)."""
+        """The height of the highest point (m)."""
         return float(self.points[:, 2].max())
 
     @cached_property
     def _boxes(self) -> tuple[Floats, Floats]:
-        """Corners of the bounding boxes of the triangles (m)."""
+        """The lower and upper corners of the bounding boxes of the triangles (m)."""
         P = self.points[self.triangles]
         return P.min(axis=1), P.max(axis=1)
 
     @cached_property
     def _feature_of_edge(self) -> Ints:
-        """Index of each edge among the features, or -1."""
+        """The feature index of each edge, or -1."""
         out = np.full(len(self.ends), -1, dtype=np.int64)
         out[self.convex] = self.faces + np.arange(len(self.convex))
         return out
 
     @cached_property
     def _feature_of_point(self) -> Ints:
-        """Index of each point among the features, or -1."""
+        """The feature index of each point, or -1."""
         out = np.full(len(self.points), -1, dtype=np.int64)
         out[self.corners] = self.faces + len(self.convex) + np.arange(len(self.corners))
         return out
@@ -280,14 +291,14 @@ class Mesh(Terrain):
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the features of the triangles within reach of a point, see `Terrain.near`."""
+        """Return the indices of the features of all triangles within reach of a point, see `Terrain.near`."""
         low, high = self._boxes
         if len(self.triangles) <= LINEAR_SEARCH_SIZE:
-            triangles = np.flatnonzero(distances(low, high, centre, margin) <= reach)
+            triangles = np.flatnonzero(box_distances(low, high, centre, margin) <= reach)
         else:
             triangles = self._around(centre, self._half_side(centre, reach, margin + np.zeros(3)))
             triangles = triangles[
-                distances(low[triangles], high[triangles], centre, margin) <= reach
+                box_distances(low[triangles], high[triangles], centre, margin) <= reach
             ]
         edges = self._feature_of_edge[self.edges_of[triangles].ravel()]
         vertices = self._feature_of_point[self.triangles[triangles].ravel()]
@@ -295,7 +306,7 @@ class Mesh(Terrain):
         return every[every >= 0].tolist()
 
     def _around(self, centre: Floats, side: Floats) -> Ints:
-        """Return the triangles in the cells around a point."""
+        """Return the triangles in the grid cells around a point."""
         *_, (_, wide), starts, content = self._grid
         a, low_y = self._cell(centre[:2] - side)
         b, high_y = self._cell(centre[:2] + side)
@@ -304,7 +315,7 @@ class Mesh(Terrain):
         return np.unique(np.concatenate(spans))
 
     def _cell(self, place: Floats) -> tuple[int, int]:
-        """Return the cell of the grid at a position (x, y), or the nearest one."""
+        """Return the grid cell at a position (x, y), or the nearest cell."""
         origin, size, shape, *_ = self._grid
         x, y = ((place - origin) / size).tolist()
         return int(min(max(0.0, x), shape[0] - 1)), int(min(max(0.0, y), shape[1] - 1))
@@ -312,7 +323,7 @@ class Mesh(Terrain):
     def _half_side(self, centre: Floats, reach: float, margin: Floats) -> Floats:
         """Return the largest distances along x and y (m) of triangles within reach of a point.
 
-        A point high above the mesh reaches less of it.
+        They are smaller for a point high above the mesh.
         """
         above = max(float(centre[2] - margin[2]) - self._top, 0.0)
         side: Floats = margin[:2] + np.sqrt(max(reach**2 - above**2, 0.0))
@@ -320,7 +331,7 @@ class Mesh(Terrain):
 
 
 def _clean(points: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints]:
-    """Return distinct points and the triangles between them; raise if they are invalid."""
+    """Return distinct points and the triangles between them; raise TerrainError if they are invalid."""
     P = np.asarray(points, float)
     T = np.asarray(triangles)
     if P.ndim != 2 or P.shape[1] != 3 or not np.isfinite(P).all():

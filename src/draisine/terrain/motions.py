@@ -1,4 +1,4 @@
-"""Motions of obstacles: functions from time to rotation and position, over any scalar."""
+"""Prescribed motions of grounds: functions from time to rotation and position, over any scalar."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from draisine.algebra.scalar import Array, Scalar, array, sin
 class Slide:
     """A translation with constant velocity: a treadmill, a lift."""
 
-    velocity: tuple[float, float, float]  # m/s
+    velocity: tuple[float, float, float]  # m/s, world axes
 
     def __call__(self, t: Scalar) -> tuple[Array, Array]:
-        """Return rotation and position (m) at a time (s)."""
+        """Return rotation matrix (3, 3) and position (3) in m at time t (s)."""
         return np.eye(3), array([v * t for v in self.velocity])
 
 
@@ -23,11 +23,11 @@ class Slide:
 class Shake:
     """A harmonic motion `amplitude sin(rate t)` along a direction."""
 
-    amplitude: tuple[float, float, float]  # m
-    rate: float  # rad/s
+    amplitude: tuple[float, float, float]  # m, world axes
+    rate: float  # rad/s, angular frequency
 
     def __call__(self, t: Scalar) -> tuple[Array, Array]:
-        """Return rotation and position (m) at a time (s)."""
+        """Return rotation matrix (3, 3) and position (3) in m at time t (s)."""
         return np.eye(3), array([a * sin(self.rate * t) for a in self.amplitude])
 
 
@@ -35,11 +35,11 @@ class Shake:
 class Turn:
     """A rotation about a vertical axis with constant rate: a turntable."""
 
-    rate: float  # rad/s
+    rate: float  # rad/s, angular velocity
     centre: tuple[float, float] = (0.0, 0.0)  # x, y of the axis, m
 
     def __call__(self, t: Scalar) -> tuple[Array, Array]:
-        """Return rotation and position (m) at a time (s)."""
+        """Return rotation matrix (3, 3) and position (3) in m at time t (s)."""
         R = rot_z(self.rate * t)
         middle = array([*self.centre, 0.0])
         return R, middle - R @ middle

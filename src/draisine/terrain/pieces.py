@@ -1,4 +1,4 @@
-"""Features of a mesh in batches: faces, convex edges and vertices from arrays of triangles."""
+"""Features of a mesh, computed in batches: faces, convex edges and vertices from arrays of triangles."""
 
 from typing import TYPE_CHECKING
 
@@ -12,19 +12,19 @@ from draisine.terrain.feature import (
     MIN_FACE_ANGLE,
     Features,
     Ints,
+    block_starts,
+    concatenate_ranges,
     parallel_faces,
-    ranges,
-    starts,
 )
 
 if TYPE_CHECKING:
     from draisine.terrain.mesh import Mesh
 
 
-def faces(mesh: "Mesh", ks: Ints) -> Features:
-    """Return the faces with indices ks, each within the half spaces of its boundary."""
+def make_faces(mesh: "Mesh", ks: Ints) -> Features:
+    """Return the faces of a mesh with indices ks, each valid within the half spaces of its boundary edges."""
     sizes = mesh.first[ks + 1] - mesh.first[ks]
-    triangles = mesh.ordered[ranges(mesh.first[ks], sizes)]
+    triangles = mesh.ordered[concatenate_ranges(mesh.first[ks], sizes)]
     triangle_owner = np.repeat(np.arange(len(ks)), sizes)
     first = np.cumsum(sizes) - sizes
     N = _units(np.add.reduceat(mesh.normals[triangles], first, axis=0) / sizes[:, None])
@@ -49,8 +49,10 @@ def faces(mesh: "Mesh", ks: Ints) -> Features:
     return _features("face", numbers, borders, owner, low, high)
 
 
-def edges(mesh: "Mesh", ks: Ints) -> Features:
-    """Return the convex edges with indices ks, each within its ends and its cone of normals."""
+def make_edges(mesh: "Mesh", ks: Ints) -> Features:
+    """Return the convex edges of a mesh with indices ks, each valid between its end points and within its
+    cone of normals.
+    """
     e = mesh.convex[ks]
     A = mesh.points[mesh.ends[e, 0]]
     B = mesh.points[mesh.ends[e, 1]]
@@ -80,20 +82,20 @@ def edges(mesh: "Mesh", ks: Ints) -> Features:
 
 
 def edge_name(mesh: "Mesh", e: int) -> str:
-    """Return the name of an edge, from its end points."""
+    """Return the name of edge e of a mesh, made of its end points."""
     return f"edge {mesh.ends[e, 0]}-{mesh.ends[e, 1]}"
 
 
-def vertices(mesh: "Mesh", ks: Ints) -> Features:
-    """Return the vertices with indices ks, each within the cone of its edges.
+def make_vertices(mesh: "Mesh", ks: Ints) -> Features:
+    """Return the vertices of a mesh with indices ks, each valid within the cone of its edges.
 
-    At the boundary of an open mesh only the outer side of the sheet can be touched.
+    At the boundary of an open mesh only the outer side of the surface can be touched.
     """
     points = mesh.corners[ks]
     order, begin = mesh.edges_at
     sizes = begin[points + 1] - begin[points]
     owner = np.repeat(np.arange(len(ks)), sizes)
-    e = order[ranges(begin[points], sizes)] % len(mesh.ends)
+    e = order[concatenate_ranges(begin[points], sizes)] % len(mesh.ends)
     far = mesh.ends[e].sum(axis=1) - points[owner]
     ends = mesh.right[e] < 0
     directions = _units(mesh.points[far] - mesh.points[points[owner]])
@@ -109,8 +111,8 @@ def vertices(mesh: "Mesh", ks: Ints) -> Features:
 def _features(
     kind: str, numbers: Floats, borders: Floats, of: Ints, low: Floats, high: Floats
 ) -> Features:
-    """Return features of a kind from borders (n, 7) and their owners (n,)."""
-    first = starts(np.bincount(of, minlength=len(numbers)))
+    """Return features of one kind from their borders (n, 7) and the owners (n,) of the borders."""
+    first = block_starts(np.bincount(of, minlength=len(numbers)))
     borders = borders[np.argsort(of, kind="stable")]
     same = np.zeros(len(numbers), np.int64)
     no_cells = np.zeros((len(numbers), 0))
@@ -129,5 +131,5 @@ def cross(a: Floats, b: Floats) -> Floats:
 
 
 def _units(rows: Floats) -> Floats:
-    """Return the rows (n, 3) as unit vectors."""
+    """Return the rows (n, 3) divided by their lengths."""
     return rows / np.linalg.norm(rows, axis=1)[:, None]

@@ -1,4 +1,4 @@
-"""Standard grounds: planes, ramps, kerbs and stairs, all unlimited along y, and rough ground."""
+"""Standard terrains: planes, ramps, kerbs, stairs and corners, all unlimited along y, and rough ground."""
 
 import math
 
@@ -15,10 +15,10 @@ PLUS_X = (1.0, 0.0, 0.0)
 MINUS_X = (-1.0, 0.0, 0.0)
 
 MAX_STAIRS = 200
-"""Largest number of steps; each has three features."""
+"""Largest number of steps of stairs; each step has three features."""
 
 MAX_ROUGH_CELLS = 100_000
-"""Largest number of squares, to limit memory and time."""
+"""Largest number of squares of rough ground, which limits memory and time."""
 
 
 def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terrain:
@@ -135,7 +135,7 @@ def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
 
 
 def _riser(names: tuple[str, str], at: float, before: float, after: float) -> list[Feature]:
-    """Return the edge and the wall of a step at x = `at` between two heights (m)."""
+    """Return the edge and the wall of a step at x = `at` (m) between two heights (m)."""
     out = MINUS_X if after > before else PLUS_X
     top = max(before, after)
     bottom = min(before, after)
@@ -201,7 +201,15 @@ def rough(
 
 
 def corner(angle: float, at: float = 0.0) -> Terrain:
-    """Return level ground with a slope of `angle` (rad) from x = `at` (m) on: a re-entrant corner."""
+    """Return level ground that continues as a slope: a concave (re-entrant) corner.
+
+    Parameters
+    ----------
+    angle
+        Angle of the slope (rad), between 0 and pi.
+    at
+        Position x at which the slope begins (m).
+    """
     if not 0 < angle < math.pi:
         raise ParameterError(f"corner: angle = {angle} rad must be between 0 and pi.")
     N = np.array([-math.sin(angle), 0.0, math.cos(angle)])
@@ -216,6 +224,6 @@ def corner(angle: float, at: float = 0.0) -> Terrain:
 
 
 def _positive(name: str, x: float) -> None:
-    """Raise if x is not a positive length."""
+    """Raise ParameterError if x is not a positive length (m)."""
     if not (math.isfinite(x) and x > 0):
         raise ParameterError(f"{name} = {x} m must be a positive length.")

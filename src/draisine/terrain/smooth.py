@@ -30,8 +30,8 @@ from draisine.algebra.patch import (
 )
 from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
-from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, starts
-from draisine.terrain.terrain import Terrain, distances
+from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, block_starts
+from draisine.terrain.terrain import Terrain, box_distances
 
 MAX_OVERSHOOT = 0.01
 """Of the range of the heights; a larger overshoot of the spline is reported: the data has steps."""
@@ -144,7 +144,7 @@ class SmoothGround(Terrain):
             borders[:, 2 * axis + 1, axis] = 1.0
             borders[:, 2 * axis + 1, 6] = high[:, axis]
         exists = np.abs(borders[:, :, 6]) < UNLIMITED
-        first = starts(exists.sum(axis=1))
+        first = block_starts(exists.sum(axis=1))
         numbers, bottom, top = _bounds(cells)
         box = [np.where(np.abs(low) < UNLIMITED, low, -np.inf), bottom]
         box_high = [np.where(np.abs(high) < UNLIMITED, high, np.inf), top]
@@ -200,7 +200,7 @@ class SmoothGround(Terrain):
             columns = _cells_between(self.y, centre[1] - side[1], centre[1] + side[1])
         ks = (rows[:, None] * self.shape[1] + columns).ravel()
         low, high = self._boxes
-        apart = distances(low[ks], high[ks], centre, margin)
+        apart = box_distances(low[ks], high[ks], centre, margin)
         return ks[apart <= reach].tolist()
 
     @cached_property

@@ -1,15 +1,17 @@
-"""Terrain: a set of features with a broad-phase search."""
+"""The base class of terrains: a set of features, and the search of features near a point by their bounding
+boxes.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.terrain.feature import Feature, Features, ObstacleMotion, gather
+from draisine.terrain.feature import Feature, Features, ObstacleMotion, stack_features
 
 
 class Terrain:
-    """A ground made of features.
+    """A ground made of features (faces, edges, vertices).
 
     Subclasses implement `__len__`, `__getitem__`, `name`, `pick`, `kinds`, `motions` and `near`.
     """
@@ -26,21 +28,21 @@ class Terrain:
         return self.features[k]
 
     def name(self, k: int) -> str:
-        """Return the name of a feature."""
+        """Return the name of feature k."""
         return self.features[k].name
 
     def pick(self, ks: Sequence[int]) -> Features:
         """Return the features with ascending indices ks."""
-        return gather([self[k] for k in ks])
+        return stack_features([self[k] for k in ks])
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of its features."""
+        """The kinds of the terrain's features."""
         return frozenset(f.kind for f in self.features)
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """The distinct motions of its moving features."""
+        """The distinct motions of the terrain's moving features."""
         return tuple(dict.fromkeys(f.motion for f in self.features if f.motion is not None))
 
     def near(
@@ -51,22 +53,22 @@ class Terrain:
         Parameters
         ----------
         centre
-            Point (m).
+            Point (3), m.
         reach
-            Largest distance (m).
+            Largest distance of a bounding box from the point, m.
         t
             Time (s), for moving ground.
         margin
-            Distance along each axis by which the point may move (m).
+            Distance (m) along each axis by which the point may move.
         """
-        apart = distances(self._low, self._high, centre, margin)
+        apart = box_distances(self._low, self._high, centre, margin)
         return np.flatnonzero(apart <= reach).tolist()
 
 
-def distances(low: Floats, high: Floats, centre: Floats, margin: float | Floats) -> Floats:
-    """Return the distances of boxes from a point that may move by a margin along each axis.
+def box_distances(low: Floats, high: Floats, centre: Floats, margin: float | Floats) -> Floats:
+    """Return the distances (n,) in m of boxes (n, 3) from a point that may move by `margin` along each axis.
 
-    >>> distances(np.array([[3.0, 4.0, 0.0]]), np.array([[9.0, 9.0, 1.0]]), np.zeros(3), 0.0)
+    >>> box_distances(np.array([[3.0, 4.0, 0.0]]), np.array([[9.0, 9.0, 1.0]]), np.zeros(3), 0.0)
     array([5.])
     """
     outside = np.maximum(low - centre, centre - high) - margin

@@ -13,7 +13,7 @@ from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.analysis.bicycle.sensitivity import canonical_changes, sensitivities
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.differentiate import run_tangent
-from draisine.codegen.program import run, trace_program
+from draisine.codegen.program import run_program, trace_program
 from draisine.vehicles import parameter_set
 
 BICYCLE = compile("whipple")
@@ -85,10 +85,11 @@ def test_programs_run_with_their_derivatives() -> None:
     at = {"parameters": np.array([[1.5, 1.5]]), "s": np.array([[0.4, 1.2], [0.9, 0.3]])}
     along = {"parameters": np.array([[0.7, 0.7]]), "s": np.array([[1.0, -0.4], [0.5, 2.0]])}
     values, rates = run_tangent(program, at, along)
-    assert_allclose(values["out"], run(program, **at)["out"])
+    assert_allclose(values["out"], run_program(program, **at)["out"])
     h = 1e-4
     near = [
-        run(program, **{k: at[k] + j * h * along[k] for k in at})["out"] for j in (-2, -1, 1, 2)
+        run_program(program, **{k: at[k] + j * h * along[k] for k in at})["out"]
+        for j in (-2, -1, 1, 2)
     ]
     slope = (8 * (near[2] - near[1]) - (near[3] - near[0])) / (12 * h)
     assert_allclose(rates["out"], slope, rtol=1e-9, atol=1e-10)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from codegen.programs import Case, assert_close, compile_and_call, long, wide
 from draisine.codegen import cache
 from draisine.codegen.cache import Store, default_folder
-from draisine.codegen.program import Program, arguments, prototype, run
+from draisine.codegen.program import Program, prototype, run_program, step_arguments
 from draisine.codegen.targets import _llvm, native
 from draisine.codegen.targets._schedule import by_longest_path
 from draisine.codegen.targets.native import Native
@@ -33,7 +33,7 @@ def test_schedule_is_topological_and_starts_with_the_longest_path() -> None:
     order = by_longest_path(program, steps)
     place = {i: k for k, i in enumerate(order)}
     assert sorted(order) == steps
-    assert all(place.get(k, -1) < place[i] for i in steps for k in arguments(program.steps[i]))
+    assert all(place.get(k, -1) < place[i] for i in steps for k in step_arguments(program.steps[i]))
     leaf, chain, others = ("input", "x", 0), range(1, 9), range(9, 40)
     roots = [leaf, *(("sqrt", k - 1) for k in chain), *(("neg", 0) for _ in others)]
     text = Program("f", {"x": 1}, roots, {"y": [8, *others]}, [False] * len(roots))
@@ -73,7 +73,7 @@ def call_batch(code: Native, x: Floats, given: Floats) -> Floats:
 
 
 def expected(case: Case) -> Floats:
-    return np.concatenate(list(run(case.program, **case.inputs).values()))
+    return np.concatenate(list(run_program(case.program, **case.inputs).values()))
 
 
 def split(code: Native, case: Case, flat: Floats) -> dict[str, Floats]:
@@ -100,7 +100,7 @@ class TestAgreement:
         code = Native(case.program, kept)
         found = split(code, case, call(code, stacked(case, case.inputs), table(code, case)))
         tolerance = 1e-14 if len(case.program.steps) < 1000 else 1e-13
-        for name, values in run(case.program, **case.inputs).items():
+        for name, values in run_program(case.program, **case.inputs).items():
             assert_close(found[name], values, tolerance)
 
     def test_lanes_equal_scalar_bit_for_bit(self, case: Case, kept: Store) -> None:

@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from codegen.programs import Case, assert_close, long, wide
-from draisine.codegen.listing import identifiers
-from draisine.codegen.program import Program, flatten, run
+from draisine.codegen.listing import make_identifiers
+from draisine.codegen.program import Program, flatten_arrays, run_program
 from draisine.codegen.targets import c, javascript, jax, latex, python
 
 RTOL = 1e-13
@@ -44,7 +44,7 @@ def call_python(text: str, program: Program, inputs: dict[str, NDArray[np.float6
 
 
 def assert_outputs(found, case: Case) -> None:
-    expected = run(case.program, **case.inputs)
+    expected = run_program(case.program, **case.inputs)
     assert list(found) == list(expected)
     for name in expected:
         assert_close(found[name], expected[name], RTOL)
@@ -59,11 +59,11 @@ def test_the_small_program_has_every_operation(small: Case) -> None:
 
 
 def test_flattened_programs_compute_the_same(case: Case) -> None:
-    flat = flatten(case.program)
+    flat = flatten_arrays(case.program)
     x = np.concatenate([np.zeros(0), *(case.inputs[name] for name in states(case.program))])
     given = {"x": x} | {k: v for k, v in case.inputs.items() if k == "parameters"}
-    expected = np.concatenate(list(run(case.program, **case.inputs).values()))
-    assert np.array_equal(run(flat, **given)["out"], expected)
+    expected = np.concatenate(list(run_program(case.program, **case.inputs).values()))
+    assert np.array_equal(run_program(flat, **given)["out"], expected)
     assert flat.table == case.program.table
 
 
@@ -74,13 +74,13 @@ class TestPython:
     def test_arrays(self, case: Case) -> None:
         inputs = case.batch(5)
         found = call_python(python.emit(case.program), case.program, inputs)
-        for name, expected in run(case.program, **inputs).items():
+        for name, expected in run_program(case.program, **inputs).items():
             assert_close(found[name], expected, RTOL)
 
     def test_parameters_with_axes(self, small: Case) -> None:
         inputs = {k: np.stack([x, 1.1 * x], axis=-1) for k, x in small.inputs.items()}
         found = call_python(python.emit(small.program), small.program, inputs)
-        for name, expected in run(small.program, **inputs).items():
+        for name, expected in run_program(small.program, **inputs).items():
             assert_close(found[name], expected, RTOL)
 
     def test_lines_are_short(self, bicycle: dict[str, Case]) -> None:
@@ -203,7 +203,7 @@ class TestJax:
         names = states(case.program)
         mapped = self.jax.vmap(function, in_axes=(*[1] * len(names), None), out_axes=1)
         found = self.jax.jit(mapped)(*[inputs[x] for x in names], table)
-        for name, expected in run(case.program, **inputs).items():
+        for name, expected in run_program(case.program, **inputs).items():
             shape = (len(expected), 3)
             assert_close(np.asarray(found[name]), np.broadcast_to(expected.T, shape[::-1]).T, RTOL)
 
@@ -220,8 +220,8 @@ class TestJax:
         found = self.jax.jit(self.jax.jacfwd(rate))(inputs["u"])
         h = 1e-6
         for k, step in enumerate(h * np.eye(len(inputs["u"]))):
-            ahead = run(program, **(inputs | {"u": inputs["u"] + step}))["rate"]
-            behind = run(program, **(inputs | {"u": inputs["u"] - step}))["rate"]
+            ahead = run_program(program, **(inputs | {"u": inputs["u"] + step}))["rate"]
+            behind = run_program(program, **(inputs | {"u": inputs["u"] - step}))["rate"]
             assert_close(np.asarray(found[:, k]), (ahead - behind) / (2 * h), 1e-8)
 
 
@@ -301,7 +301,7 @@ def test_a_program_without_anything(target) -> None:
 
 def test_identifiers_never_collide() -> None:
     names = ["q", "q", "q_", "q_0", "q_0_", "for", "1x", "a-b", "a_b", ""]
-    found = identifiers(names, ["for"])
+    found = make_identifiers(names, ["for"])
     assert len(set(found)) == len(names)
     assert all(x.isidentifier() and not re.search(r"_\d+$", x) for x in found)
     assert "for" not in found

@@ -16,9 +16,9 @@ from draisine.simulation.compare.compliant import (
     HuntCrossley,
     KelvinVoigt,
     LankaraniNikravesh,
-    collide,
-    collide_with_dent,
     hertz_stiffness,
+    simulate_collision,
+    simulate_plastic_collision,
 )
 from draisine.terrain import Terrain, edge, height_field, plane
 from simulation.contact.test_disc import G, disc, dropped
@@ -31,7 +31,7 @@ BALL = 7800.0 * 4 / 3 * math.pi * 0.01**3
 def test_hertz_reaches_the_depth_and_lasts_as_long_as_known():
     """d_m = (5 m v^2 / (4 K))^(2/5); it lasts 2.9432 d_m / v."""
     m, v = BALL / 2, 0.1
-    made = collide(Hertz(STEEL), m, v)
+    made = simulate_collision(Hertz(STEEL), m, v)
     deepest = (1.25 * m * v * v / STEEL) ** 0.4
     assert made.depth.max() == pytest.approx(deepest, rel=1e-4)
     assert made.t[-1] == pytest.approx(2.9432 * deepest / v, rel=1e-4)
@@ -42,7 +42,7 @@ def test_hertz_reaches_the_depth_and_lasts_as_long_as_known():
 def test_loss_is_what_the_coefficient_says_near_one(law):
     m, v = BALL / 2, 0.1
     for e in (0.9, 0.95, 1.0):
-        made = collide(law(STEEL, e, v), m, v)
+        made = simulate_collision(law(STEEL, e, v), m, v)
         assert -made.rate[-1] / v == pytest.approx(e, abs=1.5 * (1 - e) ** 2 + 1e-6)
         assert made.force[0] == 0.0 and abs(made.force[-1]) < 1e-3 * made.force.max()
 
@@ -50,7 +50,7 @@ def test_loss_is_what_the_coefficient_says_near_one(law):
 def test_work_of_the_force_is_the_energy_lost():
     m, v = BALL / 2, 0.1
     for law in (Hertz(STEEL), HuntCrossley(STEEL, 0.5, v), LankaraniNikravesh(STEEL, 0.5, v)):
-        made = collide(law, m, v, samples=4000)
+        made = simulate_collision(law, m, v, samples=4000)
         lost = m * (v * v - made.rate[-1] ** 2) / 2
         assert trapezoid(made.force, made.depth) == pytest.approx(lost, abs=1e-4 * m * v * v / 2)
 
@@ -58,14 +58,14 @@ def test_work_of_the_force_is_the_energy_lost():
 def test_lasting_dent_returns_the_square_of_restitution():
     m, v = BALL / 2, 0.1
     for e in (0.3, 0.8, 1.0):
-        made = collide_with_dent(STEEL, e, m, v)
+        made = simulate_plastic_collision(STEEL, e, m, v)
         assert -made.rate[-1] / v == pytest.approx(e, abs=1e-6)
         assert made.depth[-1] == pytest.approx(made.depth.max() * (1 - e * e), abs=1e-9)
 
 
 def test_damper_of_kelvin_and_voigt_jumps_at_first_touch():
     law = KelvinVoigt(1e5, 100.0)
-    made = collide(law, 1.0, 1.0)
+    made = simulate_collision(law, 1.0, 1.0)
     assert law.force(1e-12, 1.0) == pytest.approx(100.0)
     assert -made.rate[-1] < 1.0
     assert KelvinVoigt(1e5, 100.0, pulls=True).force(1e-9, -1.0) < 0 == law.force(1e-9, -1.0)
@@ -150,7 +150,7 @@ def test_thrown_disc_begins_to_roll_on_soft_ground_too():
 
 def test_wrong_collisions_say_so():
     with pytest.raises(ParameterError, match="positive"):
-        collide(Hertz(1.0), 0.0, 1.0)
+        simulate_collision(Hertz(1.0), 0.0, 1.0)
     assert np.isfinite(STEEL)
 
 

@@ -10,7 +10,7 @@ from draisine.simulation.contact.kernels import FORM, FORM_PIVOTS, MIN_PIVOT
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.table import WheelOnFeature
-from draisine.system.generic import generic
+from draisine.system.generic import make_generic
 from draisine.terrain import Terrain, edge, face, move_ground, vertex
 from draisine.terrain.motions import Slide
 from simulation.contact.conftest import bicycle
@@ -43,7 +43,7 @@ def random_state(rng, n):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_closed_form_is_the_dense_system(mode):
-    rng, look = np.random.default_rng(5), ContactQuery(generic(bicycle()), GROUND, np.zeros(3))
+    rng, look = np.random.default_rng(5), ContactQuery(make_generic(bicycle()), GROUND, np.zeros(3))
     look.inputs = np.array([0.3, -0.2, 0.5])
     saddle = look.packed_mode(closed(mode), closed_form=True)
     assert saddle.record.plan[FORM] != 0
@@ -71,9 +71,9 @@ def test_where_there_is_no_closed_form():
     """Moving ground, two contacts of one wheel, stops, many wheels: by the signature alone."""
     system = bicycle()
     moved = Terrain([move_ground(feature, Slide((1.0, 0.0, 0.0))) for feature in GROUND.features])
-    look = ContactQuery(generic(system, None, moved.motions), moved, np.zeros(3))
+    look = ContactQuery(make_generic(system, None, moved.motions), moved, np.zeros(3))
     assert look.packed_mode(closed([(0, 0, ROLLING)]), closed_form=True).record.plan[FORM] == 0
-    look = ContactQuery(generic(system), GROUND, np.zeros(3), {"steer": (-1.0, 1.0)})
+    look = ContactQuery(make_generic(system), GROUND, np.zeros(3), {"steer": (-1.0, 1.0)})
     assert (
         look.packed_mode(closed([(0, 0, ROLLING), (0, 1, ROLLING)]), closed_form=True).record.plan[
             FORM
@@ -101,7 +101,7 @@ def test_a_torus_on_an_edge_and_a_vertex():
             vertex("tip", (0.1, 0.02, 0.0)),
         ]
     )
-    look, rng = ContactQuery(generic(disc), ground, np.zeros(0)), np.random.default_rng(8)
+    look, rng = ContactQuery(make_generic(disc), ground, np.zeros(0)), np.random.default_rng(8)
     for feature, status in ((0, ROLLING), (1, ROLLING), (2, ROLLING), (2, SLIDING)):
         mode = closed([(0, feature, status)])
         saddle = look.packed_mode(mode, closed_form=True)

@@ -17,7 +17,7 @@ from draisine.simulation.contact.complementarity.sharing import push_least, shar
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.table import WheelOnFeature
-from draisine.system.generic import generic
+from draisine.system.generic import make_generic
 from draisine.terrain import Terrain, edge, face, move_ground, plane
 from draisine.terrain.motions import Turn
 from simulation.contact.conftest import bicycle
@@ -30,7 +30,7 @@ def test_accelerations_and_forces_are_those_of_the_closed_form(statuses):
     mode = dict(zip(("rear", "front"), statuses, strict=True))
     system = bicycle()
     rng = np.random.default_rng(1)
-    look = ContactQuery(generic(system), plane(), np.zeros(3))
+    look = ContactQuery(make_generic(system), plane(), np.zeros(3))
     closed = [
         (WheelOnFeature(k, 0), Status.ROLLING, np.inf)
         for k, s in enumerate(statuses)
@@ -63,7 +63,7 @@ TURNING = Terrain([move_ground(feature, Turn(0.7, (0.2, -0.1))) for feature in G
 @pytest.mark.parametrize("wheel", [0, 1])
 def test_rows_and_targets_are_derivatives(ground, feature, wheel):
     """d gap / dt = stretch (C v - b) n, and c = d (b - C v) / dt at fixed v."""
-    machine = generic(bicycle(), None, ground.motions)
+    machine = make_generic(bicycle(), None, ground.motions)
     look = ContactQuery(machine, ground, np.zeros(3))
     rng = np.random.default_rng(7)
     contact, n = WheelOnFeature(wheel, feature), machine.speeds

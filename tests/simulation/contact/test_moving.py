@@ -8,12 +8,12 @@ import pytest
 import draisine
 from draisine.algebra.lie import rot_z
 from draisine.algebra.scalar import array, cos, sin
-from draisine.codegen.program import run
+from draisine.codegen.program import run_program
 from draisine.control import Step, TimeInputs
 from draisine.errors import TerrainError
 from draisine.simulation.contact.query import ContactQuery
 from draisine.system.contact_programs import trace_motion
-from draisine.system.generic import generic
+from draisine.system.generic import make_generic
 from draisine.terrain import Joined, Mesh, Terrain, height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake, Slide, Turn
 from simulation.contact.conftest import bicycle, on_the_flat
@@ -61,12 +61,12 @@ def test_motions_that_differ_in_numbers_alone_share_their_programs():
     ):
         form, numbers = trace_motion(motion)
         for t in (0.0, 0.37, 5.0):
-            told = run(form, t=np.array([t]), numbers=np.array(numbers))
+            told = run_program(form, t=np.array([t]), numbers=np.array(numbers))
             R, p = motion(t)
             assert told["R"].reshape(3, 3) == pytest.approx(np.asarray(R, float), abs=1e-15)
             assert told["p"] == pytest.approx(np.asarray(p, float), abs=1e-15)
     one, two = (
-        generic(bicycle(), None, (Shake((0.0, 0.0, A), w),)) for A, w in [(0.1, 9), (0.2, 7)]
+        make_generic(bicycle(), None, (Shake((0.0, 0.0, A), w),)) for A, w in [(0.1, 9), (0.2, 7)]
     )
     assert one.programs is two.programs and sorted(two.ground) == [0.2, 7.0]
 

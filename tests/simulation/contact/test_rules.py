@@ -44,7 +44,7 @@ from draisine.simulation.contact.stepping.switch import (
 from draisine.simulation.contact.table import shared_pair_table
 from draisine.simulation.contact.tolerances import Tolerances, cached_machine_units
 from draisine.simulation.options import ContactOptions
-from draisine.system.generic import generic
+from draisine.system.generic import make_generic
 from draisine.terrain import Terrain, face, move_ground, plane
 from draisine.terrain.motions import Slide
 from simulation.contact.conftest import bicycle
@@ -261,7 +261,7 @@ def tiles(count, motion=None):
 
 
 def query_on(terrain):
-    return ContactQuery(generic(bicycle(), None, terrain.motions), terrain, np.zeros(3))
+    return ContactQuery(make_generic(bicycle(), None, terrain.motions), terrain, np.zeros(3))
 
 
 def test_surroundings_are_searched_again_beyond_their_boxes_or_on_moving_ground():
@@ -288,7 +288,7 @@ def test_a_compliant_tyre_is_thicker_than_drawn_by_its_deflection():
     """A stiffness of 1e5 N/m under 400 N deflects by 4 mm; the crown of 20 mm is drawn deflected."""
     tyre = MagicFormula((1.5, 0.0, 1000.0, 200.0, 1.0, *[0.1] * 9), 0.1, 1e5, 500.0, 400.0)
     system = draisine.compile("whipple", rear_tyre=tyre, crown=0.02)
-    table = shared_pair_table(generic(system))
+    table = shared_pair_table(make_generic(system))
     columns = [table.column(wheel, "face", None) for wheel in (0, 1)]
     assert table.floats[3, columns] == pytest.approx([0.024, 0.02])
 
@@ -298,7 +298,7 @@ def test_a_compliant_tyre_is_thicker_than_drawn_by_its_deflection():
 
 @pytest.mark.parametrize(("length", "expected"), [(1e-9, True), (1e-3, False), (0.0, False)])
 def test_an_arc_is_an_instant_by_its_length_whenever_it_begins(length, expected):
-    machine = generic(bicycle())
+    machine = make_generic(bicycle())
     arc = TerrainArc(machine, 5.0 + np.array([0.0, length]), *[None] * 6)
     assert cached_machine_units(machine).time > 0.1
     assert arc.is_instant == expected
@@ -306,7 +306,7 @@ def test_an_arc_is_an_instant_by_its_length_whenever_it_begins(length, expected)
 
 def stepper(system="differential_platform", **options):
     system = draisine.compile(system)
-    machine = generic(system)
+    machine = make_generic(system)
     query = ContactQuery(machine, plane(), np.zeros(len(system.model.inputs)))
     y = machine.enter(draisine.state(system), np.zeros(machine.memory))
     contact = ContactOptions(mu=0.8, solver="time_stepping", **options)
@@ -355,7 +355,7 @@ def test_events_are_crowded_if_time_steps_would_be_fewer():
 @pytest.mark.parametrize(("name", "rank"), [("whipple", Rank.INDEPENDENT), ("car", Rank.REDUNDANT)])
 def test_wheels_on_a_plane_are_independent_or_exactly_redundant(name, rank):
     system = draisine.compile(name)
-    machine = generic(system)
+    machine = make_generic(system)
     query = ContactQuery(machine, plane(), np.zeros(len(system.model.inputs)))
     y = machine.enter(draisine.state(system), np.zeros(machine.memory))
     wheels = range(len(machine.wheels))

@@ -8,7 +8,7 @@ import draisine
 from draisine.simulation.contact.query import ContactQuery, ModeInterval
 from draisine.simulation.contact.samples import box_distance
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.system.generic import generic
+from draisine.system.generic import make_generic
 from draisine.terrain import height_field, plane
 
 
@@ -33,7 +33,7 @@ def bumpy_ground():
 
 def observe_nearest(system, ground, heights, sinks=False):
     """Return gaps and points of the bicycle, upright, lifted by some heights."""
-    look = ContactQuery(generic(system), ground, np.zeros(len(system.model.inputs)))
+    look = ContactQuery(make_generic(system), ground, np.zeros(len(system.model.inputs)))
     start = draisine.state(system)
     y = np.repeat(look.machine.enter(start, np.zeros(0))[None], len(heights), axis=0)
     y[:, look.y.p.start + 2] += heights
@@ -88,7 +88,7 @@ def test_the_search_finds_the_nearest_of_all_features(bicycle):
     """Boxes reject no feature that is nearer: the rows of all features around are the reference."""
     ground, heights = bumpy_ground(), np.array([0.04, 0.1, 0.2])
     gaps, _ = observe_nearest(bicycle, ground, heights)
-    look = ContactQuery(generic(bicycle), ground, np.zeros(len(bicycle.model.inputs)))
+    look = ContactQuery(make_generic(bicycle), ground, np.zeros(len(bicycle.model.inputs)))
     for height, found in zip(heights, gaps, strict=True):
         y = look.machine.enter(draisine.state(bicycle), np.zeros(0))
         y[look.y.p.start + 2] += height

@@ -11,7 +11,7 @@ from draisine import Numerics
 from draisine.errors import ConfigurationError
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.start import count_windings
-from draisine.system.generic import generic
+from draisine.system.generic import make_generic
 from draisine.terrain import Mesh, corner, kerb, move_ground, plane
 from draisine.terrain.assembly import Joined
 from draisine.terrain.motions import Slide
@@ -44,7 +44,7 @@ def test_a_closed_box_encloses_its_inside_once():
 def test_features_of_a_table_are_those_of_its_ground():
     """Some are known from an earlier search, others are new."""
     bicycle, ground = draisine.compile("whipple"), box((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
-    query = ContactQuery(generic(bicycle), ground, np.zeros(len(bicycle.model.inputs)))
+    query = ContactQuery(make_generic(bicycle), ground, np.zeros(len(bicycle.model.inputs)))
     query.table.pick([2])
     some = [0, 2, 5, 9]
     found, wanted = query.table.pick(some), ground.pick(some)

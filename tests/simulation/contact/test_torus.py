@@ -17,7 +17,7 @@ from draisine.errors import TerrainError
 from draisine.model import Torus
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
-from draisine.system.generic import generic
+from draisine.system.generic import make_generic
 from draisine.terrain import Mesh, Terrain, edge, face, kerb, move_ground, vertex
 from draisine.terrain.motions import Shake, Turn
 from simulation.contact.test_disc import G, H, disc, dropped, rolling
@@ -42,7 +42,7 @@ def ball():
 
 
 def look_at(system, ground):
-    return ContactQuery(generic(system, None, ground.motions), ground, np.zeros(0))
+    return ContactQuery(make_generic(system, None, ground.motions), ground, np.zeros(0))
 
 
 def energies(made):

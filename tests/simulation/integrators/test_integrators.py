@@ -15,8 +15,8 @@ from draisine.simulation import bilateral
 from draisine.simulation.integrators import _dop853_tableau as tableau
 from draisine.simulation.integrators import dop853, rk4
 from draisine.simulation.integrators._drivers import (
-    DONE,
-    NOT_FINITE,
+    REACHED_END,
+    VALUE_NOT_FINITE,
     Address,
     Problem,
     Span,
@@ -106,9 +106,9 @@ def test_steps_change_as_in_the_book(error, factor):
     """0.9 err^(-1/8), between 0.2 and 10: Hairer, Norsett and Wanner, II.4; a step that was too long
     never grows.
     """
-    assert dop853.grow(error) == pytest.approx(factor, rel=1e-15)
+    assert dop853.step_growth(error) == pytest.approx(factor, rel=1e-15)
     if error >= 1.0:
-        assert dop853.shrink(error) == pytest.approx(factor, rel=1e-15)
+        assert dop853.step_reduction(error) == pytest.approx(factor, rel=1e-15)
 
 
 def test_only_one_method_chooses_its_steps():
@@ -131,8 +131,8 @@ def test_the_last_state_is_checked():
             out[:2] = np.nan
 
     done, wrong, _ = oscillating(rk4.equal, 0.1, rate=failing)
-    assert (done, wrong) == (10, NOT_FINITE)
-    assert oscillating(rk4.equal, 0.1)[:2] == (10, DONE)
+    assert (done, wrong) == (10, VALUE_NOT_FINITE)
+    assert oscillating(rk4.equal, 0.1)[:2] == (10, REACHED_END)
 
 
 def test_no_run_ends_completed_with_a_state_that_is_no_number():
@@ -161,7 +161,7 @@ def test_no_run_ends_completed_with_a_state_that_is_no_number():
 def test_the_coefficients_are_those_of_scipy():
     from scipy.integrate import DOP853
 
-    method = dop853.METHOD
+    method = dop853.DOP853_COEFFICIENTS
     A, B = method[:256].reshape(16, 16), DOP853.B
     assert np.array_equal(A[:12, :12], DOP853.A)
     assert np.array_equal(A[12, :12], B)
@@ -194,7 +194,7 @@ def test_pauses_change_nothing(bicycle, start, method, monkeypatch):
     task = {"numerics": draisine.Numerics(dt=0.01, integrator=method)}
     whole = draisine.simulate(bicycle, start, 0.5, **task)
     ticks = []
-    monkeypatch.setattr(bilateral, "CHUNK", 3)
+    monkeypatch.setattr(bilateral, "STEPS_PER_NATIVE_CALL", 3)
     monkeypatch.setattr(bilateral, "_PROBLEMS", {})
     paused = draisine.simulate(bicycle, start, 0.5, progress=ticks.append, **task)
     assert np.array_equal(states(whole), states(paused))
@@ -210,7 +210,7 @@ def test_an_interruption_keeps_what_was_done(bicycle, start, method, monkeypatch
 
     task = {"numerics": draisine.Numerics(dt=0.01, integrator=method)}
     whole = draisine.simulate(bicycle, start, 0.5, **task)
-    monkeypatch.setattr(bilateral, "CHUNK", 3)
+    monkeypatch.setattr(bilateral, "STEPS_PER_NATIVE_CALL", 3)
     monkeypatch.setattr(bilateral, "_PROBLEMS", {})
     with pytest.raises(SimulationError, match="interrupted after 0") as error:
         draisine.simulate(bicycle, start, 0.5, progress=stop, **task)

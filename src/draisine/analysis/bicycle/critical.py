@@ -20,7 +20,7 @@ from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_tw
 from draisine.analysis.bicycle.followed import NAMING_SPEED, TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices, sweep_parameters
 from draisine.analysis.eigenmodes import Eigenmodes
-from draisine.system.artifacts import check_system
+from draisine.system.artifacts import require_system
 from draisine.system.system import System
 
 Coefficients = list[int]
@@ -90,7 +90,7 @@ def critical_speeds(system: System, **sweep: Any) -> Critical:
     >>> print(f"{speeds.weave:.12f} {speeds.capsize:.12f} {speeds.double_root:.12f}")
     4.292382536341 6.024262015388 0.684283078892
     """
-    check_system("critical_speeds", system)
+    require_system("critical_speeds", system)
     if is_two_wheeler(system) and not is_plain(system):
         parameters, shape = sweep_parameters(system, sweep)
         named = (dict(zip(system.parameters, row, strict=True)) for row in parameters.tolist())

@@ -14,7 +14,7 @@ from draisine.analysis.lqr import StateFeedback
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model.names import Axes, benchmark_sign, check_axes
 from draisine.simulation.dataset import call_recipe, provenance
-from draisine.system.artifacts import check_system
+from draisine.system.artifacts import require_system
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
@@ -72,7 +72,7 @@ def eigenvalues(
     >>> print(modes.mode("weave").round(6))
     [ 0.413253+3.079108j -0.775342+4.464868j]
     """
-    check_system("eigenvalues", system)
+    require_system("eigenvalues", system)
     check_axes(axes)
     if law is not None or not is_plain(system):
         if about or sweep:

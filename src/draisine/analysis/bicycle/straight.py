@@ -19,7 +19,7 @@ from draisine.analysis.variation import Chart, Variation, chart, vary
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.system.artifacts import find_invalid_machines
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import configurations
+from draisine.system.configuration import find_configurations
 from draisine.system.system import System
 from draisine.vehicles import check_numbers
 
@@ -186,7 +186,7 @@ def stand_upright(
     count = len(parameters)
     inputs = len(machine.system.model.inputs)
     targets = {"lean": np.zeros(count)} | {k: np.full(count, x) for k, x in about.items()}
-    y = configurations(machine, targets, parameters)
+    y = find_configurations(machine, targets, parameters)
     frame = chart(vary(machine, y, parameters=parameters))
     cyclic = cyclic_coordinates(machine, frame, y[0], np.zeros(inputs))
     essential = [name for name in frame.coordinates if name not in cyclic]

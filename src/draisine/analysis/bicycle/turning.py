@@ -14,7 +14,7 @@ from draisine.analysis.eigenmodes import growth_beside
 from draisine.analysis.linear import linear_systems
 from draisine.analysis.variation import vary
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import configurations
+from draisine.system.configuration import find_configurations
 from draisine.system.system import System
 
 MAX_TURN_SPEED = 100.0
@@ -94,7 +94,7 @@ def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
 def _compute_circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     """Return speed, torque, radius, friction and growth rate at N points (2, N) of lean and steer."""
     # Unbalanced forces at rest, and at a speed of 1 m/s.
-    y = configurations(machine, {"lean": grid[0], "steer": grid[1]})
+    y = find_configurations(machine, {"lean": grid[0], "steer": grid[1]})
     still = vary(machine, y, seeds=("du", "dw"))
     rows = still.rows(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")
     u = np.linalg.solve(rows, np.array([[0.0], [0.0], [1.0]]))[:, :, 0]

@@ -47,7 +47,7 @@ from draisine.simulation.dataset import call_recipe, provenance
 from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics
 from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Trajectory
-from draisine.system.artifacts import check_system
+from draisine.system.artifacts import require_system
 from draisine.system.state import State, state
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -397,7 +397,7 @@ def steady(
     >>> print(f"{braking.inputs['rear_wheel']:.2f} N m")
     -58.57 N m
     """
-    check_system("steady", system)
+    require_system("steady", system)
     prescribed = _resolve(system, prescribed)
     w = np.array(system.inputs(inputs))
     expect_known("no input", free, list(system.model.inputs))

@@ -9,7 +9,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.walk import Walk
 from draisine.errors import ConfigurationError
-from draisine.system.configuration import configurations
+from draisine.system.configuration import find_configurations
 
 RK4_STEPS = 400
 """Number of RK4 steps in the longest allowed duration of a walker's step."""
@@ -97,7 +97,7 @@ def _begin_all(walk: Walk, x: Floats) -> Floats:
     """Return the state vectors y (N, entries) of many reduced states x (N, components)."""
     k = len(walk.joints)
     try:
-        y = configurations(walk.machine, {name: x[:, i] for i, name in enumerate(walk.joints)})
+        y = find_configurations(walk.machine, {name: x[:, i] for i, name in enumerate(walk.joints)})
     except ConfigurationError as error:
         raise ConfigurationError(f"A start of the basin is not feasible: {error}") from error
     return walk.with_speeds(y[:, None], x[:, None, k:])[:, 0]

@@ -17,7 +17,7 @@ from draisine.codegen.derivative import with_tangents
 from draisine.errors import ConfigurationError, ParameterError, SimulationError
 from draisine.mechanics.base import is_planar
 from draisine.model import Model
-from draisine.simulation.integrators import DONE, Problem, Span, dop853
+from draisine.simulation.integrators import REACHED_END, Problem, Span, dop853
 from draisine.simulation.options import JointAtImpact
 from draisine.simulation.regrip import Regrip, regrip
 from draisine.system.closed_form import ClosedForm
@@ -117,7 +117,7 @@ class Hold:
         """Integrate y and its tangent vectors from the beginning of the hold to given times (s)."""
         span = Span(self.start, float(times[-1]), 1.0, times, CYCLE_RTOL, CYCLE_ATOL)
         _, samples, status = dop853.advance(self._problem, y, span)
-        if status != DONE:
+        if status != REACHED_END:
             raise SimulationError(
                 f"The integration of a gait fails between {self.start:g} s and {times[-1]:g} s."
             )

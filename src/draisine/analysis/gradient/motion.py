@@ -38,9 +38,9 @@ from draisine.simulation.compare.compliant import Compliant
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
 from draisine.simulation.simulate import compute_run
 from draisine.simulation.validity.fall import fall_rule
-from draisine.system.artifacts import check_system
+from draisine.system.artifacts import require_system
 from draisine.system.closed_form import ClosedForm
-from draisine.system.generic import generic
+from draisine.system.generic import make_generic
 from draisine.system.state import State, initial_values, state, states
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -156,7 +156,7 @@ class GradientRun:
         self, system: System, start: Mapping[str, Any], times: Sequence[float] | Floats
     ) -> MotionGradient:
         """Return the outputs of a motion at increasing times (s), with their derivatives."""
-        check_system("gradient", system)
+        require_system("gradient", system)
         sample_times = np.asarray(times, float)
         self._check(system, start, sample_times)
         compute = self._on_plane if self.terrain is None else self._on_terrain
@@ -340,7 +340,7 @@ class GradientRun:
             raise SimulationError(
                 f"No gradient: the run ended early, {run.outcome}. Compute a shorter motion.", run
             )
-        machine = generic(system, self.law, self.terrain.motions)
+        machine = make_generic(system, self.law, self.terrain.motions)
         z = run.arcs[0].y[0][machine.layout.z]
 
         def enter(solved: States, _: Floats) -> Floats:

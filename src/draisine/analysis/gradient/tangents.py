@@ -18,14 +18,14 @@ from draisine.codegen.derivative import with_tangents
 from draisine.codegen.program import Callback, Program
 from draisine.codegen.targets.native import Native
 from draisine.errors import SimulationError
-from draisine.simulation.integrators import DONE, FELL, Problem, Span, dop853
+from draisine.simulation.integrators import MACHINE_FELL, REACHED_END, Problem, Span, dop853
 from draisine.simulation.options import Numerics
-from draisine.system.artifacts import Recent
+from draisine.system.artifacts import RecentCache
 from draisine.system.compiled import Compiled
 from draisine.system.layout import Layout
 from draisine.system.system import System
 
-_CODE = Recent(
+_CODE = RecentCache(
     64
 )  # number of compiled programs with tangents in the cache; a machine on a terrain has about ten
 
@@ -209,12 +209,12 @@ def integrate(
         sample_times, samples, status = dop853.advance(problem, y, span)
         if call.error is not None:
             raise call.error
-        if status == FELL:
+        if status == MACHINE_FELL:
             raise SimulationError(
                 f"No gradient: the machine falls at {sample_times[-1]:.6g} s, before {end:g} s. "
                 "ContactOptions(fall=math.inf) continues the motion."
             )
-        if status != DONE:
+        if status != REACHED_END:
             raise SimulationError(
                 f"No gradient: the integration of the derivatives fails between {low:g} s and "
                 f"{high:g} s. Compute a shorter motion."

@@ -1,4 +1,5 @@
-"""Printers of readable equations: each file writes a `codegen.formula.Page` in one language.
+"""Printers of readable equations: each file writes a `codegen.formula.Page` in one language (LaTeX, HTML,
+SymPy, C ...).
 
-`_layout`: arrangement of lines in columns, and breaks of long lines. `_infix`: formulas on one line.
+`_layout` arranges lines in columns and breaks long lines. `_infix` writes formulas on one line.
 """

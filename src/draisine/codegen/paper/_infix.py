@@ -41,18 +41,18 @@ def _fraction(value: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Infix:
-    """Notation of a language; templates are filled by `str.format`."""
+    """Notation of formulas on one line in a language; templates are filled by `str.format`."""
 
     symbol: Callable[[Symbol], str] = lambda s: s.plain
     number: Callable[[Fraction], str] = _fraction
     power: str = "{0}^{1}"
-    call: str = "{0}({1})"  # of a function
+    call: str = "{0}({1})"  # template of a function call
     pi: str = "pi"
     functions: dict[str, str] = field(default_factory=dict)  # name, or template with braces
     comment: str = "# {0}"  # heading
     remark: str = "# {0}"  # sentence, or equation that defines nothing
     definition: str = "{0} = {1}"
-    row: str = "[{0}]"  # of a matrix
+    row: str = "[{0}]"  # template of a matrix row
     between_rows: str = ",\n  "
     matrix: str = "Matrix([{0}])"
 
@@ -75,14 +75,14 @@ class Infix:
             yield self.definition.format(self.symbol(symbol), right)
 
     def sentence(self, said: Paragraph | Relation) -> list[str]:
-        """Return a sentence, or an equation that defines nothing, in lines of at most 100 characters."""
+        """Return a sentence, or an equation that defines no symbol, in lines of at most 100 characters."""
         if isinstance(said, Relation):
             return [f"{self.formula(said.left)} = {self.formula(said.right)}"]
         parts = (x if isinstance(x, str) else self.formula(x) for x in said.parts)
         return wrap("".join(parts), 100, break_long_words=False, break_on_hyphens=False)
 
     def formula(self, x: Expression, level: int = _SUM) -> str:
-        """Return an expression, in parentheses if its precedence is below a level."""
+        """Return the text of an expression, in parentheses if its precedence is below `level`."""
         text, precedence = self._write(x)
         return f"({text})" if precedence < level else text
 
@@ -129,7 +129,7 @@ class Infix:
 
 
 def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
-    """Return symbol and entries of a matrix, with symmetric entries filled in.
+    """Return the symbol and the entries of a matrix, with symmetric entries filled in.
 
     A column vector that is printed as a transposed row is returned as a column.
     """

@@ -1,21 +1,21 @@
-"""Layout of a page: short lines in columns, long lines broken at signs."""
+"""Layout of a page of equations: short definitions in columns, long lines broken at signs."""
 
 from collections.abc import Sequence
 
 from draisine.codegen.formula import Expression, Line, Sum, Symbol, symbols_in
-from draisine.codegen.width import LINE_WIDTH, symbol_width, width
+from draisine.codegen.width import LINE_WIDTH, formula_width, symbol_width
 
 COLUMN_COUNTS = (4, 3, 2, 1)
-"""Possible numbers of columns, in order of preference."""
+"""Possible numbers of columns of short definitions, in order of preference."""
 
 
 def line_width(line: Line) -> float:
-    """Return the width of `symbol = expression`."""
-    return symbol_width(line[0]) + 3.0 + width(line[1])
+    """Return the printed width of `symbol = expression`, in units of 5 pt."""
+    return symbol_width(line[0]) + 3.0 + formula_width(line[1])
 
 
-def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
-    """Return the lines in groups of one to four columns, with each symbol defined before its uses.
+def group_lines(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
+    """Return the definitions in groups of one to four columns, with each symbol defined before its uses.
 
     Greedy: of the lines whose symbols are all defined, those that fill the rows of a number of columns best
     come next.
@@ -66,7 +66,7 @@ def break_line(line: Line) -> list[list[Expression]]:
     broken: list[list[Expression]] = [[]]
     used = 0.0
     for term in right.terms:
-        term_width = width(term) + 2.4
+        term_width = formula_width(term) + 2.4
         if broken[-1] and used + term_width > available:
             broken.append([])
             used = 0.0

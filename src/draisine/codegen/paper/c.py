@@ -1,4 +1,4 @@
-"""C: the page as a function that compiles, with a comment for every line."""
+"""Printer of a page of equations as a C function that compiles, with a comment for every line."""
 
 import math
 from fractions import Fraction

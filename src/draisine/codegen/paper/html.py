@@ -1,4 +1,4 @@
-"""HTML with MathML: one file that loads nothing from the network."""
+"""Printer of a page of equations as HTML with MathML: one file that loads nothing from the network."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -29,7 +29,7 @@ from draisine.codegen.formula import (
     is_negative,
     negative,
 )
-from draisine.codegen.paper._layout import break_line, groups
+from draisine.codegen.paper._layout import break_line, group_lines
 
 SUFFIX = ".html"
 
@@ -94,9 +94,9 @@ def _display(inside: str, number: int) -> str:
 
 
 def _table(lines: Sequence[Line]) -> str:
-    """Return lines as a table, short ones in columns."""
+    """Return definitions as an HTML table, short ones in columns."""
     rows = []
-    for columns, group in groups(lines):
+    for columns, group in group_lines(lines):
         for first in range(0, len(group), columns):
             cells = [_math(_broken(line)) for line in group[first : first + columns]]
             span = f' colspan="{12 // columns}"'
@@ -105,7 +105,7 @@ def _table(lines: Sequence[Line]) -> str:
 
 
 def _broken(line: Line) -> str:
-    """Return a line, broken if it is wider than a page."""
+    """Return a definition, broken into several lines if it is wider than a page."""
     parts = break_line(line)
     first = _equation(symbol(line[0]), _terms(parts[0]))
     if len(parts) == 1:
@@ -116,7 +116,7 @@ def _broken(line: Line) -> str:
 
 
 def symbol(s: Symbol) -> str:
-    """Return a symbol."""
+    """Return the MathML text of a symbol."""
     letter = f"<mi>{escape(_LETTERS.get(s.letter, s.letter))}</mi>"
     if s.bar:
         letter = f"<mover>{letter}<mo>¯</mo></mover>"
@@ -143,7 +143,7 @@ def _terms(terms: Sequence[Expression], continued: bool = False) -> str:
 
 
 def formula(x: Expression) -> str:
-    """Return an expression."""
+    """Return the MathML text of an expression."""
     match x:
         case Number(value):
             return _number(value)

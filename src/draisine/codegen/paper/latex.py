@@ -1,4 +1,4 @@
-r"""LaTeX: a complete document that needs amsmath and geometry only."""
+"""Printer of a page of equations as a complete LaTeX document that needs amsmath and geometry only."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -29,8 +29,8 @@ from draisine.codegen.formula import (
     is_negative,
     negative,
 )
-from draisine.codegen.paper._layout import break_line, groups
-from draisine.codegen.width import LINE_WIDTH, width
+from draisine.codegen.paper._layout import break_line, group_lines
+from draisine.codegen.width import LINE_WIDTH, formula_width
 
 SUFFIX = ".tex"
 
@@ -50,7 +50,7 @@ _LATEX_PREAMBLE = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \tight"""
 
 CONTINUATION = r"&\quad"
-"""Beginning of a line that continues the previous one; pages do not break between them."""
+"""LaTeX text at the start of a line that continues the previous one; pages do not break between them."""
 
 _LATEX_FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "exp": r"\exp"}
 
@@ -77,7 +77,7 @@ def _is_row(block: Block) -> bool:
 
 def _beside(rows: list[Assignment]) -> list[str]:
     """Return consecutive vectors, in one display if they fit on one line."""
-    total_width = sum(width(row.symbol) + width(row.matrix) + 9.0 for row in rows)
+    total_width = sum(formula_width(row.symbol) + formula_width(row.matrix) + 9.0 for row in rows)
     if total_width > LINE_WIDTH:
         return [line for row in rows for line in _block(row)]
     written = [f"{formula(row.symbol)} &= {formula(row.matrix)}" for row in rows]
@@ -115,17 +115,17 @@ def _display(rows: list[str], number: int | str | None) -> list[str]:
 
 
 def definitions(lines: Sequence[Line], number: int) -> list[str]:
-    """Return lines as displays, short ones in columns."""
-    groups = [group for _, group in rows(lines)]
+    """Return definitions as LaTeX displays, short ones in columns."""
+    groups = [group for _, group in layout_rows(lines)]
     displays: list[str] = []
     for k, group in enumerate(groups):
         displays += _display(group, number if k == len(groups) - 1 else None)
     return displays
 
 
-def rows(lines: Sequence[Line]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of columns and the rows of each group of lines."""
-    for columns, group in groups(lines):
+def layout_rows(lines: Sequence[Line]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of columns and the LaTeX rows of each group of definitions."""
+    for columns, group in group_lines(lines):
         group_rows = []
         for start in range(0, len(group), columns):
             row = group[start : start + columns]
@@ -158,7 +158,7 @@ def symbol(s: Symbol) -> str:
 
 
 def join_terms(terms: Sequence[Expression], continued: bool = False) -> str:
-    """Return terms with their signs."""
+    """Return the LaTeX text of the terms of a sum with their signs."""
     text = ""
     for t in terms:
         if is_negative(t):
@@ -169,7 +169,7 @@ def join_terms(terms: Sequence[Expression], continued: bool = False) -> str:
 
 
 def formula(x: Expression) -> str:
-    """Return an expression."""
+    """Return the LaTeX text of an expression."""
     match x:
         case Number(value):
             return _number(value)

@@ -1,4 +1,4 @@
-"""Maple: assignments and matrices."""
+"""Printer of a page of equations as input of Maple: assignments and matrices."""
 
 from draisine.codegen.formula import Page, Symbol
 from draisine.codegen.paper._infix import Infix

@@ -1,4 +1,6 @@
-"""Markdown with LaTeX between dollars, as notebooks, MyST and code hosts show it."""
+"""Printer of a page of equations as Markdown with LaTeX between dollars, for notebooks, MyST and code
+hosts.
+"""
 
 from draisine.codegen.formula import (
     Assignment,
@@ -33,7 +35,7 @@ def _block(block: Block) -> str:
         case Assignment(symbol, matrix, number):
             return _display([f"{latex.formula(symbol)} &= {latex.formula(matrix)}"], number)
         case Definitions(lines, number):
-            rows = [row for _, group in latex.rows(lines) for row in group]
+            rows = [row for _, group in latex.layout_rows(lines) for row in group]
             return _display(rows, number)
 
 

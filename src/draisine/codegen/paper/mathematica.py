@@ -1,4 +1,6 @@
-"""Mathematica (the Wolfram language): assignments and lists; names have $ instead of underscores."""
+"""Printer of a page of equations for Mathematica (Wolfram language): assignments and lists; names have $
+instead of underscores.
+"""
 
 from draisine.codegen.formula import Page, Symbol
 from draisine.codegen.paper._infix import Infix

@@ -1,4 +1,4 @@
-"""MATLAB and Octave: assignments, with the sections as comments."""
+"""Printer of a page of equations for MATLAB and Octave: assignments, with the sections as comments."""
 
 from draisine.codegen.formula import Page
 from draisine.codegen.paper._infix import Infix

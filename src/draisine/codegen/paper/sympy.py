@@ -1,4 +1,6 @@
-"""SymPy: a Python script that builds the symbols and matrices of a page, and the objects themselves."""
+"""Printer of a page of equations for SymPy: a Python script that builds symbols and matrices, and the objects
+themselves.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -70,7 +72,7 @@ def build(page: Page) -> SimpleNamespace:
 
 
 def _object(x: Expression, values: dict[Symbol, Any], sympy: Any) -> Any:
-    """Return an expression as a SymPy object."""
+    """Return an expression as a SymPy object; `values` contains the objects of defined symbols."""
 
     def convert(y: Expression) -> Any:
         return _object(y, values, sympy)

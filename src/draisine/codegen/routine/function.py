@@ -1,4 +1,6 @@
-"""Functions in the subset of Python that routines are written in."""
+"""The class Routine: a function in the typed subset of Python, with its syntax tree, its types and the
+routines that it calls.
+"""
 
 import ast
 import hashlib
@@ -16,10 +18,10 @@ from draisine.codegen.routine.fixed import cross, dot
 from draisine.codegen.routine.kinds import (
     Address,
     Kind,
+    describe_kinds,
     is_enum,
     is_fixed,
     kind_of,
-    spell_out,
 )
 from draisine.codegen.routine.syntax import functions
 from draisine.errors import RoutineError
@@ -28,7 +30,7 @@ T = TypeVar("T")
 
 
 def call(address: Any, x: Floats, table: Floats, out: Floats, count: int) -> None:
-    """Call a program: machine code by its address, or a function of the same arguments."""
+    """Call a program with (x, table, out, count): machine code by its address, or a Python function."""
     if callable(address):
         address(x, table, out, count)
         return
@@ -37,7 +39,7 @@ def call(address: Any, x: Floats, table: Floats, out: Floats, count: int) -> Non
 
 @cache
 def _at(address: int) -> Any:
-    """Return the program at an address as a function."""
+    """Return the compiled program at a memory address as a Python function."""
     return prototype()(address)
 
 
@@ -49,7 +51,7 @@ ROUTINE_FUNCTIONS: dict[Any, str] = {
 
 
 class Routine:
-    """A function in the subset; calling it runs it in Python."""
+    """A function in the typed subset of Python; calling it runs it in Python."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -66,7 +68,7 @@ class Routine:
 
     @cached_property
     def _file(self) -> str:
-        """The text of its file."""
+        """The source text of the file that defines the routine."""
         code = self.function.__code__
         return "".join(linecache.getlines(code.co_filename, self.function.__globals__))
 
@@ -77,7 +79,7 @@ class Routine:
 
     @cached_property
     def outside(self) -> dict[str, Any]:
-        """The names from outside: the module's, and those of the function around it."""
+        """The objects of non-local names: those of the module, and those of the enclosing function."""
         code = self.function.__code__
         cells = self.function.__closure__ or ()
         around = dict(zip(code.co_freevars, [c.cell_contents for c in cells], strict=True))
@@ -86,7 +88,9 @@ class Routine:
         return {n: x for n in sorted(names) if (x := scope.get(n)) is not None}
 
     def _own(self, functions: Mapping[tuple[str, int], T]) -> T:
-        """Return the entry of this function among those of its file, which have name and line as keys."""
+        """Return the entry of this routine in a mapping over all functions of its file, whose keys are name
+        and line.
+        """
         code = self.function.__code__
         # The first line of the code object is that of the decorator, above the `def` of the tree.
         below = [
@@ -101,12 +105,12 @@ class Routine:
 
     @property
     def callees(self) -> list["Routine"]:
-        """The routines that it calls."""
+        """The routines that this routine calls."""
         return [x for x in self.outside.values() if isinstance(x, Routine)]
 
     @cached_property
     def family(self) -> list["Routine"]:
-        """The routine itself and all that it needs, callees first."""
+        """The routine itself and all routines that it needs, callees first."""
         callees: dict[Routine, None] = {}
         for callee in self.callees:
             callees |= dict.fromkeys(callee.family)
@@ -114,25 +118,25 @@ class Routine:
 
     @property
     def text(self) -> list[Any]:
-        """All inputs of the compiler, as plain data.
+        """All inputs of the compiler, as plain data for a digest.
 
-        These are, for the routine and its callees, the digest of the file, the line and the values of names
-        from outside; and the memory layout of all records.
+        These are, for the routine and its callees, the digest of the file, the line and the values of
+        non-local names; and the memory layout of all records.
         """
         place = {member: f"callee {k}" for k, member in enumerate(self.family)}
         kinds = {kind for member in self.family for kind in member._kinds}
         return [
             [(*member._beginning, member._meanings(place)) for member in self.family],
-            spell_out(kinds),
+            describe_kinds(kinds),
         ]
 
     @property
     def _beginning(self) -> tuple[str, int]:
-        """The digest of its file, and its first line."""
+        """The digest of the routine's file, and its first line."""
         return _digest(self._file), self.function.__code__.co_firstlineno
 
     def _meanings(self, place: dict[Any, str]) -> list[tuple[str, Any]]:
-        """Return the constants and routines that names from outside refer to."""
+        """Return the constants and routines to which non-local names refer."""
         names = self.outside.items()
         return [
             (n, place.get(x, x)) for n, x in names if isinstance(x, _CONSTANT_TYPES) or is_type(x)
@@ -140,13 +144,13 @@ class Routine:
 
     @property
     def _kinds(self) -> list[Kind]:
-        """The kinds of its arguments and results, and the enumerations that it names."""
+        """The types of the routine's arguments and results, and the enumerations that it names."""
         named = [x for x in self.outside.values() if is_enum(x)]
         return [*self.parameters.values(), self.returns, *named]
 
     @cached_property
     def parameters(self) -> dict[str, Kind]:
-        """The arguments and their kinds."""
+        """The types of the arguments by name."""
         hints = get_type_hints(self.function)
         missing = [n for n in inspect.signature(self.function).parameters if n not in hints]
         if missing:
@@ -158,7 +162,7 @@ class Routine:
 
     @cached_property
     def returns(self) -> Kind:
-        """The kind of the result."""
+        """The type of the result."""
         return self._kind(get_type_hints(self.function).get("return", type(None)))
 
     def _kind(self, hint: Any) -> Kind:
@@ -173,12 +177,12 @@ class Routine:
             ) from None
 
     def place(self, line: int = 1) -> str:
-        """Return file and line, counted from the first line of the routine."""
+        """Return the file and the line number, given the line within the routine."""
         code = self.function.__code__
         return f"{code.co_filename}:{code.co_firstlineno + line - 1}"
 
     def source(self, node: ast.AST) -> str:
-        """Return the line of a node in the file of the routine, and below it marks under the node."""
+        """Return the source line of a syntax node, and below it marks under the node."""
         lines = self._file.splitlines()
         number = getattr(node, "lineno", 0)
         if not 0 < number <= len(lines):
@@ -195,11 +199,11 @@ class Routine:
 
 
 _CONSTANT_TYPES = (bool, int, float, Routine)
-"""Types of the objects from outside that a routine may use."""
+"""Types of the non-local objects that a routine may use."""
 
 
 def is_type(x: Any) -> bool:
-    """Return whether a routine may call something as a type: an IntEnum or a fixed-size vector."""
+    """Return whether a routine may call an object as a type: an IntEnum or a fixed-size vector."""
     return is_enum(x) or is_fixed(x)
 
 

@@ -1,7 +1,8 @@
-"""Types of the values in routines: the annotations that users write, and the kinds behind them.
+"""Types of the values in routines: the annotations that users write, and the compiler's representation
+("kind").
 
-A kind is what the compiler knows about a value: a word (INT, FLOAT, ...), an `ArrayKind`, the class of
-a record, of an IntEnum or of a fixed-size vector, or a tuple of kinds for several return values.
+A kind is a word (INT, FLOAT, ...), an `ArrayKind`, the class of a record, of an IntEnum or of a fixed-size
+vector, or a tuple of kinds for several return values.
 """
 
 from collections.abc import Iterable
@@ -17,22 +18,22 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine.fixed import FixedVector
 
 Integers = NDArray[np.int64]
-"""An array of integers."""
+"""Annotation of an array of integers with one axis."""
 
 Flags = NDArray[np.bool_]
-"""An array of bools."""
+"""Annotation of an array of bools with one axis."""
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
-"""An array of doubles with two axes; the entries of a row are contiguous."""
+"""Annotation of an array of doubles with two axes; the entries of a row are contiguous."""
 
 IntegerMatrix = np.ndarray[tuple[int, int], np.dtype[np.int64]]
-"""An array of integers with two axes; the entries of a row are contiguous."""
+"""Annotation of an array of integers with two axes; the entries of a row are contiguous."""
 
 Address = NewType("Address", int)
-"""The address of a compiled program, called as (x, table, out, count)."""
+"""Annotation of the address of a compiled program, called as (x, table, out, count)."""
 
 each = range
-"""A loop whose iterations are independent of each other: one SIMD lane each in machine code."""
+"""Range of a loop whose iterations are independent of each other: one SIMD lane each in machine code."""
 
 INT = "int"
 FLOAT = "float"
@@ -43,10 +44,10 @@ ADDRESS = "address"
 
 @dataclass(frozen=True)
 class ArrayKind:
-    """An array: the kind of its elements (a number, or a record) and its number of axes."""
+    """Type of an array: the type of its elements (a number, or a record) and its number of axes."""
 
-    element: Any
-    axes: int = 1
+    element: Any  # type of the elements
+    axes: int = 1  # number of axes
 
 
 DOUBLES = ArrayKind(FLOAT)
@@ -61,7 +62,7 @@ Kind = str | type | ArrayKind | tuple[Any, ...]
 DTYPES: dict[Kind, Any] = {
     FLOAT: np.dtype(np.float64), INT: np.dtype(np.int64), BOOL: np.dtype(np.bool_),
 }  # fmt: skip
-"""NumPy's types of the elements of arrays."""
+"""NumPy data types of array elements, by the compiler's type."""
 
 _ANNOTATIONS: list[tuple[Any, Kind, str]] = [
     (int, INT, "int"), (float, FLOAT, "float"), (bool, BOOL, "bool"), (type(None), VOID, "None"),
@@ -141,7 +142,7 @@ def is_value(kind: Any) -> bool:
 
 
 def name_of(kind: Kind) -> str:
-    """Return a kind as users write it."""
+    """Return the annotation text of a type, as users write it."""
     if isinstance(kind, tuple):
         return f"tuple[{', '.join(map(name_of, kind))}]"
     if is_sequence(kind):
@@ -151,8 +152,8 @@ def name_of(kind: Kind) -> str:
     return next(name for _, known_kind, name in _ANNOTATIONS if known_kind == kind)
 
 
-def spell_out(kinds: Iterable[Kind]) -> list[Any]:
-    """Return all records and enumerations in some kinds as plain data, for a digest.
+def describe_kinds(kinds: Iterable[Kind]) -> list[Any]:
+    """Return all records and enumerations among some types as plain data, for a digest.
 
     The fields of records determine the memory layout, the members of enumerations the constants.
     """

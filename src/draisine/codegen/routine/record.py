@@ -1,9 +1,9 @@
-"""Records of routines: `Record`, whose fields routines may assign, and named tuples, which are read-only;
-and their memory layout for machine code.
+"""Records of routines and their memory layout: `Record`, whose fields routines may assign, and read-only
+named tuples.
 
-A record occupies slots of eight bytes, in the order of its fields. Numbers are stored in place, a
-fixed-size vector with one slot per entry. An array is a pointer, a matrix a pointer and the distance of
-its rows (in entries), a record inside another one a pointer, several records a pointer to pointers.
+A record occupies slots of eight bytes, in the order of its fields. Numbers are stored in place, a fixed-size
+vector with one slot per entry. An array is a pointer, a matrix a pointer and its row stride (in entries), a
+record inside another one a pointer, several records a pointer to pointers.
 """
 
 import ctypes
@@ -40,16 +40,16 @@ _from_buffer = ctypes.c_char.from_buffer
 
 
 class Slot(NamedTuple):
-    """The location of a field: its first slot and its number of slots, and its kind."""
+    """Location of a field in the memory of a record."""
 
-    first: int
-    size: int
-    kind: Kind
+    first: int  # index of the first slot
+    size: int  # number of slots
+    kind: Kind  # type of the field
 
 
 @cache
 def layout(record: type) -> dict[str, Slot]:
-    """Return the locations of the fields of a record."""
+    """Return the memory location of each field of a record, by name."""
     slots: dict[str, Slot] = {}
     first = 0
     for name, kind in fields(record).items():
@@ -59,20 +59,20 @@ def layout(record: type) -> dict[str, Slot]:
 
 
 def slot_count(kind: Kind) -> int:
-    """Return the number of slots of a value of a kind in a record."""
+    """Return the number of slots that a value of a type occupies in a record."""
     if is_fixed(kind):
         return kind.size
     return 2 if is_matrix(kind) else 1
 
 
 def _format(kind: Kind) -> str:
-    """Return the slots of a kind in the notation of `struct`."""
+    """Return the `struct` format of a type."""
     return ("d" if kind == FLOAT or is_fixed(kind) else "q") * slot_count(kind)
 
 
 @cache
 def _structure(record: type) -> struct.Struct:
-    """Return the memory of a record in the notation of `struct`."""
+    """Return the `struct` format of a record."""
     return struct.Struct("=" + "".join(_format(slot.kind) for slot in layout(record).values()))
 
 
@@ -80,7 +80,7 @@ def _structure(record: type) -> struct.Struct:
 
 
 def find_array(array: Any, dtype: Any) -> int:
-    """Return the address of the elements of an array."""
+    """Return the memory address of the elements of an array."""
     if array.dtype != dtype or not array.flags.c_contiguous:
         raise TypeError(f"A routine needs a contiguous array of {dtype}.")
     # A ctypes view is five times as fast as `ndarray.ctypes`, but does not exist for arrays
@@ -92,14 +92,14 @@ def find_array(array: Any, dtype: Any) -> int:
 
 
 def find_flat(array: Any, dtype: Any) -> int:
-    """Return the address of the elements of an array of one axis."""
+    """Return the memory address of the elements of an array with one axis."""
     if array.ndim != 1:
         raise TypeError(f"A field of a record needs an array of {dtype} with one axis.")
     return find_array(array, dtype)
 
 
 def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
-    """Return the address of a matrix and the distance of its rows in entries."""
+    """Return the memory address of a matrix and its row stride in entries."""
     size = DTYPES[kind.element].itemsize
     if array.dtype != DTYPES[kind.element] or array.ndim != 2:
         raise TypeError(f"A routine needs a matrix of {DTYPES[kind.element]} for {name_of(kind)}.")
@@ -112,12 +112,14 @@ def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
 
 
 Encoder = Callable[[Any, list[Any]], tuple[Any, ...]]
-"""Returns the contents of the slots of a value, and appends objects that must stay alive to a list."""
+"""Type of a function that returns the slot contents of a value, and appends objects that must stay alive to a
+list.
+"""
 
 
 @cache
 def encoder(kind: Kind) -> Encoder:
-    """Return the function that encodes values of a kind for a record."""
+    """Return the function that encodes values of a type for a record."""
     if is_enum(kind):
         return lambda value, _: (int(kind(value)),)
     if is_fixed(kind):
@@ -147,7 +149,7 @@ def _encode_records(values: Any, references: list[Any]) -> tuple[Any, ...]:
 
 
 def pack(value: Any) -> Any:
-    """Return something with an `address` for a record: itself, or a named tuple packed."""
+    """Return an object with an `address` for a record: the record itself, or a packed named tuple."""
     return value if isinstance(value, (Packed, Record)) else Packed(value)
 
 
@@ -184,7 +186,9 @@ class Packed:
         _structure(owner).pack_into(self._bytes, 0, *slots)
 
     def replace(self, **changes: Any) -> None:
-        """Change fields of the record; its address stays the same for records around it."""
+        """Change fields of the packed tuple; its address stays the same, so that enclosing records remain
+        valid.
+        """
         self._fill(self.record._replace(**changes))
 
     def __getattr__(self, name: str) -> Any:
@@ -196,7 +200,8 @@ class Packed:
 
 @cache
 def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Encoder]]]:
-    """Return the indices of the fields that need encoding: arrays with their types, others with encoders.
+    """Return the indices of the fields that need encoding: arrays with their data types, all others with
+    encoders.
 
     Arrays are frequent and have a faster path. The others come in reverse order, because a field of several
     slots shifts those after it.
@@ -292,12 +297,12 @@ class Record(MutableFields):
 
 _MISSING = object()
 _RECORD_ATTRIBUTES = ("_bytes", "_first", "_kept", "_objects", "address", "_as_parameter_")
-"""Attributes of a record that are not fields."""
+"""Attributes of a record object that are not fields."""
 
 
 @cache
 def _accesses(record: type) -> "dict[str, _Access]":
-    """Return the storage of the fields of a record."""
+    """Return the storage of each field of a record, by name."""
     return {name: _Access(slot) for name, slot in layout(record).items()}
 
 
@@ -318,14 +323,14 @@ def _defaults(record: type) -> tuple[bytes, dict[str, Any]]:
 
 
 def _no_field(record: type, name: str) -> str:
-    """Return the message for a field that does not exist."""
+    """Return the error message for a field that does not exist."""
     matches = get_close_matches(name, layout(record), n=1)
     guess = f" Did you mean {matches[0]!r}?" if matches else ""
     return f"Record {record.__name__} has no field {name!r}.{guess}"
 
 
 class _Field:
-    """A field of a `Record`: reads and writes its slots."""
+    """Descriptor of a field of a `Record`, which reads and writes its slots."""
 
     def __init__(self, name: str, default: Any) -> None:
         self.name = name
@@ -406,7 +411,7 @@ def make_record(record: type, **values: Any) -> Any:
 
 @cache
 def _array_types(record: type) -> dict[str, Any]:
-    """Return the element types of the fields that are arrays."""
+    """Return the element types of all array fields, by name."""
     return {
         name: DTYPES[kind.element]
         for name, kind in fields(record).items()

@@ -1,6 +1,7 @@
-"""Type inference for routines: finds the type of every expression, and reports code outside of the subset.
+"""Type inference for routines: finds the type of every expression, and reports code outside of the typed
+subset.
 
-Errors have file, line and source text.
+Errors contain file, line and source text.
 """
 
 import ast
@@ -38,16 +39,15 @@ _ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A routine with the types of its expressions, the input of the writers."""
+    """A routine with the types of its expressions, the input of the code writers."""
 
     routine: Routine
     body: list[ast.stmt]
     kinds: dict[ast.expr, Kind]  # types of all expressions
     names: dict[str, Kind]  # types of the local names, without arguments
     lanes: frozenset[str]  # local names with one value per SIMD lane
-    meaning: dict[
-        str, Any
-    ]  # names from outside: number, routine, type or word of ROUTINE_FUNCTIONS
+    # objects of non-local names: number, routine, type or word of ROUTINE_FUNCTIONS
+    meaning: dict[str, Any]
     constants: dict[ast.expr, IntEnum]  # members of enumerations in the text
 
 
@@ -58,7 +58,9 @@ def read_routine(routine: Routine) -> Definition:
 
 
 class _SubsetReader:
-    """Reads one routine: finds the type of every expression and refuses what is not in the subset."""
+    """Type inference of one routine: finds the type of every expression and rejects code outside of the
+    subset.
+    """
 
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
@@ -72,7 +74,7 @@ class _SubsetReader:
         self.constants: dict[ast.expr, IntEnum] = {}
 
     def read(self) -> Definition:
-        """Return the routine with its types."""
+        """Return the routine with the types of its expressions."""
         function = self.routine.tree
         self.first = min([function.lineno, *[d.lineno for d in function.decorator_list]])
         arguments = function.args
@@ -97,7 +99,7 @@ class _SubsetReader:
         )
 
     def refuse(self, node: ast.AST, why: str) -> Any:
-        """Raise the error for a node: file, line, reason and source text."""
+        """Raise RoutineError for a syntax node, with file, line, reason and source text."""
         line = getattr(node, "lineno", self.first) - self.first + 1
         text = self.routine.source(node) if hasattr(node, "col_offset") else ""
         location = f"{self.routine.place(line)}: routine {self.routine.__name__!r}"
@@ -201,7 +203,7 @@ class _SubsetReader:
                     self.expect_integer(argument)
                     if self.each is not None and self.varies(argument):
                         self.refuse(node, "has a loop whose length differs between SIMD lanes")
-                if len(optional) == 2 and step_of(node) == 0:
+                if len(optional) == 2 and loop_step(node) == 0:
                     self.refuse(node, "needs a step of range that is a number, like 2 or -1")
             case _:
                 self.refuse(node, "can loop over range(...) and each(n) only")
@@ -284,7 +286,9 @@ class _SubsetReader:
             self.refuse(target, f"uses {name!r} inside and outside of `each`")
 
     def expect_kind(self, node: ast.AST, kind: Kind, expected: Kind, problem: str) -> None:
-        """Refuse a value of another type; integers become floats, and members of enumerations integers."""
+        """Reject a value of another type than expected; integers are converted to floats, and enumeration
+        members to integers.
+        """
         if (
             kind == expected
             or (kind, expected) == (INT, FLOAT)
@@ -442,7 +446,7 @@ class _SubsetReader:
         return kind.element
 
     def expect_named_matrix(self, node: ast.expr, matrix: ast.expr) -> None:
-        """Refuse to index a matrix that has no name."""
+        """Reject an index into a matrix expression that has no name."""
         if not isinstance(matrix, (ast.Name, ast.Attribute)):
             text = ast.unparse(matrix)
             self.refuse(
@@ -674,7 +678,7 @@ def _last_index(node: ast.Subscript) -> ast.expr:
 
 
 def _guess(word: str, candidates: Any) -> str:
-    """Return a suggestion for a word that is not known."""
+    """Return a suggestion for an unknown word."""
     names = candidates.__members__ if is_enum(candidates) else candidates
     matches = get_close_matches(word, names, n=1)
     return f"; did you mean {matches[0]!r}?" if matches else ""
@@ -698,8 +702,8 @@ def is_lane_index(index: ast.expr, name: str) -> bool:
     return False
 
 
-def step_of(loop: ast.For) -> int:
-    """Return the step of a loop, 0 if it is not a number."""
+def loop_step(loop: ast.For) -> int:
+    """Return the step of a `range` loop, or 0 if it is not a number."""
     assert isinstance(loop.iter, ast.Call)
     match loop.iter.args:
         case [_, _, ast.Constant(value=int(step))]:
@@ -711,15 +715,15 @@ def step_of(loop: ast.For) -> int:
     return 1
 
 
-def bounds(loop: ast.For) -> tuple[ast.expr | None, ast.expr]:
-    """Return the first value of a loop variable (None: 0) and its end."""
+def loop_bounds(loop: ast.For) -> tuple[ast.expr | None, ast.expr]:
+    """Return the first value of a loop variable (None for 0) and its end."""
     assert isinstance(loop.iter, ast.Call)
     args = loop.iter.args
     return (None, args[0]) if len(args) == 1 else (args[0], args[1])
 
 
 def _ends(body: list[ast.stmt]) -> bool:
-    """Return whether every path through statements returns."""
+    """Return whether every path through the statements returns."""
     match body[-1] if body else None:
         case ast.Return():
             return True

@@ -17,18 +17,18 @@ from typing import Any
 from draisine.codegen.routine.syntax import Node, place_at, walk_tree
 
 Refusal = Callable[[ast.AST, str], Any]
-"""Raises the error that a statement does not belong to the subset, and why."""
+"""Type of a function that raises the error for a statement outside of the subset, with the reason."""
 
 WholePolynomial = dict[tuple[str, ...], int]
-"""An integer expression: the coefficients of products of its indivisible parts."""
+"""Type of an integer expression in normal form: the coefficients of products of its indivisible parts."""
 
 _ENTRYWISE_OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _COLUMN_STRIDE: WholePolynomial = {("a column",): 1}
-"""The distance of the entries of a column, which no expression names."""
+"""Symbolic stride of the entries of a matrix column, which no expression names."""
 
 
 def expand_slices(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
-    """Return statements, with those about slices as loops.
+    """Return the statements of a routine with slice statements replaced by loops.
 
     The loops are over `each`, or over `range` if entries are not contiguous or their number is a constant,
     which is small.
@@ -67,7 +67,7 @@ def _is_block(node: ast.AST) -> bool:
 
 
 def _is_abbreviated(node: ast.AST) -> bool:
-    """Return whether `_Normaliser` changes a node."""
+    """Return whether `_Normaliser` changes a syntax node."""
     match node:
         case ast.Starred() | ast.Subscript(slice=ast.Tuple(elts=[_, ast.Slice()])):
             return True
@@ -75,9 +75,9 @@ def _is_abbreviated(node: ast.AST) -> bool:
 
 
 class _Normaliser(ast.NodeTransformer):
-    """Writes a part of a row as a slice of the row, and `*a[i : i + 3]` as three arguments.
+    """Rewrites a part of a row as a slice of the row, and `*a[i : i + 3]` as three arguments.
 
-    It modifies trees in place; a second application changes nothing.
+    It modifies syntax trees in place; a second application changes nothing.
     """
 
     def __init__(self, refuse: Refusal) -> None:
@@ -129,7 +129,7 @@ class _Normaliser(ast.NodeTransformer):
 
 
 class _VectorWriter:
-    """Writes the statements of one routine, with names that it does not use otherwise."""
+    """Rewrites the slice statements of one routine as loops, with new names that the routine does not use."""
 
     def __init__(self, refuse: Refusal, taken: set[str]) -> None:
         self.refuse = refuse
@@ -138,7 +138,7 @@ class _VectorWriter:
         self.before: list[ast.stmt] = []
 
     def name(self, word: str) -> str:
-        """Return a new name."""
+        """Return a new name that begins with `word`."""
         number = next(k for k in range(len(self.taken) + 1) if f"{word}_{k}" not in self.taken)
         self.taken.add(f"{word}_{number}")
         return f"{word}_{number}"
@@ -167,7 +167,7 @@ class _VectorWriter:
     def rows(
         self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, value: ast.expr
     ) -> list[ast.stmt]:
-        """Return a statement about a block of a matrix as a loop over its rows."""
+        """Return a statement about a matrix block as a loop over its rows."""
         self.before = []
         counter = self.name("row")
         length = _length(_rows(target))
@@ -187,7 +187,7 @@ class _VectorWriter:
     def in_row(
         self, node: ast.expr, target: ast.Subscript, length: WholePolynomial, counter: str
     ) -> ast.expr:
-        """Return an expression about blocks in one row; numbers get names."""
+        """Return an expression about matrix blocks in one row; scalars get names."""
         if isinstance(node, ast.Subscript) and _is_block(node):
             return self.row(node, target, length, counter)
         match node:
@@ -208,7 +208,7 @@ class _VectorWriter:
     def row(
         self, block: ast.Subscript, target: ast.Subscript, length: WholePolynomial, counter: str
     ) -> ast.expr:
-        """Return a part of a row of a block."""
+        """Return the part of a row that belongs to a matrix block."""
         rows = _rows(block)
         target_rows = _rows(target)
         if _length(rows) != length:
@@ -228,7 +228,7 @@ class _VectorWriter:
     def loop(
         self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, value: ast.expr
     ) -> list[ast.stmt]:
-        """Return a statement as a loop, after the numbers that it needs."""
+        """Return a slice statement as a loop, preceded by the assignments of its scalars."""
         self.before = []
         length = _length(target)
         vectors = list(_vectors(value))
@@ -254,7 +254,7 @@ class _VectorWriter:
         ]
 
     def check(self, vector: ast.Subscript, target: ast.Subscript, length: WholePolynomial) -> None:
-        """Refuse a slice whose length differs from the target's, or which may overlap with it."""
+        """Reject a slice whose length differs from the target's, or which may overlap with the target."""
         if _length(vector) != length:
             self.refuse(vector, f"has {_text(_length(vector))} entries in `{ast.unparse(vector)}` and "
                              f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
@@ -272,14 +272,14 @@ class _VectorWriter:
                 )
 
     def check_ends(self, vector: ast.Subscript) -> None:
-        """Refuse slices whose actual length may differ from the written one."""
+        """Reject slices whose actual length may differ from the written one."""
         last, *others = _slices(vector)
         if last.step is not None or any(inner.upper is not None for inner in others):
             self.refuse(vector, f"cannot use the slice `{ast.unparse(vector)}`: write its step first and its "
                              "end last, as in `a[j::m][:n]`")  # fmt: skip
 
     def element(self, node: ast.expr) -> ast.expr:
-        """Return an entry of an expression; numbers get names."""
+        """Return one entry of a slice expression; scalars get names."""
         match node:
             case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice() as rows, column])) if _is_column(
                 node
@@ -312,7 +312,7 @@ class _VectorWriter:
         return self.number(node)
 
     def number(self, node: ast.expr) -> ast.expr:
-        """Return a number, by a name if it has to be computed."""
+        """Return a scalar operand, as a name if it has to be computed."""
         if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
             return node
         name = self.name("number")
@@ -321,13 +321,13 @@ class _VectorWriter:
 
 
 def _is_elementwise(node: ast.expr) -> bool:
-    """Return whether an operation is about slices, and defined for them."""
+    """Return whether an operation has slices as operands and is defined for them."""
     is_supported = not isinstance(node, ast.BinOp) or isinstance(node.op, _ENTRYWISE_OPERATIONS)
     return is_supported and any(_vectors(node))
 
 
 def _vectors(node: ast.expr) -> Iterator[ast.Subscript]:
-    """Yield the slices with an end in an expression, and parts of columns."""
+    """Yield the slices with an end, and the parts of columns, in an expression."""
     for child in walk_tree(node):
         if isinstance(child, ast.Subscript) and is_vector(child):
             yield child
@@ -374,7 +374,7 @@ def _array(node: ast.expr) -> ast.expr:
 
 
 def _slices(node: ast.expr) -> list[ast.Slice]:
-    """Return these slices, the last first."""
+    """Return the slices of a slice of a slice, the last one first."""
     match node:
         case ast.Subscript(value=array, slice=ast.Slice() as last):
             return [last, *_slices(array)]
@@ -384,7 +384,7 @@ def _slices(node: ast.expr) -> list[ast.Slice]:
 
 
 def _steps(node: ast.expr) -> list[str]:
-    """Return the distances of entries that are not contiguous."""
+    """Return the strides of slices that are not contiguous, as text."""
     if _is_column(node):
         return ["column"]
     return [
@@ -395,7 +395,7 @@ def _steps(node: ast.expr) -> list[str]:
 
 
 def _place(node: ast.expr) -> tuple[WholePolynomial, WholePolynomial]:
-    """Return the first index of a slice and the distance of its entries."""
+    """Return the first index of a slice and the stride of its entries."""
     start: WholePolynomial = {}
     step: WholePolynomial = _COLUMN_STRIDE if _is_column(node) else {(): 1}
     for entry_slice in _slices(node):
@@ -449,7 +449,7 @@ def _is_multiple(apart: WholePolynomial, length: WholePolynomial) -> bool:
 
 
 def _text(length: WholePolynomial) -> str:
-    """Return a polynomial as Python code, positive terms first."""
+    """Return a polynomial of lengths as Python code, positive terms first."""
     terms = sorted(length.items(), key=lambda term: (term[1] < 0, not term[0], term))
     parts = [(x < 0, " * ".join([*[str(abs(x))] * (abs(x) != 1 or not a), *a])) for a, x in terms]
     text = "".join(f" {'-' if minus else '+'} {product}" for minus, product in parts)

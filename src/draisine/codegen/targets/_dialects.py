@@ -56,7 +56,9 @@ class Dialect:
     reserved: frozenset[str]  # words that names must not have
 
     def word(self, name: str) -> str:
-        """Return a name of an argument or local variable; a reserved word gets an underscore."""
+        """Return a valid name of an argument or local variable; an underscore is appended to a reserved
+        word.
+        """
         return f"{name}_" if name in self.reserved else name
 
 
@@ -64,7 +66,7 @@ class Dialect:
 
 
 def c_type(kind: Kind, name: str) -> str:
-    """Return the declaration of a name in C."""
+    """Return the C declaration of a name with a type."""
     if is_sequence(kind):
         return c_type(kind.element, f"const *{name}")
     if is_record(kind):
@@ -97,7 +99,7 @@ def _c_head(dialect: Dialect, routine: Routine, name: str) -> str:
 
 
 def c_dialect(number: Callable[[float], str], reserved: Iterable[str]) -> Dialect:
-    """Return the notation of C."""
+    """Return the notation of C for routines."""
     words = {
         "abs": "fabs({})", "min": "smaller({}, {})", "max": "larger({}, {})", "sqrt": "sqrt({})",
         "pow": "pow({}, {})", "isfinite": "isfinite({})", "float": "(double)({})",
@@ -173,7 +175,7 @@ def _c_record(record: type) -> str:
 
 
 def _used(routines: Iterable[Routine]) -> list[Kind]:
-    """Return all kinds in routines and their callees, those inside a record before it."""
+    """Return all types in routines and their callees; the types inside a record come before the record."""
     kinds: dict[Kind, None] = {}
 
     def add(kind: Kind) -> None:
@@ -205,7 +207,7 @@ def _used(routines: Iterable[Routine]) -> list[Kind]:
 
 
 def js_dialect(number: Callable[[float], str], reserved: Iterable[str]) -> Dialect:
-    """Return the notation of JavaScript; operations of integers avoid negative zero."""
+    """Return the notation of JavaScript for routines; operations on integers avoid negative zero."""
     words = {
         "abs": "Math.abs({})", "min": "smaller({}, {})", "max": "larger({}, {})",
         "sqrt": "Math.sqrt({})", "pow": "Math.pow({}, {})", "isfinite": "Number.isFinite({})",

@@ -29,7 +29,7 @@ _COS = (
 
 
 def elementary(kind: str) -> str:
-    """Return sine, cosine and atan2 for one kind of operand."""
+    """Return sine, cosine and atan2 as LLVM text for one type of operand."""
     s = suffix(kind)
     lines = [
         f"declare {kind} @llvm.fma.{s}({kind}, {kind}, {kind})",
@@ -42,7 +42,7 @@ def elementary(kind: str) -> str:
 
 
 def _circular(kind: str, name: str, shift: int) -> list[str]:
-    """Return the sine of x plus `shift` quarter turns."""
+    """Return LLVM text of the sine of x plus `shift` quarter turns."""
     return [
         f"define internal {kind} @draisine_{name}.{suffix(kind)}({kind} %x) alwaysinline {{",
         *_reduction(kind),
@@ -54,7 +54,7 @@ def _circular(kind: str, name: str, shift: int) -> list[str]:
 
 
 def _reduction(kind: str) -> list[str]:
-    """Return x modulo pi/2 as r1 + d; multiples of pi/2 are subtracted in three parts."""
+    """Return LLVM text of x modulo pi/2 as r1 + d; multiples of pi/2 are subtracted in three parts."""
     parts = _HALF_PI_SINGLE if "float" in kind else _HALF_PI
     s = suffix(kind)
     (high, middle, low) = (llvm_constant(kind, x) for x in parts)
@@ -71,9 +71,9 @@ def _reduction(kind: str) -> list[str]:
 
 
 def _short_series(kind: str) -> list[str]:
-    """Return sine and cosine of r1 + d by polynomials in Estrin's scheme.
+    """Return LLVM text of sine and cosine of r1 + d by polynomials in Estrin's scheme.
 
-    Its chain of dependent operations is shorter than Horner's.
+    Its chain of dependent operations is shorter than that of Horner's scheme.
     """
     s = suffix(kind)
     unit = llvm_constant(kind, 1.0)
@@ -106,7 +106,7 @@ def _short_series(kind: str) -> list[str]:
 
 
 def _quarter(kind: str, shift: int) -> list[str]:
-    """Return sine or cosine with its sign, depending on the number of quarter turns."""
+    """Return LLVM text that selects sine or cosine with its sign by the number of quarter turns."""
     entry = "i32" if "float" in kind else "i64"
     integers = alike(kind, entry)
     flags = alike(kind, "i1")
@@ -132,7 +132,7 @@ def _quarter(kind: str, shift: int) -> list[str]:
 
 
 def _angle(kind: str) -> list[str]:
-    """Return atan2 of the C library, lane by lane."""
+    """Return LLVM text of atan2 of the C library, lane by lane."""
     lines = [
         f"define internal {kind} @draisine_atan2.{suffix(kind)}({kind} %y, {kind} %x) alwaysinline {{"
     ]

@@ -1,9 +1,9 @@
-"""Routines as LLVM text.
+"""Compiler of routines to LLVM text.
 
-Local names are stack slots that LLVM turns into registers. A loop over `each` becomes two: one that executes
-`width` iterations at a time in a SIMD vector, and one for the rest. No operation is fused or reordered, so
-the results do not depend on the width. The code calls only programs by their addresses, `pow`, and functions
-that LLVM itself may insert (memcpy, memset).
+Local names are stack slots that LLVM turns into registers. A loop over `each` becomes two loops: one that
+executes `width` iterations at a time in a SIMD vector, and one for the rest. No operation is fused or
+reordered, so that the results do not depend on the width. The code calls only programs by their addresses,
+`pow`, and functions that LLVM itself may insert (memcpy, memset).
 
 A matrix is a pair of pointer and row stride, a fixed-size vector an array of doubles, several results are a
 structure; all are values, like numbers. A bool has eight bytes in a record and one in an array.
@@ -34,7 +34,13 @@ from draisine.codegen.routine import (
     is_record,
     layout,
 )
-from draisine.codegen.routine.subset import Definition, bounds, is_lane_index, read_routine, step_of
+from draisine.codegen.routine.subset import (
+    Definition,
+    is_lane_index,
+    loop_bounds,
+    loop_step,
+    read_routine,
+)
 from draisine.codegen.targets._llvm import hex_number, llvm_constant, suffix
 
 _TYPES: dict[Kind, str] = {INT: "i64", FLOAT: "double", BOOL: "i1", VOID: "void", ADDRESS: "i64"}
@@ -52,10 +58,13 @@ _INT_TESTS = {
 }  # fmt: skip
 
 
-MAX_INLINED_LINES = 40  # lines of text; a call of a shorter function costs as much as its work
+MAX_INLINED_LINES = 40
+"""Number of lines of LLVM text up to which a function is inlined, because a call would cost as much as its
+work.
+"""
 
 KnownFields = tuple[tuple[type, str, int], ...]
-"""Fields of records whose integers the code may assume: the record, the field, the integer."""
+"""Type of a list of record fields that are compiled as constants: (record, field, integer)."""
 
 
 def write_llvm(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) -> str:
@@ -82,18 +91,18 @@ def write_llvm(routines: Sequence[Routine], width: int = 1, known: KnownFields =
 
 
 def llvm_symbol(routine: Routine) -> str:
-    """Return a name that no function of C has."""
+    """Return the LLVM symbol of a routine, which differs from all C functions."""
     f = routine.function
     return "draisine." + re.sub(r"[^\w.]", "_", f"{f.__module__}.{f.__qualname__}", flags=re.ASCII)
 
 
 def has_results(kind: Kind) -> bool:
-    """Return whether a result is several values, which Python reads from memory."""
+    """Return whether a routine has several results, which Python reads from memory."""
     return isinstance(kind, tuple) or is_fixed(kind)
 
 
 def result_kinds(kind: Kind) -> list[Kind]:
-    """Return the kinds of several results."""
+    """Return the types of several results as a list."""
     return list(kind) if isinstance(kind, tuple) else [kind]
 
 
@@ -104,7 +113,7 @@ def _vector_type(kind: type[FixedVector]) -> str:
 
 @cache
 def type_of(kind: Kind) -> str:
-    """Return the type of a kind in LLVM's text."""
+    """Return the LLVM type of a routine's type."""
     if isinstance(kind, tuple):
         return f"{{ {', '.join(map(type_of, kind))} }}"
     if is_fixed(kind):
@@ -117,7 +126,7 @@ def type_of(kind: Kind) -> str:
 
 
 def _stored(kind: Kind) -> str:
-    """Return the type of the elements of an array in memory."""
+    """Return the LLVM type of array elements in memory."""
     return "i8" if kind == BOOL else type_of(kind)
 
 
@@ -158,14 +167,14 @@ def _results_entry(routine: Routine) -> str:
 
 
 class Value(NamedTuple):
-    """A value in the text, and its type there."""
+    """A value in the LLVM text, with its LLVM type."""
 
     type: str
     text: str
 
 
 def _vector(width: int, of: str = "double") -> str:
-    """Return the type of a SIMD vector."""
+    """Return the LLVM type of a SIMD vector."""
     return of if width == 1 else f"<{width} x {of}>"
 
 
@@ -180,7 +189,7 @@ def _size(value: Value) -> int:
 
 
 class _LlvmWriter:
-    """Writes one function."""
+    """Writer of one routine as an LLVM function."""
 
     def __init__(
         self, definition: Definition, width: int, symbols: dict[Routine, str], known: KnownFields
@@ -197,7 +206,7 @@ class _LlvmWriter:
         self.exits: list[tuple[str, str]] = []
 
     def function(self) -> str:
-        """Return the text of the function."""
+        """Return the LLVM text of the function."""
         routine = self.definition.routine
         arguments = []
         for name, kind in routine.parameters.items():
@@ -274,7 +283,7 @@ class _LlvmWriter:
                 self.value(value)
 
     def jump_out(self, label: str) -> None:
-        """Write a jump; the unreachable text after it needs its own label."""
+        """Write a jump to a label; the unreachable text after it needs its own label."""
         self.jump(label)
         self.label(self.new())
 
@@ -296,7 +305,7 @@ class _LlvmWriter:
     # --- values of several parts
 
     def combine(self, type_: str, parts: Sequence[Value]) -> Value:
-        """Return several values as one."""
+        """Return several values as one structure or vector."""
         combined = Value(type_, "undef")
         for k, value in enumerate(parts):
             text = f"insertvalue {type_} {combined.text}, {value.type} {value.text}, {k}"
@@ -304,11 +313,11 @@ class _LlvmWriter:
         return combined
 
     def extract(self, combined: Value, k: int, type_: str) -> Value:
-        """Return one of the values in another one."""
+        """Return entry k of a structure or vector."""
         return self.emit(type_, f"extractvalue {combined.type} {combined.text}, {k}")
 
     def extract_all(self, combined: Value, node: ast.expr) -> list[Value]:
-        """Return all values in another one."""
+        """Return all entries of a structure or vector."""
         kind = self.definition.kinds[node]
         types = (
             [type_of(entry) for entry in kind]
@@ -341,13 +350,13 @@ class _LlvmWriter:
                 self.store(self.convert(value, kind), address, stored, 1 if "i8" in stored else 8)
 
     def store(self, value: Value, address: str, stored: str, align: int) -> None:
-        """Write a value to memory, a bool as an integer."""
+        """Write a value to memory; a bool is stored as an integer."""
         if _is_bool(value.type):
             value = self.emit(stored, f"zext {value.type} {value.text} to {stored}")
         self.lines.append(f"  store {stored} {value.text}, ptr {address}, align {align}")
 
     def as_bool(self, value: Value) -> Value:
-        """Return an integer from memory as a bool."""
+        """Return an integer that was read from memory as a bool."""
         zero = "zeroinitializer" if value.type.startswith("<") else "0"
         flags = re.sub(r"i\d+", "i1", value.type)
         return self.emit(flags, f"icmp ne {value.type} {value.text}, {zero}")
@@ -382,11 +391,11 @@ class _LlvmWriter:
     def loop(self, node: ast.For) -> None:
         assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
         assert isinstance(node.iter.func, ast.Name)
-        low, high = bounds(node)
+        low, high = loop_bounds(node)
         first = Value("i64", "0") if low is None else self.value(low)
         end = self.value(high)
         if node.iter.func.id == "range":
-            self.counting_loop(node, first, end, step_of(node))
+            self.counting_loop(node, first, end, loop_step(node))
             return
         self.each = node.target.id
         counter = f"%{self.new()}"
@@ -577,13 +586,13 @@ class _LlvmWriter:
         return self.place(self.extract(matrix, 0, "ptr"), offset)
 
     def block_view(self, matrix: Value, row: ast.expr | None, column: ast.expr | None) -> Value:
-        """Return the part of a matrix from a row and a column on."""
+        """Return the view of a matrix that begins at a row and a column."""
         zero = ast.Constant(0)
         address = self.entry_address(matrix, row if row is not None else zero, column)
         return self.combine(_MATRIX, [address, self.extract(matrix, 1, "i64")])
 
     def reshape(self, array_slice: ast.expr, columns: ast.expr) -> Value:
-        """Return a matrix on the elements of an array."""
+        """Return a matrix view of the elements of an array."""
         assert isinstance(array_slice, ast.Subscript) and isinstance(array_slice.slice, ast.Slice)
         address = self.value(array_slice.value)
         if array_slice.slice.lower is not None:
@@ -610,7 +619,7 @@ class _LlvmWriter:
     # --- arithmetic
 
     def convert(self, value: Value, kind: str) -> Value:
-        """Return a value as another type: an int as a double, one number in every lane."""
+        """Return a value converted to another type: an int to a double, one number to all lanes."""
         if value.type == kind:
             return value
         if value.type == "i64" and "i64" not in kind:
@@ -625,7 +634,7 @@ class _LlvmWriter:
         return value
 
     def common_type(self, *values: Value) -> list[Value]:
-        """Return numbers as one type: the widest among them."""
+        """Return numbers converted to one type, the widest among them."""
         types = {v.type for v in values}
         if len(types) == 1:
             return list(values)
@@ -663,7 +672,7 @@ class _LlvmWriter:
         return self.emit(flags, f"{test} {a.type} {a.text}, {b.text}")
 
     def condition_value(self, node: ast.expr) -> Value:
-        """Return a condition as a value; in lanes all operands are evaluated."""
+        """Return a condition as a value; in SIMD lanes all operands are evaluated."""
         if not self.each and isinstance(node, ast.BoolOp):
             return self.choice(ast.IfExp(node, ast.Constant(True), ast.Constant(False)), "i1")
         if isinstance(node, ast.UnaryOp):
@@ -745,7 +754,7 @@ class _LlvmWriter:
         return self.combine(a.type, entries)
 
     def function_of(self, word: str, args: list[Value]) -> Value:
-        """Return a function of numbers.
+        """Return the value of a function of numbers.
 
         As in Python, min and max return their first argument unless the second is less, or greater.
         """

@@ -1,8 +1,9 @@
-"""Records and their arrays as data in C and JavaScript: the memory of a routine at its start.
+"""Records of routines and their arrays as data in C and JavaScript: the initial memory of an exported
+routine.
 
-`Memory` walks through a record and everything that it refers to. Numbers become entries of an object of the
-target language, arrays become parts of one array per type of elements, the address of a program becomes its
-index in the array `programs`. Arrays that share memory do so in the target as well.
+`Memory` visits a record and everything that it refers to. Numbers become entries of an object of the target
+language, arrays become parts of one array per element type, the address of a program becomes its index in the
+array `programs`. Arrays that share memory do so in the target as well.
 """
 
 import math
@@ -30,14 +31,14 @@ from draisine.codegen.routine.record import Packed
 from draisine.codegen.targets import c, javascript
 
 ELEMENTS = {FLOAT: "doubles", INT: "integers", BOOL: "flags"}
-"""Names of the arrays that hold all elements of a type."""
+"""Names of the arrays that contain all elements of a type."""
 
 C_ELEMENTS = {FLOAT: "double", INT: "int64_t", BOOL: "_Bool"}
 JS_ELEMENTS = {FLOAT: "Float64Array", INT: "Int32Array", BOOL: "Uint8Array"}
-"""Types of these arrays."""
+"""Types of these arrays in C and in JavaScript, by element type."""
 
 MAX_JS_INTEGER = 2**31
-"""Integers of JavaScript's Int32Array are smaller."""
+"""Upper bound of the integers in JavaScript's Int32Array."""
 
 NUMBERS_PER_LINE = 8
 
@@ -79,7 +80,7 @@ class Memory:
     _blocks: list[_Block] = field(default_factory=list)
 
     def add(self, value: Any) -> int:
-        """Add a record and all that it refers to; return its number."""
+        """Add a record and everything that it refers to; return its index."""
         record = value.record if isinstance(value, Packed) else value
         if id(record) not in self._numbers:
             self._kept.append(record)
@@ -93,7 +94,7 @@ class Memory:
         return self._numbers[id(record)]
 
     def _entry(self, owner: type, name: str, kind: Kind, value: Any) -> Any:
-        """Return what a field holds: a record or an array by number, a program, or a number."""
+        """Return the representation of a field: a record or an array by index, a program, or a number."""
         if is_record(kind):
             return _Reference(self.add(value))
         if isinstance(kind, ArrayKind):
@@ -117,7 +118,7 @@ class Memory:
     # --- arrays
 
     def place(self) -> None:
-        """Find the blocks of arrays that share memory, and give each its place."""
+        """Find the blocks of arrays that share memory, and assign each block its offset."""
         order = sorted(range(len(self._arrays)), key=lambda k: self._address(k)[0])
         for k in order:
             low, high = self._address(k)
@@ -147,7 +148,7 @@ class Memory:
         return array.ctypes.data, array.ctypes.data + array.nbytes
 
     def _block(self, k: int) -> _Block | None:
-        """Return the block of array k; None for an empty one."""
+        """Return the block that contains array k, or None for an empty array."""
         low, high = self._address(k)
         if low == high:
             return None
@@ -184,21 +185,21 @@ class Memory:
 
 @dataclass(frozen=True)
 class _Reference:
-    """A record inside another one."""
+    """A reference to another record, by index."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class _ProgramIndex:
-    """A program."""
+    """A reference to a program, by index."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class _View:
-    """An array: its number, size, and for a matrix the distance of its rows."""
+    """A view of an array: index of the array, size, and row stride of a matrix."""
 
     array: int
     size: int
@@ -322,7 +323,7 @@ def _js_entry(memory: Memory, entry: Any) -> str:
 
 
 def _is_filled(block: _Block) -> bool:
-    """Return whether a block differs from zeros, also in a sign."""
+    """Return whether a block differs from zeros, also by the sign of a zero."""
     return bool(block.values.view(np.uint8).any())
 
 

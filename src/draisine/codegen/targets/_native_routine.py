@@ -64,7 +64,7 @@ _C_TYPES: dict[str, Any] = {
     "i1": ctypes.c_bool,
 }  # fmt: skip
 _COMPILER_MODULES = (front, fixed, function, kinds, record, subset, syntax, vectors, _llvm_routine)
-"""Modules of the compiler of routines; their digest is part of the key of the cache."""
+"""Modules of the compiler of routines; their digest is part of the cache key."""
 
 
 def is_interpreted() -> bool:
@@ -73,7 +73,7 @@ def is_interpreted() -> bool:
 
 
 class _Workspaces(threading.local):
-    """The workspaces of a thread."""
+    """Scratch records of one thread."""
 
     def __init__(self) -> None:
         self.kept: dict[Any, Any] = {}
@@ -82,11 +82,11 @@ class _Workspaces(threading.local):
 _workspaces = _Workspaces()
 
 MAX_WORKSPACES = 16
-"""Number of workspaces that a thread keeps; the oldest one is dropped."""
+"""Largest number of scratch records that a thread keeps; the oldest one is dropped."""
 
 
 def workspace(make: Callable[..., Any], *sizes: int) -> Any:
-    """Return a record of given sizes that belongs to this thread, packed if it is a named tuple.
+    """Return a scratch record of given sizes that belongs to this thread, packed if it is a named tuple.
 
     It is created by `make(*sizes)` once, and keeps the values of its last use.
     """
@@ -100,7 +100,9 @@ def workspace(make: Callable[..., Any], *sizes: int) -> Any:
 
 
 def entry_symbol(routine: Routine) -> str:
-    """Return the symbol that Python calls; with several results, it stores them in memory."""
+    """Return the symbol of the function that Python calls; if a routine has several results, this function
+    stores them in memory.
+    """
     return llvm_symbol(routine) + (".results" if has_results(routine.returns) else "")
 
 
@@ -146,7 +148,7 @@ class NativeRoutine:
 
 
 def _c_types(kind: Kind) -> list[Any]:
-    """Return the C types of an argument of a kind."""
+    """Return the C types of an argument."""
     if is_matrix(kind):
         return [ctypes.c_void_p, ctypes.c_int64]
     return [ctypes.c_double] * kind.size if is_fixed(kind) else [_C_TYPES[type_of(kind)]]
@@ -163,7 +165,7 @@ def _encoder(kind: Kind) -> Encoder:
 
 
 class _Results:
-    """Several results, which machine code writes into memory."""
+    """Memory for several results of a routine, which machine code writes."""
 
     def __init__(self, kind: Kind) -> None:
         self._kinds = result_kinds(kind)
@@ -175,7 +177,7 @@ class _Results:
         self._slots = slots
 
     def read(self, call: Callable[[int], None]) -> Any:
-        """Return the results of a call with the address of memory for them."""
+        """Return the results of a call that receives the address of the memory."""
         memory = bytearray(self._form.size)
         call(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
         entries = iter(self._form.unpack(memory))
@@ -186,7 +188,7 @@ class _Results:
 
 
 def _as_python(kind: Kind, *slots: Any) -> Any:
-    """Return a result from its slots as a Python value."""
+    """Return a result as a Python value, from the contents of its slots."""
     if is_enum(kind) or is_fixed(kind):
         return kind(*slots)
     return bool(slots[0]) if kind == BOOL else slots[0]
@@ -213,7 +215,7 @@ class InterpretedRoutine(NativeRoutine):
 
 
 def _as_argument(value: Any, kind: Kind) -> Any:
-    """Return an argument as the type that the routine declares."""
+    """Return an argument converted to the type that the routine declares."""
     if kind == FLOAT:  # NumPy's doubles divide by zero as machine code does
         return np.float64(value)
     if is_flat(kind):
@@ -222,7 +224,7 @@ def _as_argument(value: Any, kind: Kind) -> Any:
 
 
 def _as_result(value: Any, kind: Kind) -> Any:
-    """Return a result as the type that the routine declares."""
+    """Return a result converted to the type that the routine declares."""
     types: dict[Any, Any] = {FLOAT: float, INT: int, BOOL: bool}
     return types[kind](value) if isinstance(kind, str) and kind in types else value
 

@@ -10,30 +10,33 @@ from bisect import insort
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from draisine.codegen.program import Program, arguments
+from draisine.codegen.program import Program, step_arguments
 
 STEPS_PER_CYCLE = 3
-"""Steps that the modelled core begins in one cycle."""
+"""Number of steps that the modelled processor core begins in one cycle."""
 
 MAX_LIVE_VALUES = 28
-"""Live values above which steps that free registers are preferred; a core has 16 or 32 vector registers."""
+"""Number of live values above which steps that free registers are preferred; a core has 16 or 32 vector
+registers.
+"""
 
 MAX_CANDIDATES = 4
 """Number of the most urgent steps among which the one that frees most values is chosen."""
 
-LATENCY = {"inv": 13, "sqrt": 21, "sin": 50, "cos": 50, "exp": 60, "atan2": 80, "neg": 1}
-"""Latency in cycles by operation; others have 4, and a product that is fused with a sum 1."""
+OPERATION_LATENCY = {"inv": 13, "sqrt": 21, "sin": 50, "cos": 50, "exp": 60, "atan2": 80, "neg": 1}
+"""Latency of operations in cycles; all others have 4, and a product that is fused with a sum has 1."""
 
 
 def by_longest_path(program: Program, steps: Sequence[int]) -> list[int]:
-    """Return steps in an order that minimises waiting; given and result are topological orders.
+    """Return the steps of a program in an order that minimises waiting; `steps` and the result are
+    topological orders.
 
     >>> chain = [("input", "x", 0), ("neg", 0), ("sin", 0), ("sin", 2), ("add", 1, 3)]
     >>> by_longest_path(Program("f", {"x": 1}, chain, {"y": [4]}, [False] * 5), [1, 2, 3, 4])
     [2, 1, 3, 4]
     """
     scheduled = set(steps)
-    reads = {i: scheduled.intersection(arguments(program.steps[i])) for i in steps}
+    reads = {i: scheduled.intersection(step_arguments(program.steps[i])) for i in steps}
     users: dict[int, list[int]] = {i: [] for i in steps}
     for i in steps:
         for k in reads[i]:
@@ -49,7 +52,7 @@ def _latency(program: Program, i: int, users: Sequence[int]) -> int:
     """Return the latency of a step in cycles."""
     op = program.steps[i][0]
     taken_in = op == "mul" and len(users) == 1 and program.steps[users[0]][0] in ("add", "sub")
-    return 1 if taken_in else LATENCY.get(op, 4)
+    return 1 if taken_in else OPERATION_LATENCY.get(op, 4)
 
 
 def _begin_in_turn(
@@ -59,7 +62,9 @@ def _begin_in_turn(
     latency: dict[int, int],
     remaining: dict[int, int],
 ) -> list[int]:
-    """Return steps in the order in which they begin: of the ready ones, that with the longest path left."""
+    """Return the steps in the order in which they begin: of the ready steps, the one with the longest
+    remaining path.
+    """
     unresolved = {i: len(reads[i]) for i in steps}
     unread = {i: len(users[i]) for i in steps}
     ready = sorted((-remaining[i], i) for i in steps if not unresolved[i])

@@ -1,6 +1,5 @@
-"""Routines as C99 and JavaScript: the same statements in two dialects.
-
-Loops over `each` are plain loops here.
+"""Writers of routines as C99 and JavaScript source text: the same statements in two dialects. Loops over
+`each` are plain loops.
 """
 
 import ast
@@ -17,19 +16,20 @@ from draisine.codegen.routine import (
     is_matrix,
     name_of,
 )
-from draisine.codegen.routine.subset import Definition, bounds, read_routine, step_of
-from draisine.codegen.statements import ATOM, PRODUCT, SUM
+from draisine.codegen.routine.subset import Definition, loop_bounds, loop_step, read_routine
+from draisine.codegen.statements import ATOM_LEVEL, PRODUCT_LEVEL, SUM_LEVEL
 from draisine.codegen.targets._dialects import Dialect
 
 CHOICE_LEVEL = -3
 OR_LEVEL = -2
 AND_LEVEL = -1
 TEST_LEVEL = 0
-"""Precedence levels of conditions, below those of sums and products in `statements`."""
+"""Precedence levels of conditions in ascending order, below those of sums and products in `statements`."""
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, int]] = {
-    ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT), ast.Div: ("/", PRODUCT),
-    ast.FloorDiv: ("/", PRODUCT), ast.Mod: ("%", PRODUCT),
+    ast.Add: ("+", SUM_LEVEL), ast.Sub: ("-", SUM_LEVEL),
+    ast.Mult: ("*", PRODUCT_LEVEL), ast.Div: ("/", PRODUCT_LEVEL),
+    ast.FloorDiv: ("/", PRODUCT_LEVEL), ast.Mod: ("%", PRODUCT_LEVEL),
 }  # fmt: skip
 _TESTS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
@@ -37,16 +37,18 @@ _TESTS: dict[type[ast.cmpop], str] = {
 _WORDS: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div",
 }  # fmt: skip
-"""Names of the operations of fixed-size vectors."""
+"""Names of the operations on fixed-size vectors."""
 
 
 def write_text_routine(routine: Routine, dialect: Dialect, name: str) -> str:
-    """Return a routine of that name, after all that it calls."""
+    """Return the source text of a routine under a name, after all routines that it calls."""
     return write_text_routines({routine: name}, dialect, name)
 
 
 def write_text_routines(entries: Mapping[Routine, str], dialect: Dialect, prefix: str) -> str:
-    """Return routines of given names, after all that they call; names of these begin with a prefix."""
+    """Return the source text of routines under given names, after all routines that they call, whose names
+    get a prefix.
+    """
     family = list(dict.fromkeys(member for routine in entries for member in routine.family))
     names = {member: f"{prefix}_{member.__name__}" for member in family}
     all_names = list(names.values())
@@ -60,11 +62,11 @@ def write_text_routines(entries: Mapping[Routine, str], dialect: Dialect, prefix
 
 
 BoundText = tuple[str, int]
-"""An expression and its precedence."""
+"""Type of an expression text with its precedence level."""
 
 
 class _TextWriter:
-    """Writes one function."""
+    """Writer of one routine as a C or JavaScript function."""
 
     def __init__(self, definition: Definition, dialect: Dialect, names: dict[Routine, str]) -> None:
         self.definition = definition
@@ -75,7 +77,7 @@ class _TextWriter:
         self.indexing = False
 
     def function(self) -> str:
-        """Return the text of the function."""
+        """Return the source text of the function."""
         routine = self.definition.routine
         self.block(self.definition.body)
         nodes = [n for s in self.definition.body for n in ast.walk(s)]
@@ -143,7 +145,7 @@ class _TextWriter:
                 self.line(f"{self.text(value)};")
 
     def augment(self, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
-        """Write += and its kin; fixed-size vectors have functions instead."""
+        """Write an augmented assignment such as +=; fixed-size vectors have functions instead."""
         if not is_fixed(self.definition.kinds[target]):
             self.line(f"{self.target(target)} {_ARITHMETIC[type(op)][0]}= {self.text(value)};")
             return
@@ -211,7 +213,7 @@ class _TextWriter:
         self.line("}")
 
     def results_type(self, value: ast.expr) -> str:
-        """Return the type in C of several values."""
+        """Return the C type of several values."""
         kind = self.definition.kinds[value]
         if is_fixed(kind):
             return name_of(kind)
@@ -233,24 +235,24 @@ class _TextWriter:
         self.line("}")
 
     def loop(self, node: ast.For) -> None:
-        low, high = bounds(node)
+        low, high = loop_bounds(node)
         assert isinstance(node.target, ast.Name)
         name = self.dialect.word(node.target.id)
-        step = step_of(node)
+        step = loop_step(node)
         start = "0" if low is None else self.place(low)
-        test = f"{name} {'<' if step > 0 else '>'} {self.place(high, SUM)}"
+        test = f"{name} {'<' if step > 0 else '>'} {self.place(high, SUM_LEVEL)}"
         grow = {1: f"++{name}", -1: f"--{name}"}.get(step, f"{name} += {step}")
         self.write_block(f"for ({self.dialect.loop} {name} = {start}; {test}; {grow})", node.body)
 
     # --- expressions
 
     def text(self, node: ast.expr, level: int = CHOICE_LEVEL) -> str:
-        """Return an expression, in parentheses if its precedence is below a level."""
+        """Return an expression, in parentheses if its precedence is below `level`."""
         text, precedence = self.expression(node)
         return text if precedence >= level else f"({text})"
 
     def target(self, node: ast.expr) -> str:
-        """Return the target of an assignment."""
+        """Return the text of an assignment target."""
         return self.element(node) if isinstance(node, ast.Subscript) else self.text(node)
 
     def expression(self, node: ast.expr) -> BoundText:
@@ -262,35 +264,38 @@ class _TextWriter:
                     name in self.definition.routine.parameters or name in self.definition.names
                 )
                 if is_local:
-                    return self.dialect.word(name), ATOM
+                    return self.dialect.word(name), ATOM_LEVEL
                 return self.number(self.definition.meaning[name])
             case ast.Attribute() if node in self.definition.constants:
                 member = self.definition.constants[node]
-                return f"{self.number(int(member))[0]} /* {ast.unparse(node)} */", SUM
+                return f"{self.number(int(member))[0]} /* {ast.unparse(node)} */", SUM_LEVEL
             case ast.Attribute(value=value, attr=field):
-                return f"{self.text(value, ATOM)}{self.dialect.field}{field}", ATOM
+                return f"{self.text(value, ATOM_LEVEL)}{self.dialect.field}{field}", ATOM_LEVEL
             case ast.Subscript():
                 return self.subscript(node)
             case ast.UnaryOp(op=ast.USub(), operand=operand) if is_fixed(
                 self.definition.kinds[node]
             ):
-                return self.vector_function("neg", operand, operand), ATOM
+                return self.vector_function("neg", operand, operand), ATOM_LEVEL
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 is_integer = self.definition.kinds[node] == INT and not isinstance(
                     operand, ast.Constant
                 )
                 return (self.dialect.negative if is_integer else "-{}").format(
-                    self.text(operand, ATOM)
-                ), SUM
+                    self.text(operand, ATOM_LEVEL)
+                ), SUM_LEVEL
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return f"!{self.text(operand, ATOM)}", PRODUCT
+                return f"!{self.text(operand, ATOM_LEVEL)}", PRODUCT_LEVEL
             case ast.BoolOp(op=op, values=values):
                 level, word = (AND_LEVEL, " && ") if isinstance(op, ast.And) else (OR_LEVEL, " || ")
                 return word.join(f"({self.text(v)})" for v in values), level
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 same = self.dialect.equal[isinstance(op, (ast.NotEq, ast.IsNot))]
                 word = _TESTS.get(type(op), same)
-                return f"{self.text(left, SUM)} {word} {self.text(right, SUM)}", TEST_LEVEL
+                return (
+                    f"{self.text(left, SUM_LEVEL)} {word} {self.text(right, SUM_LEVEL)}",
+                    TEST_LEVEL,
+                )
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 parts = [self.text(x, OR_LEVEL) for x in (test, body, orelse)]
                 return f"{parts[0]} ? {parts[1]} : {parts[2]}", CHOICE_LEVEL
@@ -299,7 +304,7 @@ class _TextWriter:
             case ast.Call(func=ast.Name(id=name), args=args):
                 return self.call(name, args)
             case ast.Call(func=ast.Attribute(value=value), args=[_, columns]):
-                return self.reshape(node, value, columns), ATOM
+                return self.reshape(node, value, columns), ATOM_LEVEL
         raise AssertionError(ast.unparse(node))
 
     # --- elements and views
@@ -307,18 +312,22 @@ class _TextWriter:
     def subscript(self, node: ast.Subscript) -> BoundText:
         kind = self.definition.kinds[node.value]
         result = self.definition.kinds[node]
-        base = self.text(node.value, ATOM)
+        base = self.text(node.value, ATOM_LEVEL)
         match node.slice:
             case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
-                return self.dialect.rest.format(base, self.place(low, SUM)), ATOM
+                return self.dialect.rest.format(base, self.place(low, SUM_LEVEL)), ATOM_LEVEL
             case ast.Slice(lower=low):
-                return self.view(node, base, low, None), ATOM
+                return self.view(node, base, low, None), ATOM_LEVEL
             case ast.Tuple(elts=[ast.Slice(lower=row), ast.Slice(lower=column)]):
-                return self.view(node, base, row, column), ATOM
+                return self.view(node, base, row, column), ATOM_LEVEL
         if is_matrix(kind) and isinstance(result, ArrayKind):
-            return self.dialect.rest.format(f"{base}.at", self.offset(base, node.slice, None)), ATOM
+            return self.dialect.rest.format(
+                f"{base}.at", self.offset(base, node.slice, None)
+            ), ATOM_LEVEL
         text = self.element(node)
-        return (self.dialect.flag.format(text), PRODUCT) if kind == FLAGS else (text, ATOM)
+        return (
+            (self.dialect.flag.format(text), PRODUCT_LEVEL) if kind == FLAGS else (text, ATOM_LEVEL)
+        )
 
     def element(self, node: ast.Subscript) -> str:
         """Return an element of an array, of a matrix or of a fixed-size vector."""
@@ -326,43 +335,43 @@ class _TextWriter:
         place = node.slice
         if isinstance(base, ast.Subscript) and is_matrix(self.definition.kinds[base.value]):
             # An entry of a row A[i][j] is an entry of the matrix; a view would cost JavaScript an object.
-            matrix = self.text(base.value, ATOM)
+            matrix = self.text(base.value, ATOM_LEVEL)
             row = base.slice
             column = place
             return f"{matrix}.at[{self.offset(matrix, row, column)}]"
         if isinstance(place, ast.Tuple):
             row, column = place.elts
-            matrix = self.text(base, ATOM)
+            matrix = self.text(base, ATOM_LEVEL)
             return f"{matrix}.at[{self.offset(matrix, row, column)}]"
-        array = self.text(base, ATOM)
+        array = self.text(base, ATOM_LEVEL)
         if is_fixed(self.definition.kinds[base]):
             return self.dialect.entry.format(array, self.place(place))
         return f"{array}[{self.place(place)}]"
 
     def offset(self, base: str, row: ast.expr | None, column: ast.expr | None) -> str:
-        """Return the index of an entry of a matrix among its elements."""
-        parts = [f"{self.place(row, PRODUCT)} * {base}.stride"] if row is not None else []
-        parts += [self.place(column, SUM)] if column is not None else []
+        """Return the index of a matrix entry among the elements of the matrix."""
+        parts = [f"{self.place(row, PRODUCT_LEVEL)} * {base}.stride"] if row is not None else []
+        parts += [self.place(column, SUM_LEVEL)] if column is not None else []
         return " + ".join(parts) or "0"
 
     def view(self, node: ast.expr, base: str, row: ast.expr | None, column: ast.expr | None) -> str:
-        """Return the part of a matrix from a row and a column on."""
+        """Return the view of a matrix that begins at a row and a column."""
         first = self.dialect.rest.format(f"{base}.at", self.offset(base, row, column))
         kind = name_of(self.definition.kinds[node])
         return self.dialect.matrix.format(kind=kind, at=first, stride=f"{base}.stride")
 
     def reshape(self, node: ast.expr, array_slice: ast.expr, columns: ast.expr) -> str:
-        """Return a matrix on the elements of an array."""
+        """Return a matrix view of the elements of an array."""
         assert isinstance(array_slice, ast.Subscript) and isinstance(array_slice.slice, ast.Slice)
-        first = self.text(array_slice.value, ATOM)
+        first = self.text(array_slice.value, ATOM_LEVEL)
         low = array_slice.slice.lower
         if low is not None:
-            first = self.dialect.rest.format(first, self.place(low, SUM))
+            first = self.dialect.rest.format(first, self.place(low, SUM_LEVEL))
         kind = name_of(self.definition.kinds[node])
         return self.dialect.matrix.format(kind=kind, at=first, stride=self.place(columns))
 
     def vector_function(self, word: str, first: ast.expr, *args: ast.expr) -> str:
-        """Return a function of fixed-size vectors; `first` is one of its size."""
+        """Return a call of a function of fixed-size vectors; `first` determines their size."""
         kind = name_of(self.definition.kinds[first])
         arguments = ", ".join(map(self.text, args))
         return self.dialect.vector_function.format(kind=kind, word=word, arguments=arguments)
@@ -377,9 +386,9 @@ class _TextWriter:
 
     def number(self, x: bool | int | float) -> BoundText:
         if isinstance(x, bool):
-            return self.dialect.bools[x], ATOM
+            return self.dialect.bools[x], ATOM_LEVEL
         text = str(x) if isinstance(x, int) else self.dialect.number(float(x))
-        return text, SUM if text.startswith("-") else ATOM
+        return text, SUM_LEVEL if text.startswith("-") else ATOM_LEVEL
 
     def binary(self, node: ast.BinOp) -> BoundText:
         if is_fixed(self.definition.kinds[node]):
@@ -387,10 +396,10 @@ class _TextWriter:
             operand = node.right
             if not is_fixed(self.definition.kinds[vector]):
                 vector, operand = operand, vector
-            return self.vector_function(_WORDS[type(node.op)], vector, vector, operand), ATOM
+            return self.vector_function(_WORDS[type(node.op)], vector, vector, operand), ATOM_LEVEL
         if isinstance(node.op, ast.Pow):
             parts = (self.text(node.left), self.text(node.right))
-            return self.dialect.functions["pow"].format(*parts), ATOM
+            return self.dialect.functions["pow"].format(*parts), ATOM_LEVEL
         sign, level = _ARITHMETIC[type(node.op)]
         a = self.text(node.left, level)
         b = self.text(node.right, level + 1)
@@ -398,27 +407,27 @@ class _TextWriter:
             self.definition.kinds[node.left] == INT and self.definition.kinds[node.right] == INT
         )
         if isinstance(node.op, ast.FloorDiv):
-            return self.dialect.whole_quotient.format(a, b), PRODUCT
+            return self.dialect.whole_quotient.format(a, b), PRODUCT_LEVEL
         if isinstance(node.op, ast.Div) and are_integers:
-            return self.dialect.quotient.format(a, b), PRODUCT
+            return self.dialect.quotient.format(a, b), PRODUCT_LEVEL
         # In JavaScript, 0 * -1 is negative zero, which an index may be and a value may not.
         if isinstance(node.op, ast.Mult) and are_integers and not self.indexing:
-            return self.dialect.product.format(a, b), SUM
+            return self.dialect.product.format(a, b), SUM_LEVEL
         return f"{a} {sign} {b}", level
 
     def call(self, name: str, args: list[ast.expr]) -> BoundText:
         target = self.definition.meaning[name]
         texts = [self.text(a) for a in args]
         if isinstance(target, Routine):
-            return f"{self.names[target]}({', '.join(texts)})", ATOM
+            return f"{self.names[target]}({', '.join(texts)})", ATOM_LEVEL
         if is_fixed(target):
             entries = ", ".join(texts)
-            return self.dialect.vector.format(kind=target.__name__, entries=entries), ATOM
+            return self.dialect.vector.format(kind=target.__name__, entries=entries), ATOM_LEVEL
         if is_enum(target):
             return texts[0], CHOICE_LEVEL
         if target in ("dot", "cross"):
-            return self.vector_function(target, args[0], *args), ATOM
+            return self.vector_function(target, args[0], *args), ATOM_LEVEL
         kinds = {self.definition.kinds[a] for a in args}
         word = f"{target} of int" if kinds == {INT} and target in ("abs", "min", "max") else target
         word = f"{target} of bool" if kinds == {BOOL} else word
-        return self.dialect.functions[word].format(*texts), ATOM
+        return self.dialect.functions[word].format(*texts), ATOM_LEVEL

@@ -11,13 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from textwrap import fill
 
-from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
+from draisine.codegen.listing import (
+    Listing,
+    Notation,
+    array_names,
+    describe_arrays,
+    make_identifier,
+)
 from draisine.codegen.program import Program
 from draisine.codegen.statements import PROLOGUE_TABLE, split_sections
 from draisine.codegen.targets._dialects import c_dialect
 
 MAX_C_FUNCTION_STEPS = 2000
-"""Largest number of steps in one function; the time of C compilers is superlinear in longer ones."""
+"""Largest number of program steps in one C function; compile time is superlinear in the length of a
+function.
+"""
 
 C_RESERVED = [
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
@@ -39,7 +47,7 @@ C_RESERVED = [
     "strcmp", "strcpy", "strlen", "strstr", "strtok", "clock", "ctime", "difftime", "gmtime",
     "localtime", "mktime", "raise", "signal", "time",
 ]  # fmt: skip
-"""Keywords and library functions; a program or array with such a name gets an underscore."""
+"""Keywords and library functions of C; a program or array with such a name gets an underscore."""
 
 
 def emit(
@@ -66,7 +74,7 @@ def emit(
     str
         C99 text that needs libm only.
     """
-    name = free_word(program.name, C_RESERVED)
+    name = make_identifier(program.name, C_RESERVED)
     prologue, body = split_sections(program)
     sources, sinks = array_names(
         program, [*C_RESERVED, name, f"{name}_prologue", f"{name}_table_size"]
@@ -101,7 +109,7 @@ def emit(
 
 
 def c_number(x: float) -> str:
-    """Return a number exactly: in decimal notation if that is exact, otherwise in hexadecimal."""
+    """Return the C literal of a number exactly: decimal if that is exact, otherwise hexadecimal."""
     if math.isnan(x):
         return "NAN"
     if math.isinf(x):
@@ -118,7 +126,7 @@ _C_NOTATION = Notation(
 
 
 def _head(start: str, read: Iterable[str], filled: Iterable[str]) -> str:
-    """Return the head of a function; lines break between arguments only."""
+    """Return the head of a C function; lines break between arguments only."""
     arguments = [f"const~double~*{x}" for x in read] + [f"double~*{x}" for x in filled]
     text = f"{start.replace(' ', '~')}({', '.join(arguments) or 'void'})"
     return fill(text, 100, subsequent_indent="    ").replace("~", " ")
@@ -167,4 +175,4 @@ def _indented(lines: Iterable[str]) -> list[str]:
 
 
 C_DIALECT = c_dialect(c_number, C_RESERVED)
-"""Notation of routines in C."""
+"""Notation of C for routines."""

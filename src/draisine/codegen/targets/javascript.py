@@ -15,14 +15,16 @@ from draisine.codegen.listing import (
     Segment,
     array_names,
     describe_arrays,
-    free_word,
+    make_identifier,
 )
 from draisine.codegen.program import Program
 from draisine.codegen.statements import PROLOGUE_TABLE, split_sections
 from draisine.codegen.targets._dialects import js_dialect
 
 MAX_JS_FUNCTION_STEPS = 300
-"""Largest number of steps in one function; JavaScript engines do not optimise much longer ones."""
+"""Largest number of program steps in one JavaScript function; engines do not optimise much longer
+functions.
+"""
 
 JS_RESERVED = [
     "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger",
@@ -55,7 +57,7 @@ def emit(
     str
         JavaScript text.
     """
-    name = free_word(program.name, JS_RESERVED)
+    name = make_identifier(program.name, JS_RESERVED)
     prologue, body = split_sections(program)
     sources, sinks = array_names(
         program, [*JS_RESERVED, name, f"{name}Prologue", f"{name}TableSize"]
@@ -85,7 +87,7 @@ def emit(
 
 
 def js_number(x: float) -> str:
-    """Return a number exactly."""
+    """Return the JavaScript literal of a number exactly."""
     if math.isnan(x):
         return "NaN"
     return repr(x) if math.isfinite(x) else "Infinity" if x > 0 else "-Infinity"
@@ -119,4 +121,4 @@ def _body(listing: Listing, piece: Segment) -> list[str]:
 
 
 JS_DIALECT = js_dialect(js_number, JS_RESERVED)
-"""Notation of routines in JavaScript."""
+"""Notation of JavaScript for routines."""

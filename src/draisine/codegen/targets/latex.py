@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from draisine.codegen.program import Instruction, Program
 from draisine.codegen.statements import (
-    ATOM,
-    PRODUCT,
-    SUM,
+    ATOM_LEVEL,
+    PRODUCT_LEVEL,
+    SUM_LEVEL,
     Entry,
     Section,
     Statement,
@@ -22,7 +22,7 @@ from draisine.codegen.statements import (
 )
 
 MAX_LATEX_WIDTH = 74
-"""Characters; wider expressions are split, so that lines fit on A4."""
+"""Width of an expression (characters) above which it is split, so that lines fit on A4."""
 
 MAX_DISPLAY_ROWS = 60
 """Largest number of rows of one aligned display; TeX keeps a display in memory as a whole."""
@@ -89,7 +89,7 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
 
 
 def _gathered(program: Program, section: Section, names: dict[int, str]) -> list[Statement]:
-    """Return the statements of a section; a step without a name is written as its index between marks."""
+    """Return the statements of a section; a step without a name is written as its index between markers."""
 
     def name(i: int) -> Term:
         return Term(names[i], width=_width(names[i])) if i in names else Term(f"@{i}@", width=4)
@@ -106,7 +106,7 @@ def _row(statement: Statement, names: Mapping[int, str], outputs: Mapping[Entry,
 
 
 def _displays(rows: list[str]) -> list[str]:
-    """Return rows as displays of limited length."""
+    """Return rows of equations as aligned displays of limited length."""
     lines = []
     for k in range(0, len(rows), MAX_DISPLAY_ROWS):
         lines += [
@@ -133,7 +133,7 @@ def _escaped(name: str) -> str:
 def _symbols(
     arrays: Mapping[str, int], names: Mapping[str, Sequence[str]], used: Iterable[str]
 ) -> dict[Entry, str]:
-    """Return unique symbols of all entries of arrays, different from those in use."""
+    """Return unique LaTeX symbols of all array entries, different from the symbols in use."""
     symbols: dict[Entry, str] = {}
     used_symbols = set(used)
     for array, size in arrays.items():
@@ -205,13 +205,19 @@ _LATEX_OPERATORS = {
 
 
 def _compose(step: Instruction, args: Sequence[Term]) -> Term:
-    """Return one step as mathematics."""
+    """Return one step of a program as LaTeX mathematics."""
     widths = [a.width for a in args]
     width = sum(widths) + 2
     match step[0]:
         case "const":
             text = _number(step[1])
-            level = SUM if text.startswith("-") else PRODUCT if "cdot" in text else ATOM
+            level = (
+                SUM_LEVEL
+                if text.startswith("-")
+                else PRODUCT_LEVEL
+                if "cdot" in text
+                else ATOM_LEVEL
+            )
             return Term(text, level, len(text), "const")
         case "add":
             second = args[1].text
@@ -220,32 +226,36 @@ def _compose(step: Instruction, args: Sequence[Term]) -> Term:
                 if second[0] == "-"
                 else f"{args[0].text} + {second}"
             )
-            return Term(text, SUM, width, "add")
+            return Term(text, SUM_LEVEL, width, "add")
         case "sub":
-            return Term(f"{args[0].text} - {_held(args[1], PRODUCT)}", SUM, width, "sub")
+            return Term(
+                f"{args[0].text} - {_held(args[1], PRODUCT_LEVEL)}", SUM_LEVEL, width, "sub"
+            )
         case "neg":
-            return Term(f"-{_held(args[0], PRODUCT)}", SUM, width, "neg")
+            return Term(f"-{_held(args[0], PRODUCT_LEVEL)}", SUM_LEVEL, width, "neg")
         case "mul":
             return _product(step, args)
         case "inv":
-            return Term(rf"\frac{{1}}{{{args[0].text}}}", ATOM, widths[0] + 1, "inv", tuple(args))
+            return Term(
+                rf"\frac{{1}}{{{args[0].text}}}", ATOM_LEVEL, widths[0] + 1, "inv", tuple(args)
+            )
         case "sqrt":
-            return Term(rf"\sqrt{{{args[0].text}}}", ATOM, width, "sqrt")
+            return Term(rf"\sqrt{{{args[0].text}}}", ATOM_LEVEL, width, "sqrt")
         case "lt":
             text = f"{args[0].text} < {args[1].text}"
-            return Term(f"[{text}]", ATOM, width + 2, "lt", (Term(text),))
+            return Term(f"[{text}]", ATOM_LEVEL, width + 2, "lt", (Term(text),))
         case "where":
             return _choice(args)
     inside = _bracketed(", ".join(a.text for a in args))
-    return Term(_LATEX_OPERATORS[step[0]] + inside, ATOM, width + len(step[0]), step[0])
+    return Term(_LATEX_OPERATORS[step[0]] + inside, ATOM_LEVEL, width + len(step[0]), step[0])
 
 
 def _product(step: Instruction, args: Sequence[Term]) -> Term:
     """Return a product; with a factor 1 / x it becomes a quotient, with equal factors a square."""
     a, b = args
-    width = a.width + b.width + (a.level < PRODUCT) + (b.level < PRODUCT)
-    if step[1] == step[2] and a.level == ATOM:
-        return Term(f"{a.text}^{{2}}", PRODUCT, a.width + 1, "mul")
+    width = a.width + b.width + (a.level < PRODUCT_LEVEL) + (b.level < PRODUCT_LEVEL)
+    if step[1] == step[2] and a.level == ATOM_LEVEL:
+        return Term(f"{a.text}^{{2}}", PRODUCT_LEVEL, a.width + 1, "mul")
     if a.op == "inv" and b.op != "inv":
         a, b = b, a
     if b.op == "inv":
@@ -256,14 +266,14 @@ def _product(step: Instruction, args: Sequence[Term]) -> Term:
             above = "1"
             below = inner
         text = rf"\frac{{{above}}}{{{below.text}}}"
-        return Term(text, ATOM, max(a.width, below.width) + 1, "quotient")
+        return Term(text, ATOM_LEVEL, max(a.width, below.width) + 1, "quotient")
     # Numbers come first, as in textbooks.
     if b.op == "const" and a.op != "const":
         a, b = b, a
-    first = _held(a, PRODUCT)
-    second = _held(b, PRODUCT)
+    first = _held(a, PRODUCT_LEVEL)
+    second = _held(b, PRODUCT_LEVEL)
     space = r" \cdot " if second[0].isdigit() else r"\,"
-    return Term(f"{first}{space}{second}", PRODUCT, width, "mul")
+    return Term(f"{first}{space}{second}", PRODUCT_LEVEL, width, "mul")
 
 
 def _choice(args: Sequence[Term]) -> Term:
@@ -273,4 +283,4 @@ def _choice(args: Sequence[Term]) -> Term:
     no_case = rf"{no.text} & \text{{otherwise}}"
     text = rf"\begin{{cases}} {yes_case} \\ {no_case} \end{{cases}}"
     width = max(yes.width, no.width) + test.width + 14
-    return Term(text, ATOM, width, "where", alone=True)
+    return Term(text, ATOM_LEVEL, width, "where", alone=True)

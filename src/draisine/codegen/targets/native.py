@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 from draisine.codegen.cache import Store
-from draisine.codegen.program import Instruction, Program, arguments
+from draisine.codegen.program import Instruction, Program, step_arguments
 from draisine.codegen.routine import Routine
 from draisine.codegen.targets import _elementary, _schedule
 from draisine.codegen.targets._elementary import elementary
@@ -55,12 +55,12 @@ __all__ = [
 ]
 
 MAX_UNSPLIT_STEPS = 1500
-"""Largest number of steps of a program in one function. Code generation is superlinear in the length of a
-block, the more so the more often its values are read.
+"""Largest number of steps of a program in one function. The time of code generation is superlinear in the
+length of a block, and in the number of uses of its values.
 """
 
 NATIVE_CHUNK_STEPS = 400
-"""Number of steps per function of a longer program."""
+"""Number of program steps per function if a program is split."""
 
 
 class Native:
@@ -80,7 +80,7 @@ class Native:
         self.size_out = sum(map(len, program.outputs.values()))
 
     def _find(self, ending: str, width: int = 1, single: bool = False) -> int:
-        """Return the address of a function in the piece for a width and precision."""
+        """Return the address of a function in the machine code for a SIMD width and precision."""
         piece = (width, single)
         # Two threads may load the same piece; `setdefault` keeps the first one for both.
         if piece not in self._pieces:
@@ -89,7 +89,9 @@ class Native:
 
     @property
     def prologue(self) -> int:
-        """The address of the prologue, in a piece that is loaded already, otherwise in that for one state."""
+        """The address of the prologue, in machine code that is loaded already, otherwise in that for one
+        state.
+        """
         pieces = list(self._pieces)
         return self._find("_prologue", *(pieces[0] if pieces else ()))
 
@@ -121,12 +123,16 @@ _shared: dict[Routine, NativeRoutine] = {}
 
 
 def share_code(routines: Sequence[NativeRoutine]) -> None:
-    """Register routines of a larger piece of machine code for `shared_code`; none may have lanes."""
+    """Register routines of a larger piece of machine code for `shared_code`; they must not have SIMD
+    lanes.
+    """
     _shared.update((native.routine, native) for native in routines)
 
 
 def shared_code(routine: Routine) -> NativeRoutine:
-    """Return a routine without lanes as machine code, from a larger piece if it is registered."""
+    """Return the machine code of a routine without SIMD lanes, from a larger piece if it is registered
+    there.
+    """
     return _shared[routine] if routine in _shared else routine_code(routine, passes="few")[0]
 
 
@@ -206,7 +212,9 @@ def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _clear(kind: str) -> str:
-    """Return the loop that writes zeros, because programs may have thousands of consecutive ones."""
+    """Return the LLVM loop that writes zeros, because programs may have thousands of consecutive zero
+    outputs.
+    """
     step = "1" if kind == "double" else "%stride"
     return f"""define internal void @{_CLEAR_FUNCTION}(ptr %out, i64 %count, i64 %stride) noinline {{
 entry:
@@ -226,7 +234,9 @@ done:
 
 
 class _ProgramWriter:
-    """Writes one function: the prologue, or the body in scalars or lanes; long ones are split."""
+    """Writer of one LLVM function: the prologue, or the body in scalars or SIMD lanes; long functions are
+    split.
+    """
 
     def __init__(self, program: Program, kind: str, prologue: bool = False) -> None:
         self.program = program
@@ -245,14 +255,14 @@ class _ProgramWriter:
         self.results = self._results()
 
     def _results(self) -> list[tuple[int, int]]:
-        """Return (index in the result array, step)."""
+        """Return pairs of the index in the result array and the step."""
         if self.prologue:
             return [(k, step) for step, k in self.slot.items()]
         flat = [k for entries in self.program.outputs.values() for k in entries]
         return list(enumerate(flat))
 
     def function(self) -> str:
-        """Return the text of the function and its chunks."""
+        """Return the LLVM text of the function and of the functions into which it is split."""
         steps = [i for i in self.wanted if self.program.steps[i][0] not in ("const", "input")]
         size = NATIVE_CHUNK_STEPS if len(steps) > MAX_UNSPLIT_STEPS else MAX_UNSPLIT_STEPS
         chunks = [steps[k : k + size] for k in range(0, len(steps), size)] or [[]]
@@ -262,7 +272,7 @@ class _ProgramWriter:
         home = {i: c for c, chunk in enumerate(chunks) for i in chunk}
         shared: dict[int, int] = {}
         for i in steps:
-            for k in arguments(self.program.steps[i]):
+            for k in step_arguments(self.program.steps[i]):
                 if k in home and home[k] != home[i]:
                     shared.setdefault(k, len(shared))
         texts = []
@@ -404,7 +414,7 @@ _HEADER = """declare double @atan2(double, double)
 
 
 def _batch(name: str, width: int, entry: str) -> str:
-    """Return the loop over groups of `width` states; `entry` is the type of the table."""
+    """Return the LLVM loop over groups of `width` states; `entry` is the type of the table."""
     return f"""define void @{name}_batch(ptr %x, ptr %table, ptr %out, i64 %count) {{
 entry:
   %any = icmp sgt i64 %count, 0

@@ -9,7 +9,13 @@ import keyword
 import math
 from collections.abc import Mapping, Sequence
 
-from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
+from draisine.codegen.listing import (
+    Listing,
+    Notation,
+    array_names,
+    describe_arrays,
+    make_identifier,
+)
 from draisine.codegen.program import Program
 from draisine.codegen.statements import PROLOGUE_TABLE, split_sections
 
@@ -35,8 +41,8 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
 def write_module(
     program: Program, names: Mapping[str, Sequence[str]] | None, imports: str, library: str
 ) -> str:
-    """Return the program as Python over an array library that has NumPy's functions."""
-    name = free_word(program.name, keyword.kwlist)
+    """Return the program as the text of a Python module over an array library that has NumPy's functions."""
+    name = make_identifier(program.name, keyword.kwlist)
     prologue, body = split_sections(program)
     reserved_names = [library, "parameters", "_array", name, f"{name}_prologue"]
     sources, _ = array_names(program, [*keyword.kwlist, *reserved_names])
@@ -85,7 +91,7 @@ def _notation(library: str) -> Notation:
 
 
 def _values(listing: Listing) -> list[str]:
-    """Return the assignments of all steps."""
+    """Return the assignments of all steps as lines of Python."""
     lines = [
         f"    {listing.name(i)} = {listing.sources[array]}[{k}]"
         for i, (array, k) in listing.section.leaves.items()
@@ -95,7 +101,7 @@ def _values(listing: Listing) -> list[str]:
 
 
 def _array(listing: Listing, name: str, library: str, indent: int) -> str:
-    """Return a result as one array."""
+    """Return a result as the expression of one array."""
     entries = [
         s.term.text for s in listing.statements if s.place is not None and s.place[0] == name
     ]

@@ -19,7 +19,7 @@ from draisine.results.queries import evaluate_series, unit_of
 from draisine.scenario.schema import Grid
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import configurations
+from draisine.system.configuration import find_configurations
 from draisine.system.system import System
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def compute_contact_map(system: System, grid: Grid) -> "Dataset":
 def _solve_configurations(machine: ClosedForm, values: Mapping[str, Floats]) -> Floats:
     """Return states at rest (n, y) with closed contacts and prescribed values (n) of coordinates."""
     try:
-        return configurations(machine, values)
+        return find_configurations(machine, values)
     except ConfigurationError as error:
         raise ConfigurationError(
             "Some points of the map have no configuration with closed contacts. Choose smaller "

@@ -29,7 +29,7 @@ from draisine.scenario.schema import RunScenario, SweepScenario
 from draisine.simulation.contact.many import was_interrupted
 from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity import Validity
-from draisine.simulation.validity.assess import part_until
+from draisine.simulation.validity.assess import cut_trajectory
 from draisine.system.system import System
 
 TERRAIN_TASK = 64
@@ -215,9 +215,9 @@ def _cut_at_fall(trajectory: Trajectory) -> tuple[Trajectory, Validity]:
         return trajectory, trajectory.validity
     if steer_limit is None or (fall is not None and fall <= steer_limit):
         assert fall is not None
-        run = part_until(trajectory, fall, FELL_OUTCOME)
+        run = cut_trajectory(trajectory, fall, FELL_OUTCOME)
         return run, replace(run.validity, fall_from=fall)
-    run = part_until(trajectory, steer_limit, STEER_LIMIT_OUTCOME)
+    run = cut_trajectory(trajectory, steer_limit, STEER_LIMIT_OUTCOME)
     return run, replace(run.validity, steer_beyond=steer_limit)
 
 

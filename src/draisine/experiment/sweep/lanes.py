@@ -15,7 +15,7 @@ import numpy as np
 
 from draisine.algebra.lie import quaternion_product
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import select
+from draisine.codegen.program import select_outputs
 from draisine.control.follow_path import FollowPath
 from draisine.control.lqr import LQR
 from draisine.errors import DraisineError
@@ -39,21 +39,21 @@ from draisine.results.queries import (
     parse_query,
 )
 from draisine.scenario.plan import Plan
-from draisine.simulation.bilateral import REASONS
-from draisine.simulation.integrators import DEGENERATE
+from draisine.simulation.bilateral import STOP_REASONS
+from draisine.simulation.integrators import DEGENERATE_PIVOT
 from draisine.simulation.many import Fleet
 from draisine.simulation.options import GripSchedule, Task
 from draisine.simulation.validity.assess import (
     FORCE_RESOLUTION,
-    LIGHT,
-    STEER,
+    MAX_STEER_ANGLE,
+    NEGLIGIBLE_LOAD_RATIO,
     conserves_energy,
     energy_drift,
     friction_ratio,
 )
 from draisine.simulation.validity.fall import fall_rule
 from draisine.simulation.validity.margins import crossing_times
-from draisine.simulation.validity.record import ENERGY_DRIFT
+from draisine.simulation.validity.record import MAX_ENERGY_DRIFT
 from draisine.system.artifacts import find_invalid_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import Compiled, pad_columns
@@ -76,7 +76,7 @@ the error of equal time steps is larger than that.
 """
 
 OUTCOME_BY_STATUS = np.array(
-    [short_outcome(REASONS.get(k, "completed")) for k in range(8)], dtype=object
+    [short_outcome(STOP_REASONS.get(k, "completed")) for k in range(8)], dtype=object
 )
 """Short outcome of a run by the status of its integration."""
 
@@ -190,7 +190,7 @@ class Lanes:
         """Compiled part of the program `observe` that computes `_entries`; None if there are none."""
         if not self._entries:
             return None
-        program = select(self.machine.programs["observe"], self._entries)
+        program = select_outputs(self.machine.programs["observe"], self._entries)
         return self.machine.artifacts.bind(program, self.plan.system.values)
 
     @property
@@ -335,7 +335,7 @@ class Lanes:
             outcomes[~np.isnan(fall_times)] = FELL_OUTCOME
             outcomes[~np.isnan(limit_times)] = STEER_LIMIT_OUTCOME
             rows.outcome[runs[block]] = outcomes[:count]
-            degenerate = (status == DEGENERATE) & np.isnan(first)
+            degenerate = (status == DEGENERATE_PIVOT) & np.isnan(first)
             single.extend(runs[block][degenerate[:count]].tolist())
 
         single: list[int] = []
@@ -362,7 +362,7 @@ class Lanes:
             fall_times = crossing_times(t, samples.hold(rule.margin(q)))
         steer_joints = [k for k, joint in enumerate(model.joints) if joint.name == "steer"]
         if steer_joints:
-            margin = STEER - np.abs(y[layout.r][steer_joints[0]])
+            margin = MAX_STEER_ANGLE - np.abs(y[layout.r][steer_joints[0]])
             limit_times = crossing_times(t, samples.hold(margin))
         falls_first = fall_times <= np.fmin(fall_times, limit_times)
         return (
@@ -396,7 +396,9 @@ class Lanes:
             forces = self._contact_forces(samples, observed)
             if text == "friction needed":
                 ratios = [
-                    friction_ratio(force, LIGHT * force[0].max(axis=-1, keepdims=True))
+                    friction_ratio(
+                        force, NEGLIGIBLE_LOAD_RATIO * force[0].max(axis=-1, keepdims=True)
+                    )
                     for force in forces
                 ]
                 return np.max(ratios, axis=0, initial=0.0)
@@ -426,7 +428,7 @@ class Lanes:
         T, U = (
             samples.hold(observed[name][self._entry(name, 0)]) for name in ("kinetic", "potential")
         )
-        drift = energy_drift(T, U) > ENERGY_DRIFT
+        drift = energy_drift(T, U) > MAX_ENERGY_DRIFT
         return np.where(drift.any(axis=1), t[np.arange(len(t)), drift.argmax(axis=1)], np.nan)
 
     def _entry(self, name: str, k: int) -> int:

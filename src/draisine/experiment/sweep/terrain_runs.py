@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import select
+from draisine.codegen.program import select_outputs
 from draisine.errors import ConfigurationError, DraisineError, SimulationError
 from draisine.experiment.kinds.run import run_dataset
 from draisine.experiment.sweep.designs import Columns, scalar
@@ -47,7 +47,7 @@ from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity.assess import may_end_early
 from draisine.system.artifacts import find_invalid_machines
 from draisine.system.compiled import Compiled
-from draisine.system.generic import Generic, generic
+from draisine.system.generic import Generic, make_generic
 from draisine.system.state import State, states
 from draisine.system.system import System
 from draisine.terrain import Terrain
@@ -264,19 +264,19 @@ class TerrainRuns:
         and the row of each in its output.
         """
         assert self.plan.terrain is not None
-        machine = generic(self.plan.system, self.plan.law, self.plan.terrain.motions)
+        machine = make_generic(self.plan.system, self.plan.law, self.plan.terrain.motions)
         program = machine.programs["observe"]
         by_array: dict[str, list[int]] = {}
         for name, k in dict.fromkeys(self._entries.values()):
             if name not in program.outputs or name in NOT_A_FUNCTION_OF_STATES:
                 continue
-            needed = select(program, {name: [k]})
+            needed = select_outputs(program, {name: [k]})
             if not any(step[0] == "input" and step[1] == "a" for step in needed.steps):
                 by_array.setdefault(name, []).append(k)
         if not by_array:
             return None, {}
         entries = [(name, k) for name, numbers in by_array.items() for k in numbers]
-        compiled = self.plan.system.artifacts.bind(select(program, by_array), np.zeros(0))
+        compiled = self.plan.system.artifacts.bind(select_outputs(program, by_array), np.zeros(0))
         return compiled, {entry: row for row, entry in enumerate(entries)}
 
     def _evaluate(self, runs: Mapping[int, Trajectory], rows: SweepRows) -> None:

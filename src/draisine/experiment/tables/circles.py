@@ -23,7 +23,7 @@ from draisine.analysis.variation import vary
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
-from draisine.simulation.dataset import recorded
+from draisine.simulation.dataset import with_recipe
 from draisine.system.system import System
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ FAMILY_TITLES = {"reversed": "handlebar reversed", "pivoting": "past a rear whee
 """Titles of the families of hands-free circles other than "forward"."""
 
 
-@recorded
+@with_recipe
 def find_hands_free_circles(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
@@ -111,7 +111,7 @@ def find_hands_free_circles(
     return _dataset(system, circles.points, circles.eigenvalues, title, start_time)
 
 
-@recorded
+@with_recipe
 def trace_turns(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
@@ -154,7 +154,7 @@ def _follow_turns(system: System, speed: float, start_time: float) -> "Dataset":
     return _dataset(system, turns.points, turns.eigenvalues, title, start_time)
 
 
-@recorded
+@with_recipe
 def solve_turn(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,

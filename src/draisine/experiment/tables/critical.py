@@ -11,7 +11,7 @@ from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
-from draisine.simulation.dataset import recorded
+from draisine.simulation.dataset import with_recipe
 from draisine.system.system import System
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ CRITICAL_SPEEDS = {
 """Speeds in m/s that are computed for each combination of parameters, with their meaning."""
 
 
-@recorded
+@with_recipe
 def compute_critical_speeds(
     vehicle: str,
     parameters: Mapping[str, Any],

@@ -25,7 +25,7 @@ from draisine.experiment.kinds.cycle import (
 from draisine.results.bodies import machine_attributes
 from draisine.results.cycle import GRIP_CYCLE_QUANTITIES, ORDINALS, multipliers_of, summary_of
 from draisine.scenario.validate.vehicle import build_system
-from draisine.simulation.dataset import recorded
+from draisine.simulation.dataset import with_recipe
 from draisine.vehicles import expect_parameters
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ FAMILY_QUANTITIES = (
 JointStatus = Literal["free", "held"]
 
 
-@recorded
+@with_recipe
 def find_all_cycles(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
@@ -72,7 +72,7 @@ def find_all_cycles(
     return _add_attributes(data, grip_map, f"limit cycles of {vehicle}", start_time)
 
 
-@recorded
+@with_recipe
 def scan_cycles(
     vehicle: str,
     values: Sequence[float] | Floats,

@@ -11,7 +11,7 @@ from draisine.analysis.bicycle.eigenvalues import driven_inputs
 from draisine.analysis.equilibrium import Steady, steady
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
-from draisine.simulation.dataset import recorded
+from draisine.simulation.dataset import with_recipe
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -25,7 +25,7 @@ RIDE_TIME = 5.0
 """Duration (s) of the drawn ride: some wavelengths of the slowest oscillation of a bicycle."""
 
 
-@recorded
+@with_recipe
 def solve_straight(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,

@@ -14,7 +14,7 @@ from draisine.errors import ParameterError
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.scenario.validate.motion import check_steady_path, read_law
 from draisine.scenario.validate.vehicle import build_system
-from draisine.simulation.dataset import recorded
+from draisine.simulation.dataset import with_recipe
 from draisine.system.system import System
 from draisine.vehicles import INCLINE_PARAMETERS
 
@@ -32,7 +32,7 @@ LOCUS_UNITS = {
 """Quantities, with units, over which the command `eigenvalues` computes a root locus."""
 
 
-@recorded
+@with_recipe
 def compute_root_locus(
     vehicle: str,
     parameters: Mapping[str, Any],

@@ -22,7 +22,7 @@ from draisine.scenario.terrain import WheelPlace
 from draisine.scenario.validate.mistakes import Mistakes, validate_table
 from draisine.scenario.values import field_value
 from draisine.simulation.options import CONTACT, ContactOptions
-from draisine.system.state import flat_lean
+from draisine.system.state import describe_flat_lean
 from draisine.system.system import System
 from draisine.terrain import Terrain
 
@@ -46,7 +46,7 @@ def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: M
         if mistakes.check_known(path, name, units, text, value):
             with mistakes.at(path):
                 values[name] = parse_number(value, units[name])
-            if name == "lean" and (flat := flat_lean(values.get(name, 0.0))):
+            if name == "lean" and (flat := describe_flat_lean(values.get(name, 0.0))):
                 mistakes.add(path, flat)
     mode = read_mode(given.get("mode"), model, "initial.mode", mistakes)
     rest = given.get("at_rest")

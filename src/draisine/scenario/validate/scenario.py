@@ -42,7 +42,7 @@ from draisine.scenario.validate.terrain import (
 )
 from draisine.scenario.validate.vehicle import read_vehicle
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
-from draisine.system.state import flat_lean
+from draisine.system.state import describe_flat_lean
 from draisine.system.system import System
 
 
@@ -265,9 +265,9 @@ def _contact(
         return ContactOptions(mode=mode, **ends)
     options = {name: getattr(contact, name) for name in type(contact).model_fields}
     if isinstance(contact.solver, dict):
-        from draisine.simulation.compare.compliant import compliant_of
+        from draisine.simulation.compare.compliant import read_compliant_ground
 
-        options["solver"] = compliant_of(contact.solver)
+        options["solver"] = read_compliant_ground(contact.solver)
     if run is not None:
         options["events"] = run.events
     return ContactOptions(**options, **ends)
@@ -305,7 +305,7 @@ def _check_map(grid: Grid, model: Model, mistakes: Mistakes) -> None:
             f"map.{side}.name", axis.name, units, "is unknown", axis.name
         )
         for end in ("low", "high") if is_known else ():
-            if axis.name == "lean" and (flat := flat_lean(getattr(axis, end))):
+            if axis.name == "lean" and (flat := describe_flat_lean(getattr(axis, end))):
                 mistakes.add(f"map.{side}.{end}", flat)
     first = grid.x.name
     second = grid.y.name

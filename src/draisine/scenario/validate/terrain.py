@@ -92,10 +92,10 @@ def check_contact(
             raise ValueError(text)
         _check_restitution(impact, contact, mistakes)
     if isinstance(contact.solver, dict):
-        from draisine.simulation.compare.compliant import compliant_of
+        from draisine.simulation.compare.compliant import read_compliant_ground
 
         with mistakes.at("contact.solver"):
-            compliant_of(contact.solver)
+            read_compliant_ground(contact.solver)
     for key, text in PLANE_RUN_KEYS.items():
         if run is not None and key in run.model_fields_set:
             mistakes.add(f"run.{key}", text, getattr(run, key))

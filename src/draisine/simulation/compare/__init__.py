@@ -1,5 +1,6 @@
-"""Slow, independent ways to move a machine, to compare with.
+"""Slow, independent methods of simulation, for comparison.
 
-`by_formulation`: other equations of motion. `kinematic`: driven joints alone.
-`compliant`: contacts as springs.
+- `by_formulation`: integration of other formulations of the equations of motion.
+- `kinematic`: prescribed speeds without dynamics.
+- `compliant`: contacts as springs and dampers.
 """

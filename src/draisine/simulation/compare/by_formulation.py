@@ -1,8 +1,7 @@
-"""Runs by any formulation: the reconstruction equation with accelerations from elsewhere, in the
-user's own coordinates.
+"""Runs with any formulation of the equations of motion, in the user's coordinates.
 
-Slow, and without projection: it is there to hold independent derivations against each other along a
-whole motion.
+The reconstruction equation is integrated with the accelerations of the formulation. The method is slow and
+has no projection onto the constraints; it compares independent derivations along a whole motion.
 """
 
 import math
@@ -14,7 +13,7 @@ from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import Callback
 from draisine.errors import ModelError, SimulationError
-from draisine.simulation.integrators import DONE, FELL, Problem, Span
+from draisine.simulation.integrators import MACHINE_FELL, REACHED_END, Problem, Span
 from draisine.simulation.options import Task
 from draisine.simulation.trajectory import BilateralArc, DenseOutput, Trajectory
 from draisine.simulation.validity.fall import fall_rule
@@ -58,13 +57,13 @@ def run_by_formulation(task: Task) -> Trajectory:
         raise rate.error
     sound = np.isfinite(samples).all(axis=1)
     times, samples = times[sound], samples[sound]
-    outcome = "completed" if status == DONE else "interrupted" if rate.error else "stopped"
-    if status == FELL:
+    outcome = "completed" if status == REACHED_END else "interrupted" if rate.error else "stopped"
+    if status == MACHINE_FELL:
         outcome = rule.outcome(samples[-1][at.q])
     made = {name: getattr(numerics, name) for name in ("integrator", "dt", "formulation", "rtol")}
     arcs = (_arc(system, at, times, samples, inputs, nodes),)
     run = Trajectory(arcs, outcome, made | {"drift": "none"}, contact=task.contact)
-    if status not in (DONE, FELL):
+    if status not in (REACHED_END, MACHINE_FELL):
         raise SimulationError(
             f"the run was {outcome} after {times[-1]:.6g} s of {until:.6g} s. "
             "The part before is in the error's `partial`.",
@@ -74,7 +73,7 @@ def run_by_formulation(task: Task) -> Trajectory:
 
 
 def _rate(task: Task, at: Layout) -> Callable[[Floats], Floats]:
-    """Return the right-hand side as a function of (t, y)."""
+    """Return the right-hand side of the differential equation as a function of (t, y)."""
     system, n = task.system, len(task.system.model.joints)
     columns, formulation = system.machine().columns, task.numerics.formulation
 
@@ -99,8 +98,8 @@ def _arc(
     inputs: Mapping[str, float] | None,
     nodes: list[tuple[Floats, Floats]],
 ) -> BilateralArc:
-    """Return samples and nodes in the user's coordinates as an arc of the machine with all contacts
-    closed.
+    """Return samples and dense-output nodes in the user's coordinates as an arc of the machine with all
+    contacts closed.
     """
     machine, given = system.machine(), system.inputs(inputs)
 

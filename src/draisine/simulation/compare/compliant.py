@@ -1,5 +1,5 @@
-"""Compliant contacts: normal forces as functions of indentation and its rate (thesis 3.3.1), for single
-collisions and for machines on compliant ground.
+"""Compliant contacts: normal forces as functions of indentation and indentation rate (thesis 3.3.1), for
+single collisions and for machines on compliant ground.
 """
 
 import math
@@ -26,28 +26,28 @@ from draisine.simulation.validity.fall import FallRule, fall_rule
 
 
 class NormalForceLaw(Protocol):
-    """An element of normal force."""
+    """Interface of a normal force law of a compliant contact."""
 
     def force(self, depth: float, rate: float) -> float:
-        """Return the force for an indentation in m and its rate in m/s."""
+        """Return the normal force (N) for an indentation (m) and its rate (m/s)."""
 
 
 @dataclass(frozen=True)
 class Hertz:
-    """Hertz 1896: a spring `K depth^n`, without loss; n = 3/2 for round bodies."""
+    """Elastic contact of Hertz 1896: force `K depth^n` without loss; n = 3/2 for round bodies."""
 
     stiffness: float  # N/m^n
-    exponent: float = 1.5
+    exponent: float = 1.5  # exponent n of the indentation
 
     def force(self, depth: float, rate: float) -> float:
-        """Return the force."""
+        """Return the normal force (N) for an indentation (m) and its rate (m/s)."""
         return float(self.stiffness * max(depth, 0.0) ** self.exponent)
 
 
 @dataclass(frozen=True)
 class KelvinVoigt:
-    """A spring and a linear damper in parallel, `K depth + D rate`. The force jumps at touchdown, and pulls
-    at the end unless it is cut off at zero.
+    """Spring and linear damper in parallel: force `K depth + D rate`. The force jumps at touchdown, and is
+    negative at the end unless it is limited to zero.
     """
 
     stiffness: float  # N/m
@@ -55,60 +55,69 @@ class KelvinVoigt:
     pulls: bool = False  # whether the force may be negative
 
     def force(self, depth: float, rate: float) -> float:
-        """Return the force."""
+        """Return the normal force (N) for an indentation (m) and its rate (m/s)."""
         total = self.stiffness * depth + self.damping * rate if depth > 0 else 0.0
         return float(total if self.pulls else max(total, 0.0))
 
 
 @dataclass(frozen=True)
 class HuntCrossley:
-    """Hunt and Crossley 1975: Hertz with a damper that grows with the indentation,
-    `K depth^n (1 + 3 (1 - e) rate / (2 speed))` for an impact with the given speed.
+    """Hunt and Crossley 1975: Hertz's spring with damping in proportion to the indentation, force `K depth^n
+    (1 + 3 (1 - e) rate / (2 speed))` for an impact at the given speed.
     """
 
-    stiffness: float
-    restitution: float
-    speed: float
-    exponent: float = 1.5
+    stiffness: float  # N/m^n
+    restitution: float  # coefficient of restitution e
+    speed: float  # m/s, impact speed
+    exponent: float = 1.5  # exponent n of the indentation
 
     def loss(self, rate: float) -> float:
-        """Return the damping force relative to the force of the spring."""
+        """Return the ratio of damping force to spring force at an indentation rate (m/s)."""
         return 1.5 * (1.0 - self.restitution) * rate / self.speed
 
     def force(self, depth: float, rate: float) -> float:
-        """Return the force."""
+        """Return the normal force (N) for an indentation (m) and its rate (m/s)."""
         spring = self.stiffness * max(depth, 0.0) ** self.exponent
         return float(max(spring * (1.0 + self.loss(rate)), 0.0))
 
 
 @dataclass(frozen=True)
 class LankaraniNikravesh(HuntCrossley):
-    """Lankarani and Nikravesh 1990: as Hunt and Crossley with the loss `3 (1 - e^2) / (4 speed)`."""
+    """Lankarani and Nikravesh 1990: the law of Hunt and Crossley with the loss factor `3 (1 - e^2) / (4
+    speed)`.
+    """
 
     def loss(self, rate: float) -> float:
-        """Return the damping force relative to the force of the spring."""
+        """Return the ratio of damping force to spring force at an indentation rate (m/s)."""
         return 0.75 * (1.0 - self.restitution**2) * rate / self.speed
 
 
 def hertz_stiffness(radius: float, other: float, young: float, poisson: float) -> float:
-    """Return K of two balls of one material: (4/3) E* sqrt(R*), E* = E / (2 (1 - nu^2))."""
+    """Return the stiffness K (N/m^1.5) of two balls of one material: (4/3) E* sqrt(R*), E* = E / (2 (1 -
+    nu^2)).
+
+    Radii are in m, Young's modulus in Pa.
+    """
     return 4.0 / 3.0 * young / (2.0 * (1.0 - poisson**2)) * math.sqrt(1 / (1 / radius + 1 / other))
 
 
 @dataclass(frozen=True, eq=False)
 class Collision:
-    """A collision along one line."""
+    """Time history of a collision along one line."""
 
     t: Floats  # s
-    depth: Floats  # m
-    rate: Floats  # m/s
-    force: Floats  # N
+    depth: Floats  # m, indentation
+    rate: Floats  # m/s, indentation rate
+    force: Floats  # N, normal force
 
 
-def collide(element: NormalForceLaw, mass: float, speed: float, samples: int = 400) -> Collision:
-    """Return the collision of a mass (or two, with the reduced mass) that arrives with a speed.
+def simulate_collision(
+    element: NormalForceLaw, mass: float, speed: float, samples: int = 400
+) -> Collision:
+    """Return the collision of a mass (kg; the reduced mass for two bodies) with a normal force law at an
+    impact speed (m/s).
 
-    >>> ball = collide(Hertz(1e6), 1.0, 0.5)
+    >>> ball = simulate_collision(Hertz(1e6), 1.0, 0.5)
     >>> round(float(ball.rate[-1]), 6)
     -0.5
     """
@@ -140,15 +149,15 @@ def collide(element: NormalForceLaw, mass: float, speed: float, samples: int = 4
     return Collision(t, depth, rate, force)
 
 
-def collide_with_dent(
+def simulate_plastic_collision(
     stiffness: float, restitution: float, mass: float, speed: float, samples: int = 200
 ) -> Collision:
-    """Return the collision of Lankarani and Nikravesh 1994: loading by Hertz, unloading to a permanent
+    """Return the collision of Lankarani and Nikravesh 1994: loading by Hertz's law, unloading to a permanent
     indentation d_p, f = f_m ((d - d_p) / (d_m - d_p))^(3/2).
 
     Unloading returns the fraction e^2 of the energy, so that d_p = d_m (1 - e^2).
     """
-    loading = collide(Hertz(stiffness), mass, speed, 2 * samples)
+    loading = simulate_collision(Hertz(stiffness), mass, speed, 2 * samples)
     top = int(np.argmax(loading.depth))
     deepest = (1.25 * mass * speed**2 / stiffness) ** 0.4
     permanent = deepest * (1.0 - restitution**2)
@@ -180,8 +189,8 @@ class Compliant:
     0.01
     """
 
-    compliance: NormalForceLaw
-    creep: float = 0.01  # m/s
+    compliance: NormalForceLaw  # normal force law of the ground
+    creep: float = 0.01  # m/s, slip speed below which friction is regularised
 
 
 COMPLIANCES: dict[str, Callable[..., NormalForceLaw]] = {
@@ -190,10 +199,10 @@ COMPLIANCES: dict[str, Callable[..., NormalForceLaw]] = {
     "hunt_crossley": HuntCrossley,
     "lankarani_nikravesh": LankaraniNikravesh,
 }
-"""The laws of compliant ground by their names in scenario files."""
+"""Normal force laws of compliant ground by their names in scenario files."""
 
 
-def compliant_of(entry: Mapping[str, Any]) -> Compliant:
+def read_compliant_ground(entry: Mapping[str, Any]) -> Compliant:
     """Return the compliant ground of a scenario's entry: the `name` of its law, its numbers, and `creep`.
 
     >>> compliant_of({"name": "hertz", "stiffness": 2e6, "creep": 0.02}).creep
@@ -281,7 +290,9 @@ def _integrate(
     rule: FallRule,
     query: ContactQuery,
 ) -> Any:
-    """Return the solution of SciPy: samples at times (s), and the fall that ends them, if there is one."""
+    """Return the solution of SciPy: samples at the given times (s), and the fall that ends the run, if
+    any.
+    """
     from scipy.integrate import solve_ivp
 
     def upright(t: float, y: Floats) -> float:
@@ -304,7 +315,9 @@ def _integrate(
 def _push(
     query: ContactQuery, contact: ContactOptions, t: float, y: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the generalised contact forces, and those of each wheel in contact axes and in world axes."""
+    """Return the generalised contact forces (n), and the force of each wheel in contact axes and in world
+    axes (N).
+    """
     solver = contact.solver
     near = query.find_surroundings(t, query.boxes(t, y), 0.0)
     v = query.speeds(y)

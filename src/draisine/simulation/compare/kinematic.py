@@ -21,7 +21,7 @@ CoordinateRates = Callable[[Mapping[str, float]], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class SpeedLaw:
-    """A law that prescribes speeds."""
+    """A law that prescribes speeds as functions of the configuration, without dynamics."""
 
     # From all values of the configuration by name (outputs, joints, x, y, z) to speeds by name. The other
     # speeds are zero as far as the contacts allow.
@@ -100,8 +100,8 @@ def run_kinematic(task: Task) -> Trajectory:
 def _rk4_step(
     slope: Callable[[Floats], Floats], x: Floats, h: float, k1: Floats, turn: slice
 ) -> Floats:
-    """Return x after an RK4 step of length h with the first slope k1; the entries `turn` are a quaternion,
-    which is normalised.
+    """Return x after an RK4 step of length h (s) with the first slope k1; the entries `turn` are a
+    quaternion, which is normalised.
     """
     k2 = slope(x + 0.5 * h * k1)
     k3 = slope(x + 0.5 * h * k2)

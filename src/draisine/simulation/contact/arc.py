@@ -18,7 +18,7 @@ from draisine.mechanics.formulations._rank import DEPENDENCE_TOLERANCE, independ
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, shared_query
 from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.tolerances import cached_machine_units
-from draisine.simulation.integrators import NODES
+from draisine.simulation.integrators import DENSE_NODE_COUNT
 from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
 from draisine.system.generic import Generic
 from draisine.terrain import Terrain
@@ -132,8 +132,8 @@ class TerrainArc(_FreeArc):
         """Return the dense output, or one step of zero length if the arc has zero duration."""
         if self.dense is not None:
             return self.dense
-        t = self.t_before[:1].repeat(NODES)[None]
-        return DenseOutput(t, self.y[:1].repeat(NODES, axis=0)[None], self.inputs)
+        t = self.t_before[:1].repeat(DENSE_NODE_COUNT)[None]
+        return DenseOutput(t, self.y[:1].repeat(DENSE_NODE_COUNT, axis=0)[None], self.inputs)
 
     @property
     def is_instant(self) -> bool:

@@ -63,9 +63,9 @@ from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import tyre_flight
 from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.contact.tolerances import scale_slip_onset
-from draisine.simulation.integrators import NODES as STEP_NODES
-from draisine.simulation.integrators import PLACES
-from draisine.simulation.integrators.dop853 import STAGES, stages
+from draisine.simulation.integrators import DENSE_NODE_COUNT as STEP_NODES
+from draisine.simulation.integrators import DENSE_NODE_POSITIONS
+from draisine.simulation.integrators.dop853 import STAGE_COUNT, make_stages
 from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics
 from draisine.simulation.trajectory import Guard, GuardKind, Key
 from draisine.simulation.validity.fall import fall_rule
@@ -279,7 +279,7 @@ class ArcDriver:
         arc: ArcState = make_record(
             ArcState,
             mode=self._packed_mode,
-            stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, atol),
+            stages=make_stages(np.zeros(n), np.empty(STAGE_COUNT * n), n, numerics.rtol, atol),
             turning=make_implicit_slip_step(n, query.n, query.row.size, capacity.touching),
             inside=inside,
             wheels=query.level,
@@ -302,7 +302,7 @@ class ArcDriver:
             clock=ArcClock(),
             times=SAMPLE_CAPACITY,
             samples=SAMPLE_CAPACITY * n,
-            places=PLACES,
+            places=DENSE_NODE_POSITIONS,
             node_times=SAMPLE_CAPACITY,
             nodes=SAMPLE_CAPACITY * n,
             grazes=2 * GRAZE_CAPACITY,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, SimulationError, TerrainError
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_last_samples
-from draisine.simulation.trajectory import FORCES, Trajectory
+from draisine.simulation.trajectory import FORCE_VARIABLES, Trajectory
 
 NOT_RUN = "not run"
 """Outcome of a run that was not started because the call was interrupted."""
@@ -182,6 +182,6 @@ def _observe(endings: Sequence[RunEnd]) -> dict[str, Floats]:
                 table[name] = np.full((len(values), len(endings)), np.nan)
             table[name][:, members] = values
     instants = [k for k, ending in enumerate(endings) if ending.is_instant]
-    for name in FORCES & table.keys() if instants else ():
+    for name in FORCE_VARIABLES & table.keys() if instants else ():
         table[name][:, instants] = np.nan
     return table

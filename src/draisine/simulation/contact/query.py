@@ -43,7 +43,7 @@ from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import Features, starts
+from draisine.terrain.feature import Features, block_starts
 
 MAX_UNSEARCHED_NEAREST = 32
 """Number of terrain features up to which all of them are candidates for the nearest feature, without a
@@ -676,8 +676,8 @@ class ContactQuery:
         states = np.concatenate([interval.y for interval in intervals])
         packed = Intervals(
             size=len(intervals),
-            first_state=starts(np.array([len(interval.t) for interval in intervals])),
-            first_contact=starts(np.array([len(interval.closed) for interval in intervals])),
+            first_state=block_starts(np.array([len(interval.t) for interval in intervals])),
+            first_contact=block_starts(np.array([len(interval.closed) for interval in intervals])),
             which=np.array([*(index[contact] for contact, *_ in closed), 0]),
             status=np.array([*(status for _, status, _ in closed), 0]),
             mu=np.array([*(mu if mu < np.inf else 0.0 for *_, mu in closed), 0.0]),

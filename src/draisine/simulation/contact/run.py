@@ -63,11 +63,11 @@ from draisine.simulation.contact.stepping.arc import (
     longest_step,
 )
 from draisine.simulation.contact.table import WheelOnFeature
-from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
+from draisine.simulation.integrators import ENDLESS_REASON, ENDLESS_REMEDY, MAX_REMAINING_CALLS
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import DenseOutput, Event, Guard, GuardKind, Key, Trajectory
-from draisine.simulation.validity.fall import fall_words
-from draisine.system.generic import generic
+from draisine.simulation.validity.fall import describe_fall
+from draisine.system.generic import make_generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
 
@@ -275,8 +275,8 @@ class TerrainRun:
     def _check_end(self, before: float) -> None:
         """Change the method if the run makes too little progress to end."""
         taken = self.now.t - before
-        if CHUNKS * taken < self.until - self.now.t and self.steps is None:
-            text = f"the run stopped at {self.now.t:.9g} s: {NO_END}. {SMOOTHER}"
+        if MAX_REMAINING_CALLS * taken < self.until - self.now.t and self.steps is None:
+            text = f"the run stopped at {self.now.t:.9g} s: {ENDLESS_REASON}. {ENDLESS_REMEDY}"
             self._switch_method(SimulationError(text))
 
     # --- calls of the compiled routines
@@ -316,7 +316,7 @@ class TerrainRun:
             self._raise(failure)
         if status is RunStatus.FALL:
             overturned = driver.guard()[0] == GuardKind.OVERTURN
-            self.outcome = fall_words(None if overturned else math.asin(driver.arc.fall))
+            self.outcome = describe_fall(None if overturned else math.asin(driver.arc.fall))
             self._close_arc(None)
         if any(event.kind != "input" for event in self.events[events_before:]):
             self._limit_events()
@@ -776,7 +776,7 @@ def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
     """Return the query of a task's machine on its terrain, and the initial state y."""
     terrain = task.terrain
     assert terrain is not None
-    machine = generic(task.system, task.law, terrain.motions)
+    machine = make_generic(task.system, task.law, terrain.motions)
     _check_friction(task.contact, terrain)
     _check_tyres(task)
     y = machine.enter(task.state, task.law_start(machine.states))

@@ -25,7 +25,7 @@ from draisine.simulation.contact.status import Status, count_rows
 from draisine.system.contact_programs import free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import Features, ObstacleMotion, gather, join
+from draisine.terrain.feature import Features, ObstacleMotion, concatenate_features, stack_features
 
 MAX_BLADE_DEPTH = 0.05
 """Largest penetration (m) of a blade; a deeper blade counts as below the ground, not as penetrating."""
@@ -225,7 +225,7 @@ class FeatureTable:
         self.terrain = terrain
         self._attached = attached
         self.pairs = shared_pair_table(machine)
-        self._features = gather([LEVEL_PLANE, *attached.values()])
+        self._features = stack_features([LEVEL_PLANE, *attached.values()])
         # By contact for attached features, by number for those of the terrain.
         self._rows: dict[Any, int] = {contact: 1 + k for k, contact in enumerate(attached)}
         self._packed: dict[tuple[WheelOnFeature, ...], Packed] = {}
@@ -358,7 +358,7 @@ class FeatureTable:
         if new:
             first = len(self._features)
             rows |= zip(new, range(first, first + len(new)), strict=True)
-            self._features = join([self._features, self.terrain.pick(new)])
+            self._features = concatenate_features([self._features, self.terrain.pick(new)])
         return [rows[k] for k in features]
 
 

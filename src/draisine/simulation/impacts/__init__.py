@@ -1,6 +1,8 @@
-"""Impact models, one file each: from the speeds before to the speeds after, with impulses.
+"""Impact models, one file each: they compute the speeds after an impact and the impulses of the contacts.
 
-A model is `impact(given: ImpactProblem, **restitution) -> Selection`: the chosen trial's `result` is v
-after, its `pushes` are the impulses. `_sequence`: contacts in the order of their approach, ties
-together. `_differential`: the impact of such a group as a process.
+A model is a function `impact(given: ImpactProblem, **restitution) -> Selection`. The `result` of the chosen
+trial is the speeds v+ after the impact, its `pushes` are the impulses; both satisfy M (v+ - v-) = C' Lam.
+
+- `_sequence`: impacts of several contacts in the order of their approach velocities.
+- `_differential`: impact of a group of contacts as a continuous process with Coulomb friction.
 """

@@ -1,19 +1,19 @@
-"""The impact of a group of contacts as a process with Coulomb friction (Keller, Stronge).
+"""Impact of a group of contacts as a continuous process with Coulomb friction (Keller, Stronge).
 
-Problem: the velocities u = (normal, along, across) of the contacts change with their impulses as
-du = W dLam, eq. [impact-process]. A slipping contact is dragged by mu against its slip. A resting one
-holds if that needs no more than mu; otherwise it starts to slip in the one direction that maintains
-itself. Of several contacts, those with the lowest normal velocity are pushed, eq. [impact-group]:
-contacts that approach equally fast continue to do so, and none of them comes first.
+Problem: the velocities u = (normal, along, across) of the contacts change with their impulses as du = W dLam,
+eq. [impact-process]. On a slipping contact friction is mu times the normal impulse, against the slip. A
+contact without slip sticks if this needs no more friction than mu; otherwise it begins to slip in the one
+direction that is consistent. Of several contacts, those with the lowest normal velocity are pushed, eq.
+[impact-group]: contacts that approach equally fast continue to do so, and none of them comes first.
 
 Method: integrate from event to event.
 
-1. `find_mode`: which contacts are pushed, and which of them slip, hold or start to slip: Coulomb's law
-   between the rates of impulses and of velocities.
+1. `find_mode`: find the contacts that are pushed, and which of them slip, stick or begin to slip, by
+   Coulomb's law between the rates of impulses and of velocities.
 2. `_advance_straight`: if no pushed contact slips, all rates are constant up to the next event.
 3. `_advance_turning`: otherwise slip directions turn; integrate an ordinary differential equation.
-4. Events: a contact reaches its end, its slip ends, it is no longer pushed, it no longer holds, or
-   another contact becomes as slow as the pushed ones.
+4. Events: a contact reaches its end, its slip ends, it is no longer pushed, it no longer sticks, or another
+   contact becomes as slow as the pushed ones.
 """
 
 import math
@@ -28,46 +28,56 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
 from draisine.simulation.contact.event_driven.impact import FRICTION_TOLERANCE
-from draisine.simulation.impacts._sequence import TIE
+from draisine.simulation.impacts._sequence import EQUAL_APPROACH
 
-MAX_EVENTS = 200
-"""Largest number of events in one phase. A contact alone has at most three (slip, rest, slip)."""
+MAX_IMPACT_EVENTS = 200
+"""Largest number of events in one phase of an impact. A single contact has at most three (slip, stick,
+slip).
+"""
 
 NO_SLIP = 1e-12
-"""Slip below this part of the largest velocity counts as none (round-off)."""
+"""Slip, relative to the largest velocity, below which it counts as zero because of rounding."""
 
 LAST_SLIP = 1e-9
-"""Slip, as a part of the largest velocity, whose end is extrapolated: the direction of slip no longer
-turns by then, while the errors of directions that repel grow with a power of 1 / slip."""
+"""Slip, relative to the largest velocity, below which its end is extrapolated. The slip direction is constant
+by then, while the errors of unstable directions grow with a power of 1 / slip.
+"""
 
-MAX_STEPS = 5000
-"""Largest number of steps up to an event; some 100 are usual."""
+MAX_IMPACT_STEPS = 5000
+"""Largest number of integration steps up to an event of an impact; about 100 are usual."""
 
 END_TOLERANCE = 1e-12
-"""A contact has reached its end within this part of the way from the beginning of the phase."""
+"""Distance of a contact from its end, relative to that at the start of the phase, at which it has reached the
+end.
+"""
 
 SMALL_SHARE = 1e-9
-"""A share of the impulses, or a friction margin, below this counts as zero: above the resolution of
-the friction solver (1e-11)."""
+"""Share of the impulses, or friction margin, below which it counts as zero; it exceeds the resolution of the
+friction solver (1e-11).
+"""
 
 SHORT_STEP = 1e-6
-"""Length, as a part of the smallest slip, of a straight step in which a resting contact starts to slip
-while others turn. The error is the square of it."""
+"""Length, relative to the smallest slip, of a straight step in which a sticking contact begins to slip while
+other slip directions turn. The error is its square.
+"""
 
-HORIZON = float(np.finfo(float).max)
-"""Upper end of the integration: friction dissipates until an event ends it."""
+INTEGRATION_END = float(np.finfo(float).max)
+"""Upper end of the integration interval; friction dissipates energy until an event ends the integration."""
 
-RTOL = 1e-12
-ATOL = 1e-14
-"""Tolerances of the integration: about the round-off of the velocities."""
+IMPACT_RTOL = 1e-12
+"""Relative tolerance of the integration of an impact, about the rounding of the velocities."""
+IMPACT_ATOL = 1e-14
+"""Absolute tolerance of the integration of an impact."""
 
 Ending = Callable[[Floats, Floats, Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
-"""From P, u_N and the work of each contact, and the rates of P and u_N by a parameter x, to (a, b, c):
-a is negative before the end of a contact, and x later it is a + b x + c x^2 / 2."""
+"""Type of a function that describes the end of each contact's phase. From normal impulses P, normal
+velocities u_N, work, and the rates of P and u_N with respect to a parameter x it computes (a, b, c): a is
+negative before the end, and after an increment x it becomes a + b x + c x^2 / 2.
+"""
 
 
-def compress(W: Floats, u: Floats, mu: Floats) -> tuple[Floats, Floats]:
-    """Return the impulses (3m) until no contact approaches, and the work (m) of the normal ones."""
+def compress_group(W: Floats, u: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    """Return the impulses (3m) until no contact approaches, and the work (m) of the normal impulses."""
 
     def ending(
         P: Floats, un: Floats, work: Floats, dP: Floats, dun: Floats
@@ -77,29 +87,35 @@ def compress(W: Floats, u: Floats, mu: Floats) -> tuple[Floats, Floats]:
     return _Process(W, u, mu, ending).run(np.zeros(len(u)))
 
 
-def restore(W: Floats, u: Floats, mu: Floats, compressed: Floats, ending: Ending) -> Floats:
-    """Return all impulses (3m), from those of the compression to the ending; work starts at zero."""
+def restore_group(W: Floats, u: Floats, mu: Floats, compressed: Floats, ending: Ending) -> Floats:
+    """Return all impulses (3m) from the end of the compression, `compressed`, to the `ending`; the work
+    starts at zero.
+    """
     return _Process(W, u, mu, ending).run(compressed)[0]
 
 
 @dataclass(frozen=True)
 class _Mode:
-    """The status of the pushed contacts, as lists of their indices, and the rate of the impulses (3m)."""
+    """Statuses of the pushed contacts during an impact, as lists of indices, and the rate of the impulses
+    (3m).
+    """
 
-    slipping: list[int]  # they slip
-    smooth: list[int]  # they have no friction
-    holding: list[int]  # they are at rest and hold
-    starting: list[int]  # they are at rest and start to slip
-    rate: Floats
+    slipping: list[int]  # slipping contacts
+    smooth: list[int]  # contacts without friction
+    holding: list[int]  # sticking contacts
+    starting: list[int]  # contacts without slip that begin to slip
+    rate: Floats  # (3m) rate of the impulses
 
     @property
     def pushed(self) -> list[int]:
-        """All pushed contacts."""
+        """The indices of all pushed contacts."""
         return [*self.slipping, *self.smooth, *self.holding, *self.starting]
 
 
 class _Process:
-    """One phase of an impact of m contacts: W (3m, 3m), velocities before (3m), mu (m), ending."""
+    """One phase of an impact of m contacts, given by W (3m, 3m), velocities before (3m), mu (m) and the
+    ending.
+    """
 
     def __init__(self, W: Floats, u: Floats, mu: Floats, ending: Ending) -> None:
         self.W = W
@@ -114,24 +130,24 @@ class _Process:
         self.ended = np.full(self.count, False)
 
     def velocities(self, Lam: Floats) -> Floats:
-        """Return the velocities (m, 3) after impulses."""
+        """Return the contact velocities (m, 3) after the impulses Lam (3m)."""
         u: Floats = (self.u + self.W @ Lam).reshape(-1, 3)
         return u
 
     def slip(self, u: Floats, i: int) -> float:
-        """Return the slip speed of a contact."""
+        """Return the slip speed (m/s) of contact i at the velocities u."""
         return math.hypot(u[i, 1], u[i, 2])
 
     def distance(self, Lam: Floats, work: Floats) -> Floats:
-        """Return how far each contact is from its end: negative before it."""
+        """Return the distance (m) of each contact from its end; it is negative before the end."""
         still = np.zeros(self.count)
         return self.ending(Lam[::3], self.velocities(Lam)[:, 0], work, still, still)[0]
 
     def run(self, Lam: Floats) -> tuple[Floats, Floats]:
-        """Return impulses (3m) and work (m) at the end of the phase that begins with some impulses."""
+        """Return impulses (3m) and work (m) at the end of the phase that begins with the impulses Lam."""
         work = np.zeros(self.count)
         self.tolerance = END_TOLERANCE * np.abs(self.distance(Lam, work))
-        for _ in range(MAX_EVENTS):
+        for _ in range(MAX_IMPACT_EVENTS):
             group = self.lowest(Lam, work)
             if not group:
                 return Lam, work
@@ -158,17 +174,19 @@ class _Process:
         """Return the contacts of lowest normal velocity among those that have not reached their end."""
         unfinished = (self.distance(Lam, work) < -self.tolerance) & ~self.ended
         un = self.velocities(Lam)[:, 0]
-        level = un[unfinished].min(initial=np.inf) + TIE * self.speed
+        level = un[unfinished].min(initial=np.inf) + EQUAL_APPROACH * self.speed
         return np.flatnonzero(unfinished & (un <= level)).tolist()
 
     def resolution(self, Lam: Floats) -> float:
-        """Return the slip speed that is round-off: of velocities before or of changes that cancel."""
+        """Return the slip speed that counts as rounding: of velocities before the impact, or of changes that
+        cancel.
+        """
         return NO_SLIP * max(self.speed, float((np.abs(self.W) @ np.abs(Lam)).max()))
 
     # --- the law of friction between rates
 
     def column(self, i: int, direction: Floats) -> Floats:
-        """Return the impulses (3m), of size one, of a contact that slips in a direction."""
+        """Return the impulses (3m) of contact i that slips in a direction, for a unit normal impulse."""
         size = math.hypot(1.0, self.mu[i])
         out = np.zeros(3 * self.count)
         out[3 * i] = 1.0 / size
@@ -176,12 +194,12 @@ class _Process:
         return out
 
     def find_mode(self, u: Floats, group: list[int], slips: list[int]) -> _Mode:
-        """Return the mode of the contacts of lowest normal velocity.
+        """Return the statuses of the contacts of lowest normal velocity.
 
-        Find shares p >= 0 of sum one with normal velocities A p that are c for pushed contacts and at
-        least c for the others: then the pushed ones stay the lowest, eq. [impact-group]. Friction that
-        presses contacts down makes c negative. The same number added to all entries of A adds it to c
-        and leaves the shares as they are: with c > 0 it is Coulomb's law with b = -1.
+        Find shares p >= 0 of sum one with normal velocities A p that equal c for pushed contacts and are at
+        least c for the others, so that the pushed ones stay the lowest, eq. [impact-group]. Friction that
+        presses contacts down makes c negative. The same number added to all entries of A adds it to c and
+        does not change the shares: with c > 0 this is Coulomb's law with b = -1.
         """
         smooth = [i for i in group if self.mu[i] == 0.0]
         slipping = [i for i in slips if i not in smooth]
@@ -222,10 +240,10 @@ class _Process:
         )
 
     def shares(self, mode: _Mode) -> Callable[[Floats], tuple[Floats, Floats]]:
-        """Return a function from the directions of slip (angles) to the rate of the impulses (3m) and
-        the shares of the pushed contacts, as long as the mode lasts.
+        """Return a function from slip directions (angles) to the rate of the impulses (3m) and the shares of
+        the pushed contacts; it is valid as long as the mode lasts.
 
-        Redundant contacts leave shares open: they stay as near to those of the mode as possible.
+        The shares of redundant contacts are not unique; they stay as close to those of the mode as possible.
         """
         fixed = self.axes[self._rows(mode.smooth, mode.holding)]
         rows = self._rows([*mode.slipping, *mode.smooth], mode.holding)
@@ -250,7 +268,9 @@ class _Process:
         return at
 
     def _rows(self, single: list[int], triple: list[int]) -> list[int]:
-        """Return the normal rows of some contacts and all rows of others."""
+        """Return the indices of the normal rows of the contacts `single` and of all rows of the contacts
+        `triple`.
+        """
         return [3 * i for i in single] + [3 * i + j for i in triple for j in range(3)]
 
     # --- from event to event
@@ -268,7 +288,7 @@ class _Process:
         level = float(un[pushed].mean())
         rise = float(dun[pushed].mean())
         for j in np.flatnonzero(~self.ended):
-            if un[j] > level + TIE * self.speed and dun[j] < rise:
+            if un[j] > level + EQUAL_APPROACH * self.speed and dun[j] < rise:
                 x = (un[j] - level) / (rise - dun[j])
                 if a[j] + b[j] * x < -self.tolerance[j]:  # it is not pushed: c = 0
                     steps.append(x)
@@ -284,7 +304,7 @@ class _Process:
         return Lam + x * mode.rate, work + dP * (un * x + 0.5 * dun * x * x)
 
     def _advance_turning(self, mode: _Mode, Lam: Floats, work: Floats) -> tuple[Floats, Floats]:
-        """Return impulses and work at the next event; on the way slip directions turn."""
+        """Return impulses and work at the next event, while slip directions turn."""
         motion = _Turning(self, mode, Lam)
         x = _integrate_to_event(motion.rate, motion.margin, motion.start(Lam, work))
         log_slip, angles, Lam, work = motion.split(x)
@@ -301,7 +321,7 @@ class _Process:
     def _stop_ideal(self, Lam: Floats, work: Floats, ideal: list[int]) -> Floats:
         """Return impulses after which contacts of infinite friction do not slip.
 
-        Contacts that would separate then are left out instead: they cannot rub without load.
+        Contacts that would then separate are excluded, because friction needs a normal force.
         """
         stopped = self._stop(Lam, ideal)
         group = self.lowest(stopped, work)
@@ -315,7 +335,7 @@ class _Process:
         return Lam
 
     def _stop(self, Lam: Floats, rested: list[int]) -> Floats:
-        """Return impulses after which no slip is left at some contacts."""
+        """Return impulses after which the contacts `rested` do not slip."""
         rows = [3 * i + j for i in rested for j in (1, 2)]
         slip = (self.u + self.W @ Lam)[rows]
         out = Lam.copy()
@@ -324,11 +344,11 @@ class _Process:
 
 
 class _Turning:
-    """The differential equation of a mode in which contacts slip.
+    """The ordinary differential equation of an impact with slipping contacts.
 
-    In terms of s, dLam = h ds with 1 / h the sum of 1 / slip, slip decays exponentially and nothing is
-    singular where it ends. The variables are log(slip) and direction (angle) of each slipping contact,
-    impulses (3m) and work (m).
+    With the parameter s, dLam = h ds and 1 / h the sum of 1 / slip, slip decays exponentially and the
+    equations are regular where it ends. The variables are log(slip) and direction (angle) of each slipping
+    contact, impulses (3m) and work (m).
     """
 
     def __init__(self, process: _Process, mode: _Mode, Lam: Floats) -> None:
@@ -345,19 +365,19 @@ class _Turning:
         self.slack = np.maximum(-ahead, 0.0) + process.resolution(Lam)
 
     def start(self, Lam: Floats, work: Floats) -> Floats:
-        """Return the variables at the beginning."""
+        """Return the initial values of the variables."""
         along, across = self.process.velocities(Lam)[self.mode.slipping, 1:].T
         log_slip = np.log(np.hypot(along, across))
         return np.concatenate([log_slip, np.arctan2(across, along), Lam, work])
 
     def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return log(slip), directions, impulses and work."""
+        """Return log(slip), slip directions, impulses and work from the variables x."""
         n = len(self.mode.slipping)
         m = self.process.count
         return x[:n], x[n : 2 * n], x[2 * n : -m], x[-m:]
 
     def rate(self, _: float, x: Floats) -> Floats:
-        """Return the derivatives of the variables by s."""
+        """Return the derivatives of the variables with respect to s."""
         log_slip, angle, Lam = self.split(x)[:3]
         slip = np.exp(log_slip)
         dLam = self.shares(angle)[0]
@@ -369,7 +389,7 @@ class _Turning:
         return h * np.concatenate([growth / slip, turn / slip, dLam, un * dLam[::3]])
 
     def margin(self, x: Floats) -> float:
-        """Return a number that is positive up to the next event."""
+        """Return a number that is positive before the next event."""
         process = self.process
         pushed = self.mode.pushed
         others = self.others
@@ -389,12 +409,14 @@ class _Turning:
 
 
 def _normal_rows(single: int, triple: int) -> Floats:
-    """Return 1 for the normal and 0 for the tangential rows of contacts of one and of three rows."""
+    """Return 1 for the normal and 0 for the tangential rows of `single` contacts with one row and `triple`
+    contacts with three.
+    """
     return np.array([1.0] * single + [1.0, 0.0, 0.0] * triple)
 
 
 def _first_root(a: float, b: float, c: float) -> float:
-    """Return the first x > 0 with a + b x + c x^2 / 2 = 0 for a < 0; infinity if it does not exist."""
+    """Return the first x > 0 with a + b x + c x^2 / 2 = 0 for a < 0, or infinity."""
     discriminant = b * b - 2.0 * a * c
     denominator = b + math.sqrt(max(discriminant, 0.0))
     return -2.0 * a / denominator if discriminant >= 0.0 and denominator > 0.0 else math.inf
@@ -403,10 +425,10 @@ def _first_root(a: float, b: float, c: float) -> float:
 def _integrate_to_event(
     rate: Callable[[float, Floats], Floats], margin: Callable[[Floats], float], start: Floats
 ) -> Floats:
-    """Return the state at which the margin, positive at the start, becomes zero."""
-    solver = DOP853(rate, 0.0, start, HORIZON, rtol=RTOL, atol=ATOL)
+    """Return the variables at which the margin, positive at the start, becomes zero."""
+    solver = DOP853(rate, 0.0, start, INTEGRATION_END, rtol=IMPACT_RTOL, atol=IMPACT_ATOL)
     before = start
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_IMPACT_STEPS):
         if margin(solver.y) <= 0.0 or solver.status != "running":
             break
         before = solver.y
@@ -420,7 +442,7 @@ def _integrate_to_event(
     dense = solver.dense_output()
     root = brentq(lambda s: margin(dense(s)), begin, end, xtol=1e-12 * (end - begin))
     # The interpolant is good to about 1e-9. Integrate up to its root, then take one Newton step.
-    solver = DOP853(rate, begin, before, root, rtol=RTOL, atol=ATOL)
+    solver = DOP853(rate, begin, before, root, rtol=IMPACT_RTOL, atol=IMPACT_ATOL)
     while solver.status == "running":
         solver.step()
     x = solver.y

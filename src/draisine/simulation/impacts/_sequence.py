@@ -1,13 +1,15 @@
-"""Impacts of several contacts in sequence: the fastest approach first, ties together.
+"""Impacts of several contacts in sequence: the contacts with the fastest approach first, equal approaches
+together.
 
-Problem: a model of one impact (Keller, Stronge, Brach) says nothing about several contacts. Method:
+Problem: an impact model for one contact (Keller, Stronge, Brach) does not determine the impact of several
+contacts. Method:
 
-1. Find the fastest approach. Contacts that approach equally fast are one group.
-2. Resolve the impact of the group as a whole, by the model.
+1. Find the fastest approach. Contacts that approach equally fast form a group.
+2. Resolve the impact of the whole group by the model.
 3. Repeat until no contact approaches.
 
-No contact of a group comes before another, so the result depends neither on the order in which the
-contacts are listed nor on the side of a mirror.
+No contact of a group comes before another, so that the result does not depend on the order of the contacts
+and is symmetric for mirror images.
 """
 
 from collections.abc import Callable
@@ -19,32 +21,37 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection
 from draisine.simulation.contact.complementarity.saddle_point import make_contact_response
-from draisine.simulation.impacts.moreau import check_restitution, outcome
+from draisine.simulation.impacts.moreau import check_restitution, make_single_selection
 
 MAX_IMPACTS = 5000
-"""Largest number of group impacts. Walls that nearly face each other (0.97 of the speed is left each
-time) need about 900 to reach `NO_APPROACH`."""
+"""Largest number of group impacts in sequence. Walls that nearly face each other (each impact leaves 0.97 of
+the speed) need about 900 to reach `NO_APPROACH`.
+"""
 
 NO_APPROACH = 1e-12
-"""Approach slower than this part of the largest contact velocity counts as none (round-off)."""
+"""Approach velocity, relative to the largest contact velocity, below which it counts as zero because of
+rounding.
+"""
 
-TIE = 1e-9
-"""Approach speeds that differ by less than this part of the largest contact velocity are equal: above
-the round-off of a symmetric run, below any difference that a tolerance of integration resolves."""
+EQUAL_APPROACH = 1e-9
+"""Difference of approach velocities, relative to the largest contact velocity, below which they are equal. It
+is above the rounding of a symmetric run, and below the differences that integration tolerances resolve.
+"""
 
 GroupModel = Callable[[Floats, Floats, Floats, float], Floats]
-"""From W (3m, 3m), the velocities before (3m), mu (m) and the restitution of m contacts that approach
-equally fast to their impulses (3m): normal, along and across of each contact in turn."""
+"""Type of an impact model of a group: from W (3m, 3m), the velocities before (3m), mu (m) and the coefficient
+of restitution of m contacts to their impulses (3m), normal, along and across of each contact.
+"""
 
 
 @dataclass(frozen=True)
 class SequentialImpact:
-    """An impact model that resolves group after group, the fastest approach first."""
+    """Impact model that resolves one group of contacts after the other, the fastest approach first."""
 
     model: GroupModel
 
     def __call__(self, given: ImpactProblem, *, normal: float = 0.0) -> Selection:
-        """Return the speeds after the impact."""
+        """Return the speeds after the impact and the impulses."""
         check_restitution(normal)
         contacts = given.contacts
         W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
@@ -58,9 +65,9 @@ class SequentialImpact:
             fastest = float(approach.max())
             if fastest <= NO_APPROACH * largest:
                 after = given.v + change(impulses)
-                return outcome(contacts, impulses.reshape(-1, 3), after)
+                return make_single_selection(contacts, impulses.reshape(-1, 3), after)
             e = normal if fastest > given.rest_speed else 0.0
-            group = np.flatnonzero(approach >= fastest - TIE * largest)
+            group = np.flatnonzero(approach >= fastest - EQUAL_APPROACH * largest)
             rows = (3 * group[:, None] + np.arange(3)).ravel()
             names = ", ".join(":".join(contacts[i].key) for i in group.tolist())
             try:

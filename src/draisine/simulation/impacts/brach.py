@@ -1,8 +1,8 @@
 """Brach's impact model: Newton's restitution, and a bounded ratio of tangential to normal impulse.
 
-The ratio acts against the initial slip. It is `mu`, or less if less stops the slip until the bodies
-separate or if more would create energy. Brach 1989, Journal of Applied Mechanics 56(1), 133-138.
-Contacts that approach equally fast are one impact; otherwise the fastest comes first.
+The tangential impulse acts against the initial slip. Its ratio to the normal impulse is `mu`, or less if less
+ends the slip, or if more would increase the energy. Brach 1989, Journal of Applied Mechanics 56(1), 133-138.
+Contacts that approach equally fast form one impact; otherwise the fastest comes first.
 """
 
 import numpy as np
@@ -11,21 +11,22 @@ from scipy.optimize import brentq
 from draisine.algebra.scalar import Floats
 from draisine.simulation.contact.event_driven.impact import FRICTION_TOLERANCE
 from draisine.simulation.impacts._sequence import SequentialImpact
-from draisine.simulation.impacts.moreau import contact_impulses
+from draisine.simulation.impacts.moreau import solve_friction_impulses
 
 LARGEST_MU = 1e9
-"""Stands for infinite friction. A ratio that stops slip is finite, whatever mu is."""
+"""Friction coefficient that replaces infinite friction; the ratio that ends a slip is finite for any mu."""
 
 BRACH_NO_SLIP = 1e-9
-"""Slip below this part of the largest velocity before counts as none: above the resolution of the
-friction solver (1e-11)."""
+"""Slip, relative to the largest velocity before the impact, below which it counts as zero; it exceeds the
+resolution of the friction solver (1e-11).
+"""
 
 ENERGY_TOLERANCE = 1e-12
-"""Work below this part of the products of impulses and velocities is round-off."""
+"""Work, relative to the products of impulses and velocities, below which it counts as rounding."""
 
 
 def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
-    """Return the impulses of contacts with `uN+ = -e uN-`, in a bounded ratio, eq. [brach]."""
+    """Return the impulses (3m) of contacts with `uN+ = -e uN-` and a bounded impulse ratio, eq. [brach]."""
     mu = np.minimum(mu, LARGEST_MU)
     holding = np.full(len(mu), True)
     while True:
@@ -41,10 +42,9 @@ impact = SequentialImpact(_resolve_group)
 
 
 def _impulses(W: Floats, u: Floats, mu: Floats, e: float, holding: Floats) -> Floats:
-    """Return impulses of which those of contacts that do not hold are normal or along the initial slip.
+    """Return impulses (3m); those of contacts that do not stick are normal or along the initial slip.
 
-    Coulomb's law then relates the ratio and the slip that is left: the ratio is at its bound, or the
-    slip ends.
+    Coulomb's law then relates impulse ratio and remaining slip: the ratio is at its bound, or the slip ends.
     """
     n = len(u)
     axes = np.eye(n)
@@ -61,7 +61,7 @@ def _impulses(W: Floats, u: Floats, mu: Floats, e: float, holding: Floats) -> Fl
             free[3 * i + 2] = False
     # A direction without impulse has its own equation: it moves by itself, and does not slip.
     compliance = np.where(np.outer(free, free), axes @ W @ axes.T, np.diag(W.max() * ~free))
-    Lam = contact_impulses(
+    Lam = solve_friction_impulses(
         compliance, np.where(free, axes @ b, 0.0), mu.tolist(), FRICTION_TOLERANCE
     )
     return axes.T @ np.where(free, Lam, 0.0)
@@ -70,10 +70,11 @@ def _impulses(W: Floats, u: Floats, mu: Floats, e: float, holding: Floats) -> Fl
 def _bound_energy(
     W: Floats, u: Floats, mu: Floats, e: float, holding: Floats, Lam: Floats
 ) -> Floats:
-    """Return impulses with which no contact creates energy: with smaller ratios where one would.
+    """Return impulses with which no contact increases the energy; the ratios of contacts that would are
+    reduced.
 
-    Without friction no contact creates energy, so that there is a ratio_scale of the ratios that creates
-    none. Contacts that create energy in consequence are bounded as well.
+    Without friction no contact increases the energy, so that a scale of the ratios exists with which none
+    does. Contacts that increase the energy as a consequence are bounded as well.
     """
     bounded = np.full(len(mu), False)
     ratio = np.zeros(len(mu))
@@ -100,14 +101,14 @@ def _bound_energy(
 
 
 def _slips(W: Floats, u: Floats, Lam: Floats) -> Floats:
-    """Return which contacts still slip after impulses."""
+    """Return which contacts still slip after the impulses Lam."""
     after = u + W @ Lam
     slip = np.hypot(after[1::3], after[2::3])
     return slip > BRACH_NO_SLIP * float(np.abs(u).max())
 
 
 def _gain(W: Floats, u: Floats, Lam: Floats) -> Floats:
-    """Return the energy that each contact creates, beyond round-off."""
+    """Return the energy increase (J) by each contact, beyond rounding."""
     after = u + W @ Lam
     work = 0.5 * (Lam * (u + after)).reshape(-1, 3).sum(axis=1)
     size = np.abs(Lam * u).reshape(-1, 3).sum(axis=1)

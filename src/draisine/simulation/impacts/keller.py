@@ -1,18 +1,20 @@
-"""Keller's impact model: Coulomb friction in the course of the impact, Poisson's restitution.
+"""Keller's impact model: Coulomb friction during the impact, Poisson's restitution.
 
-The normal impulse of the restitution is `normal` times that of the compression, at each contact; slip
-may stop, reverse and swerve on the way. Keller 1986, Journal of Applied Mechanics 53(1), 1-4. Contacts
-that approach equally fast are one impact; otherwise the fastest comes first.
+The normal impulse of the restitution is `normal` times that of the compression, at each contact; slip may
+stop, reverse and change its direction meanwhile. Keller 1986, Journal of Applied Mechanics 53(1), 1-4.
+Contacts that approach equally fast form one impact; otherwise the fastest comes first.
 """
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.impacts._differential import compress, restore
+from draisine.simulation.impacts._differential import compress_group, restore_group
 from draisine.simulation.impacts._sequence import SequentialImpact
 
 
 def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
-    """Return the impulses of contacts that end with P = (1 + e) P of the compression, eq. [keller]."""
-    compressed = compress(W, u, mu)
+    """Return the impulses (3m) of contacts whose normal impulse ends at (1 + e) times that of the
+    compression, eq. [keller].
+    """
+    compressed = compress_group(W, u, mu)
     end = (1.0 + e) * compressed[0][::3]
 
     def ending(
@@ -20,7 +22,7 @@ def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
     ) -> tuple[Floats, Floats, Floats]:
         return P - end, dP, 0.0 * dP
 
-    return restore(W, u, mu, compressed[0], ending)
+    return restore_group(W, u, mu, compressed[0], ending)
 
 
 impact = SequentialImpact(_resolve_group)

@@ -1,6 +1,8 @@
-"""Moreau's impact model: normal restitution and Coulomb friction between impulses and the weighted
-velocities v+ + e v-. With infinite mu and e = 0 it is the plastic one. Moreau 1988,
-doi:10.1007/978-3-7091-2624-0_1. All contacts are resolved at once.
+"""Moreau's impact model: normal restitution, and Coulomb friction between impulses and the weighted
+velocities v+ + e v-.
+
+With infinite mu and e = 0 it is the plastic model. All contacts are resolved at once. Moreau 1988,
+doi:10.1007/978-3-7091-2624-0_1.
 """
 
 from collections.abc import Sequence
@@ -26,8 +28,10 @@ from draisine.simulation.contact.event_driven.impact import (
 
 @resolved_by_routine(ImpactSolver.FRICTION)
 def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
-    """Return the speeds after an impact, eq. [moreau]: 0 <= LamN, xiN >= 0, LamN xiN = 0 with
-    xiN = vN+ + e vN-, and friction impulses of at most mu LamN, opposed to the slip if they are at the limit.
+    """Return the speeds after an impact by Moreau's law, eq. [moreau].
+
+    LamN >= 0, xiN >= 0 and LamN xiN = 0 with xiN = vN+ + e vN-; friction impulses are at most mu LamN, and
+    opposed to the slip if they are at the limit.
     """
     check_restitution(normal)
     contacts = given.contacts
@@ -37,28 +41,32 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     for i, contact in enumerate(contacts):
         if given.rebounds(contact):
             b[3 * i] *= 1.0 + normal
-    Lam = contact_impulses(W, b, [k.mu for k in contacts], FRICTION_TOLERANCE, contacts)
-    return outcome(contacts, Lam.reshape(-1, 3), v + change(Lam))
+    Lam = solve_friction_impulses(W, b, [k.mu for k in contacts], FRICTION_TOLERANCE, contacts)
+    return make_single_selection(contacts, Lam.reshape(-1, 3), v + change(Lam))
 
 
 def check_restitution(normal: float) -> None:
-    """Raise if a contact would separate faster than it approached, or continue to approach."""
+    """Raise ParameterError if a coefficient of restitution is not in [0, 1]."""
     if not 0 <= normal <= 1:
         raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
 
 
-def outcome(contacts: Sequence[Candidate], impulses: Floats, after: Floats) -> Selection:
-    """Return the only trial of an impact: impulses (contacts, 3) and the speeds after."""
+def make_single_selection(
+    contacts: Sequence[Candidate], impulses: Floats, after: Floats
+) -> Selection:
+    """Return the only trial of an impact, from impulses (contacts, 3) and the speeds after it."""
     pushes = {k.key: x for k, x in zip(contacts, impulses, strict=True) if x[0] > 0}
     away = {k.key: float(k.relative(after)[0]) for k in contacts if k.key not in pushes}
     trial = Trial(tuple(pushes), pushes, away, after, True)
     return Selection(trial, (trial,))
 
 
-def contact_impulses(
+def solve_friction_impulses(
     W: Floats, b: Floats, mu: Sequence[float], tolerance: float, contacts: Sequence[Candidate] = ()
 ) -> Floats:
-    """Return the impulses (3m) of contacts with `u = W Lam + b`, each pair (u, Lam) in Coulomb's law."""
+    """Return the impulses (3m) of contacts with `u = W Lam + b`, where u and Lam satisfy Coulomb's law at
+    each contact.
+    """
     touches = [FrictionContact(3 * i, 3, friction) for i, friction in enumerate(mu)]
     Lam = solve_friction(W, b, touches, tolerance)
     if Lam is None:

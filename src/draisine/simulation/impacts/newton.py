@@ -1,5 +1,5 @@
-"""Newton's impact model: contact velocities after are minus the restitution times those before, normal and
-tangential (3.12). Only equal coefficients never create energy.
+"""Newton's impact model: contact velocities after the impact are minus the coefficient of restitution times
+those before, normal and tangential (3.12). Only equal coefficients never increase the energy.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from draisine.simulation.contact.event_driven.impact import ImpactSolver, resolv
 
 @resolved_by_routine(ImpactSolver.SETS)
 def impact(given: ImpactProblem, *, normal: float = 1.0, tangential: float = 1.0) -> Selection:
-    """Return the speeds after an impact with `C v+ = -E C v-`, E = diag(normal, tangential,
-    tangential) per contact.
+    """Return the speeds after an impact with `C v+ = -E C v-`, where E = diag(normal, tangential, tangential)
+    per contact.
     """
     if not (0 <= normal <= 1 and -1 <= tangential <= 1):
         raise ParameterError(

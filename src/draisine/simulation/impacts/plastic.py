@@ -1,4 +1,4 @@
-"""Plastic impacts, the model of the thesis: contacts that stay closed roll immediately."""
+"""Plastic impact model of the thesis: contacts that stay closed have zero velocity after the impact."""
 
 import numpy as np
 

@@ -1,8 +1,8 @@
-"""Poisson's impact model with friction: compression and expansion, each with impulses as a whole.
+"""Poisson's impact model with friction: compression and expansion, each solved for its total impulses.
 
-The compression is plastic; the expansion pushes with at least `normal` times the normal impulses of
-the compression, and more if a contact would approach otherwise. Friction obeys Coulomb's law in each
-phase. Glocker and Pfeiffer 1995, Nonlinear Dynamics 7(4), 471-497. All contacts are resolved at once.
+The compression is plastic. The normal impulses of the expansion are `normal` times those of the compression,
+and larger if a contact would approach otherwise. Friction obeys Coulomb's law in each phase. All contacts are
+resolved at once. Glocker and Pfeiffer 1995, Nonlinear Dynamics 7(4), 471-497.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ from draisine.simulation.contact.complementarity.saddle_point import make_contac
 from draisine.simulation.contact.event_driven.impact import FRICTION_TOLERANCE
 from draisine.simulation.impacts.moreau import (
     check_restitution,
-    contact_impulses,
-    outcome,
+    make_single_selection,
+    solve_friction_impulses,
 )
 
 
@@ -33,17 +33,18 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
     u = np.concatenate([k.relative(v) for k in contacts])
     mu = [k.mu for k in contacts]
-    squeezed = contact_impulses(W, u, mu, FRICTION_TOLERANCE, contacts)
+    squeezed = solve_friction_impulses(W, u, mu, FRICTION_TOLERANCE, contacts)
     e = np.array([normal if given.rebounds(k) else 0.0 for k in contacts])
     Lam = squeezed + _expand(W, u + W @ squeezed, e * squeezed[::3], contacts)
-    return outcome(contacts, Lam.reshape(-1, 3), v + change(Lam))
+    return make_single_selection(contacts, Lam.reshape(-1, 3), v + change(Lam))
 
 
 def _expand(W: Floats, u: Floats, given: Floats, contacts: Sequence[Candidate]) -> Floats:
-    """Return the impulses (3m) of the expansion by the velocities before it and given normal impulses.
+    """Return the impulses (3m) of the expansion from the velocities u before it and the required normal
+    impulses `given`.
 
-    At first all normal impulses are the given ones. Contacts that approach then join those that push
-    as much as it takes, and leave them if less than the given impulse would do.
+    At first all normal impulses are the required ones. Contacts that then approach get a larger impulse, so
+    that they do not; they return to the required impulse if that suffices.
     """
     if not given.any():
         return np.zeros(len(u))
@@ -60,7 +61,7 @@ def _expand(W: Floats, u: Floats, given: Floats, contacts: Sequence[Candidate]) 
         stiffness = np.diag(np.where(free, 0.0, np.diag(W)))
         b = np.where(free, u + W @ fixed, -np.diag(W) * fixed)
         compliance = np.where(np.outer(free, free), W, stiffness)
-        Lam = contact_impulses(compliance, b, mu, FRICTION_TOLERANCE, contacts)
+        Lam = solve_friction_impulses(compliance, b, mu, FRICTION_TOLERANCE, contacts)
         approach = -(u + W @ Lam)[::3]
         more = ~pushes_more & (approach > 1e-12 * scale)
         less = pushes_more & (Lam[::3] < given * (1.0 - 1e-12))

@@ -1,19 +1,19 @@
-"""Stronge's impact model: Coulomb friction in the course of the impact, restitution by energy.
+"""Stronge's impact model: Coulomb friction during the impact, energetic coefficient of restitution.
 
-The work of the normal impulse in the restitution is `normal`^2 times the work absorbed by the
-compression, at each contact, so that no normal force creates energy, however slip changes. Stronge
-1990, doi:10.1098/rspa.1990.0125. Contacts that approach equally fast are one impact; otherwise the
-fastest comes first.
+The work of the normal impulse during restitution is `normal`^2 times the work absorbed during compression, at
+each contact, so that no normal force increases the energy, for any change of slip. Stronge 1990,
+doi:10.1098/rspa.1990.0125. Contacts that approach equally fast form one impact; otherwise the fastest comes
+first.
 """
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.impacts._differential import compress, restore
+from draisine.simulation.impacts._differential import compress_group, restore_group
 from draisine.simulation.impacts._sequence import SequentialImpact
 
 
 def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
-    """Return the impulses of contacts that return e^2 of the work of the compression, eq. [stronge]."""
-    compressed = compress(W, u, mu)
+    """Return the impulses (3m) of contacts that return e^2 of the work of the compression, eq. [stronge]."""
+    compressed = compress_group(W, u, mu)
     returned = -e * e * compressed[1]
 
     def ending(
@@ -21,7 +21,7 @@ def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
     ) -> tuple[Floats, Floats, Floats]:
         return work - returned, un * dP, dun * dP
 
-    return restore(W, u, mu, compressed[0], ending)
+    return restore_group(W, u, mu, compressed[0], ending)
 
 
 impact = SequentialImpact(_resolve_group)

@@ -1,29 +1,31 @@
-"""Integrators, one file each: `advance` integrates y over an interval without jumps, in machine code.
+"""Integrators of initial value problems, one file each. `advance` integrates y over an interval without
+jumps, in machine code.
 
-advance(problem, y, span, tick=None) -> (times, samples, status) Methods of equal steps return the state
-after each step; adaptive ones return it at the times of the span's grid. `status` is the reason why the
-integration ended. `equal` is the method with equal steps, for many states side by side. A Runge-Kutta method
-consists of `explicit` and a tableau; other methods of equal steps of `EqualSteps` and a routine. `_drivers`:
-problem, workspace, projection and falls, which all methods share. `_explicit`, `_adams`: methods of equal
-steps. `_dop853_tableau`: coefficients.
+`advance(problem, y, span, tick=None)` returns (times, samples, status). Methods with equal steps return the
+state after each step; adaptive methods return it at the times of the span's grid. `status` is the reason why
+the integration ended. `equal` is the method with equal steps, for many states in SIMD lanes.
+
+A Runge-Kutta method is defined by `explicit` and a tableau; other methods with equal steps by `EqualSteps`
+and a routine. `_drivers` contains problem, workspace, projection and fall checks, which all methods share;
+`_explicit` and `_adams` the methods with equal steps; `_dop853_tableau` coefficients.
 """
 
 from draisine.simulation.integrators._drivers import (
-    CHUNK,
-    CHUNKS,
-    DEGENERATE,
-    DONE,
+    DEGENERATE_PIVOT,
+    DENSE_NODE_COUNT,
+    DENSE_NODE_POSITIONS,
     ENDLESS,
-    FELL,
-    FLAT,
+    ENDLESS_REASON,
+    ENDLESS_REMEDY,
+    FALL_WATCH_SIZE,
+    FELL_FLAT,
     INTERRUPTED,
-    NO_END,
-    NODES,
-    NOT_FINITE,
-    PLACES,
-    SMOOTHER,
-    TOO_SMALL,
-    WATCH,
+    MACHINE_FELL,
+    MAX_REMAINING_CALLS,
+    REACHED_END,
+    STEP_BELOW_LIMIT,
+    STEPS_PER_NATIVE_CALL,
+    VALUE_NOT_FINITE,
     Problem,
     Span,
     step_loop_code,
@@ -31,7 +33,24 @@ from draisine.simulation.integrators._drivers import (
 from draisine.simulation.integrators._explicit import EqualSteps, explicit
 
 __all__ = [
-    "CHUNK", "CHUNKS", "DEGENERATE", "DONE", "ENDLESS", "FELL", "FLAT", "INTERRUPTED", "NODES",
-    "NOT_FINITE", "NO_END", "PLACES", "SMOOTHER", "TOO_SMALL", "WATCH", "EqualSteps", "Problem", "Span",
-    "explicit", "step_loop_code",
-]  # fmt: skip
+    "DEGENERATE_PIVOT",
+    "DENSE_NODE_COUNT",
+    "DENSE_NODE_POSITIONS",
+    "ENDLESS",
+    "ENDLESS_REASON",
+    "ENDLESS_REMEDY",
+    "FALL_WATCH_SIZE",
+    "FELL_FLAT",
+    "INTERRUPTED",
+    "MACHINE_FELL",
+    "MAX_REMAINING_CALLS",
+    "REACHED_END",
+    "STEPS_PER_NATIVE_CALL",
+    "STEP_BELOW_LIMIT",
+    "VALUE_NOT_FINITE",
+    "EqualSteps",
+    "Problem",
+    "Span",
+    "explicit",
+    "step_loop_code",
+]

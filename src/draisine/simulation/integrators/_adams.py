@@ -1,4 +1,4 @@
-"""Adams methods of equal steps: the Adams-Bashforth predictor alone, or predictor and corrector (PECE)."""
+"""Adams methods with equal steps: Adams-Bashforth predictor only, or predictor and corrector (PECE mode)."""
 
 import math
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from draisine.simulation.integrators._drivers import (
     Problem,
     Span,
     Workspace,
-    evaluate,
+    evaluate_rates,
     step_loop_code,
 )
 from draisine.simulation.integrators._explicit import EqualSteps
 
 STARTING_SUBSTEPS = 4
-"""Runge-Kutta steps for each of the first three steps."""
+"""Number of Runge-Kutta substeps for each of the first three steps."""
 
 
 def _step(corrector: Sequence[float]) -> Routine:
-    """Return the step of the method; `corrector` has the weights of f at steps n + 1, n, ..., n - 3."""
+    """Return the routine of one step; `corrector` contains the weights of f at steps n + 1, n, ..., n - 3."""
     corrects = len(corrector) > 0
     b0, b1, b2, b3, b4 = [*corrector, *[0.0] * 5][:5]
     a1, a2, a3, a4 = 55.0 / 24.0, -59.0 / 24.0, 37.0 / 24.0, -9.0 / 24.0
@@ -47,7 +47,7 @@ def _step(corrector: Sequence[float]) -> Routine:
             move = h * a1 * f1[k] + h * a2 * f2[k] + h * a3 * f3[k] + h * a4 * f4[k]
             x[c + k] = y[k] + move
         if corrects:
-            evaluate(p, min(t0 + (i + 1) * h, last), f0)
+            evaluate_rates(p, min(t0 + (i + 1) * h, last), f0)
             for k in each(size):
                 move = h * b1 * f1[k] + h * b2 * f2[k] + h * b3 * f3[k] + h * b4 * f4[k]
                 x[c + k] = y[k] + (h * b0 * f0[k] + move)
@@ -63,7 +63,7 @@ def store_rates(p: Workspace, t0: float, h: float, done: int, states: Floats) ->
     for i in range(4):
         p.x[c : c + size] = states[min(i, done) * STARTING_SUBSTEPS * size :][:size]
         if i < 3:
-            evaluate(p, t0 + i * h, p.k[i * p.row :])
+            evaluate_rates(p, t0 + i * h, p.k[i * p.row :])
 
 
 class Adams(EqualSteps):

@@ -1,8 +1,8 @@
-"""The parts that all integrators share: the problem, the workspace, and routines for the checks after a step
-(finite rates, pivots, projection onto closed contacts, falls).
+"""Initial value problem, workspace and checks after each step, which all integrators share.
 
-Several states are integrated side by side, one per SIMD lane: entry k of lane j is at `k * count + j`. The
-result of a lane does not depend on the number of lanes. A lane that fails keeps its last valid state.
+The checks are: finite rates, pivots above their floors, projection onto closed contacts, falls. Several
+states are integrated in SIMD lanes: entry k of lane j is at `k * count + j`. The result of a lane does not
+depend on the number of lanes. A lane that fails keeps its last valid state.
 """
 
 import math
@@ -18,110 +18,112 @@ from draisine.codegen.routine import Address, Routine, call, each, routine
 from draisine.codegen.targets.native import NativeRoutine, Packed, lanes, routine_code
 from draisine.system.compiled import Compiled
 
-DONE = 0  # the end is reached
-NOT_FINITE = 1  # a value is not finite
-DEGENERATE = 2  # a pivot is near zero
-TOO_SMALL = 3  # no step is small enough for the tolerances
-FLAT = 4  # a wheel fell flat
+REACHED_END = 0  # the end is reached
+VALUE_NOT_FINITE = 1  # a value is not finite
+DEGENERATE_PIVOT = 2  # a pivot is near zero
+STEP_BELOW_LIMIT = 3  # no step is small enough for the tolerances
+FELL_FLAT = 4  # a wheel fell flat
 INTERRUPTED = 5  # from the keyboard
 ENDLESS = 6  # steps are so short that the run would not end
-FELL = 7  # the machine fell
+MACHINE_FELL = 7  # the machine fell
 """Reasons why an integration ended. They are stored as floats in `Workspace.wrong`, one per lane."""
 
 SINGLE_STEP_GAP = 1e-8
 """Gap (m) that one Newton step closes to rounding: its square is below 1e-16."""
 
-CHUNK = 10_000
-"""Number of steps in one call of machine code; between calls a run can be interrupted."""
+STEPS_PER_NATIVE_CALL = 10_000
+"""Number of integration steps in one native call; a run can be interrupted between calls."""
 
-CHUNKS = 10_000
-"""Largest number of further calls at the pace of the last one; a run that needs more counts as endless."""
+MAX_REMAINING_CALLS = 10_000
+"""Largest number of further native calls at the present pace; a run that needs more counts as endless."""
 
 FALL_SINE = 0
 FALL_OFFSET = 1
 FALL_LEFT = 2
 FALL_UP = 5
-WATCH = 8
-"""Indices of the numbers of `Problem.watch`: sine of the lean that is a fall; an offset that is positive if
-a frame may turn over; axes of the base to the left (3) and up (3) in coordinates of the inner base frame.
-WATCH is their number.
+FALL_WATCH_SIZE = 8
+"""Indices of the numbers of `Problem.watch`: sine of the lean limit; an offset that is positive if a frame
+may turn over; axes of the base to the left (3) and up (3) in coordinates of the inner base frame.
+FALL_WATCH_SIZE is their number.
 """
 
 STEEP_LEAN = 0.95
-"""Sine of a lean (72 degrees) above which a wheel that turns over within one step has fallen; from a smaller
-lean the step was too long.
+"""Sine of a lean angle (72 degrees) above which a wheel that turns over within one step has fallen; at a
+smaller angle the step was too long.
 """
 
-NO_END = "the steps have become so short that the run would not end"
-SMOOTHER = (
+ENDLESS_REASON = "the steps have become so short that the run would not end"
+ENDLESS_REMEDY = (
     "A law that switches to and fro causes this: make it smooth, let it act at a fixed rate "
     "(Numerics(integrator='rk4', dt=0.001), or a Stepper), or increase rtol and atol."
 )
-"""Message for an endless run, and its remedy."""
+"""Message and remedy for a run whose steps become too short to end."""
 
 
 class Workspace(NamedTuple):
-    """The state of an integration, as routines see it."""
+    """State and scratch arrays of an integration, as routines use them."""
 
-    rate: Address  # program of the rates
-    rate_table: Floats
-    project: Address  # program of the projection, or 0
-    project_table: Floats
+    rate: Address  # address of the program of the rates
+    rate_table: Floats  # constants of the program of the rates
+    project: Address  # address of the program of the projection, or 0
+    project_table: Floats  # constants of the program of the projection
     floors: Floats  # magnitudes of the pivots below which they are degenerate
-    n: int  # entries of y
-    lanes: int
-    row: int  # distance of the rates of two stages in k
+    n: int  # number of entries of y
+    lanes: int  # number of SIMD lanes (states)
+    row: int  # offset between the rates of two stages in k
     pose: int  # number of the first entries of y that are projected
-    gaps: int
-    wheels: int  # wheels with a heading
-    pivots: int
-    keep: int  # 1: samples are stored
-    x: Floats  # inputs of the programs: t, y, tail
+    gaps: int  # number of gaps in the output of the projection
+    wheels: int  # number of wheels with a heading
+    pivots: int  # number of pivots
+    keep: int  # 1 if samples are stored
+    x: Floats  # inputs of the programs: t, y, further inputs
     y: Floats  # state at the beginning of a step
     k: Floats  # rates of the stages
     settled: Floats  # outputs of the projection
-    headings: Floats  # of the wheels after the last step
-    gap: Floats  # largest gap of each lane; scratch of the falls
+    headings: Floats  # headings of the wheels after the last step
+    gap: Floats  # largest gap of each lane; scratch of the fall check
     wrong: Floats  # reason why each lane ended; 0 while it continues
     method: Floats  # coefficients of the method
-    watched: int  # numbers per lane of `watch`; 0: falls are not watched
-    watch: Floats
+    watched: int  # number of entries of `watch` per lane; 0 if falls are not watched
+    watch: Floats  # numbers of the fall conditions of each lane
     ended: Floats  # number of steps after which each lane fell
 
 
-ALONE = ((Workspace, "lanes", 1),)
-"""Constants of the code for one state: the compiler removes its loops over lanes."""
+SINGLE_LANE = ((Workspace, "lanes", 1),)
+"""Constants of the code for one state: with one lane the compiler removes loops over lanes."""
 
 
 def step_loop_code(loop: Routine, count: int) -> NativeRoutine:
-    """Return the loop over the steps as machine code, for one state or for states side by side."""
+    """Return the machine code of the loop over steps, for one state or for several states in SIMD lanes."""
     if count == 1:
-        return routine_code(loop, known=ALONE)[0]
+        return routine_code(loop, known=SINGLE_LANE)[0]
     return routine_code(loop, width=lanes())[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """An initial value problem. Tables, tail, floors and watch may have one column for each state."""
+    """An initial value problem. Tables, tail, floors and watch may have one column per state."""
 
     rate: int  # address of the right-hand side
-    rate_table: Floats
-    rate_size: int  # number of its outputs
+    rate_table: Floats  # constants of the right-hand side
+    rate_size: int  # number of outputs of the right-hand side
     tail: Floats  # inputs that follow y: inputs of the machine, anchors of pins
     # Magnitudes of the pivots below which the configuration is degenerate.
     floors: Floats = field(default_factory=lambda: np.zeros(0))
     project: Compiled | None = None  # projection of pose and shape onto closed contacts
-    project_table: Floats | None = None
+    project_table: Floats | None = None  # constants of the projection
     pose: int = 0  # number of the first entries of y that are projected
-    count: int = 1  # number of states side by side
-    chunk: int = CHUNK  # steps in one call of machine code
-    keep: Any = field(default=None, repr=False)  # owners of the addresses
-    # `WATCH` numbers that describe the fall which ends the run; empty: no fall is watched.
+    count: int = 1  # number of states in SIMD lanes
+    chunk: int = STEPS_PER_NATIVE_CALL  # number of steps in one native call
+    keep: Any = field(default=None, repr=False)  # Python objects that own the addresses
+    # `FALL_WATCH_SIZE` numbers that describe the fall which ends the run; empty: no fall is watched.
     watch: Floats = field(default_factory=lambda: np.zeros(0))
     _spare: dict[Any, list[Packed]] = field(default_factory=dict, init=False, repr=False)
 
     def workspace(self, n: int, stages: int, method: Floats, keep: bool = True) -> Packed:
-        """Return a workspace for states of n entries and a number of stages, a used one if available."""
+        """Return a workspace for states of n entries and a number of stages; a released one is reused if
+        available.
+        """
         try:
             spare = self._spare[n, stages * self.rate_size * self.count, id(method), keep].pop()
         except (KeyError, IndexError):
@@ -132,12 +134,12 @@ class Problem:
         return spare
 
     def give_back(self, spare: Packed) -> None:
-        """Take back a workspace for the next run: making one takes longer than a short run."""
+        """Release a workspace for the next run, because making one takes longer than a short run."""
         w = spare.record
         self._spare.setdefault((w.n, len(w.k), id(w.method), w.keep == 1), []).append(spare)
 
     def _new_workspace(self, n: int, stages: int, method: Floats, keep: bool) -> Packed:
-        """Return a new workspace."""
+        """Return a new workspace for states of n entries and a number of stages."""
         c = self.count
         project = self.project
         x = np.zeros((1 + n + len(self.tail), c))
@@ -171,7 +173,7 @@ class Problem:
 
     @cached_property
     def side_by_side(self) -> "Problem":
-        """The same problem for one state per SIMD lane, to project samples."""
+        """The same problem with one state per SIMD lane, used to project samples."""
         assert self.project is not None
         c = lanes()
         table = np.repeat(self.project.table[:, None], c, axis=1)
@@ -184,46 +186,50 @@ def _flat(array: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """An interval of time without jumps."""
+    """An interval of time without jumps of the inputs."""
 
-    start: float  # s
-    end: float  # s
-    dt: float  # s, longest step of methods of equal steps
-    grid: Floats  # s, times of the samples of adaptive methods
-    rtol: float = 1e-10
-    atol: float = 1e-12
-    # Adaptive methods append the dense output of each call: times (steps, NODES) and states (steps, NODES, n)
-    # at the Chebyshev nodes `PLACES` of each step.
+    start: float  # s, start of the interval
+    end: float  # s, end of the interval
+    dt: float  # s, longest step of methods with equal steps
+    grid: Floats  # s, sample times of adaptive methods
+    rtol: float = 1e-10  # relative tolerance of adaptive methods
+    atol: float = 1e-12  # absolute tolerance of adaptive methods
+    # Adaptive methods append the dense output of each call: times (steps, nodes) and states (steps, nodes, n)
+    # at the Chebyshev nodes `DENSE_NODE_POSITIONS` of each step.
     dense: list[tuple[Floats, Floats]] | None = None
 
     @property
     def last(self) -> float:
-        """The last time before the end: a jump at the end is evaluated from the left."""
+        """The last time (s) before the end of the interval, because a jump at the end is evaluated from the
+        left.
+        """
         return math.nextafter(self.end, self.start)
 
 
-NODES = 5
-PLACES = 0.5 * (1.0 - np.cos(np.pi * np.arange(NODES) / (NODES - 1)))
-"""Chebyshev nodes of a step (both ends included) at which its dense output is stored, and their number."""
+DENSE_NODE_COUNT = 5
+DENSE_NODE_POSITIONS = 0.5 * (
+    1.0 - np.cos(np.pi * np.arange(DENSE_NODE_COUNT) / (DENSE_NODE_COUNT - 1))
+)
+"""Chebyshev nodes of a step (0 to 1, both ends included) at which its dense output is stored."""
 
 IntegrationResult = tuple[Floats, Floats, int]
-"""Times, samples and status."""
+"""Times (s), samples and status of an integration."""
 
 Tick = Callable[[float], None]
-"""A function that receives the time reached (s) after each call of machine code."""
+"""Type of a function that receives the present time (s) after each native call."""
 
 
 @routine
-def evaluate(p: Workspace, t: float, out: Floats) -> None:
-    """Write the rates of the states in x at a time."""
+def evaluate_rates(p: Workspace, t: float, out: Floats) -> None:
+    """Evaluate the rates of the states in x at time t (s) into `out`."""
     p.x[: p.lanes] = t
     call(p.rate, p.x, p.rate_table, out, p.lanes)
 
 
 @routine
 def check_rates(p: Workspace, rates: Floats) -> int:
-    """Mark lanes whose rates are not finite or whose pivots are too small; return the number of lanes that
-    have ended.
+    """Mark lanes whose rates are not finite or whose pivots are too small; return the number of ended
+    lanes.
     """
     c = p.lanes
     n = p.n
@@ -231,17 +237,17 @@ def check_rates(p: Workspace, rates: Floats) -> int:
         total = 0.0
         for k in range(n):
             total += rates[k * c + j] * 0.0  # NaN if the rate is not finite
-        status = NOT_FINITE if total != 0.0 else 0.0
+        status = VALUE_NOT_FINITE if total != 0.0 else 0.0
         for k in range(p.pivots):
             size = abs(rates[(n + k) * c + j])
-            status = DEGENERATE if size < p.floors[k * c + j] and status == 0.0 else status
+            status = DEGENERATE_PIVOT if size < p.floors[k * c + j] and status == 0.0 else status
         p.wrong[j] = p.wrong[j] if p.wrong[j] != 0.0 else status
     return count_ended(p)
 
 
 @routine
 def count_ended(p: Workspace) -> int:
-    """Return the number of lanes that have ended."""
+    """Return the number of ended lanes."""
     count = 0
     for j in range(p.lanes):
         count += 1 if p.wrong[j] != 0.0 else 0
@@ -249,25 +255,27 @@ def count_ended(p: Workspace) -> int:
 
 
 @routine
-def settle(p: Workspace, t: float) -> int:
-    """Project pose and shape of the states in x at a time onto closed contacts; return the number of lanes
-    that have ended. A wheel that turns over from a steep lean has fallen.
+def project_and_mark_fallen(p: Workspace, t: float) -> int:
+    """Project pose and shape of the states in x at time t (s) onto closed contacts. Return the number of
+    ended lanes. A wheel that turns over from a steep lean has fallen.
     """
     p.x[: p.lanes] = t
-    ended = project(p)
+    ended = project_lanes(p)
     if p.watched > 0 and ended > 0:
         lean_sines(p, p.y, p.gap)
         for j in range(p.lanes):
-            p.wrong[j] = FELL if p.wrong[j] == FLAT and p.gap[j] > STEEP_LEAN else p.wrong[j]
+            p.wrong[j] = (
+                MACHINE_FELL if p.wrong[j] == FELL_FLAT and p.gap[j] > STEEP_LEAN else p.wrong[j]
+            )
     return ended
 
 
 @routine
-def project(p: Workspace) -> int:
-    """Project pose and shape in x onto closed contacts; return the number of lanes that have ended.
+def project_lanes(p: Workspace) -> int:
+    """Project pose and shape in x onto closed contacts by Newton steps; return the number of ended lanes.
 
-    One Newton step suffices for small gaps; larger ones take up to four. Lanes in which the heading of a
-    wheel reverses are marked: the wheel fell flat within the step.
+    One Newton step suffices for small gaps; larger ones need up to four. Lanes in which the heading of a
+    wheel reverses are marked, because the wheel fell flat within the step.
     """
     if p.project == 0:
         return count_ended(p)
@@ -292,14 +300,14 @@ def project(p: Workspace) -> int:
         for j in each(c):
             cosine = p.headings[offset + j] * out[first + offset + j]
             cosine += p.headings[offset + c + j] * out[first + offset + c + j]
-            p.wrong[j] = FLAT if cosine < 0.0 and p.wrong[j] == 0.0 else p.wrong[j]
+            p.wrong[j] = FELL_FLAT if cosine < 0.0 and p.wrong[j] == 0.0 else p.wrong[j]
     p.headings[: 2 * p.wheels * c] = out[first:][: 2 * p.wheels * c]
     return count_ended(p)
 
 
 @routine
 def widest_gap(p: Workspace) -> float:
-    """Return the largest gap before the projection; `gap` keeps the values of lanes that are closed."""
+    """Return the largest gap (m) of all lanes before the projection; `gap` keeps the values of the lanes."""
     c = p.lanes
     for j in each(c):
         size = 0.0
@@ -314,7 +322,7 @@ def widest_gap(p: Workspace) -> float:
 
 @routine
 def keep_ended(p: Workspace) -> None:
-    """Restore the states before the step in lanes that have ended."""
+    """Restore the states before the step in ended lanes."""
     c = p.lanes
     for k in range(p.n):
         for j in each(c):
@@ -323,10 +331,10 @@ def keep_ended(p: Workspace) -> None:
 
 @routine
 def lean_sines(p: Workspace, states: Floats, out: Floats) -> None:
-    """Write the magnitude of the sine of each lane's lean: the vertical component of the axis to the left.
+    """Write the absolute sine of each lane's lean angle: the vertical component of the axis to the left.
 
-    (x, y, z) is the vertical of the world in coordinates of the inner base frame, whose quaternion
-    (a, b, d, e) begins the state; it need not have unit length.
+    (x, y, z) is the vertical of the world in coordinates of the inner base frame, whose quaternion (a, b, d,
+    e) begins the state; it need not have unit length.
     """
     c = p.lanes
     w = p.watch
@@ -346,8 +354,8 @@ def lean_sines(p: Workspace, states: Floats, out: Floats) -> None:
 
 @routine
 def fall_margins(p: Workspace, states: Floats, out: Floats) -> None:
-    """Write the margin of each lane to a fall: the sine of the largest lean minus that of the lean, or the
-    vertical component of the upright axis of the frame (plus the offset), whichever is smaller.
+    """Write the margin of each lane to a fall: the smaller of sine of the lean limit minus sine of the lean
+    angle, and vertical component of the upright axis of the frame (plus the offset).
 
     The symbols are those of `lean_sines`.
     """
@@ -371,15 +379,16 @@ def fall_margins(p: Workspace, states: Floats, out: Floats) -> None:
 
 @routine
 def mark_fallen(p: Workspace, step: int) -> int:
-    """Mark lanes that fell in a step from y to x; return the number of lanes that have ended.
+    """Mark lanes that fell in a step from y to x; return the number of ended lanes.
 
-    A lane falls if it is beyond the limit and further than before: a machine that starts beyond may rise.
+    A lane falls if it is beyond the limit and further than before: a machine that starts beyond the limit may
+    rise.
     """
     c = p.lanes
     fall_margins(p, p.x[c:], p.gap)
     fall_margins(p, p.y, p.settled)
     for j in range(c):
         if p.wrong[j] == 0.0 and p.gap[j] < 0.0 and p.gap[j] < p.settled[j]:
-            p.wrong[j] = FELL
+            p.wrong[j] = MACHINE_FELL
             p.ended[j] = float(step)
     return count_ended(p)

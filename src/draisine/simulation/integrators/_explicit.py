@@ -1,4 +1,6 @@
-"""Methods of equal steps: the loop over the steps, and explicit Runge-Kutta methods by their tableaux."""
+"""Methods with equal steps: the loop over the steps, and explicit Runge-Kutta methods defined by their
+tableaux.
+"""
 
 import math
 from collections.abc import Sequence
@@ -17,10 +19,10 @@ from draisine.simulation.integrators._drivers import (
     Tick,
     Workspace,
     check_rates,
-    evaluate,
+    evaluate_rates,
     keep_ended,
     mark_fallen,
-    settle,
+    project_and_mark_fallen,
     step_loop_code,
 )
 
@@ -33,7 +35,7 @@ def make_step_loop(step: Routine, ring: int) -> Routine:
     step
         Routine `step(p, t0, h, last, i)` that writes the state after step i into x.
     ring
-        Number of earlier states whose rates remain in k.
+        Number of earlier states whose rates are kept in k.
     """
 
     @routine
@@ -48,12 +50,12 @@ def make_step_loop(step: Routine, ring: int) -> Routine:
         for i in range(first, end):
             t = t0 + i * h
             rates = p.k[i % ring * p.row :]
-            evaluate(p, t, rates)
+            evaluate_rates(p, t, rates)
             if check_rates(p, rates) == c:
                 return i
             p.y[:size] = p.x[c : c + size]
             step(p, t0, h, last, i)
-            ended = settle(p, t0 + (i + 1) * h)
+            ended = project_and_mark_fallen(p, t0 + (i + 1) * h)
             if ended == c:
                 return i
             if ended > 0:
@@ -66,7 +68,7 @@ def make_step_loop(step: Routine, ring: int) -> Routine:
                 return i + 1
         # The last state is checked like the others.
         rates = p.k[end % ring * p.row :]
-        evaluate(p, min(t0 + end * h, last), rates)
+        evaluate_rates(p, min(t0 + end * h, last), rates)
         check_rates(p, rates)
         return end
 
@@ -108,9 +110,9 @@ class EqualSteps:
         return self.times(span)[: done + 1], samples[: done + 1], status
 
     def many(self, problem: Problem, y: Floats, span: Span) -> tuple[Floats, Floats, Floats]:
-        """Return the final states (n, columns), the status of each column and the times of falls.
+        """Return the final states (n, columns), the status of each column and the times (s) of falls.
 
-        A column that falls keeps the state after its last step; one that fails keeps the state before.
+        A column that falls keeps the state after its last step; a column that fails keeps the state before.
         """
         p = problem.workspace(len(y), self.stages, self.coefficients, keep=False)
         self.integrate(problem, p, span, np.ascontiguousarray(y)[None], None)
@@ -130,15 +132,15 @@ class EqualSteps:
         return self.times(span), samples.reshape(-1, *y.shape), p.record.wrong
 
     def steps(self, span: Span) -> int:
-        """Return the number of equal steps of an interval, no longer than dt."""
+        """Return the number of equal steps of an interval, each no longer than dt."""
         return max(1, math.ceil((span.end - span.start) / span.dt - 1e-9))
 
     def times(self, span: Span) -> Floats:
-        """Return the times at which the steps of an interval begin, and its end."""
+        """Return the times (s) at which the steps of an interval begin, and its end."""
         return self.times_of(span, np.arange(self.steps(span) + 1))
 
     def times_of(self, span: Span, numbers: Any) -> Floats:
-        """Return the times after given numbers of steps of an interval."""
+        """Return the times (s) after the given numbers of steps of an interval."""
         return np.asarray(span.start + numbers * ((span.end - span.start) / self.steps(span)))
 
     def start(self, problem: Problem, p: Packed, span: Span, samples: Floats) -> int:
@@ -149,8 +151,8 @@ class EqualSteps:
     def integrate(
         self, problem: Problem, p: Packed, span: Span, samples: Floats, tick: Tick | None
     ) -> tuple[int, int]:
-        """Integrate over the interval; return the number of finished steps and the status of the first state
-        (lane).
+        """Integrate over the interval; return the number of finished steps and the status of the first
+        lane.
         """
         steps = self.steps(span)
         h = (span.end - span.start) / steps
@@ -171,7 +173,8 @@ class EqualSteps:
 
 
 def explicit(A: Sequence[Sequence[float]], b: Sequence[float]) -> EqualSteps:
-    """Return an explicit Runge-Kutta method: row s of A has the weights of stage s, b those of the step.
+    """Return an explicit Runge-Kutta method: row s of A contains the weights of stage s, b those of the
+    solution.
 
     >>> ralston = explicit([[], [2 / 3]], [1 / 4, 3 / 4])
     """
@@ -194,6 +197,6 @@ def explicit(A: Sequence[Sequence[float]], b: Sequence[float]) -> EqualSteps:
                     total += weight[s * stages + j] * p.k[j * p.row + k]
                 x[c + k] = p.y[k] + h * total
             if s < stages:
-                evaluate(p, min(t + node[s] * h, last), p.k[s * p.row :])
+                evaluate_rates(p, min(t + node[s] * h, last), p.k[s * p.row :])
 
     return EqualSteps(step, stages, coefficients=[*np.ravel(weights), *nodes])

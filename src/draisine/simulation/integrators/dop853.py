@@ -14,62 +14,67 @@ from draisine.codegen.routine import each, routine
 from draisine.codegen.targets.native import Packed, lanes, routine_code
 from draisine.simulation.integrators import _dop853_tableau as tableau
 from draisine.simulation.integrators._drivers import (
-    ALONE,
-    CHUNKS,
-    DEGENERATE,
+    DEGENERATE_PIVOT,
+    DENSE_NODE_COUNT,
+    DENSE_NODE_POSITIONS,
     ENDLESS,
-    FELL,
     INTERRUPTED,
-    NODES,
-    PLACES,
-    TOO_SMALL,
+    MACHINE_FELL,
+    MAX_REMAINING_CALLS,
+    SINGLE_LANE,
+    STEP_BELOW_LIMIT,
     IntegrationResult,
     Problem,
     Span,
     Tick,
     Workspace,
     check_rates,
-    evaluate,
+    evaluate_rates,
     fall_margins,
-    project,
-    settle,
+    project_and_mark_fallen,
+    project_lanes,
 )
 from draisine.simulation.integrators._explicit import explicit
 
 ORDER = 8
 ADAPTIVE = True
 
-STAGES = 16  # all stages
-END = 12  # the stage at the end of the step; its rate is the first that only the dense output needs
-FIRST_DENSE_STAGE = 13  # the first of three stages for the dense output
+STAGE_COUNT = 16
+"""Number of stages, including those of the dense output."""
+END_STAGE = 12
+"""Index of the stage at the end of the step; its rate is the first that only the dense output needs."""
+FIRST_DENSE_STAGE = 13
+"""Index of the first of three stages for the dense output."""
 
-NODE_OFFSET = STAGES * STAGES
-FIFTH_ORDER_OFFSET = NODE_OFFSET + STAGES
+NODE_OFFSET = STAGE_COUNT * STAGE_COUNT
+FIFTH_ORDER_OFFSET = NODE_OFFSET + STAGE_COUNT
 THIRD_ORDER_OFFSET = FIFTH_ORDER_OFFSET + FIRST_DENSE_STAGE
 DENSE_OFFSET = THIRD_ORDER_OFFSET + FIRST_DENSE_STAGE
-"""Indices in `METHOD` of the nodes of the stages, of the weights of both error estimates and of the dense
-output; they follow the 16 x 16 weights of the stages.
+"""Offsets in `DOP853_COEFFICIENTS` of the nodes of the stages, of the weights of both error estimates and of
+the dense output; they follow the 16 x 16 weights of the stages.
 """
 
-TIME = 0  # s
-NEXT_STEP = 1  # s, length of the next step
-SAMPLE_COUNT = 2
-FIRST_RAW = 3  # first sample that is not yet projected
-END_RAW = 4  # end of the samples that are not yet projected
-NODE_COUNT = 5  # stored nodes of the dense output
+CLOCK_TIME = 0  # s
+CLOCK_NEXT_STEP = 1  # s, length of the next step
+CLOCK_SAMPLE_COUNT = 2
+CLOCK_FIRST_UNPROJECTED = 3  # first sample that is not yet projected
+CLOCK_END_UNPROJECTED = 4  # end of the samples that are not yet projected
+CLOCK_NODE_COUNT = 5  # stored nodes of the dense output
 CLOCK_SIZE = 6
 """Indices of the numbers in `Sampling.clock`, and their number."""
 
 BUFFERED_STEPS = 1000
-"""Number of steps whose nodes fit into the buffer: 5 nodes of some 20 numbers take 0.8 MB."""
+"""Number of steps whose dense-output nodes fit into the buffer: 5 nodes of about 20 numbers per step take 0.8
+MB.
+"""
 
 VECTOR_WIDTH = 4
-"""Vector width of the sums over one state: two registers of two doubles, or one of four."""
+"""Vector width of the sums over one state: two registers of two doubles, or one register of four."""
 
 
 def _coefficients() -> Floats:
-    """Return all coefficients as one array."""
-    weights = np.zeros((STAGES, STAGES))
+    """Return all coefficients of the method as one array."""
+    weights = np.zeros((STAGE_COUNT, STAGE_COUNT))
     for row, stage_weights in zip(weights, [*tableau.A, *tableau.A_EXTRA], strict=True):
         row[: len(stage_weights)] = stage_weights
     return np.concatenate(
@@ -77,54 +82,54 @@ def _coefficients() -> Floats:
     )
 
 
-METHOD = _coefficients()
-"""Coefficients of DOP853 in one array: weights and nodes of the stages, weights of both error estimates and
-of the dense output; the offsets above are indices in it.
+DOP853_COEFFICIENTS = _coefficients()
+"""Coefficients of the method in one array: weights and nodes of the stages, weights of both error estimates
+and of the dense output; the offsets above are indices into it.
 """
 
-FIRST_STEP = 0.01
+FIRST_STEP_LENGTH = 0.01
 """Length of the first step (s); the error estimate corrects it."""
 
 equal = explicit(tableau.A[:-1], tableau.A[-1])
 
 
 class Stages(NamedTuple):
-    """One step from y to `new`."""
+    """Stages and dense output of one step from y to `new`."""
 
-    method: Floats  # coefficients
-    n: int  # entries of y
-    row: int  # distance of the rates of two stages in k
-    rtol: float
-    atol: Floats  # one for each entry
-    y: Floats
-    new: Floats
+    method: Floats  # coefficients of the method
+    n: int  # number of entries of y
+    row: int  # offset between the rates of two stages in k
+    rtol: float  # relative tolerance
+    atol: Floats  # (n) absolute tolerance of each entry
+    y: Floats  # (n) state at the start of the step
+    new: Floats  # (n) state at the end of the step
     k: Floats  # rates of the stages
     polynomial: Floats  # (7 n) coefficients of the dense output
     errors: Floats  # (2 n) scaled errors; scratch of the sums
 
 
 class Sampling(NamedTuple):
-    """The end of an interval, and the storage of its samples and dense output."""
+    """End of an interval, and storage of its samples and dense output."""
 
-    end: float  # s
-    last: float  # s, the last time before the end
+    end: float  # s, end of the interval
+    last: float  # s, last time before the end
     points: int  # number of samples
-    grid: Floats  # s, their times
-    samples: Floats  # their states
-    clock: Floats  # numbers that persist between calls
-    dense: int  # 1: the dense output is stored
-    places: Floats  # nodes of a step, as fractions
-    times: Floats  # s, of the stored nodes
+    grid: Floats  # s, sample times
+    samples: Floats  # states at the sample times
+    clock: Floats  # numbers that persist between native calls, see CLOCK_SIZE
+    dense: int  # 1 if the dense output is stored
+    places: Floats  # positions of the dense-output nodes in a step, 0 to 1
+    times: Floats  # s, times of the stored nodes
     nodes: Floats  # states at the stored nodes
-    margins: Floats  # margin to a fall; scratch
+    margins: Floats  # scratch of the fall margins
 
 
-def stages(y: Floats, k: Floats, row: int, rtol: float, atol: float | Floats) -> Packed:
-    """Return the record of a step from y with rates k; `atol` is a number, or one for each entry."""
+def make_stages(y: Floats, k: Floats, row: int, rtol: float, atol: float | Floats) -> Packed:
+    """Return the record of a step from y with rates k; `atol` is one number, or one per entry."""
     n = len(y)
     return Packed(
         Stages(
-            method=METHOD,
+            method=DOP853_COEFFICIENTS,
             n=n,
             row=row,
             rtol=rtol,
@@ -139,41 +144,40 @@ def stages(y: Floats, k: Floats, row: int, rtol: float, atol: float | Floats) ->
 
 
 @routine
-def sum_older(s: Stages, stage: int) -> None:
-    """Store the weighted sum of the rates of a stage, without the newest one, for `add_newest`."""
+def sum_previous_rates(s: Stages, stage: int) -> None:
+    """Store the weighted sum of the rates of all stages before the latest one, for `add_latest_rate`."""
     for i in each(s.n):
         total = 0.0
         for j in range(stage - 1):
-            total += s.method[stage * STAGES + j] * s.k[j * s.row + i]
+            total += s.method[stage * STAGE_COUNT + j] * s.k[j * s.row + i]
         s.errors[i] = total
 
 
 @routine
-def add_newest(s: Stages, stage: int, h: float, into: Floats) -> None:
-    """Write the state of a stage, y + h sum a_j k_j.
+def add_latest_rate(s: Stages, stage: int, h: float, into: Floats) -> None:
+    """Compute the state of a stage, y + h sum a_j k_j, by adding the latest rate to the stored sum.
 
-    The loop is not vectorised: the newest rates were just written one by one, and a vector load would wait
+    The loop is not vectorised: the latest rates were just written one by one, and a vector load would wait
     until all of them are in memory.
     """
     newest = stage - 1
-    weight = s.method[stage * STAGES + newest]
+    weight = s.method[stage * STAGE_COUNT + newest]
     for i in range(s.n):
         into[i] = s.y[i] + h * (s.errors[i] + weight * s.k[newest * s.row + i])
 
 
 @routine
-def weigh(s: Stages, stage: int, h: float, into: Floats) -> None:
-    """Write the state of a stage."""
-    sum_older(s, stage)
-    add_newest(s, stage, h, into)
+def compute_stage_state(s: Stages, stage: int, h: float, into: Floats) -> None:
+    """Compute the state of a stage, y + h sum a_j k_j, into `into`."""
+    sum_previous_rates(s, stage)
+    add_latest_rate(s, stage, h, into)
 
 
 @routine
 def error_norm(s: Stages, h: float, rates: int) -> float:
-    """Return the error of a step relative to the tolerances, from the first rates.
+    """Return the estimated error of a step relative to the tolerances, from the first `rates` stages.
 
-    The rate at the end has the weight zero; it matters only if it is not finite, and then neither is the
-    error.
+    The rate at the end of the step has zero weight; if it is not finite, neither is the error.
     """
     n = s.n
     for i in each(n):
@@ -196,8 +200,8 @@ def error_norm(s: Stages, h: float, rates: int) -> float:
 
 
 @routine
-def interpolate(s: Stages, h: float) -> None:
-    """Write the polynomial of the dense output of a step."""
+def fit_dense_output(s: Stages, h: float) -> None:
+    """Compute the polynomial of the dense output of a step of length h (s)."""
     n = s.n
     F = s.polynomial
     k = s.k
@@ -205,17 +209,17 @@ def interpolate(s: Stages, h: float) -> None:
         delta = s.new[i] - s.y[i]
         F[i] = delta
         F[n + i] = h * k[i] - delta
-        F[2 * n + i] = 2.0 * delta - h * (k[END * s.row + i] + k[i])
+        F[2 * n + i] = 2.0 * delta - h * (k[END_STAGE * s.row + i] + k[i])
         for m in range(4):
             total = 0.0
-            for j in range(STAGES):
-                total += s.method[DENSE_OFFSET + m * STAGES + j] * k[j * s.row + i]
+            for j in range(STAGE_COUNT):
+                total += s.method[DENSE_OFFSET + m * STAGE_COUNT + j] * k[j * s.row + i]
             F[(3 + m) * n + i] = h * total
 
 
 @routine
-def dense(s: Stages, z: float, into: Floats) -> None:
-    """Write the state at the fraction z of a step."""
+def evaluate_dense_output(s: Stages, z: float, into: Floats) -> None:
+    """Compute the state at the fraction z (0 to 1) of a step from the dense output."""
     for i in each(s.n):
         value = 0.0
         for m in range(7):
@@ -225,73 +229,75 @@ def dense(s: Stages, z: float, into: Floats) -> None:
 
 
 @routine
-def shrink(error: float) -> float:
-    """Return the factor of a step whose error is too large."""
+def step_reduction(error: float) -> float:
+    """Return the factor by which a rejected step is shortened."""
     return max(0.2, 0.9 * error ** (-1.0 / 8.0)) if isfinite(error) else 0.1
 
 
 @routine
-def grow(error: float) -> float:
-    """Return the factor of the next step."""
+def step_growth(error: float) -> float:
+    """Return the factor from an accepted step to the next one."""
     return 10.0 if error == 0.0 else min(10.0, max(0.2, 0.9 * error ** (-1.0 / 8.0)))
 
 
 @routine
-def attempt(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
-    """Write the state after a step of length h; return its error."""
-    sum_older(s, 1)
-    for stage in range(1, END):
-        add_newest(s, stage, h, p.x[1:])
-        sum_older(s, stage + 1)  # overlaps with the evaluation of the rates
-        evaluate(p, min(t + s.method[NODE_OFFSET + stage] * h, last), s.k[stage * s.row :])
-    add_newest(s, END, h, p.x[1:])
+def try_step(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
+    """Compute the state after a step of length h (s); return its error relative to the tolerances."""
+    sum_previous_rates(s, 1)
+    for stage in range(1, END_STAGE):
+        add_latest_rate(s, stage, h, p.x[1:])
+        sum_previous_rates(s, stage + 1)  # overlaps with the evaluation of the rates
+        evaluate_rates(p, min(t + s.method[NODE_OFFSET + stage] * h, last), s.k[stage * s.row :])
+    add_latest_rate(s, END_STAGE, h, p.x[1:])
     s.new[: s.n] = p.x[1 : 1 + s.n]
-    return error_norm(s, h, END)
+    return error_norm(s, h, END_STAGE)
 
 
 @routine
 def store_samples(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end: float) -> float:
-    """Write the samples and nodes inside a step; return the valid fraction of the step: 1, or the fraction
-    before a fall.
+    """Store the samples and dense-output nodes inside a step; return the valid fraction of the step: 1, or
+    the fraction before a fall.
     """
-    count = int(g.clock[SAMPLE_COUNT])
+    count = int(g.clock[CLOCK_SAMPLE_COUNT])
     has_sample = 1 if count < g.points and g.grid[count] < end else 0
     if has_sample + g.dense + p.watched == 0:
         return 1.0
-    evaluate(p, min(t + h, g.last), s.k[END * s.row :])  # x still contains the state at the end
-    for stage in range(FIRST_DENSE_STAGE, STAGES):
-        weigh(s, stage, h, p.x[1:])
-        evaluate(p, min(t + s.method[NODE_OFFSET + stage] * h, g.last), s.k[stage * s.row :])
-    interpolate(s, h)
+    evaluate_rates(
+        p, min(t + h, g.last), s.k[END_STAGE * s.row :]
+    )  # x still contains the state at the end
+    for stage in range(FIRST_DENSE_STAGE, STAGE_COUNT):
+        compute_stage_state(s, stage, h, p.x[1:])
+        evaluate_rates(p, min(t + s.method[NODE_OFFSET + stage] * h, g.last), s.k[stage * s.row :])
+    fit_dense_output(s, h)
     fraction = find_fall(p, s, g) if p.watched > 0 else 1.0
     stop = end if fraction == 1.0 else t + fraction * h
     if g.dense == 1:
         store_nodes(s, g, t, fraction * h, fraction, stop)
     while count < g.points and g.grid[count] < stop:
-        dense(s, (g.grid[count] - t) / h, g.samples[count * s.n :])
+        evaluate_dense_output(s, (g.grid[count] - t) / h, g.samples[count * s.n :])
         count += 1
-    g.clock[SAMPLE_COUNT] = count
-    g.clock[END_RAW] = count
+    g.clock[CLOCK_SAMPLE_COUNT] = count
+    g.clock[CLOCK_END_UNPROJECTED] = count
     return fraction
 
 
 @routine
 def store_nodes(s: Stages, g: Sampling, t: float, h: float, fraction: float, stop: float) -> None:
-    """Store the dense output of a fraction of a step, of length h. The last node is before the end of the
-    interval, where inputs may jump.
+    """Store the dense output of a fraction of a step of length h (s). The last node lies before the end of
+    the interval, where inputs may jump.
     """
-    first = int(g.clock[NODE_COUNT])
-    for i in range(NODES):
-        dense(s, fraction * g.places[i], g.nodes[(first + i) * s.n :])
+    first = int(g.clock[CLOCK_NODE_COUNT])
+    for i in range(DENSE_NODE_COUNT):
+        evaluate_dense_output(s, fraction * g.places[i], g.nodes[(first + i) * s.n :])
         g.times[first + i] = t + g.places[i] * h
-    g.times[first + NODES - 1] = min(stop, g.last)
-    g.clock[NODE_COUNT] += float(NODES)
+    g.times[first + DENSE_NODE_COUNT - 1] = min(stop, g.last)
+    g.clock[CLOCK_NODE_COUNT] += float(DENSE_NODE_COUNT)
 
 
 @routine
-def margin_at(p: Workspace, s: Stages, g: Sampling, z: float) -> float:
-    """Return the margin to a fall of the state at the fraction z of a step."""
-    dense(s, z, p.x[1:])
+def fall_margin_at(p: Workspace, s: Stages, g: Sampling, z: float) -> float:
+    """Return the margin to a fall at the fraction z of a step."""
+    evaluate_dense_output(s, z, p.x[1:])
     fall_margins(p, p.x[1:], g.margins)
     return g.margins[0]
 
@@ -303,11 +309,11 @@ def find_fall(p: Workspace, s: Stages, g: Sampling) -> float:
 
     A machine falls if it is beyond the limit at a node, and further than at the start of the step.
     """
-    begin = margin_at(p, s, g, 0.0)
+    begin = fall_margin_at(p, s, g, 0.0)
     low = 0.0
     high = 2.0
-    for i in range(1, NODES):
-        margin = margin_at(p, s, g, g.places[i])
+    for i in range(1, DENSE_NODE_COUNT):
+        margin = fall_margin_at(p, s, g, g.places[i])
         if margin < 0.0 and margin < begin:
             high = g.places[i]
             break
@@ -320,7 +326,7 @@ def find_fall(p: Workspace, s: Stages, g: Sampling) -> float:
         middle = 0.5 * (low + high)
         if middle <= low or middle >= high:
             break
-        if margin_at(p, s, g, middle) < 0.0:
+        if fall_margin_at(p, s, g, middle) < 0.0:
             high = middle
         else:
             low = middle
@@ -328,83 +334,85 @@ def find_fall(p: Workspace, s: Stages, g: Sampling) -> float:
 
 
 @routine
-def start(p: Workspace, g: Sampling) -> int:
-    """Write the samples at the beginning and the first rates; return 1 if they are not valid, otherwise 0."""
-    t = g.clock[TIME]
-    count = int(g.clock[SAMPLE_COUNT])
+def start_sampling(p: Workspace, g: Sampling) -> int:
+    """Store the samples at the start and evaluate the first rates; return 1 if the initial state is not
+    valid, otherwise 0.
+    """
+    t = g.clock[CLOCK_TIME]
+    count = int(g.clock[CLOCK_SAMPLE_COUNT])
     while count < g.points and g.grid[count] <= t:
         g.samples[count * p.n :][: p.n] = p.y[: p.n]
         count += 1
-    g.clock[SAMPLE_COUNT] = count
-    g.clock[FIRST_RAW] = count
-    g.clock[END_RAW] = count
+    g.clock[CLOCK_SAMPLE_COUNT] = count
+    g.clock[CLOCK_FIRST_UNPROJECTED] = count
+    g.clock[CLOCK_END_UNPROJECTED] = count
     p.x[1 : 1 + p.n] = p.y[: p.n]
-    evaluate(p, t, p.k)
+    evaluate_rates(p, t, p.k)
     return check_rates(p, p.k)
 
 
 @routine
 def take_steps(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> int:
     """Try up to `limit` steps; return 1 if the end is reached or the run cannot continue, otherwise 0."""
-    if first == 1 and start(p, g) > 0:
+    if first == 1 and start_sampling(p, g) > 0:
         return 1
     for _ in range(limit):
-        t = g.clock[TIME]
-        h = g.clock[NEXT_STEP]
+        t = g.clock[CLOCK_TIME]
+        h = g.clock[CLOCK_NEXT_STEP]
         if not t < g.end:
             return 1
         if h < 1e-14 * max(abs(t), 1.0):
-            p.wrong[0] = TOO_SMALL
+            p.wrong[0] = STEP_BELOW_LIMIT
             return 1
         # A remainder at the level of rounding is added to the last step.
         final = 1 if t + h >= g.end - 1e-14 * max(abs(g.end), 1.0) else 0
         h = g.end - t if final == 1 else h
-        error = attempt(p, s, g.last, t, h)
+        error = try_step(p, s, g.last, t, h)
         if not error < 1.0:
-            evaluate(p, min(t + h, g.last), s.k[END * s.row :])
-            g.clock[NEXT_STEP] = h * shrink(error_norm(s, h, FIRST_DENSE_STAGE))
+            evaluate_rates(p, min(t + h, g.last), s.k[END_STAGE * s.row :])
+            g.clock[CLOCK_NEXT_STEP] = h * step_reduction(error_norm(s, h, FIRST_DENSE_STAGE))
             continue
         end = g.end if final == 1 else t + h
-        count_before = g.clock[SAMPLE_COUNT]
-        nodes_before = g.clock[NODE_COUNT]
+        count_before = g.clock[CLOCK_SAMPLE_COUNT]
+        nodes_before = g.clock[CLOCK_NODE_COUNT]
         fraction = store_samples(p, s, g, t, h, end)
         if fraction < 1.0:
             return end_fallen(p, s, g, t + fraction * h, fraction)
         p.x[1 : 1 + s.n] = s.new[: s.n]
-        if settle(p, end) > 0:
-            if p.wrong[0] == FELL:
+        if project_and_mark_fallen(p, end) > 0:
+            if p.wrong[0] == MACHINE_FELL:
                 # The wheel fell within the step: its samples are discarded, the run ends before it.
-                g.clock[SAMPLE_COUNT] = count_before
-                g.clock[NODE_COUNT] = nodes_before
-                g.clock[END_RAW] = count_before
+                g.clock[CLOCK_SAMPLE_COUNT] = count_before
+                g.clock[CLOCK_NODE_COUNT] = nodes_before
+                g.clock[CLOCK_END_UNPROJECTED] = count_before
             return 1
-        g.clock[TIME] = end
+        g.clock[CLOCK_TIME] = end
         s.y[: s.n] = p.x[1 : 1 + s.n]
-        if final == 1 and g.clock[SAMPLE_COUNT] < g.points:
-            g.samples[int(g.clock[SAMPLE_COUNT]) * s.n :][: s.n] = s.y[: s.n]
-            g.clock[SAMPLE_COUNT] += 1.0
-        evaluate(p, min(end, g.last), s.k)
+        if final == 1 and g.clock[CLOCK_SAMPLE_COUNT] < g.points:
+            g.samples[int(g.clock[CLOCK_SAMPLE_COUNT]) * s.n :][: s.n] = s.y[: s.n]
+            g.clock[CLOCK_SAMPLE_COUNT] += 1.0
+        evaluate_rates(p, min(end, g.last), s.k)
         if check_rates(p, s.k) > 0:
             return 1
-        g.clock[NEXT_STEP] = h * grow(error)
+        g.clock[CLOCK_NEXT_STEP] = h * step_growth(error)
     return 0
 
 
 @routine
 def end_fallen(p: Workspace, s: Stages, g: Sampling, t: float, fraction: float) -> int:
-    """End the run at a fall, at a fraction of the step; y is the state there."""
-    dense(s, fraction, p.x[1:])
+    """End the run at a fall, at a fraction of the step; y becomes the state there."""
+    evaluate_dense_output(s, fraction, p.x[1:])
     p.x[0] = t
-    project(p)
+    project_lanes(p)
     s.y[: s.n] = p.x[1 : 1 + s.n]
-    g.clock[TIME] = t
-    p.wrong[0] = FELL
+    g.clock[CLOCK_TIME] = t
+    p.wrong[0] = MACHINE_FELL
     return 1
 
 
 @routine
 def project_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
-    """Project samples onto closed contacts, one per lane at a time."""
+    """Project samples onto closed contacts, one sample per SIMD lane."""
     c = p.lanes
     n = p.n
     i = first
@@ -413,7 +421,7 @@ def project_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
             index = min(i + j, end - 1)
             p.x[j] = g.grid[index]
             p.x[c + j :: c][:n] = g.samples[index * n :][:n]
-        project(p)
+        project_lanes(p)
         for j in range(min(c, end - i)):
             g.samples[(i + j) * n :][: p.pose] = p.x[c + j :: c][: p.pose]
         i += c
@@ -427,17 +435,17 @@ def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -
     """
     n = len(y)
     points = len(span.grid)
-    p = problem.workspace(n, STAGES, METHOD)
+    p = problem.workspace(n, STAGE_COUNT, DOP853_COEFFICIENTS)
     w: Workspace = p.record
     w.y[:] = y
     if (span.rtol, span.atol) not in p.others:
-        p.others[span.rtol, span.atol] = stages(w.y, w.k, w.row, span.rtol, span.atol)
+        p.others[span.rtol, span.atol] = make_stages(w.y, w.k, w.row, span.rtol, span.atol)
     s = p.others[span.rtol, span.atol]
     samples = np.empty((points, n))
     clock = np.zeros(CLOCK_SIZE)
-    clock[TIME] = span.start
-    clock[NEXT_STEP] = min(FIRST_STEP, span.end - span.start)
-    buffered = 0 if span.dense is None else NODES * min(BUFFERED_STEPS, problem.chunk)
+    clock[CLOCK_TIME] = span.start
+    clock[CLOCK_NEXT_STEP] = min(FIRST_STEP_LENGTH, span.end - span.start)
+    buffered = 0 if span.dense is None else DENSE_NODE_COUNT * min(BUFFERED_STEPS, problem.chunk)
     g = Packed(
         Sampling(
             end=span.end,
@@ -447,24 +455,24 @@ def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -
             samples=samples.ravel(),
             clock=clock,
             dense=int(buffered > 0),
-            places=PLACES,
+            places=DENSE_NODE_POSITIONS,
             times=np.empty(buffered),
             nodes=np.empty(buffered * n),
             margins=np.zeros(1),
         )
     )
     status = _take_steps(p, s, g, problem.chunk, span.dense, tick)
-    done = int(clock[SAMPLE_COUNT])
-    first_raw = int(clock[FIRST_RAW])
-    end_raw = int(clock[END_RAW])
+    done = int(clock[CLOCK_SAMPLE_COUNT])
+    first_raw = int(clock[CLOCK_FIRST_UNPROJECTED])
+    end_raw = int(clock[CLOCK_END_UNPROJECTED])
     if problem.project is not None and first_raw < end_raw:
-        wide = problem.side_by_side.workspace(n, 1, METHOD)
+        wide = problem.side_by_side.workspace(n, 1, DOP853_COEFFICIENTS)
         routine_code(project_samples, width=lanes())[0](wide, g, first_raw, end_raw)
         problem.side_by_side.give_back(wide)
     times = span.grid[:done]
     samples = samples[:done]
-    if status in (DEGENERATE, TOO_SMALL, INTERRUPTED, ENDLESS, FELL):
-        times = np.append(times, clock[TIME])
+    if status in (DEGENERATE_PIVOT, STEP_BELOW_LIMIT, INTERRUPTED, ENDLESS, MACHINE_FELL):
+        times = np.append(times, clock[CLOCK_TIME])
         samples = np.vstack([samples, w.y])
     problem.give_back(p)
     return times, samples, status
@@ -478,12 +486,12 @@ def _take_steps(
     dense_output: list[tuple[Floats, Floats]] | None,
     tick: Tick | None,
 ) -> int:
-    """Take all steps, and append the dense output of each call; return the status."""
-    (take_native_steps,) = routine_code(take_steps, width=VECTOR_WIDTH, known=ALONE)
+    """Take all steps, and append the dense output of each native call; return the status."""
+    (take_native_steps,) = routine_code(take_steps, width=VECTOR_WIDTH, known=SINGLE_LANE)
     clock = g.record.clock
     end = g.record.end
     limit = chunk if dense_output is None else min(BUFFERED_STEPS, chunk)
-    before = float(clock[TIME])
+    before = float(clock[CLOCK_TIME])
     tried = 0
     first = 1
     try:
@@ -493,10 +501,10 @@ def _take_steps(
             _append_nodes(g.record, dense_output)
             if tried < chunk:
                 continue
-            if CHUNKS * (clock[TIME] - before) < end - clock[TIME]:
+            if MAX_REMAINING_CALLS * (clock[CLOCK_TIME] - before) < end - clock[CLOCK_TIME]:
                 return ENDLESS
             tried = 0
-            before = float(clock[TIME])
+            before = float(clock[CLOCK_TIME])
             if tick is not None:
                 tick(before)
     except KeyboardInterrupt:
@@ -507,11 +515,11 @@ def _take_steps(
 
 
 def _append_nodes(g: Sampling, dense_output: list[tuple[Floats, Floats]] | None) -> None:
-    """Append the nodes in the buffer to the dense output, and empty the buffer."""
-    count = int(g.clock[NODE_COUNT])
+    """Append the buffered nodes to the dense output, and clear the buffer."""
+    count = int(g.clock[CLOCK_NODE_COUNT])
     if dense_output is None or not count:
         return
     n = len(g.nodes) // len(g.times)
-    states = g.nodes[: count * n].reshape(-1, NODES, n)
-    dense_output.append((g.times[:count].reshape(-1, NODES).copy(), states.copy()))
-    g.clock[NODE_COUNT] = 0.0
+    states = g.nodes[: count * n].reshape(-1, DENSE_NODE_COUNT, n)
+    dense_output.append((g.times[:count].reshape(-1, DENSE_NODE_COUNT).copy(), states.copy()))
+    g.clock[CLOCK_NODE_COUNT] = 0.0

@@ -1,7 +1,7 @@
 """The classical Runge-Kutta method of fourth order."""
 
 from draisine.codegen.routine import routine
-from draisine.simulation.integrators._drivers import Workspace, evaluate
+from draisine.simulation.integrators._drivers import Workspace, evaluate_rates
 from draisine.simulation.integrators._explicit import EqualSteps
 
 ORDER = 4
@@ -21,11 +21,11 @@ def step(p: Workspace, t0: float, h: float, last: float, i: int) -> None:
     k3 = p.k[2 * p.row :]
     k4 = p.k[3 * p.row :]
     x[c : c + size] = y[:size] + 0.5 * h * k1[:size]
-    evaluate(p, min(t + 0.5 * h, last), k2)
+    evaluate_rates(p, min(t + 0.5 * h, last), k2)
     x[c : c + size] = y[:size] + 0.5 * h * k2[:size]
-    evaluate(p, min(t + 0.5 * h, last), k3)
+    evaluate_rates(p, min(t + 0.5 * h, last), k3)
     x[c : c + size] = y[:size] + h * k3[:size]
-    evaluate(p, min(t + h, last), k4)
+    evaluate_rates(p, min(t + h, last), k4)
     x[c : c + size] = y[:size] + h * (k1[:size] + 2.0 * (k2[:size] + k3[:size]) + k4[:size]) / 6.0
 
 

@@ -1,7 +1,10 @@
-"""Whether a run is physically valid, and when a machine has fallen.
+"""Physical validity of a run (sign of normal forces, friction limits, drift of energy and constraints), and
+falls.
 
-`record`: the record that every run has. `assess`: how it is computed from the dense output of a run.
-`fall`: the rule by which every run stops. `margins`: when a margin becomes negative.
+- `record`: the record `Validity` of every run.
+- `assess`: computation of this record from the dense output of a run.
+- `fall`: conditions under which a machine has fallen and a run stops.
+- `margins`: times at which a margin becomes negative.
 """
 
 from draisine.simulation.validity.record import EXPECTABLE, Validity

@@ -1,5 +1,8 @@
-"""Whether a run is physically valid, from its arcs: ideal contacts hold by pulling if they must, and
-methods drift.
+"""Assessment of the physical validity of a run from its arcs.
+
+Ideal contacts pull if the motion requires it, and numerical methods drift. This module finds the times at
+which normal forces become negative, friction exceeds its limit, the machine falls, or energy and constraints
+drift.
 """
 
 import math
@@ -19,11 +22,11 @@ from draisine.mechanics.formulations import multiplier
 from draisine.model import Model, Wheel
 from draisine.simulation.options import CONTACT, ContactOptions
 from draisine.simulation.validity.fall import fall_rule, has_fallen
-from draisine.simulation.validity.margins import MAX_UNDERSHOOT, crossing_time, first_below
+from draisine.simulation.validity.margins import MAX_UNDERSHOOT, crossing_time, find_first_negative
 from draisine.simulation.validity.record import (
-    CONSTRAINT_DRIFT,
-    ENERGY_DRIFT,
-    FRICTION_DEMAND,
+    MAX_CONSTRAINT_DRIFT,
+    MAX_ENERGY_DRIFT,
+    MAX_ROAD_FRICTION,
     TimeStepped,
     Validity,
 )
@@ -32,14 +35,16 @@ if TYPE_CHECKING:
     from draisine.simulation.trajectory import Arc, Trajectory
 
 FORCE_RESOLUTION = 1e-9
-"""Smallest force that differs from zero, relative to the largest contact force of the run: rounding."""
+"""Force relative to the largest contact force of the run, below which it counts as zero because of
+rounding.
+"""
 
 CONE_RESOLUTION = 1e-6
-"""How far friction may exceed its limit, in parts of the largest contact force: round-off."""
+"""Excess of friction over its limit, relative to the largest contact force, that counts as rounding."""
 
-LIGHT = 0.01
-"""A wheel whose load is a smaller part of the largest load is nearly free: the friction that it needs per
-load has no bound as it lifts off.
+NEGLIGIBLE_LOAD_RATIO = 0.01
+"""Load of a wheel, relative to the largest load, below which its friction demand is ignored: the required
+ratio of tangential to normal force is unbounded as a wheel lifts off.
 """
 
 EQUAL_CURVATURES = 0.01
@@ -48,37 +53,37 @@ reported: the contact point moves a hundred times as fast as the wheel, and smal
 on it.
 """
 
-STEER = math.pi / 2
-"""No bar turns further, in rad."""
+MAX_STEER_ANGLE = math.pi / 2
+"""Steer angle (rad) beyond which a handlebar cannot be turned."""
 
 
 @dataclass(frozen=True, eq=False)
 class ObservedArc:
-    """What is observed of an arc at the nodes of its dense output, or at its samples if its method has
-    none; event-driven arcs on a terrain that follow each other are one.
+    """States and variables of an arc at the nodes of its dense output, or at its samples without dense
+    output. Successive event-driven arcs on a terrain are combined into one.
     """
 
     arcs: "Sequence[Arc]"
-    t: Floats  # (steps, nodes) or (samples) in s
+    t: Floats  # (steps, nodes) or (samples) s
     y: Floats  # states, one row per time
-    seen: dict[str, Floats]  # observations, time last
+    seen: dict[str, Floats]  # variables by name, time last
     arc_of_step: Any  # index of the arc of each step or sample
-    redundant_rows: Sequence[str]
+    redundant_rows: Sequence[str]  # names of redundant constraint rows
 
     @property
     def arc(self) -> "Arc":
-        """The first arc."""
+        """The first of the combined arcs."""
         return self.arcs[0]
 
     @property
     def start(self) -> float:
-        """When it begins."""
+        """The start time (s) of the first arc."""
         return float(self.t.flat[0])
 
     @cached_property
     def without_instants(self) -> "ObservedArc | None":
-        """The steps with a length, in arcs that are longer than the resolution of time: between events
-        of one instant the active set is not resolved.
+        """The steps of positive length, of arcs longer than the time resolution: between events at one
+        instant the active set is not resolved.
         """
         if self.t.ndim == 1:
             return self if self.t[-1] > self.start and not self.arcs[0].is_instant else None
@@ -100,33 +105,35 @@ class ObservedArc:
 
     @cached_property
     def settled(self) -> tuple[Floats, Floats]:
-        """Times and states at the starts of steps, or samples: where contacts are closed by projection."""
+        """Times and states at the starts of steps, or at samples, where projection has closed the
+        contacts.
+        """
         if self.t.ndim == 1:
             return self.t, self.y
         return self.t[:, 0], self.y.reshape(*self.t.shape, -1)[:, 0]
 
-    def first_below(self, margin: Floats) -> float | None:
-        """Return when a margin, one value per time, becomes negative; None if never."""
+    def find_first_negative(self, margin: Floats) -> float | None:
+        """Return the time (s) at which a margin, one value per time, first becomes negative; None if it does
+        not.
+        """
         if self.t.ndim == 1:
             return crossing_time(self.t, margin)
-        return first_below(self.t, margin.reshape(self.t.shape))
+        return find_first_negative(self.t, margin.reshape(self.t.shape))
 
     def doubtful(self, margins: Floats) -> Any:
-        """Return which margins (rows, time) may become negative: those of which the values do not show that
-        they stay positive.
-        """
+        """Return which margins (rows, time) may become negative between their values."""
         least = margins.min(axis=1)
         span = 0.0 if self.t.ndim == 1 else MAX_UNDERSHOOT * (margins.max(axis=1) - least)
         return np.flatnonzero(~(least > span)).tolist()
 
     def pushes(self, contacts: Sequence[int]) -> Floats:
-        """Return (normal, along, across) of contacts over time, shape (3, contacts, time)."""
+        """Return the forces (normal, along, across) of contacts over time, shape (3, contacts, time), N."""
         forces = self.seen["forces"]
         return forces.reshape(-1, 3, forces.shape[1])[list(contacts)].transpose(1, 0, 2)
 
 
-def assess(run: "Trajectory") -> Validity:
-    """Return whether a run is physically valid."""
+def assess_validity(run: "Trajectory") -> Validity:
+    """Return the record of whether a run is physically valid, and from when on it is not."""
     options = run.contact if run.contact is not None else CONTACT
     model = run.arcs[0].machine.system.model
     intervals = _observe(run)
@@ -149,7 +156,9 @@ def assess(run: "Trajectory") -> Validity:
         friction_exceeded_from=_friction_exceeded(loads, model, options, largest),
         friction_demand_from=demand_from,
         fall_from=_fall(run, model, options),
-        steer_beyond=_earliest(one.first_below(STEER - angle) for one, angle in turned),
+        steer_beyond=_earliest(
+            one.find_first_negative(MAX_STEER_ANGLE - angle) for one, angle in turned
+        ),
         steer_turns=max((float(np.nanmax(x, initial=0.0)) for _, x in turned), default=0.0)
         / (2.0 * math.pi),
         energy_drift=energy,
@@ -170,14 +179,16 @@ def assess(run: "Trajectory") -> Validity:
     )
 
 
-def demand(run: "Trajectory") -> None:
-    """Raise `ValidityError` if a run is not valid, with the part before in `partial`."""
+def require_valid(run: "Trajectory") -> None:
+    """Raise ValidityError if a run is not physically valid; its `partial` contains the valid part of the
+    trajectory.
+    """
     breaks = run.validity.breaks
     if breaks:
         what, t = next(iter(breaks.items()))
         raise ValidityError(
             f"at {t:.6g} s {what}; the part before is in the error's `partial`.",
-            part_until(run, t, "stopped where it would break"),
+            cut_trajectory(run, t, "stopped where it would break"),
         )
 
 
@@ -193,7 +204,7 @@ def may_end_early(run: "Trajectory") -> bool:
         if joint.name == "steer":
             index = run.arcs[0].machine.layout.r.start + k
             parts = [x for arc in run.arcs for x in _states(arc)]
-            margin = STEER - np.abs(np.concatenate([y[:, index] for y in parts]))
+            margin = MAX_STEER_ANGLE - np.abs(np.concatenate([y[:, index] for y in parts]))
             least = margin.min()
             if not least > MAX_UNDERSHOOT * (margin.max() - least):
                 return True
@@ -206,7 +217,7 @@ def _states(arc: Any) -> list[Floats]:
 
 
 def warn_invalid(run: "Trajectory", expected: Collection[str] = (), stacklevel: int = 3) -> None:
-    """Warn once of a run that is not physically valid, but for the faults that are expected."""
+    """Warn once if a run is not physically valid; the faults in `expected` are ignored."""
     text = run.validity.unexpected(expected)
     if text:
         vehicle = run.arcs[0].machine.system.vehicle.__name__
@@ -220,19 +231,19 @@ def warn_invalid(run: "Trajectory", expected: Collection[str] = (), stacklevel: 
 
 
 def check_finite(run: "Trajectory") -> None:
-    """Raise `SimulationError` if a state of a run is not a finite number, with the part before."""
+    """Raise SimulationError if a state of a run is not finite; its `partial` contains the part before."""
     t = _not_finite(run)
     if t is not None:
         reason = "a value is no longer a number"
         raise SimulationError(
             f"the run stopped at {t:.6g} s: {reason}. Smaller steps may help. The part before is in the "
             "error's `partial`.",
-            part_until(run, math.nextafter(t, -math.inf), reason),
+            cut_trajectory(run, math.nextafter(t, -math.inf), reason),
         )
 
 
-def part_until(run: "Trajectory", t: float, outcome: str) -> "Trajectory":
-    """Return the part of a run before a time, its first sample at least."""
+def cut_trajectory(run: "Trajectory", t: float, outcome: str) -> "Trajectory":
+    """Return the part of a trajectory before time t (s), with at least its first sample."""
     arcs: list[Any] = []
     for arc in run.arcs:
         count = int(np.searchsorted(arc.t, t, side="right"))
@@ -246,7 +257,7 @@ def part_until(run: "Trajectory", t: float, outcome: str) -> "Trajectory":
 
 
 def _cut(arc: Any, count: int, t: float) -> Any:
-    """Return the first samples of an arc, and its dense output before a time."""
+    """Return the first `count` samples of an arc, and its dense output before time t (s)."""
     timed = [n for n in ("t", "y", "rates", "forces", "world", "torques") if hasattr(arc, n)]
     first = {name: getattr(arc, name)[:count] for name in timed}
     if isinstance(arc.inputs, np.ndarray) and arc.inputs.ndim == 2:
@@ -258,7 +269,7 @@ def _cut(arc: Any, count: int, t: float) -> Any:
 
 
 def _observe(run: "Trajectory") -> list[ObservedArc]:
-    """Return the observed arcs in the order of time."""
+    """Return the observed arcs of a run in order of time."""
     arcs: list[Any] = sorted((*run.arcs, *run.unsampled), key=_begin)
     observed = []
     for observe, group in groupby(arcs, key=_joint_observation):
@@ -271,20 +282,20 @@ def _observe(run: "Trajectory") -> list[ObservedArc]:
 
 
 def _joint_observation(arc: Any) -> Any:
-    """Return the function that observes the dense output of arcs like this one together, or None: of the
-    steps of a run that was cut, only samples may be left.
+    """Return the function that evaluates the dense output of several arcs of this type together, or None: a
+    run that was cut may have samples only.
     """
     observe = getattr(arc, "observe_dense_together", None)
     return observe if arc.dense is not None or len(arc.t) == 1 else None
 
 
 def _is_stepped(arc: Any) -> bool:
-    """Return whether the forces of an arc are means over time steps."""
+    """Return whether the forces of an arc are mean values over time steps."""
     return hasattr(arc, "made")
 
 
 def _observe_arc(arc: Any) -> ObservedArc:
-    """Return the observations of a single arc."""
+    """Return states and variables of a single arc."""
     rows = arc.redundant_rows()
     if arc.dense is not None:
         t = arc.dense.t
@@ -315,13 +326,13 @@ def _earliest(times: Iterable[float | None]) -> float | None:
 
 
 def _wheels(model: Model) -> list[tuple[int, Wheel]]:
-    """Return the wheels that the ground carries, with the numbers of their contacts."""
+    """Return the wheels that the ground carries, with the indices of their contacts."""
     wheels = ((k, c) for k, c in enumerate(model.contacts) if isinstance(c, Wheel))
     return [(k, wheel) for k, wheel in wheels if wheel.lifts]
 
 
 def largest_force(intervals: Sequence[ObservedArc]) -> float:
-    """Return the largest component of a contact force."""
+    """Return the largest absolute component (N) of a contact force."""
     return max(
         (float(np.nanmax(np.abs(s.seen["forces"]), initial=0.0)) for s in intervals), default=0.0
     )
@@ -330,21 +341,23 @@ def largest_force(intervals: Sequence[ObservedArc]) -> float:
 def _first_pull(
     intervals: Sequence[ObservedArc], model: Model, largest: float
 ) -> tuple[float | None, str | None]:
-    """Return when the ground would have to pull a wheel first, and which; of the largest force (N)."""
+    """Return the first time (s) at which a normal force becomes negative, and its wheel; `largest` is the
+    largest force (N).
+    """
     resolution = FORCE_RESOLUTION * largest
     wheels = _wheels(model)
     pulls = []
     for s in intervals:
         loads = s.pushes([k for k, _ in wheels])[0] + resolution
         for i in s.doubtful(loads):
-            t = s.first_below(loads[i])
+            t = s.find_first_negative(loads[i])
             if t is not None:
                 pulls.append((t, i, wheels[i][1].name))
     return min(pulls)[::2] if pulls else (None, None)
 
 
 def friction_ratio(push: Floats, light: Any) -> Floats:
-    """Return the largest tangential over normal force while the load exceeds a light one, of forces
+    """Return the largest ratio of tangential to normal force while the load exceeds `light` (N), for forces
     (3, ..., time).
     """
     return np.asarray(_ratios(push, light).max(axis=-1, initial=0.0))
@@ -359,27 +372,27 @@ def _ratios(push: Floats, light: Any) -> Floats:
 def _friction_demand(
     intervals: Sequence[ObservedArc], model: Model, options: ContactOptions
 ) -> tuple[float, float | None]:
-    """Return the largest ratio of tangential to normal force, and the time (s) at which that of a wheel
-    without mu exceeds the friction of roads.
+    """Return the largest ratio of tangential to normal force, and the time (s) at which a wheel without mu
+    exceeds the friction of roads.
     """
     wheels = _wheels(model)
     pushes = [s.pushes([k for k, _ in wheels]) for s in intervals]
     loads = [np.nanmax(push[0], axis=1, initial=0.0) for push in pushes]
-    light = LIGHT * np.max(loads, axis=0, initial=0.0)[:, None] if loads else 0.0
+    light = NEGLIGIBLE_LOAD_RATIO * np.max(loads, axis=0, initial=0.0)[:, None] if loads else 0.0
     needed = 0.0
     times = []
     for s, push in zip(intervals, pushes, strict=True):
         ratios = _ratios(push, light)
         needed = max(needed, float(ratios.max(initial=0.0)))
-        for i in np.flatnonzero((ratios > FRICTION_DEMAND).any(axis=1)).tolist():
-            above = (ratios[i] > FRICTION_DEMAND) & np.isinf(_mu(options, wheels[i][1], s))
+        for i in np.flatnonzero((ratios > MAX_ROAD_FRICTION).any(axis=1)).tolist():
+            above = (ratios[i] > MAX_ROAD_FRICTION) & np.isinf(_mu(options, wheels[i][1], s))
             times += s.t.ravel()[above][:1].tolist()
     return needed, min(times, default=None)
 
 
 def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats:
-    """Return the friction coefficient of a wheel at each time, or at all: on a terrain that of its
-    features.
+    """Return the friction coefficient of a wheel, constant or per time; on a terrain it depends on the
+    feature.
     """
     if not isinstance(options.mu, Mapping):
         return np.array(options.friction(wheel, ""))
@@ -395,7 +408,9 @@ def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats:
 def _friction_exceeded(
     intervals: Sequence[ObservedArc], model: Model, options: ContactOptions, largest: float
 ) -> float | None:
-    """Return when a wheel needs more friction than its mu; of the largest force (N)."""
+    """Return the first time (s) at which a wheel needs more friction than its mu; `largest` is the largest
+    force (N).
+    """
     wheels = _wheels(model)
     resolution = CONE_RESOLUTION * largest
     times = []
@@ -408,7 +423,7 @@ def _friction_exceeded(
         with np.errstate(invalid="ignore"):
             margins = mu * push[0] - np.hypot(push[1], push[2]) + resolution
         margins = np.where(np.isinf(mu), resolution, margins)
-        times += [s.first_below(margins[i]) for i in s.doubtful(margins)]
+        times += [s.find_first_negative(margins[i]) for i in s.doubtful(margins)]
     return _earliest(times)
 
 
@@ -416,7 +431,7 @@ def _friction_exceeded(
 
 
 def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | None:
-    """Return the time (s) of a fall, which ends a run; methods of equal steps stop after it."""
+    """Return the time (s) of the fall that ends a run, or None; methods of equal steps stop after it."""
     if not has_fallen(run.outcome) and "fell flat" not in run.outcome:
         return None
     rule = fall_rule(model, options.fall)
@@ -430,7 +445,7 @@ def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | N
 def _steer_angles(
     intervals: Sequence[ObservedArc], model: Model
 ) -> Iterator[tuple[ObservedArc, Floats]]:
-    """Return the absolute angles of each joint called steer, over time."""
+    """Yield the absolute angle (rad) of each joint called steer, over time."""
     for k, joint in enumerate(model.joints):
         if joint.name == "steer":
             for interval in intervals:
@@ -444,8 +459,8 @@ def _steer_angles(
 def _energy_drift(
     run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
 ) -> tuple[float | None, float | None]:
-    """Return the largest relative drift of the energy between events if nothing drives or brakes the
-    machine, and when it exceeds its bound.
+    """Return the largest relative energy drift between events of a machine without drives and brakes, and the
+    time (s) at which it exceeds its bound.
     """
     led = run.settings.get("dynamics") == "none"
     if led or run.terrain is not None or not conserves_energy(model):
@@ -458,21 +473,21 @@ def _energy_drift(
         T, U = (np.concatenate([s.seen[k][0] for s in part]) for k in ("kinetic", "potential"))
         drift = energy_drift(T, U)
         worst = max(worst, float(np.nanmax(drift, initial=0.0)))
-        beyond = t[drift > ENERGY_DRIFT][:1].tolist()
+        beyond = t[drift > MAX_ENERGY_DRIFT][:1].tolist()
         since = _earliest([since, *beyond])
     return worst, since
 
 
 def conserves_energy(model: Model) -> bool:
-    """Return whether nothing but inputs drives or brakes a machine."""
+    """Return whether only inputs drive or brake a machine, so that its energy is conserved without inputs."""
     driven = any(joint.motion is not None or joint.damper for joint in model.joints)
     dragged = any(body.drag is not None for body in model.bodies)
     return not (driven or dragged or model.elements or model.ground is not None)
 
 
 def energy_drift(kinetic: Floats, potential: Floats) -> Floats:
-    """Return the change of the energy (..., time) since the start, relative to the energy in motion: the
-    largest kinetic energy plus the largest change of the potential, which has no zero of its own.
+    """Return the change of the energy (..., time) since the start, relative to the largest kinetic energy
+    plus the largest change of potential energy.
     """
     change = potential - potential[..., :1]
     largest = partial(np.nanmax, axis=-1, initial=0.0)
@@ -482,7 +497,7 @@ def energy_drift(kinetic: Floats, potential: Floats) -> Floats:
 
 
 def _between_events(run: "Trajectory", intervals: Sequence[ObservedArc]) -> list[list[ObservedArc]]:
-    """Return the intervals between events, one after the other."""
+    """Return the observed arcs in groups without an event in between."""
     if not run.events:
         return [list(intervals)]
     numbers = np.searchsorted(
@@ -496,10 +511,10 @@ def _between_events(run: "Trajectory", intervals: Sequence[ObservedArc]) -> list
 def _constraint_drift(
     run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
 ) -> tuple[float, float | None]:
-    """Return the largest violation of a condition on the configuration, and when it exceeds its bound.
-    Contacts that act on velocities alone keep the gaps that they begin with.
+    """Return the largest violation of a constraint on the configuration, and the time (s) at which it exceeds
+    its bound. Contacts that constrain velocities only keep their initial gaps.
     """
-    bound, keeps = CONSTRAINT_DRIFT * length_scale(model), run.settings.get("drift") == "none"
+    bound, keeps = MAX_CONSTRAINT_DRIFT * length_scale(model), run.settings.get("drift") == "none"
     worst, since = 0.0, None
     for part in _between_events(run, intervals):
         begin: Floats | None = None
@@ -514,8 +529,8 @@ def _constraint_drift(
 
 
 def _violations(interval: ObservedArc) -> Floats:
-    """Return by how much the settled states of a smooth arc violate the conditions on the configuration,
-    one row each: gaps of closed contacts, distances of pins from their anchors, couplings and loops.
+    """Return the violations (rows, times) of the constraints on the configuration at the settled states of a
+    smooth arc: gaps of closed contacts, distances of pins from their anchors, couplings and loops.
     """
     arc, project = interval.arc, interval.arc.machine.project
     t, y = interval.settled
@@ -525,7 +540,9 @@ def _violations(interval: ObservedArc) -> Floats:
 
 
 def length_scale(model: Model) -> float:
-    """Return the size of a machine: the diagonal of its centres of mass and contacts in the drawing, in m."""
+    """Return the size of a machine (m): the diagonal of the bounding box of its centres of mass and contacts
+    in the drawing.
+    """
     points = [np.zeros(3)]
     points += [np.asarray(body.com, float) for body in model.bodies]
     points += [np.asarray(contact.centre, float) for contact in model.contacts]
@@ -536,7 +553,7 @@ def length_scale(model: Model) -> float:
 
 
 def _grazes(run: "Trajectory") -> list[str]:
-    """Return when which wheels came so near to the ground that an impact is as possible as none."""
+    """Return times and wheels of grazing contacts, for which impact and no impact are both possible."""
     grazes = [one for arc in run.arcs for one in getattr(arc, "grazes", ())]
     return [f"{':'.join(key)} at {t:.9g} s" for t, key in grazes]
 
@@ -553,8 +570,8 @@ def _equal_curvatures(intervals: Sequence[ObservedArc], model: Model) -> Iterato
 
 
 def _start_energy(run: "Trajectory", model: Model) -> float | None:
-    """Return the kinetic energy of the start beyond the least that keeps the rows and the prescribed
-    rates, eq. [rest].
+    """Return the initial kinetic energy (J) minus the least one that satisfies the constraint rows and the
+    prescribed rates, eq. [rest].
     """
     arc = run.arcs[0]
     if not isinstance(arc.mode, dict) or not any(joint.motion for joint in model.joints):
@@ -574,8 +591,8 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
 
 
 def _start_load(first: ObservedArc, model: Model) -> tuple[float, str | None]:
-    """Return the largest contact force of the start in weights of the machine, and its contact. Time
-    steps have none: their forces are means over an interval.
+    """Return the largest initial contact force relative to the weight of the machine, and its contact.
+    Time-stepping arcs have none, because their forces are mean values.
     """
     weight = sum(float(body.mass) for body in model.bodies) * float(np.linalg.norm(model.gravity))
     if not weight > 0.0 or _is_stepped(first.arc):
@@ -588,7 +605,7 @@ def _start_load(first: ObservedArc, model: Model) -> tuple[float, str | None]:
 
 
 def _time_stepped(run: "Trajectory") -> Iterator[TimeStepped]:
-    """Return the intervals in time steps; intervals that follow each other for one reason are one."""
+    """Yield the time-stepping intervals; successive intervals with the same reason are combined."""
     latest: TimeStepped | None = None
     for arc in run.arcs:
         record: TimeStepped | None = getattr(arc, "made", None)
@@ -605,9 +622,7 @@ def _time_stepped(run: "Trajectory") -> Iterator[TimeStepped]:
 
 
 def _is_unsupported(run: "Trajectory", intervals: Sequence[ObservedArc], model: Model) -> bool:
-    """Return whether a machine with weight and a free base has no contact that carries it, and is not
-    pushed.
-    """
+    """Return whether a machine with weight and a free base has no contact force and is not driven."""
     pulled = [k for k in range(3) if model.gravity[k]]
     if not pulled or not set(pulled) <= set(model.twist) or model.elements:
         return False
@@ -617,7 +632,7 @@ def _is_unsupported(run: "Trajectory", intervals: Sequence[ObservedArc], model: 
 
 
 def _odd_parts(model: Model) -> list[str]:
-    """Return properties that are physically invalid: negative damping, gravity that points up. Invalid
+    """Return the physically invalid properties of a model: negative damping, gravity that points up. Invalid
     masses are refused when the model is built.
     """
     faults = [f"the damper of {j.name!r} creates energy" for j in model.joints if j.damper < 0.0]

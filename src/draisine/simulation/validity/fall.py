@@ -1,7 +1,6 @@
-"""When a machine has fallen: one rule for runs of every kind.
+"""Conditions under which a machine has fallen: its lean angle exceeds a limit, or its frame turns over.
 
-A machine falls if its lean passes a limit, or if its frame turns over. The run stops there, and its
-outcome says so.
+The same conditions apply to runs of every kind. The run stops there, and its outcome states the fall.
 """
 
 import math
@@ -13,41 +12,45 @@ from draisine.algebra.scalar import Floats
 from draisine.mechanics.base import has_frame
 from draisine.model import Model
 from draisine.model.surface import Surface
-from draisine.simulation.integrators import WATCH
+from draisine.simulation.integrators import FALL_WATCH_SIZE
 
-FALL = math.radians(80.0)
-"""Lean (rad) at which a machine has fallen: about that at which pedals or handlebar touch the ground."""
+FALL_LEAN = math.radians(80.0)
+"""Lean angle (rad) at which a machine has fallen, about that at which pedals or handlebar touch the
+ground.
+"""
 
 FLAT_LEAN = math.radians(89.9)
-"""Lean (rad) at which a single wheel lies flat; beyond it the contact point is ill-conditioned."""
+"""Lean angle (rad) at which a single wheel lies flat; beyond it the contact point is ill-conditioned."""
 
-UNWATCHED = 2.0
-"""Sine of a lean, or offset of a cosine, that is never reached: the condition is not watched."""
+UNREACHABLE_SINE = 2.0
+"""Value of a lean sine, or offset of a tilt cosine, that is never reached, which disables the condition."""
 
 FALL_OUTCOME = "fell"
-"""Beginning of the outcome of a run that ends by a fall."""
+"""First word of the outcome of a run that ends by a fall."""
 
 
 @dataclass(frozen=True)
 class FallRule:
-    """The conditions of a fall."""
+    """Conditions under which a machine has fallen."""
 
-    lean: float  # rad, largest lean; from 90 degrees on no lean is a fall
+    lean: float  # rad, largest lean angle; from 90 degrees on no lean angle is a fall
     over: bool  # whether a frame that turns over has fallen
 
     @property
     def watches(self) -> bool:
-        """Whether there is a condition at all."""
+        """Whether the rule has any condition."""
         return self.over or self.lean < math.pi / 2
 
     @property
     def sine(self) -> float:
-        """Sine of the largest lean."""
-        return math.sin(self.lean) if self.lean < math.pi / 2 else UNWATCHED
+        """The sine of the largest lean angle."""
+        return math.sin(self.lean) if self.lean < math.pi / 2 else UNREACHABLE_SINE
 
     def margin(self, q: Floats) -> Floats:
-        """Return the margins to a fall of quaternions (4, ...) of the base: the sine of the largest lean
-        minus that of the lean, or the cosine of the frame's tilt if that is smaller. Negative: fallen.
+        """Return the margins to a fall for quaternions (4, ...) of the base; they are negative after a fall.
+
+        The margin is the smaller of two numbers: sine of the lean limit minus sine of the lean angle, and
+        cosine of the tilt of the frame.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             lean = self.sine - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1]))
@@ -56,19 +59,19 @@ class FallRule:
 
     def falls(self, before: Floats, after: Floats) -> bool:
         """Return whether a machine falls between two quaternions of its base: it is beyond the limit, and
-        further than before, because a machine that starts beyond may rise.
+        further than before, because a machine that starts beyond the limit may rise.
         """
         return self.watches and bool(self.margin(after) < min(0.0, float(self.margin(before))))
 
     def watch(self, axes: Floats) -> Floats:
-        """Return the numbers of the rule for an integrator (`Problem.watch`); empty without a condition.
-        `axes` (3, 3, ...) are those of the inner base frame in the drawing.
+        """Return the numbers of the conditions for an integrator (`Problem.watch`); empty without a
+        condition. `axes` (3, 3, ...) are those of the inner base frame in the drawing.
         """
         if not self.watches:
             return np.zeros(0)
-        out = np.empty((WATCH, *axes.shape[2:]))
+        out = np.empty((FALL_WATCH_SIZE, *axes.shape[2:]))
         out[0] = self.sine
-        out[1] = 0.0 if self.over else UNWATCHED
+        out[1] = 0.0 if self.over else UNREACHABLE_SINE
         out[2:5] = axes[1]
         out[5:8] = axes[2]
         return out
@@ -80,31 +83,31 @@ class FallRule:
         'fell: lean beyond 80 deg'
         """
         leans = FallRule(self.lean, over=False).margin(q) <= 1e-9 + max(0.0, float(self.margin(q)))
-        return fall_words(self.lean if leans else None)
+        return describe_fall(self.lean if leans else None)
 
 
 def fall_rule(model: Model, largest_lean: float | None) -> FallRule:
-    """Return the conditions of a fall of a machine.
+    """Return the conditions under which a machine has fallen.
 
     Parameters
     ----------
     model
-        The machine. One that rolls in every direction, or that no wheel carries, cannot fall.
+        The machine. A machine that rolls in every direction, or that no wheel carries, cannot fall.
     largest_lean
-        Largest lean, rad; infinite: no fall. By default 80 degrees, at which handlebars or pedals touch the
-        ground, or for a single wheel nearly 90 degrees.
+        Largest lean angle, rad; infinite for no fall. By default 80 degrees, at which handlebars or pedals
+        touch the ground, or for a single wheel nearly 90 degrees.
     """
     carrier = [wheel for wheel in model.wheels if wheel.body == model.bodies[0].name]
     rolls_anyhow = carrier and all(_is_round(wheel.surface) for wheel in carrier)
     if model.base != "SE(3)" or not model.wheels or rolls_anyhow:
         return FallRule(math.inf, over=False)
     rolling = {wheel.body for wheel in model.wheels}
-    default = FLAT_LEAN if all(body.name in rolling for body in model.bodies) else FALL
+    default = FLAT_LEAN if all(body.name in rolling for body in model.bodies) else FALL_LEAN
     lean = default if largest_lean is None else largest_lean
     return FallRule(lean, over=math.isfinite(lean) and has_frame(model))
 
 
-def fall_words(limit: float | None) -> str:
+def describe_fall(limit: float | None) -> str:
     """Return the outcome of a fall by a lean beyond a limit (rad), or by a frame that turns over (None).
 
     >>> fall_words(math.radians(80.0))

@@ -1,8 +1,8 @@
-"""When a margin becomes negative: on the dense output of steps, or between samples.
+"""Times at which a margin becomes negative, on the dense output of steps or between samples.
 
-On a step a margin is known by its values at the Chebyshev nodes of the dense output. The polynomial
-through them tells where it vanishes, and whether it dips below zero between nodes; a dip counts if it is
-deeper than the last term of the polynomial's Chebyshev series, an estimate of its error.
+On a step a margin is known by its values at the Chebyshev nodes of the dense output. The interpolating
+polynomial shows where the margin vanishes, and whether it is negative between nodes. A negative minimum
+counts if it is deeper than the last term of the Chebyshev series, an estimate of the interpolation error.
 """
 
 import math
@@ -10,31 +10,35 @@ import math
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.integrators import NODES, PLACES
+from draisine.simulation.integrators import DENSE_NODE_COUNT, DENSE_NODE_POSITIONS
 
-FINE = np.linspace(0.0, 1.0, 33)
-"""Places of a step at which the polynomial is looked at."""
+FINE_POSITIONS = np.linspace(0.0, 1.0, 33)
+"""Positions in a step (0 to 1) at which the interpolating polynomial is evaluated."""
 
 MAX_UNDERSHOOT = 0.4
-"""How far below the least of its values at the nodes the polynomial is at most, of the range of these."""
+"""Largest distance of the polynomial below its smallest node value, relative to the range of the node
+values.
+"""
 
-HALVINGS = 60
-"""How often an interval is halved to locate a zero: to round-off."""
+ZERO_BISECTIONS = 60
+"""Number of bisections that locate a zero to rounding."""
 
 
 def _interpolation(places: Floats) -> Floats:
-    """Return the rows that lead from values at the nodes to the polynomial's values at places."""
-    powers = np.vander(PLACES, increasing=True)
-    return np.asarray(np.vander(places, NODES, increasing=True) @ np.linalg.inv(powers))
+    """Return the matrix from values at the nodes to values of the interpolating polynomial at `places`."""
+    powers = np.vander(DENSE_NODE_POSITIONS, increasing=True)
+    return np.asarray(np.vander(places, DENSE_NODE_COUNT, increasing=True) @ np.linalg.inv(powers))
 
 
-_TO_FINE = _interpolation(FINE)
-_LAST_TERM = np.array([0.5, -1.0, 1.0, -1.0, 0.5]) / (NODES - 1)
-"""The row that leads to the last Chebyshev coefficient."""
+_TO_FINE = _interpolation(FINE_POSITIONS)
+_LAST_TERM = np.array([0.5, -1.0, 1.0, -1.0, 0.5]) / (DENSE_NODE_COUNT - 1)
+"""Row vector from node values to the last Chebyshev coefficient."""
 
 
-def first_below(t: Floats, margin: Floats) -> float | None:
-    """Return when a margin becomes negative first, of times and values (steps, nodes); None if never."""
+def find_first_negative(t: Floats, margin: Floats) -> float | None:
+    """Return the first time (s) at which a margin becomes negative, from times and values (steps, nodes);
+    None if it does not.
+    """
     # The range of the whole run bounds that of each step: most runs need no more than this.
     least = margin.min()
     if least > MAX_UNDERSHOOT * (margin.max() - least):
@@ -53,8 +57,8 @@ def first_below(t: Floats, margin: Floats) -> float | None:
 
 
 def _vertices(fine: Floats) -> tuple[Floats, Floats]:
-    """Return places and values of the vertices of the parabolas through three neighbouring values (...,
-    FINE) each; infinite if the parabola has no minimum between them.
+    """Return positions and values of the vertices of the parabolas through three neighbouring values (...,
+    FINE_POSITIONS); infinite if a parabola has no minimum between them.
     """
     before = fine[..., :-2]
     middle = fine[..., 1:-1]
@@ -64,22 +68,24 @@ def _vertices(fine: Floats) -> tuple[Floats, Floats]:
     inside = (bend > 0.0) & (np.abs(slope) <= bend)
     shift = np.divide(-slope, bend, out=np.zeros_like(bend), where=inside)
     values = np.where(inside, middle + 0.5 * slope * shift, np.inf)
-    return FINE[1:-1] + shift * FINE[1], values
+    return FINE_POSITIONS[1:-1] + shift * FINE_POSITIONS[1], values
 
 
 def _first_zero(margin: Floats, fine: Floats) -> float:
-    """Return the first fraction of a step at which the polynomial through values at the nodes is negative."""
+    """Return the first fraction of a step at which the polynomial through node values is negative."""
     places, values = _vertices(fine)
-    candidates = np.unique(np.concatenate([FINE, PLACES, places[np.isfinite(values)]]))
+    candidates = np.unique(
+        np.concatenate([FINE_POSITIONS, DENSE_NODE_POSITIONS, places[np.isfinite(values)]])
+    )
     negative = _interpolation(candidates) @ margin < 0.0
     first = int(negative.argmax())
     if not negative.any():  # by rounding: a node is negative, its interpolation is not
-        return float(PLACES[int((margin < 0.0).argmax())])
+        return float(DENSE_NODE_POSITIONS[int((margin < 0.0).argmax())])
     if first == 0:
         return 0.0
     low = candidates[first - 1]
     high = candidates[first]
-    for _ in range(HALVINGS):
+    for _ in range(ZERO_BISECTIONS):
         middle = 0.5 * (low + high)
         if float((_interpolation(np.array([middle])) @ margin)[0]) < 0.0:
             high = middle
@@ -89,15 +95,15 @@ def _first_zero(margin: Floats, fine: Floats) -> float:
 
 
 def crossing_time(t: Floats, margin: Floats) -> float | None:
-    """Return when a margin becomes negative between samples; None if never."""
+    """Return the time (s) at which a margin becomes negative between samples, or None."""
     crossing = float(crossing_times(t[None], margin[None])[0])
     return None if math.isnan(crossing) else crossing
 
 
 def crossing_times(t: Floats, margin: Floats) -> Floats:
-    """Return when margins (runs, time) become negative between samples; NaN: never. The margin is taken
-    as the parabola through the sample at which it is negative and the two before, or as a straight line
-    at the start.
+    """Return the times (s) at which margins (runs, time) become negative between samples, NaN if they do not.
+    The margin is interpolated by the parabola through the first negative sample and the two before it, or by
+    a line at the start.
     """
     bad = margin < 0.0
     if not bad.any():
@@ -120,8 +126,8 @@ def crossing_times(t: Floats, margin: Floats) -> Floats:
 
 
 def _zero_of_parabola(m1: Floats, slope: Floats, bend: Floats) -> Floats:
-    """Return where m1 + slope s + bend s (s - 1) vanishes on [0, 1], at whose ends it is m1 >= 0 and
-    m1 + slope < 0.
+    """Return the zero of m1 + slope s + bend s (s - 1) on [0, 1], which has the end values m1 >= 0 and m1 +
+    slope < 0.
     """
     b = slope - bend
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

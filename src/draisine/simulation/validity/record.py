@@ -1,4 +1,6 @@
-"""The record of whether a run is physically valid."""
+"""The record of the physical validity of a run: times at which faults begin, largest violations, and
+remarks.
+"""
 
 import json
 import math
@@ -6,31 +8,31 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-FRICTION_DEMAND = 1.5
-"""Ratio of tangential to normal force beyond which a run without mu is warned of: rubber on dry road
-reaches 0.7 to 1.0, racing tyres about 1.5.
+MAX_ROAD_FRICTION = 1.5
+"""Ratio of tangential to normal force above which a run without mu gets a warning: rubber on dry road reaches
+0.7 to 1.0, racing tyres about 1.5.
 """
 
-ENERGY_DRIFT = 1e-3
-"""Relative drift of the energy of a run that nothing drives or brakes, beyond which the run is not valid;
-the default settings keep 1e-10.
+MAX_ENERGY_DRIFT = 1e-3
+"""Relative energy drift of a run without drives and brakes above which the run is not valid; the default
+settings reach 1e-10.
 """
 
-CONSTRAINT_DRIFT = 1e-3
-"""Drift of a constraint, in parts of the size of the machine, beyond which the run is not valid: a tenth
-of a millimetre in ten centimetres; projection keeps round-off.
+MAX_CONSTRAINT_DRIFT = 1e-3
+"""Violation of a constraint, relative to the size of the machine, above which the run is not valid: a tenth
+of a millimetre per ten centimetres; projection leaves rounding errors.
 """
 
-LEAST_ENERGY = 1e-9
-"""A start with less J than this is one from rest."""
+REST_ENERGY = 1e-9
+"""Kinetic energy (J) below which a start counts as a start from rest."""
 
 EXPECTABLE = ("fall", "pull", "friction", "steer", "friction_demand")
-"""What a scenario may expect of its run; the other faults are those of numerics."""
+"""Names of the faults that a scenario may expect of its run; all other faults are numerical."""
 
 
-HEAVY_START = 10.0
-"""A contact force of the start beyond this many weights of the machine is reported: speeds that no rider
-asks for are behind it, such as a yaw rate of hundreds of rad/s.
+HEAVY_START_LOAD = 10.0
+"""Initial contact force, relative to the weight of the machine, above which it is reported. Its cause is an
+unrealistic initial speed, such as a yaw rate of hundreds of rad/s.
 """
 
 
@@ -38,23 +40,22 @@ asks for are behind it, such as a yaw rate of hundreds of rad/s.
 class TimeStepped:
     """An interval that was computed in time steps, which are first-order accurate."""
 
-    start: float = 0.0  # s
-    end: float = 0.0  # s
+    start: float = 0.0  # s, start of the interval
+    end: float = 0.0  # s, end of the interval
     reason: str  # why event location was not used
-    step: float  # s, largest length of a step
-    residual: (
-        float  # largest violation of the law of contact, of the largest velocity without contact
-    )
-    penetration: float  # m, deepest
-    work: float  # J, of the contact impulses relative to the ground
-    projection_work: float  # J, the part of it that pushed penetrating wheels out of the ground
-    energy_drift: float  # J, change of the energy beyond the work of all forces
-    unsolved: int  # steps with a residual above 1e-6
+    step: float  # s, largest step length
+    # largest violation of Coulomb's law, relative to the largest velocity without contact
+    residual: float
+    penetration: float  # m, largest penetration
+    work: float  # J, work of the contact impulses relative to the ground
+    projection_work: float  # J, part of `work` that removes penetration
+    energy_drift: float  # J, change of the energy minus the work of all forces
+    unsolved: int  # number of steps with a residual above 1e-6
     first_step: float = 0.0  # s, length of the first step; gradients repeat the steps
-    replaced_impact: str = ""  # impact model whose restitution is resolved by Moreau's law here
+    replaced_impact: str = ""  # impact model whose restitution Moreau's law replaces in time steps
 
     def join(self, other: "TimeStepped", end: float) -> "TimeStepped":
-        """Return this interval continued by another one."""
+        """Return this interval combined with the next one, which ends at `end` (s)."""
         sums = ("work", "projection_work", "energy_drift", "unsolved")
         largest = ("step", "residual", "penetration")
         values = {name: getattr(self, name) + getattr(other, name) for name in sums}
@@ -64,58 +65,52 @@ class TimeStepped:
 
 @dataclass(frozen=True)
 class Validity:
-    """Whether a run is physically valid, and from when on it is not (times in s, None: never).
+    """Physical validity of a run: times (s) from which faults exist (None if never), largest violations, and
+    remarks.
 
-    Evaluated on the dense output of the integrator, so that it does not depend on the samples.
-    `pull_from`: the ground would have to pull the wheel `pull_contact`. `friction_needed`: the
-    largest ratio of tangential to normal force while the load is not negligible;
-    `friction_exceeded_from`: it exceeds the mu that was given; `friction_demand_from`: without mu, it
-    exceeds `FRICTION_DEMAND`, which is a warning. `fall_from`: the machine fell, and the run stopped.
-    `steer_beyond`: a joint called steer is turned by over 90 degrees, `steer_turns` times round at
-    most. `energy_drift`: of a run that nothing drives or brakes, relative to the kinetic energy plus
-    the change of potential (None: not such a run); `energy_drift_from`: it exceeds `ENERGY_DRIFT`.
-    `constraint_drift`: the largest violation of a condition on the configuration, in m: the gap of a
-    closed contact, the distance of a pin from where it holds; `constraint_drift_from`: it exceeds
-    `CONSTRAINT_DRIFT` times the size of the machine. `projected`: whether gaps were closed by
-    projection on the way. `redundant_rows`: redundant rows of contacts, whose forces are
-    minimum-norm forces (on a terrain, a share in which all push). `grazes`: when which wheels came
-    within 1e-9 machine lengths of the ground: impact and no impact are both possible there.
-    `equal_curvatures`: when which wheels first touched smooth ground whose curvature is that of the wheel
-    to 1 %, or larger.
-    `start_energy`: by how many J the kinetic energy of the start exceeds that of a start from rest, if
-    joints are prescribed (None: none is). `unsupported`: it has weight and a free base, and no contact ever
-    carries it. `unphysical`: properties that no real machine has. `not_finite_from`: a value is not a
-    finite number. `start_load`: the largest contact force of the start, in weights of the machine, at
-    `start_load_contact`. `time_stepped`: the intervals that were computed in time steps.
+    It is evaluated on the dense output of the integrator, so that it does not depend on the sample times.
     """
 
-    pull_from: float | None = None
-    pull_contact: str | None = None
+    pull_from: float | None = None  # s, the ground would have to pull the wheel `pull_contact`
+    pull_contact: str | None = None  # name of the wheel with the first negative normal force
+    # largest ratio of tangential to normal force while the load is not negligible
     friction_needed: float = 0.0
-    friction_exceeded_from: float | None = None
+    friction_exceeded_from: float | None = None  # s, the required friction exceeds mu
+    # s, without mu: the required friction exceeds `MAX_ROAD_FRICTION` (a warning, not a fault)
     friction_demand_from: float | None = None
-    fall_from: float | None = None
-    steer_beyond: float | None = None
-    steer_turns: float = 0.0
+    fall_from: float | None = None  # s, the machine fell, and the run stopped
+    steer_beyond: float | None = None  # s, a joint called steer is turned by more than 90 degrees
+    steer_turns: float = 0.0  # largest number of turns of a joint called steer
+    # energy drift without drives and brakes, relative to kinetic energy plus change of potential
+    # energy; None if driven
     energy_drift: float | None = None
-    energy_drift_from: float | None = None
+    energy_drift_from: float | None = None  # s, the energy drift exceeds `MAX_ENERGY_DRIFT`
+    # m, largest violation of a constraint: gap of a closed contact, distance of a pin from its
+    # anchor
     constraint_drift: float = 0.0
+    # s, the violation exceeds `MAX_CONSTRAINT_DRIFT` times the size of the machine
     constraint_drift_from: float | None = None
-    projected: bool = False
+    projected: bool = False  # whether projection closed the gaps during the run
+    # redundant constraint rows; their forces have minimum norm (on a terrain, with all contacts
+    # pushing)
     redundant_rows: tuple[str, ...] = ()
+    # times and wheels within 1e-9 machine lengths of the ground: impact and no impact are both
+    # possible
     grazes: tuple[str, ...] = ()
     equal_curvatures: tuple[str, ...] = ()
+    # J, initial kinetic energy minus that of a start from rest; None without prescribed joints
     start_energy: float | None = None
+    # whether the machine has weight and a free base, and no contact ever carries it
     unsupported: bool = False
-    unphysical: tuple[str, ...] = ()
-    not_finite_from: float | None = None
-    start_load: float = 0.0
-    start_load_contact: str | None = None
-    time_stepped: tuple[TimeStepped, ...] = ()
+    unphysical: tuple[str, ...] = ()  # properties that no real machine has
+    not_finite_from: float | None = None  # s, a value is not finite
+    start_load: float = 0.0  # largest initial contact force, relative to the weight of the machine
+    start_load_contact: str | None = None  # name of the contact with the largest initial force
+    time_stepped: tuple[TimeStepped, ...] = ()  # intervals that were computed in time steps
 
     @property
     def times(self) -> dict[str, float]:
-        """Times (s) at which faults begin, by the words of scenarios; the earliest first."""
+        """The times (s) at which faults begin, by their names in scenarios, in ascending order."""
         times = {
             "pull": self.pull_from,
             "friction": self.friction_exceeded_from,
@@ -130,29 +125,29 @@ class Validity:
 
     @property
     def faults(self) -> dict[str, float]:
-        """All faults in words with the times (s) at which they begin, the earliest first."""
+        """The descriptions of all faults with the times (s) at which they begin, in ascending order."""
         words = self._words()
         return {words[word]: t for word, t in self.times.items()}
 
     @property
     def breaks(self) -> dict[str, float]:
-        """The faults that stop a strict run: all but a steer that is turned too far."""
+        """The faults that stop a strict run: all except a steer angle that is too large."""
         words = self._words()
         return {words[word]: t for word, t in self.times.items() if word != "steer"}
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings that are not faults."""
+        """The warnings, which are not faults."""
         if self.friction_demand_from is None:
             return ()
         return (
-            f"at {self.friction_demand_from:.4g} s the friction demand exceeds {FRICTION_DEMAND:g} "
+            f"at {self.friction_demand_from:.4g} s the friction demand exceeds {MAX_ROAD_FRICTION:g} "
             f"(largest {self.friction_needed:.3g}), more than roads provide",
         )
 
     @property
     def sound(self) -> bool:
-        """Whether the run is physically valid, of a machine that can exist."""
+        """Whether the run is physically valid and the machine can exist."""
         return not self.times and not self.unphysical
 
     def unexpected(self, expected: Collection[str] = ()) -> str:
@@ -168,13 +163,13 @@ class Validity:
         return "; ".join([*faults, *warnings])
 
     def unexpected_faults(self, expected: Collection[str] = ()) -> list[str]:
-        """Return the faults that are not among those expected, in words."""
+        """Return the descriptions of the faults that are not in `expected`."""
         words = self._words()
         faults = [f"from {t:.4g} s {words[w]}" for w, t in self.times.items() if w not in expected]
         return [*faults, *self.unphysical]
 
     def _words(self) -> dict[str, str]:
-        """Return the descriptions of faults by the words of scenarios."""
+        """Return the descriptions of faults by their names in scenarios."""
         return {
             "pull": f"the ground would have to pull {self.pull_contact!r}",
             "friction": "it needs more friction than mu",
@@ -207,11 +202,11 @@ class Validity:
                 f"the ground is almost as curved as {', '.join(self.equal_curvatures)}: small errors of the "
                 "ground move the contact point"
             )
-        if (self.start_energy or 0.0) > LEAST_ENERGY:
+        if (self.start_energy or 0.0) > REST_ENERGY:
             notes.append(
                 f"it starts in motion, with {self.start_energy:.3g} J more than its prescribed joints require"
             )
-        if self.start_load > HEAVY_START:
+        if self.start_load > HEAVY_START_LOAD:
             notes.append(
                 f"at the start {self.start_load_contact!r} is loaded with {self.start_load:.3g} weights of "
                 "the machine: check the initial speeds"
@@ -223,7 +218,7 @@ class Validity:
         return notes
 
     def _time_steps(self) -> str:
-        """Return a sentence on the time-stepped intervals: duration, reasons and energy balance."""
+        """Return a sentence on the time-stepping intervals: duration, reasons and energy balance."""
         intervals = self.time_stepped
         total = sum(interval.end - interval.start for interval in intervals)
         reasons = ", ".join(dict.fromkeys(interval.reason for interval in intervals))

@@ -67,18 +67,18 @@ from draisine.simulation.contact.kernels import (
 )
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.tolerances import Tolerances
-from draisine.simulation.integrators import NODES as STEP_NODES
+from draisine.simulation.integrators import DENSE_NODE_COUNT as STEP_NODES
 from draisine.simulation.integrators.dop853 import (
     FIRST_DENSE_STAGE,
     NODE_OFFSET,
-    STAGES,
+    STAGE_COUNT,
     Stages,
-    dense,
+    compute_stage_state,
     error_norm,
-    grow,
-    interpolate,
-    shrink,
-    weigh,
+    evaluate_dense_output,
+    fit_dense_output,
+    step_growth,
+    step_reduction,
 )
 from draisine.simulation.trajectory import GuardKind
 
@@ -220,7 +220,7 @@ def take_trial_step(c: ArcState, h: float, into: Floats) -> bool:
         into[: g.n] = c.turning.states[(RADAU_STAGES - 1) * g.n :][: g.n]
         return True
     for stage in range(1, FIRST_DENSE_STAGE):
-        weigh(g, stage, h, s.x[1:])
+        compute_stage_state(g, stage, h, s.x[1:])
         into[: g.n] = s.x[1 : 1 + g.n]
         s.x[0] = min(t + g.method[NODE_OFFSET + stage] * h, last)
         if flow(s, g.k[stage * g.n :], s.lam) != 0:
@@ -275,16 +275,16 @@ def shorten_step_until_accepted(c: ArcState) -> RunStatus:
                 error = write_dense_output(g, c.turning)
             else:
                 error = error_norm(g, h, FIRST_DENSE_STAGE)
-            h *= 1.0 if error < 1.0 else shrink(error)
+            h *= 1.0 if error < 1.0 else step_reduction(error)
     # The dense output of the explicit method needs three more stages.
     if not clock.is_implicit:
-        for stage in range(FIRST_DENSE_STAGE, STAGES):
-            weigh(g, stage, h, s.x[1:])
+        for stage in range(FIRST_DENSE_STAGE, STAGE_COUNT):
+            compute_stage_state(g, stage, h, s.x[1:])
             s.x[0] = min(t + g.method[NODE_OFFSET + stage] * h, clock.last_time)
             flow(s, g.k[stage * g.n :], s.lam)
-        interpolate(g, h)
+        fit_dense_output(g, h)
     clock.step = h
-    clock.next_step = h * grow(error)
+    clock.next_step = h * step_growth(error)
     return RunStatus.RESOLVED
 
 
@@ -294,7 +294,7 @@ def evaluate_dense(c: ArcState, part: float) -> None:
     s = c.mode
     g = c.stages
     s.x[0] = min(c.clock.time + part * c.clock.step, c.clock.last_time)
-    dense(g, part, s.x[1:])
+    evaluate_dense_output(g, part, s.x[1:])
 
 
 @routine
@@ -972,7 +972,7 @@ def record_nodes(c: ArcState, until: float) -> None:
     if until <= 0.0:
         return
     for i in range(STEP_NODES):
-        dense(g, c.places[i] * until / clock.step, c.nodes[(first + i) * g.n :])
+        evaluate_dense_output(g, c.places[i] * until / clock.step, c.nodes[(first + i) * g.n :])
         c.node_times[first + i] = min(clock.time + c.places[i] * until, clock.last_time)
     clock.nodes += STEP_NODES
 
@@ -989,7 +989,7 @@ def record_samples(c: ArcState, until: float) -> None:
         t = c.start + k * c.dt
         index = clock.samples
         c.times[index] = t
-        dense(g, (t - clock.time) / clock.step, c.samples[index * g.n :])
+        evaluate_dense_output(g, (t - clock.time) / clock.step, c.samples[index * g.n :])
         clock.samples += 1
         k += 1
 

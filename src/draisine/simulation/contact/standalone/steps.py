@@ -46,7 +46,7 @@ from draisine.simulation.contact.stepping.arc import (
 from draisine.simulation.contact.stepping.step import (
     StepResult,
     TimeStepping,
-    factor_cholesky,
+    factor_semidefinite,
 )
 from draisine.simulation.contact.stepping.switch import (
     CROWDED_EVENTS,
@@ -227,7 +227,7 @@ def compute_rank(r: RunLoop, w: Switch, which: Integers, status: Integers, count
     call(m.call, mode.x, m.table, mode.out, 1)
     for i in range(n):
         p.M[i, :n] = mode.out[m.M + i * n :][:n]
-    if factor_cholesky(p.M, n, 0.0) != 0:
+    if factor_semidefinite(p.M, n, 0.0) != 0:
         return Rank.INDEPENDENT
     rows = 0
     rolling = 0

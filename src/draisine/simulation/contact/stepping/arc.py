@@ -32,7 +32,7 @@ from draisine.simulation.contact.stepping.step import (
 )
 from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.options import ContactOptions
-from draisine.simulation.validity.fall import fall_rule, fall_words
+from draisine.simulation.validity.fall import describe_fall, fall_rule
 from draisine.simulation.validity.record import TimeStepped
 
 REST_SPEED_RATIO = 0.03
@@ -547,9 +547,9 @@ class TimeStepper:
             case StepResult.INFEASIBLE:
                 self._check_feasible()
             case StepResult.FALLEN:
-                self.outcome = fall_words(math.asin(min(1.0, r.lean_limit)))
+                self.outcome = describe_fall(math.asin(min(1.0, r.lean_limit)))
             case StepResult.TURNED_OVER:
-                self.outcome = fall_words(None)
+                self.outcome = describe_fall(None)
             case StepResult.NOT_FINITE:
                 raise SimulationError(
                     f"the run stopped at {self.t:.9g} s: time stepping with steps of {h:.3g} s produced a "

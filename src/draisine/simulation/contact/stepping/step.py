@@ -232,7 +232,7 @@ MAX_STEP_RESIDUAL = 1e-6
 
 
 @routine
-def factor_cholesky(A: Matrix, n: int, smallest: float) -> int:
+def factor_semidefinite(A: Matrix, n: int, smallest: float) -> int:
     """Replace a symmetric matrix A (n, n) by its Cholesky factor, lower triangle. Return the number of
     redundant rows, or -1 if a pivot is negative beyond rounding.
 
@@ -495,16 +495,14 @@ def choose_statuses(s: TimeStepping) -> None:
 
 
 @routine
-def add_tyre_forces(
-    s: TimeStepping, c: int, row: Floats, factor_cholesky: float, into: Floats
-) -> None:
+def add_tyre_forces(s: TimeStepping, c: int, row: Floats, factor: float, into: Floats) -> None:
     """Add the generalised force (n) of the tyre at contact c of the step under its load, multiplied by
-    `factor_cholesky`.
+    `factor`.
     """
     m = s.motion
     n = m.speeds
     load = s.carried[s.which[c]]
-    into[:n] += factor_cholesky * (row[m.push :][:n] + load * row[m.lift :][:n])
+    into[:n] += factor * (row[m.push :][:n] + load * row[m.lift :][:n])
 
 
 @routine
@@ -583,7 +581,7 @@ def factor_step_matrix(s: TimeStepping, h: float) -> bool:
                 s.mass[i, :n] += h * s.damping[i, :n]
             if attempt == 2:
                 s.mass[i, i] += MASS_RIDGE * largest
-        if factor_cholesky(s.mass, n, 0.0) == 0:
+        if factor_semidefinite(s.mass, n, 0.0) == 0:
             return True
     return False
 
@@ -602,7 +600,7 @@ def factor_equalities(s: TimeStepping) -> bool:
     for i in range(s.rows):
         for j in range(s.rows):
             s.schur[i, j] = dot(J[i * n :], s.equality[j], n)
-    return factor_cholesky(s.schur, s.rows, REDUNDANT_ROW) >= 0
+    return factor_semidefinite(s.schur, s.rows, REDUNDANT_ROW) >= 0
 
 
 @routine
