@@ -199,6 +199,12 @@ class TestBowls:
         assert "x" not in linear.states
         assert np.abs(linear.eigenvalues()).min() < 1e-9
         assert_runs_deviate(motion, ["lean", "steer"])
+        # At an instant position and heading are states; the angles of the wheels are cyclic.
+        frozen = motion.linear(form="frozen")
+        assert frozen.states[:5] == ("lean", "steer", "yaw", "x", "y")
+        assert "rear_wheel" not in frozen.states
+        for value in linear.eigenvalues():
+            assert np.abs(frozen.eigenvalues() - value).min() < 1e-5
 
 
 class TestOtherGrounds:

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import math
 import os
 import subprocess
 import sys
@@ -112,7 +113,7 @@ def test_unused_tolerances_are_reported_for_fixed_steps(capsys):
 
 
 def test_a_ride_is_repeated_without_options(capsys, monkeypatch):
-    monkeypatch.setattr("draisine.cli.run.ride_file", lambda *_: "a ride")
+    monkeypatch.setattr("draisine.cli.run.load_ride", lambda *_: "a ride")
     assert main(["run", "ride.nc", "--until", "3"]) == 2
     assert "ride.nc is a ride, which is repeated without changes" in capsys.readouterr().err
 
@@ -285,6 +286,30 @@ def test_steady_circles_of_other_bicycles(capsys):
     heavy = json.loads(said(capsys, "steady", "--set", "mB=90", "--json"))
     assert heavy["parameters"]["mB"] == 90.0
     assert heavy["motions"]["rear_wheel_speed"][0] != pytest.approx(6.0242620153883589, abs=1e-3)
+
+
+def test_straight_running_on_an_inclined_plane(capsys):
+    line = ("steady", "car", "--speed", "10", "--slope", "3deg", "--camber", "5deg")
+    out = said(capsys, *line, "--plot", "car.png", "--out", "car.nc")
+    assert "straight running at 10 m/s, slope 3 deg, camber 5 deg" in out
+    assert Path("car.png").is_file()
+    found = json.loads(said(capsys, *line, "--json"))
+    system = draisine.compile("car")
+    weight = 9.81 * sum(body.mass for body in system.model.bodies)
+    total = [sum(column) for column in zip(*found["contact_force"], strict=True)]
+    angles = math.radians(3.0), math.radians(5.0)
+    across = weight * math.cos(angles[0]) * math.sin(angles[1])
+    assert total[1:] == pytest.approx([weight * math.sin(angles[0]), across], rel=1e-8)
+    assert draisine.load("car.nc").attrs["vehicle"] == "car"
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [(("--slope", "3deg"), "give a speed"), (("--camber", "3deg", "--radius", "9"), "leave out")],
+)
+def test_circles_on_an_inclined_plane_are_refused(capsys, options, hint):
+    assert main(["steady", *options]) != 0
+    assert hint in capsys.readouterr().err
 
 
 def test_steady_turns_of_a_motorcycle(capsys):

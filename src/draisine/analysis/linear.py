@@ -910,9 +910,9 @@ def linear_systems(
     if form == "steady":
         check_steady(variation, frame, hidden, tolerance)
     elif symmetric.is_oblique(frame.coordinates):
-        # The quotient is constant along steady motions only: keep all coordinates.
-        symmetric = CyclicStates((), np.zeros((len(y), len(frame.coordinates), 0)))
-        hidden = ()
+        # The quotient is constant along steady motions only: omit single cyclic coordinates.
+        symmetric = symmetric.aligned(frame.coordinates)
+        hidden = symmetric.names
     if cyclic:
         _check_base(variation, hidden, tolerance)
     seeds = _state_directions(variation, frame)
@@ -1032,6 +1032,18 @@ class CyclicStates:
         """Return whether a symmetry changes coordinates that are not omitted, such as a rotation."""
         kept = [k for k, name in enumerate(coordinates) if name not in self.names]
         return bool(np.abs(self.directions[:, kept]).max(initial=0.0) > OBLIQUE_SYMMETRY)
+
+    def aligned(self, coordinates: Sequence[str]) -> "CyclicStates":
+        """Return the part of the symmetries that changes one omitted coordinate each."""
+        changes = np.abs(self.directions).max(axis=0, initial=0.0) > OBLIQUE_SYMMETRY
+        columns = []
+        names = []
+        for k in range(changes.shape[1]):
+            changed = [coordinates[i] for i in np.flatnonzero(changes[:, k]).tolist()]
+            if len(changed) == 1 and changed[0] in self.names:
+                columns.append(k)
+                names.append(changed[0])
+        return CyclicStates(tuple(names), self.directions[:, :, columns])
 
     def quotient(self, coordinates: Sequence[str], rates: Floats) -> Floats:
         """Return the rates (N, states, ...) of the states modulo displacements along the symmetries.
