@@ -20,7 +20,7 @@ from websockets.sync.client import connect
 
 from draisine.control.rider import COMMANDS
 from draisine.ride.export import ride_page
-from draisine.ride.serve import configuration
+from draisine.ride.serve import make_server
 from draisine.ride.server import RideServer
 from draisine.ride.session import STEP_RATE, RideStatus, Session
 
@@ -32,7 +32,7 @@ def latency(frames=600):
     """Return the times from sending commands to having their frame, in ms, after the first 2 s."""
     listening = socket.create_server(("127.0.0.1", 0))
     ride = RideServer("steer-torque", listening.getsockname()[1])
-    server = configuration(ride)
+    server = make_server(ride)
     threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True).start()
     address = f"ws://127.0.0.1:{ride.port}/ride?token={ride.token}"
     time.sleep(1.0)

@@ -26,7 +26,8 @@ def write_machine(app: Any, page: str, text: list[str]) -> None:
         film = _film(app, name, motion) if app.builder.format == "html" else ""
         about, parameters = describe(name)
         picture = BLOCK.sub(
-            lambda block: draw_block(app, page, block), f"```{{picture}} machines/{name}\n```"
+            lambda block: draw_block(app, page, block),
+            f"```{{picture}} machines/{name}\n```",
         )
         parts = [about, film, picture, parameters, scenarios_of(name)]
         return f"# `{name}`\n\n" + "\n\n".join(part for part in parts if part)
@@ -36,11 +37,11 @@ def write_machine(app: Any, page: str, text: list[str]) -> None:
 
 def _film(app: Any, name: str, motion: Any) -> str:
     """Return how a page shows a film, which is written beside it."""
-    from draisine.view.replay import page
+    from draisine.view.replay import replay_page
 
     folder = Path(app.outdir) / "films"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.html").write_text(page(motion), encoding="utf-8")
+    (folder / f"{name}.html").write_text(replay_page(motion), encoding="utf-8")
     frame = 'width="100%" height="420" style="border: 0" loading="lazy"'
     return f'<iframe src="../films/{name}.html" title="film of {name}" {frame}></iframe>'
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from draisine.ride.presets import PRESETS
-from draisine.ride.serve import configuration
+from draisine.ride.serve import make_server
 from draisine.ride.server import RideServer
 
 MOMENTS = {
@@ -68,7 +68,7 @@ def main(folder: str) -> None:
     """Take all pictures."""
     listening = socket.create_server(("127.0.0.1", 0))
     ride = RideServer(next(iter(PRESETS)), listening.getsockname()[1])
-    server = configuration(ride)
+    server = make_server(ride)
     threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True).start()
     Path(folder).mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driver:

@@ -1,4 +1,4 @@
-"""The folder is the registry: plugs are found by name, and only those in the folder."""
+"""The folder is the registry: plug-ins are found by name, and only those in the folder."""
 
 from pathlib import Path
 
@@ -6,18 +6,18 @@ import pytest
 
 import draisine
 from draisine.errors import UnknownNameError
-from draisine.registry import FOLDERS, find, names, own_plugs
+from draisine.registry import FOLDERS, find, names, shipped_plugins
 
 PACKAGE = Path(draisine.__file__).parent
 
-MODULE_PLUGS = {"integrator": "advance", "formulation": "FORMULATION", "printer": "write"}
-"""The kinds whose plug is the module itself, and the name that it must define."""
+MODULE_PLUGINS = {"integrator": "advance", "formulation": "FORMULATION", "printer": "write"}
+"""The kinds whose plug-in is the module itself, and the name that it must define."""
 
 
 @pytest.mark.parametrize(("kind", "name"), [(k, n) for k in FOLDERS for n in names(k)])
 def test_every_file_of_a_kind_defines_its_plug(kind, name):
-    plug = find(kind, name)
-    assert callable(plug) or hasattr(plug, MODULE_PLUGS[kind])
+    plugin = find(kind, name)
+    assert callable(plugin) or hasattr(plugin, MODULE_PLUGINS[kind])
 
 
 @pytest.mark.parametrize("kind", FOLDERS)
@@ -34,7 +34,7 @@ def test_plugs_of_a_kind_are_the_files_of_its_folder_without_helpers(kind):
 
 
 def test_a_plug_is_found_at_any_depth():
-    assert own_plugs("vehicle")["whipple"].endswith("vehicles.bicycle.whipple")
+    assert shipped_plugins("vehicle")["whipple"].endswith("vehicles.bicycle.whipple")
     assert find("vehicle", "whipple") is find("vehicle", "whipple")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import draisine
-from draisine.scenario.library import accept
+from draisine.scenario.library import validate_scenario
 from draisine.view.style import new_figure
 
 SCENARIO = {
@@ -30,7 +30,7 @@ SCENARIO = {
 
 def figure() -> Figure:
     """Return the picture."""
-    data = draisine.sweep(accept("basin", "basin.toml", SCENARIO)).data
+    data = draisine.sweep(validate_scenario("basin", "basin.toml", SCENARIO)).data
     critical = draisine.critical_speeds(draisine.compile("whipple"))
     rate = data["final lean_rate"] / critical.weave_frequency
     remains = np.hypot(data["final lean"], rate) * critical.weave_frequency / data["lean_rate"]

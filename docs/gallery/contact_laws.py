@@ -22,7 +22,7 @@ from draisine.simulation.compare.compliant import (
     simulate_collision,
     simulate_plastic_collision,
 )
-from draisine.view.style import curve, legend, new_figure, plain
+from draisine.view.style import add_legend, draw_curve, new_figure, simplify_axes
 
 RADIUS, SPEED, DENSITY = 0.01, 0.1, 7800.0
 STIFFNESS = hertz_stiffness(RADIUS, RADIUS, young=210e9, poisson=0.28)
@@ -58,11 +58,11 @@ def figure() -> Figure:
     }
     for panel, loops in zip(axes, (by_restitution, by_law), strict=True):
         for k, (name, loop) in enumerate(loops.items()):
-            curve(panel, k, 1e6 * loop.depth, loop.force, name)
-        plain(panel).set_xlabel("indentation (µm)")
+            draw_curve(panel, k, 1e6 * loop.depth, loop.force, name)
+        simplify_axes(panel).set_xlabel("indentation (µm)")
         panel.axhline(0.0, color="#666666", linewidth=0.8)
         panel.set_xlim(left=0.0)
-        legend(panel, columns=2 if len(loops) > 4 else 4)
+        add_legend(panel, columns=2 if len(loops) > 4 else 4)
     axes[0].set_ylabel("force (N)")
     axes[1].set_ylabel("force (N)")
     return axes[0].figure

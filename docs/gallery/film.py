@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from draisine.experiment.run import run
 from draisine.scenario.library import load
 from draisine.view.film import FilmStage
-from draisine.view.scene.scene import scene
+from draisine.view.scene.scene import build_scene
 
 
 def figure() -> Figure:
     """Return the picture."""
     times = np.array([0.3, 0.5, 0.75, 1.3])
-    stage = FilmStage(scene(run(load("mauny2018/ramp-jump")).data, lambda known: times))
+    stage = FilmStage(build_scene(run(load("mauny2018/ramp-jump")).data, lambda known: times))
     picture = Figure(figsize=(10.0, 5.7), layout="constrained")
     for k, axes in enumerate(picture.subplots(2, 2).flat):
         axes.imshow(stage.picture(k))

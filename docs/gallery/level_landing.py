@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from xarray import Dataset
 
 import draisine
-from draisine.scenario.library import accept
+from draisine.scenario.library import validate_scenario
 from draisine.terrain import kerb
 from draisine.view.figures import profile
 from draisine.view.style import new_figure
@@ -50,7 +50,7 @@ def ridden(ride: dict[str, float]) -> Dataset:
         "run": {"until": 0.6},
         "inputs": [{"shape": "step", "input": "rear_wheel", "value": ride["torque"]}],
     }
-    return draisine.run(accept("step", "step.toml", content)).data
+    return draisine.run(validate_scenario("step", "step.toml", content)).data
 
 
 def figure() -> Figure:

@@ -9,8 +9,8 @@ bench/scale.py --million STORE.zarr` runs 2^20, shown on the page on [scale](sca
 from matplotlib.figure import Figure
 
 import draisine
-from draisine.scenario.library import Loaded, accept
-from draisine.view.style import figure_of
+from draisine.scenario.library import Loaded, validate_scenario
+from draisine.view.style import parent_figure
 
 SIDES = {
     "initial.forward_speed": (2.0, 8.0),
@@ -35,9 +35,9 @@ def scenario(count: int, chunk: int = 1024) -> Loaded:
             "between": {path: {"low": low, "high": high} for path, (low, high) in SIDES.items()},
         },
     }
-    return accept("million", "million.toml", content)
+    return validate_scenario("million", "million.toml", content)
 
 
 def figure() -> Figure:
     """Return the picture."""
-    return figure_of(draisine.plot(draisine.sweep(scenario(2**14)), "basin"))
+    return parent_figure(draisine.plot(draisine.sweep(scenario(2**14)), "basin"))

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 import draisine
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.vehicles import parameter_set
-from draisine.view.style import COLOURS, DASHES, GREY, legend, new_figure, plain
+from draisine.view.style import COLOURS, DASHES, GREY, add_legend, new_figure, simplify_axes
 
 TYRE = {"name": "load_tyre"} | parameter_set("load_tyre", "city_bicycle")
 QUICK = TYRE | {"relaxation": 0.01}
@@ -41,9 +41,9 @@ def figure() -> Figure:
             swings = (mode != "wobble") | (abs(root.imag) > abs(root.real))
             axes.plot(speed, np.where(swings, root.real, np.nan), label=name, **style)
     for axes, (mode, limits) in zip(panels, SHOWN.items(), strict=True):
-        plain(axes).axhline(0.0, color=GREY, linewidth=0.8)
+        simplify_axes(axes).axhline(0.0, color=GREY, linewidth=0.8)
         axes.set(ylabel=f"{mode} (1/s)", ylim=limits, xlim=(1.0, 15.0))
         axes.label_outer()
-    legend(panels[0], columns=3, by_rows=True)
+    add_legend(panels[0], columns=3, by_rows=True)
     panels[-1].set_xlabel("forward speed (m/s)")
     return panels[0].figure

@@ -8,8 +8,8 @@ scatter_matrix`.
 from matplotlib.figure import Figure
 
 import draisine
-from draisine.scenario.library import accept
-from draisine.view.style import figure_of
+from draisine.scenario.library import validate_scenario
+from draisine.view.style import parent_figure
 
 
 def figure() -> Figure:
@@ -30,5 +30,5 @@ def figure() -> Figure:
             },
         },
     }
-    found = draisine.sweep(accept("cloud", "a.toml", content))
-    return figure_of(draisine.plot(found, "scatter_matrix"))
+    found = draisine.sweep(validate_scenario("cloud", "a.toml", content))
+    return parent_figure(draisine.plot(found, "scatter_matrix"))

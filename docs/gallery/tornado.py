@@ -8,9 +8,9 @@ bicycle. `draisine plot STORE --figure tornado`.
 from matplotlib.figure import Figure
 
 import draisine
-from draisine.scenario.library import accept
+from draisine.scenario.library import validate_scenario
 from draisine.vehicles import parameter_set
-from draisine.view.style import figure_of
+from draisine.view.style import parent_figure
 
 NAMES = ("w", "c", "lam", "xB", "zB", "mB")
 
@@ -33,4 +33,6 @@ def figure() -> Figure:
             },
         },
     }
-    return figure_of(draisine.plot(draisine.sweep(accept("tornado", "a.toml", content)), "tornado"))
+    return parent_figure(
+        draisine.plot(draisine.sweep(validate_scenario("tornado", "a.toml", content)), "tornado")
+    )

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from draisine.experiment.run import run
 from draisine.scenario.library import load
 from draisine.view.film import FilmStage
-from draisine.view.scene.scene import scene
+from draisine.view.scene.scene import build_scene
 
 
 def motion() -> Any:
@@ -23,7 +23,7 @@ def motion() -> Any:
 def figure() -> Figure:
     """Return the picture."""
     times = np.array([0.0, 0.33, 0.66, 1.0])
-    stage = FilmStage(scene(motion(), lambda known: times))
+    stage = FilmStage(build_scene(motion(), lambda known: times))
     picture = Figure(figsize=(10.0, 5.7), layout="constrained")
     for k, axes in enumerate(picture.subplots(2, 2).flat):
         axes.imshow(stage.picture(k))

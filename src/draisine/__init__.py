@@ -105,8 +105,8 @@ _MODULES = {
 
 
 _import_lock = threading.RLock()
-# A fork waits until other threads have finished their imports: otherwise the child inherits the locked
-# import locks of half-imported modules and blocks for ever.
+# `os.fork` waits until other threads have finished their imports. Otherwise the child process inherits
+# locked import locks of partly imported modules and blocks forever.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_import_lock.acquire,
@@ -116,7 +116,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its module at its first use."""
+    """Import a public name from its module when it is first used (lazy import, PEP 562)."""
     for module, names in _MODULES.items():
         if name in names:
             with _import_lock:
@@ -129,5 +129,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
+    """Return the public names of the package."""
     return [*__all__, "__version__"]

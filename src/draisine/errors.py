@@ -1,10 +1,10 @@
-"""Exceptions and warnings of draisine, and the hints in their messages.
+"""Exceptions and warnings of draisine, and functions that suggest valid names in their messages.
 
 DraisineError
-|-- ModelError           the drawing of the machine is wrong
-|-- ParameterError       a parameter does not exist or has an impossible value
+|-- ModelError           the description of a machine (bodies, joints, contacts) is invalid
+|-- ParameterError       a parameter or argument does not exist or has an invalid value
 |-- UnknownNameError     no vehicle, scenario, integrator ... has that name
-|-- ConfigurationError   no pose or velocity satisfies the requested values
+|-- ConfigurationError   no configuration or velocity satisfies the requested initial values
 |-- RedundancyError      constraints are redundant or contradict each other; names the rows
 |-- SingularityError     a degree of freedom without inertia, or a degenerate configuration
 |-- MissingPackageError  an optional package is not installed; names the extra
@@ -32,23 +32,23 @@ class DraisineError(Exception):
 
 
 class ModelError(DraisineError, ValueError):
-    """The drawing of the machine is wrong."""
+    """The description of a machine (bodies, joints, contacts, forces) is invalid."""
 
 
 class ParameterError(DraisineError, ValueError):
-    """A parameter does not exist or has an impossible value."""
+    """A parameter or argument does not exist or has an invalid value."""
 
 
 class UnknownNameError(DraisineError, LookupError):
-    """No object of this kind has that name."""
+    """No vehicle, scenario, integrator or other plug-in has the requested name."""
 
 
 class ConfigurationError(DraisineError, ValueError):
-    """No pose or velocity satisfies the requested values."""
+    """No configuration or velocity of the machine satisfies the requested initial values."""
 
 
 class RedundancyError(DraisineError, ArithmeticError):
-    """Constraint rows are redundant or contradict each other."""
+    """Constraint rows are redundant or contradict each other; the message names the rows."""
 
 
 class SingularityError(DraisineError, ArithmeticError):
@@ -60,20 +60,20 @@ class MissingPackageError(DraisineError, ImportError):
 
 
 class DataError(DraisineError, ValueError):
-    """A file is damaged, has another format, or cannot be read."""
+    """A file is damaged, has an unexpected format, or cannot be read."""
 
 
 class RoutineError(DraisineError, ValueError):
-    """A routine uses Python outside the compiled subset."""
+    """A routine uses Python outside the compiled subset; the message names file and line."""
 
 
 class SimulationError(DraisineError, RuntimeError):
-    """A run stopped before its end.
+    """A simulation stopped before its final time.
 
     Attributes
     ----------
     partial
-        The trajectory up to that time, or None.
+        Trajectory until the simulation stopped, or None.
     """
 
     def __init__(self, message: str, partial: Any = None) -> None:
@@ -82,14 +82,14 @@ class SimulationError(DraisineError, RuntimeError):
 
 
 class ContactSetError(SimulationError):
-    """No set of closed contacts has non-negative normal forces and separations.
+    """No set of closed contacts has non-negative normal forces and non-negative separation velocities.
 
     Attributes
     ----------
     trials
-        The sets that were tried.
+        Sets of closed contacts that were tried.
     state
-        The state at the event.
+        State of the machine at the event.
     """
 
     def __init__(self, message: str, trials: Any = (), state: Any = None) -> None:
@@ -99,12 +99,12 @@ class ContactSetError(SimulationError):
 
 
 class ZenoError(SimulationError):
-    """A run had too many events within a short time.
+    """A simulation had too many events within a short time (accumulation of events).
 
     Attributes
     ----------
     state
-        The state at the last event.
+        State of the machine at the last event.
     """
 
     def __init__(self, message: str, partial: Any = None, state: Any = None) -> None:
@@ -113,42 +113,42 @@ class ZenoError(SimulationError):
 
 
 class GrazingError(SimulationError):
-    """The derivatives of a motion do not exist: an event grazes, or two events coincide."""
+    """The derivatives of a motion do not exist, because an event grazes or two events coincide."""
 
 
 class ValidityError(SimulationError):
-    """A run is not physically valid.
+    """A simulated motion is not physically valid.
 
-    The ground would have to pull, friction exceeds its limit, the machine has fallen, or energy or
+    A normal force is negative, friction exceeds its limit, the machine has fallen, or energy or
     constraints drift.
     """
 
 
 class ValidityWarning(UserWarning):
-    """A run is not physically valid, or requires more friction than roads have."""
+    """A simulated motion is not physically valid, or requires a friction coefficient above 1.5."""
 
 
 class TerrainError(DraisineError, ValueError):
-    """A terrain is invalid, or a wheel's surface cannot touch it."""
+    """A terrain is invalid, or the surface of a wheel cannot touch one of its features."""
 
 
 class DeadEndError(SimulationError, TerrainError):
-    """A run reached ground that a wheel's surface cannot touch."""
+    """A simulation reached a terrain feature that the surface of a wheel cannot touch."""
 
 
 class FileWarning(UserWarning):
-    """A value in a robot's file is interpreted in another way than the file says."""
+    """A value in a robot description file is interpreted differently from its literal meaning."""
 
 
 def import_extra(module: str, extra: str) -> Any:
-    """Import and return a module of an optional package.
+    """Import a module of an optional package and return it.
 
     Parameters
     ----------
     module
         Dotted name of the module.
     extra
-        The extra of draisine that installs the package.
+        Name of the optional dependency group (`pip install 'draisine[extra]'`) with the package.
 
     Raises
     ------
@@ -170,30 +170,30 @@ def import_extra(module: str, extra: str) -> Any:
 
 
 def check_file(path: Any) -> None:
-    """Raise if a path is a pipe or a device, which cannot be read to an end.
+    """Raise `DataError` if a path is a pipe or a device, because reading it might never end.
 
     >>> check_file("/dev/null")
     Traceback (most recent call last):
     draisine.errors.DataError: /dev/null is not a file, but a pipe or a device.
     """
-    # Reading from a pipe without a writer would block for ever.
+    # Reading from a pipe without a writer would block forever.
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise DataError(f"{path!s:.200} is not a file, but a pipe or a device.")
 
 
 def expect(what: str, value: object, kind: type, way: str) -> None:
-    """Raise if a value has another type than expected.
+    """Raise `ParameterError` if a value does not have the expected type.
 
     Parameters
     ----------
     what
-        The function or argument, for the message.
+        Name of the function or argument, for the error message.
     value
         The value to check.
     kind
         The expected type.
     way
-        How users get a value of the expected type, for the message.
+        Clause of the error message that explains how to obtain a value of the expected type.
 
     Examples
     --------
@@ -212,12 +212,12 @@ def expect_known(
     known: Collection[str],
     error: type[DraisineError] = ParameterError,
 ) -> None:
-    """Raise if a name, or one of several names, is unknown.
+    """Raise an error with a suggestion if one of the names is not among the valid names.
 
     Parameters
     ----------
     what
-        Beginning of the message, before the name.
+        Text of the error message before the unknown name.
     names
         The name or names to check.
     known
@@ -237,15 +237,16 @@ def expect_known(
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a sentence that suggests valid names for a wrong one.
+    """Return a sentence that suggests valid names in place of an unknown name.
 
-    The first of these rules that applies decides: synonyms of other programs, names that contain all
-    words of the wrong one, names with a word that begins like it, the most similar spelling.
+    The suggestions come from the first rule with a match: synonyms in other programs, valid names
+    that contain all words of the unknown name, valid names with a word that begins with it, and the
+    valid name with the most similar spelling.
 
     Parameters
     ----------
     name
-        The wrong name.
+        The unknown name.
     known
         The valid names.
 
@@ -300,25 +301,29 @@ SUGGESTED_NAMES = {
     "step": "kerb",
     "motorbike": "motorcycle",
 }
-"""Names of quantities in other programs. They are only suggestions, since joints may have these names."""
+"""Names of quantities in other programs -> names in draisine, for suggestions only.
+
+They are not accepted as aliases, because joints may have these names.
+
+"""
 
 MAX_NAMES_IN_MESSAGE = 32
-"""A message with more names than this (about five lines) hides the mistake that it reports."""
+"""Largest number of valid names in an error message (about five lines of text)."""
 
 MAX_SUGGESTIONS = 5
-"""Suggested names in a message: they fit on one line."""
+"""Largest number of suggested names in an error message, so that they fit on one line."""
 
 
 def _with_all_words(name: str, choices: Sequence[str]) -> list[str]:
-    """Return the shortest names that contain all words of a name."""
+    """Return the shortest valid names (at most `MAX_SUGGESTIONS`) that contain all words of a name."""
     words = _words(name)
     matches = [choice for choice in choices if words and words <= _words(choice)]
     return sorted(matches, key=len)[:MAX_SUGGESTIONS]
 
 
 def _with_prefix(name: str, choices: Sequence[str]) -> list[str]:
-    """Return the shortest names with a word that begins like a name."""
-    # One or two letters begin too many words.
+    """Return the shortest valid names that contain a word beginning with the given name."""
+    # Prefixes of one or two letters match too many words.
     if len(name) < 3:
         return []
     matches = [c for c in choices if any(word.startswith(name.lower()) for word in _words(c))]
@@ -326,11 +331,15 @@ def _with_prefix(name: str, choices: Sequence[str]) -> list[str]:
 
 
 def _words(name: str) -> set[str]:
+    """Return the words of a snake-case or hyphenated name."""
     return set(re.findall(r"[^\W_]+", name.lower()))
 
 
 def _most_similar(name: str, choices: Sequence[str]) -> list[str]:
-    """Return the name with the most similar spelling, compared as a whole or after its last slash."""
+    """Return the valid name with the most similar spelling, if any is similar enough.
+
+    Names with slashes are compared as a whole and by their last part.
+    """
     by_spelling = {choice.rpartition("/")[2].lower(): choice for choice in choices}
     by_spelling |= {choice.lower(): choice for choice in choices}
     matches = get_close_matches(name, choices, n=1)

@@ -1,6 +1,6 @@
-"""Plugs by name, by file or as objects: the folder is the registry.
+"""Registry of plug-ins (vehicles, integrators, figures ...): lookup by name, file, object or entry point.
 
-A plug is one file that defines one object (`PLUG_OBJECTS`). It is found
+A plug-in is one file that defines one object (`PLUGIN_OBJECTS`). The registry finds it
 
 - by its name, if its file is in the folder of its kind, at any depth; files and folders whose names
   begin with an underscore are helpers;
@@ -37,17 +37,20 @@ FOLDERS = {
     "figure": "draisine.view.figures",
     "command": "draisine.cli",
 }
-"""The kinds of plugs, and the folders of the shipped ones."""
+"""Package that contains the shipped plug-ins of each kind."""
 
-PLUG_OBJECTS = {
+PLUGIN_OBJECTS = {
     "force": "FORCE",
     "impact": "impact",
     "target": "emit",
     "law": "LAW",
     "figure": "draw",
 }
-"""The object that a file of a kind defines. Vehicles and commands are functions with the name of
-their file; of integrators, formulations and printers the module is the plug (`MODULE_PLUGS`).
+"""Name of the object that a plug-in file must define, by kind of plug-in.
+
+A vehicle or command is a function with the name of its file. An integrator, a formulation or a
+printer is the module itself (`MODULE_PLUGINS`).
+
 """
 
 ALIASES = {
@@ -55,23 +58,23 @@ ALIASES = {
     ("vehicle", "bike"): "whipple",
     ("vehicle", "sharp"): "motorcycle",
 }
-"""Other names of plugs, by kind and name."""
+"""Alternative names of shipped plug-ins: (kind, alternative name) -> name."""
 
 ROBOT_SUFFIXES = (".urdf", ".xml", ".mjcf")
-"""Suffixes of robot files. A plug reads such a file; it is not itself a plug."""
+"""Suffixes of robot description files (URDF, MJCF), which are not plug-ins but input of a vehicle."""
 
 PARAMETER_SUFFIXES = (".txt", ".yml", ".yaml", ".m")
-"""Suffixes of parameter files of BicycleParameters and of JBike6 (.m)."""
+"""Suffixes of bicycle parameter files: BicycleParameters (.txt, .yml, .yaml) and JBike6 (.m)."""
 
-MODULE_PLUGS = ("integrator", "formulation", "printer")
-"""The kinds whose plug is the module itself, because it has several parts."""
+MODULE_PLUGINS = ("integrator", "formulation", "printer")
+"""Kinds of plug-ins that consist of a whole module with several functions and constants."""
 
 
 @cache
-def own_plugs(kind: str) -> dict[str, str]:
-    """Return the modules of the plugs of a kind that ship with draisine, by name.
+def shipped_plugins(kind: str) -> dict[str, str]:
+    """Return the dotted module names of the plug-ins of one kind that ship with draisine, by name.
 
-    >>> own_plugs("vehicle")["whipple"]
+    >>> shipped_plugins("vehicle")["whipple"]
     'draisine.vehicles.bicycle.whipple'
     """
     package = importlib.util.find_spec(FOLDERS[kind])
@@ -89,7 +92,8 @@ def own_plugs(kind: str) -> dict[str, str]:
 def all_entry_points() -> Any:
     """Return the entry points of all installed packages.
 
-    They are cached, because reading them opens a file of every package.
+    The result is cached, because reading the entry points opens a file of every installed
+    package.
     """
     from importlib.metadata import entry_points
 
@@ -97,24 +101,26 @@ def all_entry_points() -> Any:
 
 
 @cache
-def foreign_plugs(kind: str) -> dict[str, str]:
-    """Return the plugs of a kind that other packages add, by name: `module` or `module:object`.
+def external_plugins(kind: str) -> dict[str, str]:
+    """Return the plug-ins of one kind that other installed packages declare as entry points.
 
-    They cannot replace shipped plugs.
+    The result maps names to `module` or `module:object`. Names of shipped plug-ins are left out.
     """
     declared: dict[str, str] = {}
     for point in all_entry_points().select(group=f"draisine.{kind}"):
         if declared.get(point.name, point.value) != point.value:
             raise UnknownNameError(
                 f"Two packages declare the {kind} {point.name!r}: {declared[point.name]} and "
-                f"{point.value}. Uninstall one, or give the file: FILE.py:name."
+                f"{point.value}. Uninstall one of them, or specify the file: FILE.py:name."
             )
         declared[point.name] = point.value
-    return {name: home for name, home in sorted(declared.items()) if name not in own_plugs(kind)}
+    return {
+        name: home for name, home in sorted(declared.items()) if name not in shipped_plugins(kind)
+    }
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """Return the names of the plugs of a kind.
+    """Return the sorted names of all shipped and external plug-ins of one kind.
 
     Parameters
     ----------
@@ -126,23 +132,23 @@ def names(kind: str) -> tuple[str, ...]:
     >>> "whipple" in names("vehicle"), "rk4" in names("integrator"), "turn_pi" in names("law")
     (True, True, True)
     """
-    return tuple(sorted(own_plugs(kind) | foreign_plugs(kind)))
+    return tuple(sorted(shipped_plugins(kind) | external_plugins(kind)))
 
 
 def find(kind: str, which: Any) -> Any:
-    """Return a plug.
+    """Return the plug-in of a kind with a name, from a file, or as an object.
 
     Parameters
     ----------
     kind
         A key of `FOLDERS`: "vehicle", "integrator", "force" ...
     which
-        Its name, its file (`FILE.py`, `FILE.py:name`), its module, or the plug itself.
+        Name, file (`FILE.py` or `FILE.py:object`), module or object of the plug-in.
 
     Raises
     ------
     UnknownNameError
-        If there is no such plug; the message suggests a similar name.
+        If there is no such plug-in; the message suggests a similar name.
     DataError
         If the file cannot be executed.
 
@@ -155,7 +161,7 @@ def find(kind: str, which: Any) -> Any:
     (True, True)
     """
     if isinstance(which, ModuleType):
-        return _plug_of_module(kind, which, which.__name__.rpartition(".")[2], which.__name__)
+        return _plugin_of_module(kind, which, which.__name__.rpartition(".")[2], which.__name__)
     if not isinstance(which, str):
         return which
     if is_file(which):
@@ -167,37 +173,39 @@ def find(kind: str, which: Any) -> Any:
             "use read_urdf or read_mjcf of draisine.interop.robots."
         )
     which = ALIASES.get((kind, which), which)
-    home = own_plugs(kind).get(which) or foreign_plugs(kind).get(which)
+    home = shipped_plugins(kind).get(which) or external_plugins(kind).get(which)
     if home is None:
-        plugs = [*names(kind), *(word for of, word in ALIASES if of == kind)]
-        hint = did_you_mean(which, plugs)
-        described = find_by_description(kind, which)
-        if described and not hint.startswith("Did you mean"):
-            hint = f"These {kind}s have {which!r} in their descriptions: {', '.join(described)}."
+        plugins = [*names(kind), *(word for of, word in ALIASES if of == kind)]
+        hint = did_you_mean(which, plugins)
+        matches = find_by_description(kind, which)
+        if matches and not hint.startswith("Did you mean"):
+            hint = f"These {kind}s have {which!r} in their descriptions: {', '.join(matches)}."
         listing = "" if kind == "command" else f" See `draisine list {kind}s`."
         raise UnknownNameError(f"Unknown {kind} {which!r}. {hint}{listing}")
     place, _, wanted = home.partition(":")
     module = sys.modules.get(place) or importlib.import_module(place)
-    return _plug_of_module(kind, module, which, place, wanted)
+    return _plugin_of_module(kind, module, which, place, wanted)
 
 
 def find_by_description(kind: str, word: str) -> tuple[str, ...]:
-    """Return the shipped plugs of a kind with a word in the first paragraph of their docstrings.
+    """Return the names of shipped plug-ins of one kind whose description contains a word.
+
+    The description is the first paragraph of the module docstring.
 
     >>> find_by_description("vehicle", "pendulum")
     ('acrobot', 'cart_pole', 'segway')
     """
     text = re.escape(word.replace("_", " "))
-    # A word of one or two letters, or part of another word, is no description.
+    # Whole words of at least three letters: shorter words and parts of words match by chance.
     pattern = re.compile(rf"\b{text}s?\b", re.IGNORECASE)
     if len(word) < 3:
         return ()
-    modules = own_plugs(kind).items()
+    modules = shipped_plugins(kind).items()
     return tuple(name for name, module in modules if pattern.search(description(module)))
 
 
 def description(module: str) -> str:
-    """Return the first paragraph of a module's docstring as one line, without importing the module."""
+    """Return the first paragraph of a module docstring as one line, without importing the module."""
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         return ""
@@ -206,7 +214,7 @@ def description(module: str) -> str:
 
 
 def is_file(which: str) -> bool:
-    """Return whether a plug is given as a file.
+    """Return whether a string denotes a plug-in file (`FILE.py` or `FILE.py:object`).
 
     >>> is_file("whipple"), is_file("mine.py"), is_file("folder/mine.py:tricycle")
     (False, True, True)
@@ -215,7 +223,7 @@ def is_file(which: str) -> bool:
 
 
 def is_parameter_file(which: str) -> bool:
-    """Return whether a parameter set is given as a file of BicycleParameters or JBike6.
+    """Return whether a string denotes a parameter file of BicycleParameters or JBike6 by its suffix.
 
     >>> is_parameter_file("mine.txt"), is_parameter_file("pista_jason")
     (True, False)
@@ -224,49 +232,49 @@ def is_parameter_file(which: str) -> bool:
 
 
 def is_robot(which: str) -> bool:
-    """Return whether a name is that of a robot file, URDF or MJCF."""
+    """Return whether a string denotes a robot description file (URDF or MJCF) by its suffix."""
     return which.lower().endswith(ROBOT_SUFFIXES)
 
 
 _TRUSTED: set[tuple[Path, str]] = set()
-"""Code that the user named in this process: files, and names of objects in them."""
+"""Plug-in files that the user named in this process, as (resolved path, name of the object)."""
 
 
 def trust(which: str) -> None:
-    """Allow stored results to execute this object of a file."""
-    _TRUSTED.add(_place(which))
+    """Mark an object of a plug-in file as trusted, so that stored results may execute it."""
+    _TRUSTED.add(_file_and_object(which))
 
 
 def check_trust(which: str, who: str) -> None:
-    """Raise if a plug is given as a file that only a stored result names, not the user.
+    """Raise `DataError` if a stored result names a plug-in file that the user did not name.
 
     Parameters
     ----------
     which
-        Name or file of the plug.
+        Name or file of the plug-in in the stored result.
     who
-        The stored result, for the message.
+        Description of the stored result for the error message.
     """
-    if is_file(which) and _place(which) not in _TRUSTED:
-        path, name = _place(which)
+    if is_file(which) and _file_and_object(which) not in _TRUSTED:
+        path, name = _file_and_object(which)
         raise DataError(
-            f"{who} names code of its own, {name} in {path}, which is executed only if you trust it. "
-            "Read it, then use --trust, or trust=True in `draisine.load`. Curves of the stored numbers "
+            f"{who} refers to the Python object {name} in {path}, which is executed only if you trust it. "
+            "Read the file, then use --trust, or trust=True in `draisine.load`. Plots of stored series "
             "need no trust: `draisine plot FILE --series NAME`."
         )
 
 
-def _place(which: str) -> tuple[Path, str]:
-    """Return the file of a plug, and the name of the object in it: that of the file by default."""
+def _file_and_object(which: str) -> tuple[Path, str]:
+    """Return the resolved path of a plug-in file and the name of its object (default: the file's stem)."""
     file, _, name = (which, "", "") if which.endswith(".py") else which.rpartition(":")
     return Path(file).resolve(), name or Path(file).stem
 
 
-def plug_label(which: Any) -> str:
-    """Return the name of a plug for results: the given name or file, or the name of the object.
+def plugin_label(which: Any) -> str:
+    """Return a text that identifies a plug-in in stored results: its name, file or object name.
 
     >>> from draisine.simulation.integrators import rk4
-    >>> plug_label("dop853"), plug_label(rk4)
+    >>> plugin_label("dop853"), plugin_label(rk4)
     ('dop853', 'draisine.simulation.integrators.rk4')
     """
     return (
@@ -275,6 +283,7 @@ def plug_label(which: Any) -> str:
 
 
 def _from_file(kind: str, which: str) -> Any:
+    """Execute a plug-in file and return the object of the given kind that it defines."""
     file, _, wanted = (which, "", "") if which.endswith(".py") else which.rpartition(":")
     path = Path(file)
     if not os.path.isfile(path):
@@ -289,18 +298,22 @@ def _from_file(kind: str, which: str) -> Any:
         raise
     except Exception as error:
         raise DataError(f"{file} raised {type(error).__name__}: {error}.") from error
-    return _plug_of_module(kind, module, wanted or path.stem, file, wanted)
+    return _plugin_of_module(kind, module, wanted or path.stem, file, wanted)
 
 
-def _plug_of_module(kind: str, module: ModuleType, name: str, where: str, wanted: str = "") -> Any:
-    """Return the plug that a module defines: the object `wanted`, or the one of its kind."""
-    if kind in MODULE_PLUGS and not wanted:
+def _plugin_of_module(
+    kind: str, module: ModuleType, name: str, where: str, wanted: str = ""
+) -> Any:
+    """Return the object `wanted` of a module, or by default the object that the kind of plug-in
+    prescribes.
+    """
+    if kind in MODULE_PLUGINS and not wanted:
         return module
-    attribute = wanted or PLUG_OBJECTS.get(kind, name)
+    attribute = wanted or PLUGIN_OBJECTS.get(kind, name)
     if not hasattr(module, attribute):
         defined = [n for n in vars(module) if not n.startswith("_")]
         raise UnknownNameError(
-            f"{where} does not define {attribute!r}, which a {kind} must have. "
+            f"{where} does not define {attribute!r}, which a plug-in of kind {kind!r} must define. "
             f"{did_you_mean(attribute, defined)}"
         )
     return getattr(module, attribute)

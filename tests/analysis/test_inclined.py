@@ -13,7 +13,11 @@ from draisine.algebra.lie import quaternion, rotation
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.root_locus import root_locus
 from draisine.errors import ParameterError
-from draisine.experiment.tables.inclined import remarks, solve_straight, table
+from draisine.experiment.tables.inclined import (
+    describe_straight_running,
+    solve_straight,
+    tabulate_straight_running,
+)
 from draisine.terrain import plane
 
 CAMBER = 0.1
@@ -121,10 +125,10 @@ def test_angles_beyond_a_right_angle_are_refused() -> None:
 
 def test_the_table_of_the_command_lists_forces_and_inputs() -> None:
     data = solve_straight("unicycle", speed=3.0, slope=SLOPE)
-    headings, rows = table(data)
+    headings, rows = tabulate_straight_running(data)
     assert len(rows) == 1
     assert len(headings) == len(rows[0])
-    lines = "\n".join(remarks(data))
+    lines = "\n".join(describe_straight_running(data))
     # The wheel's torque over its radius is the weight along the slope.
     assert f"wheel {data.input_value.sel(input='wheel').item():.5g}" in lines
     system = draisine.compile("unicycle")

@@ -8,7 +8,7 @@ import draisine
 from draisine import compile, eigenvalues
 from draisine.analysis.root_locus import root_locus
 from draisine.errors import ConfigurationError, ParameterError
-from draisine.view.style import figure_of
+from draisine.view.style import parent_figure
 
 BICYCLE = compile("whipple")
 DRIVEN = ("steer", "rear_wheel")
@@ -75,7 +75,7 @@ def test_it_is_drawn_and_stored(tmp_path) -> None:
     assert plane.get_xlabel() == "real part (1/s)"
     assert growth.get_xlabel() == "lean (deg)"
     assert_allclose(growth.get_xlim(), np.degrees([0.0, 0.2]))
-    assert figure_of(plane).get_suptitle()
+    assert parent_figure(plane).get_suptitle()
     with pytest.raises(ParameterError, match="not a root locus"):
         draisine.plot(eigenvalues(BICYCLE, [4.0, 5.0]), "root_locus")
 

@@ -113,7 +113,7 @@ def test_unused_tolerances_are_reported_for_fixed_steps(capsys):
 
 
 def test_a_ride_is_repeated_without_options(capsys, monkeypatch):
-    monkeypatch.setattr("draisine.cli.run.ride_file", lambda *_: "a ride")
+    monkeypatch.setattr("draisine.cli.run.load_ride", lambda *_: "a ride")
     assert main(["run", "ride.nc", "--until", "3"]) == 2
     assert "ride.nc is a ride, which is repeated without changes" in capsys.readouterr().err
 

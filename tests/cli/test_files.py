@@ -96,8 +96,8 @@ def test_values_that_only_one_run_has_are_counted(two_runs, capsys, tmp_path):
     draisine.save(data, tmp_path / "holes.nc")
     both = compare(draisine.load(two_runs / "rk4.nc"), data)
     found = {one.name: one for one in differences(both)}
-    assert (found["lean"].alone, found["lean"].largest) == (1, 0.0)
-    assert found["steer"].alone == data.sizes["time"]
+    assert (found["lean"].unmatched, found["lean"].largest) == (1, 0.0)
+    assert found["steer"].unmatched == data.sizes["time"]
     assert main(["compare", str(two_runs / "rk4.nc"), "holes.nc"]) == 0
     told = capsys.readouterr().out
     assert "lean: only one run has a value, at 1 times" in told
@@ -108,7 +108,9 @@ def test_quantities_of_one_name_and_other_units_are_not_compared(two_runs):
     data = draisine.load(two_runs / "rk4.nc")
     other = data.copy()
     other["lean"] = other["lean"].assign_attrs(units="deg")
-    with pytest.warns(UserWarning, match="lean is in rad in the first, in deg in the second"):
+    with pytest.warns(
+        UserWarning, match="lean has unit rad in the first run and deg in the second"
+    ):
         both = compare(data, other)
     assert "lean" not in both and "steer" in both
 

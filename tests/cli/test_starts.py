@@ -11,7 +11,7 @@ import draisine
 from draisine.cli import main
 from draisine.cli._templates import scenario_text
 from draisine.results.store import save
-from draisine.scenario.library import load, motions_of
+from draisine.scenario.library import list_motions, load
 
 STARTS = {
     "rolling-disc --initial speed=3": "note: spin = 4 of the scenario contradicts forward_speed = 3",
@@ -46,7 +46,7 @@ def test_a_first_scenario_starts_in_a_motion_worth_seeing(vehicle, start, push):
     """What hangs or stands on a hinge is let go at rest; discs and stones start as the runs that ship."""
     text = scenario_text("mine", vehicle)
     written = tomllib.loads(text)["initial"]
-    shipped = [load(name).plan.start.values for name in motions_of(vehicle)]
+    shipped = [load(name).plan.start.values for name in list_motions(vehicle)]
     assert written == start if start is not None else written in shipped
     assert f"value = 1.0                     {push}" in text
 

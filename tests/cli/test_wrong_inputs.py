@@ -162,10 +162,10 @@ COMMANDS = [
     (["plot", "notes.txt"], "results are .nc or .zarr"),
     (["run", "broken.nc"], "broken.nc: cannot be read as a dataset"),
     (["list", "wheelbarrows"], "Kinds: vehicles, scenarios, sets"),
-    (["run", PASSIVE, "--set", "mB=80", "--set", "mB=90"], "--set mB is given twice"),
+    (["run", PASSIVE, "--set", "mB=80", "--set", "mB=90"], "--set mB is set twice"),
     (
         ["run", PASSIVE, "--initial", "lean=0.1", "--initial", "lean=0.2"],
-        "--initial lean is given twice",
+        "--initial lean is set twice",
     ),
     (
         ["run", PASSIVE, "--initial", "speed=3", "--initial", "forward_speed=4"],
@@ -224,7 +224,7 @@ FILES = [
     (GOOD.replace("= 5.0", "= inf"), "initial.forward_speed: inf is not a finite number"),
     (GOOD + "mode.front = 'gone'", "run.mode.front = 'gone': no such status"),
     (GOOD + "mode.left = 'open'", "run.mode.left = 'open': no such contact"),
-    (GOOD + "drift = 'a lot'", "is not 'project', 'none' or an epsilon"),
+    (GOOD + "drift = 'a lot'", "is not 'project', 'none' or a time constant"),
     (GOOD + "[[law]]\nname = 'turn'", "law[0].name: Unknown law 'turn'. Did you mean"),
     (GOOD + "[[law]]\nname = 'turn_p'", "law[0].steer_gain: is missing"),
     (GOOD + "[[law]]\ngain = 3.0", "law[0].name: is missing"),
@@ -305,7 +305,7 @@ FILES = [
         "vehicle.parameter_set.mB = 'x': should be a valid number",
     ),
     (GOOD + "expects = ['fal']", "run.expects[0] = 'fal': must be 'fall', 'pull', "),
-    (GOOD + "integrator = 'rk4'\nrtol = 1e-9", "run.rtol = 1e-09: rk4 takes equal steps"),
+    (GOOD + "integrator = 'rk4'\nrtol = 1e-9", "run.rtol = 1e-09: rk4 has fixed steps"),
     (
         SWEEP.replace("run.until", "run.expects = ['fall']\nrun.until"),
         "run.expects: needs kind",

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "draisine"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-PLUG_CONSTANTS = {
+PLUGIN_CONSTANTS = {
     "ADAPTIVE": "integrator",
     "FORCE": "force",
     "FORMULATION": "formulation",
@@ -28,9 +28,9 @@ PLUG_CONSTANTS = {
     "SUFFIX": "printer",
     "SYMBOLS": "vehicle",
 }
-"""Constants by which the registry reads a plug, with the kind of plug: each of its files has one."""
+"""Constants by which the registry reads a plug-in, with the kind of plug-in: each of its files has one."""
 
-PLUG_FUNCTIONS = {
+PLUGIN_FUNCTIONS = {
     "accelerations": "formulation",
     "advance": "integrator",
     "draw": "figure",
@@ -40,7 +40,7 @@ PLUG_FUNCTIONS = {
     "symbol": "printer",
     "write": "printer",
 }
-"""Functions by which callers use a plug, with the kind of plug: each of its files has one."""
+"""Functions by which callers use a plug-in, with the kind of plug-in: each of its files has one."""
 
 SAME_MEANING = {
     **dict.fromkeys(
@@ -138,19 +138,21 @@ def test_each_term_has_one_row_with_a_meaning():
     assert all(len(row) == 4 and row[2] for row in rows)
 
 
-def _is_plug(path: Path, kind: str) -> bool:
+def _is_plugin(path: Path, kind: str) -> bool:
     return PACKAGE.joinpath(*FOLDERS[kind].split(".")[1:]) in path.parents
 
 
-def _places(name: str, files: list[Path], plugs: dict[str, str]) -> list[str]:
-    """Return the files that define a name; files of plugs that must have it count as one."""
-    kind = plugs.get(name)
-    places = [kind if kind and _is_plug(path, kind) else str(path) for path in files]
+def _places(name: str, files: list[Path], plugins: dict[str, str]) -> list[str]:
+    """Return the files that define a name; files of plug-ins that must have it count as one."""
+    kind = plugins.get(name)
+    places = [kind if kind and _is_plugin(path, kind) else str(path) for path in files]
     return sorted(set(places))
 
 
-def _duplicates(definitions: dict[str, list[Path]], plugs: dict[str, str]) -> dict[str, list[str]]:
-    places = {name: _places(name, files, plugs) for name, files in definitions.items()}
+def _duplicates(
+    definitions: dict[str, list[Path]], plugins: dict[str, str]
+) -> dict[str, list[str]]:
+    places = {name: _places(name, files, plugins) for name, files in definitions.items()}
     return {name: files for name, files in places.items() if len(files) > 1}
 
 
@@ -160,7 +162,7 @@ def test_no_constant_has_two_meanings():
         for name in {name for node in _tree(path).body for name in _targets(node)}:
             if re.fullmatch(r"_?[A-Z][A-Z0-9_]+", name):
                 definitions[name].append(path)
-    duplicates = _duplicates(definitions, PLUG_CONSTANTS)
+    duplicates = _duplicates(definitions, PLUGIN_CONSTANTS)
     assert duplicates == {}, "rename one of each pair by its quantity and role, or import it"
 
 
@@ -176,7 +178,7 @@ def test_no_public_function_has_two_meanings():
             is_public = isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
             if is_public and not _is_command(path, node.name):
                 definitions[node.name].append(path)
-    duplicates = _duplicates(definitions, PLUG_FUNCTIONS)
+    duplicates = _duplicates(definitions, PLUGIN_FUNCTIONS)
     allowed = {*DUPLICATE_FUNCTIONS.split(), *SAME_MEANING}
     new = {name: duplicates[name] for name in duplicates.keys() - allowed}
     assert new == {}, "name what the function computes and of what"

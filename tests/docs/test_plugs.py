@@ -1,4 +1,4 @@
-"""The files that the how-to pages show as plugs do what they say, from wherever they are: as files,
+"""The files that the how-to pages show as plug-ins do what they say, from wherever they are: as files,
 as objects, and by the names that an installed package gives them.
 """
 
@@ -32,13 +32,13 @@ FILES = {
 
 @pytest.fixture
 def by_file():
-    """The plugs of the pages as files."""
+    """The plug-ins of the pages as files."""
     return {kind: str(HOWTO / f"{name}.py") for kind, name in FILES.items()}
 
 
 @pytest.fixture
 def by_name(tmp_path, monkeypatch):
-    """The plugs of the pages by name, from the package that the page on packages describes."""
+    """The plug-ins of the pages by name, from the package that the page on packages describes."""
     page = (HOWTO / "package.md").read_text()
     project = tomllib.loads(re.search(r"```toml\n(.*?)```", page, re.S).group(1))["project"]
     site = tmp_path / "site"
@@ -54,15 +54,15 @@ def by_name(tmp_path, monkeypatch):
     ]
     (information / "entry_points.txt").write_text("\n".join(groups))
     monkeypatch.syspath_prepend(site)
-    registry.foreign_plugs.cache_clear()
+    registry.external_plugins.cache_clear()
     registry.all_entry_points.cache_clear()
     yield FILES
-    registry.foreign_plugs.cache_clear()
+    registry.external_plugins.cache_clear()
     registry.all_entry_points.cache_clear()
 
 
 @pytest.fixture(params=["by_file", "by_name"])
-def plugs(request):
+def plugins(request):
     return request.getfixturevalue(request.param)
 
 
@@ -79,15 +79,15 @@ def test_plugs_of_a_package_are_listed_with_shipped_ones(by_name, capsys):
     assert "energy" in capsys.readouterr().out
 
 
-def test_vehicle(plugs):
-    pendulum = draisine.compile(plugs["vehicle"], length=2.0)
+def test_vehicle(plugins):
+    pendulum = draisine.compile(plugins["vehicle"], length=2.0)
     (growth,), _ = pendulum.accelerate(draisine.state(pendulum, hinge=np.pi / 6))
     assert growth == pytest.approx(-9.81 / 2.0 * 0.5, abs=1e-12)
 
 
-def test_force(plugs):
+def test_force(plugins):
     """A pendulum in syrup: r'' = -g/l sin r - c/m r'."""
-    pendulum, drag = find("vehicle", plugs["vehicle"]), find("force", plugs["force"])
+    pendulum, drag = find("vehicle", plugins["vehicle"]), find("force", plugins["force"])
 
     def dragged(*, length: float = 2.0, mass: float = 3.0) -> Model:
         return replace(pendulum(length=length, mass=mass), forces=[drag("bob", 0.6)])
@@ -98,14 +98,14 @@ def test_force(plugs):
     assert growth == pytest.approx(wanted, abs=1e-12)
 
 
-def test_integrator_has_its_order(plugs):
+def test_integrator_has_its_order(plugins):
     disc = draisine.compile("rolling_disc")
     start = draisine.state(disc, lean=0.2, forward_speed=2.0, yaw_rate=0.5)
     fine = draisine.Numerics(rtol=1e-12, atol=1e-12)
     best = draisine.simulate(disc, start, until=0.5, numerics=fine).final().v
     errors, gaps = [], []
     for dt in (0.01, 0.005):
-        numerics = draisine.Numerics(integrator=plugs["integrator"], dt=dt)
+        numerics = draisine.Numerics(integrator=plugins["integrator"], dt=dt)
         run = draisine.simulate(disc, start, until=0.5, numerics=numerics)
         errors.append(np.abs(run.final().v - best).max())
         gaps.append(float(np.abs(run.to_xarray().gap).max()))
@@ -113,7 +113,9 @@ def test_integrator_has_its_order(plugs):
     assert gaps[0] < 1e-13
     assert gaps[1] < 1e-15
     assert errors[0] < 1e-2
-    assert abs(np.log2(errors[0] / errors[1]) - find("integrator", plugs["integrator"]).ORDER) < 0.3
+    assert (
+        abs(np.log2(errors[0] / errors[1]) - find("integrator", plugins["integrator"]).ORDER) < 0.3
+    )
 
 
 def test_an_integrator_object_is_stored_by_its_name(by_file):
@@ -128,12 +130,12 @@ def test_an_integrator_object_is_stored_by_its_name(by_file):
     assert run.to_xarray().attrs["integrator"] == "heun"
 
 
-def test_impact_model_without_friction(plugs):
+def test_impact_model_without_friction(plugins):
     """A bicycle dropped from 0.2 m bounces by its restitution, and nothing brakes it."""
     bicycle = draisine.compile("whipple")
     open_wheels = {"rear": "open", "front": "open"}
     start = draisine.state(bicycle, mode=open_wheels, z=0.2, forward_speed=3.0)
-    contact = draisine.ContactOptions(mu=0.0, impact=plugs["impact"], restitution={"normal": 0.4})
+    contact = draisine.ContactOptions(mu=0.0, impact=plugins["impact"], restitution={"normal": 0.4})
     run = draisine.simulate(bicycle, start, 0.25, terrain=plane(), contact=contact)
     event = run.events[0]
     assert event.t == pytest.approx(np.sqrt(2 * 0.2 / 9.81), abs=1e-9)
@@ -141,11 +143,11 @@ def test_impact_model_without_friction(plugs):
     assert run.final().v[0] == pytest.approx(3.0, abs=1e-9)
 
 
-def test_law_in_a_scenario(plugs, tmp_path):
+def test_law_in_a_scenario(plugins, tmp_path):
     file = tmp_path / "cruise.toml"
     file.write_text(
         "kind = 'run'\ntitle = 'cruise'\nvehicle.name = 'whipple'\ninitial.forward_speed = 4.5\n"
-        f"run.until = 20.0\n[[law]]\nname = {plugs['law']!r}\nrate = 18.0\n"
+        f"run.until = 20.0\n[[law]]\nname = {plugins['law']!r}\nrate = 18.0\n"
     )
     from draisine.experiment.run import run
 
@@ -165,15 +167,15 @@ def test_a_law_beside_its_scenario(tmp_path, monkeypatch):
         load("mine/b.toml")
 
 
-def test_formulation(plugs):
+def test_formulation(plugins):
     chain = draisine.compile("chain")
     state = draisine.state(chain, hinge1=0.3)
-    vdot, _ = chain.accelerate(state, formulation=plugs["formulation"])
+    vdot, _ = chain.accelerate(state, formulation=plugins["formulation"])
     assert_allclose(vdot, chain.accelerate(state)[0], atol=1e-12)
 
 
-def test_target(plugs, capsys):
-    assert main(["equations", "chain", "--as", plugs["target"], "--program", "frame"]) == 0
+def test_target(plugins, capsys):
+    assert main(["equations", "chain", "--as", plugins["target"], "--program", "frame"]) == 0
     first, *_, last = capsys.readouterr().out.splitlines()
     assert re.match(r"0: (input|const) ", first)
     assert re.fullmatch(r"\w+ = \[[\d, ]+\]", last)
@@ -188,15 +190,15 @@ def stored(tmp_path_factory):
     return path
 
 
-def test_figure(plugs, stored, tmp_path):
+def test_figure(plugins, stored, tmp_path):
     out = tmp_path / "turns.svg"
-    assert main(["plot", str(stored), "--figure", plugs["figure"], "--out", str(out)]) == 0
+    assert main(["plot", str(stored), "--figure", plugins["figure"], "--out", str(out)]) == 0
     assert "<svg" in out.read_text()
 
 
-def test_command(plugs, stored, capsys):
+def test_command(plugins, stored, capsys):
     capsys.readouterr()
-    assert main([plugs["command"], str(stored)]) == 0
+    assert main([plugins["command"], str(stored)]) == 0
     assert re.match(r"1837\.\d+ J at the start, [-+]\d.\de-\d\d J since", capsys.readouterr().out)
 
 
@@ -204,7 +206,7 @@ def test_wrong_files_are_reported(tmp_path):
     with pytest.raises(UnknownNameError, match=r"the file 'gone\.py' does not exist"):
         find("law", "gone.py")
     (tmp_path / "empty.py").write_text("")
-    with pytest.raises(UnknownNameError, match="does not define 'LAW', which a law must have"):
+    with pytest.raises(UnknownNameError, match="does not define 'LAW', which a plug-in of kind"):
         find("law", str(tmp_path / "empty.py"))
     (tmp_path / "broken.py").write_text("1 / 0")
     with pytest.raises(DataError, match="raised ZeroDivisionError: division by zero"):
@@ -217,7 +219,7 @@ def test_two_packages_with_one_name_are_reported(by_name, tmp_path, monkeypatch)
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
     (other / "entry_points.txt").write_text("[draisine.law]\ncruise = other.cruise\n")
     monkeypatch.syspath_prepend(other.parent)
-    registry.foreign_plugs.cache_clear()
+    registry.external_plugins.cache_clear()
     registry.all_entry_points.cache_clear()
     with pytest.raises(UnknownNameError, match="Two packages declare"):
         find("law", "cruise")

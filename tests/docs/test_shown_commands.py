@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from draisine.cli import main
-from draisine.scenario.library import MOTION_KINDS, scenarios, titles
+from draisine.scenario.library import MOTION_KINDS, scenario_titles, scenarios
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -141,7 +141,7 @@ def test_runs_to_film_are_motions():
     """Those that the page of machines names in its third column; the others it names are there."""
     page = (ROOT / "docs" / "machines.md").read_text(encoding="utf-8")
     rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
-    kinds = {name: kind for name, (kind, _) in titles().items()}
+    kinds = {name: kind for name, (kind, _) in scenario_titles().items()}
     films, others = (re.findall(r"`([^`]+)`", "".join(row[k] for row in rows)) for k in (3, 4))
     assert len(films) > 20 and {kinds[name] for name in films} == set(MOTION_KINDS)
     assert not {kinds[name] for name in others} & set(MOTION_KINDS)

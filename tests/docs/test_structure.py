@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "draisine"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SUBPACKAGES = [path.parent for path in FILES if path.name == "__init__.py"]
-PLUG_FOLDERS = [PACKAGE.joinpath(*module.split(".")[1:]) for module in FOLDERS.values()]
+PLUGIN_FOLDERS = [PACKAGE.joinpath(*module.split(".")[1:]) for module in FOLDERS.values()]
 
 MAX_FILES = 12
 """Files in a folder: more do not fit on one page of a file browser."""
@@ -31,11 +31,11 @@ def _tree(path):
 
 
 def _has_plugs(folder):
-    return any(folder == plugs or plugs in folder.parents for plugs in PLUG_FOLDERS)
+    return any(folder == plugins or plugins in folder.parents for plugins in PLUGIN_FOLDERS)
 
 
 def _entries(folder):
-    """Return files and folders that the docstring of a subpackage must list; plugs list themselves."""
+    """Return files and folders that the docstring of a subpackage must list; plug-ins list themselves."""
     paths = [p for p in folder.iterdir() if (p / "__init__.py").exists() or p.suffix == ".py"]
     names = [p.stem for p in paths if not p.name.startswith("__")]
     return [name for name in names if name.startswith("_")] if _has_plugs(folder) else names

@@ -16,7 +16,7 @@ from draisine.model.names import (
     variables,
 )
 from draisine.registry import names
-from draisine.results.queries import known_series, unit_of
+from draisine.results.queries import known_series, series_unit
 
 
 @pytest.mark.parametrize("vehicle", ["whipple", "cart_pole", "snakeboard", "chain"])
@@ -51,9 +51,9 @@ def test_every_initial_quantity_has_a_unit(vehicle):
     known = {name for name, labels in known_series(model).items() if not labels}
     assert set(BASE_ANGLES) <= known
     for joint in model.joints:
-        assert unit_of(joint.name, model) == joint.unit == state_units(model)[joint.name]
-        assert unit_of(f"{joint.name}_acceleration", model) == f"{joint.unit}/s2"
-        assert unit_of(f"inputs[{joint.name}]", model) == joint.effort
+        assert series_unit(joint.name, model) == joint.unit == state_units(model)[joint.name]
+        assert series_unit(f"{joint.name}_acceleration", model) == f"{joint.unit}/s2"
+        assert series_unit(f"inputs[{joint.name}]", model) == joint.effort
 
 
 def test_units_by_label():
@@ -63,8 +63,8 @@ def test_units_by_label():
             assert set(label_units(model, name).values()) <= set(
                 variable.unit.replace("2", "").split(" or ")
             ) | set(variable.unit.split(" or "))
-    assert unit_of("accelerations[cart_rate]", model) == "m/s2"
-    assert unit_of("speeds[pole_rate]", model) == "rad/s"
+    assert series_unit("accelerations[cart_rate]", model) == "m/s2"
+    assert series_unit("speeds[pole_rate]", model) == "rad/s"
 
 
 @pytest.mark.parametrize("name", sorted(RESERVED_RESULT_NAMES))

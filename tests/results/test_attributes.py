@@ -7,10 +7,10 @@ import pytest
 import draisine
 from draisine.errors import DataError, DraisineError
 from draisine.results.attributes import read_list_attribute, read_table_attribute
-from draisine.results.events import events_of
+from draisine.results.events import read_events
 from draisine.results.store import load, save
 from draisine.scenario.library import load as load_scenario
-from draisine.scenario.terrain import terrain_of
+from draisine.scenario.terrain import restore_terrain
 
 JUNK = ["", "{", "[]", "3", "null", '{"a":1}', '{"content": 3}', '[{"time": "a"}]', "9" * 400]
 JUNK += ['{"name": 3, "content": {"kind": 3}}', '{"radius": 1e400}', "x" * 5000]
@@ -31,7 +31,7 @@ def test_damaged_attributes_raise_package_errors(data, name, tmp_path):
         damaged.attrs = data.attrs | {name: text}
         save(damaged, tmp_path / "a.nc")
         loaded = load(tmp_path / "a.nc")
-        for read in (events_of, terrain_of, draisine.plot):
+        for read in (read_events, restore_terrain, draisine.plot):
             with contextlib.suppress(DraisineError):
                 read(loaded)
         with pytest.raises(DraisineError):  # none of these texts is a valid scenario

@@ -23,7 +23,7 @@ from draisine.control.turn_pi import TurnPI
 from draisine.errors import DataError
 from draisine.experiment.tables.circles import solve_turn
 from draisine.results.attributes import (
-    STAMP,
+    STAMP_ATTRIBUTES,
     code_commit,
     content_hash,
     is_unchanged,
@@ -54,7 +54,7 @@ def path(request, tmp_path):
 
 def assert_same_attributes(loaded, expected):
     """Assert that values and attributes of the dataset and of each variable are equal."""
-    assert {k: v for k, v in loaded.attrs.items() if k not in STAMP} == expected.attrs
+    assert {k: v for k, v in loaded.attrs.items() if k not in STAMP_ATTRIBUTES} == expected.attrs
     assert set(loaded.variables) == set(expected.variables)
     for name, variable in expected.variables.items():
         assert loaded.variables[name].attrs == variable.attrs, name
@@ -161,7 +161,7 @@ class TestCsv:
         expected = turned.to_xarray()
         content = json.loads((tmp_path / "run.csv-metadata.json").read_text())
         attributes = content["attributes"]
-        assert {k: v for k, v in attributes.items() if k not in STAMP} == expected.attrs
+        assert {k: v for k, v in attributes.items() if k not in STAMP_ATTRIBUTES} == expected.attrs
         assert attributes["content_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
         for name, variable in expected.variables.items():
             assert content["variables"].get(name, {}) == variable.attrs, name
@@ -226,7 +226,7 @@ class TestStamp:
         again = draisine.load(tmp_path / "b.nc")
         assert again.attrs["created"] == "2020-01-01T00:00:00+00:00"
         assert is_unchanged(again) is True
-        assert not set(STAMP) & set(without_stamp(again).attrs)
+        assert not set(STAMP_ATTRIBUTES) & set(without_stamp(again).attrs)
 
 
 class TestRecipe:

@@ -8,15 +8,15 @@ import draisine
 from draisine.errors import DataError, ParameterError
 from draisine.model.quantity import parse_number
 from draisine.results.bodies import Bodies, restore_model
-from draisine.results.quantities import DERIVED
+from draisine.results.quantities import DERIVED_QUANTITIES
 from draisine.results.queries import (
     SeriesQuery,
     evaluate_series,
     first_crossings,
     known_series,
     parse_query,
+    series_unit,
     stored_series,
-    unit_of,
 )
 from draisine.vehicles.bicycle.whipple import whipple
 
@@ -59,10 +59,10 @@ def test_every_series_is_finite_and_has_a_unit(bodies):
             continue
         text = f"{name}[{', '.join(x[0] for x in labels)}]" if labels else name
         assert np.isfinite(evaluate_series(text, bodies)).all(), text
-        unit_of(text, MODEL)
-    assert unit_of("inputs[steer]", MODEL) == "N m"
-    assert unit_of("steer_acceleration", MODEL) == "rad/s2"
-    assert set(DERIVED) <= set(known_series(MODEL))
+        series_unit(text, MODEL)
+    assert series_unit("inputs[steer]", MODEL) == "N m"
+    assert series_unit("steer_acceleration", MODEL) == "rad/s2"
+    assert set(DERIVED_QUANTITIES) <= set(known_series(MODEL))
 
 
 @pytest.mark.parametrize("wheel", ["rear", "front"])

@@ -93,10 +93,12 @@ def test_a_table_without_units_has_those_of_the_run(ridden):
     }
     other = data[["steer"]].map(np.degrees).assign()
     other["steer"].attrs["units"] = "deg"
-    with pytest.raises(ParameterError, match="steer is in rad in the first, in deg in the second"):
+    with pytest.raises(
+        ParameterError, match="steer has unit rad in the first run and deg in the second"
+    ):
         compare(data, other)
     other["lean"] = data["lean"]
-    with pytest.warns(UserWarning, match="Not compared: steer is in rad"):
+    with pytest.warns(UserWarning, match="Not compared: steer has unit rad"):
         assert list(compare(data, other).data_vars) == ["lean"]
     with pytest.raises(ParameterError, match=r"no quantity in common: one has .*, the other brake"):
         compare(data, data[["lean"]].rename(lean="brake"))

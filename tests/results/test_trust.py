@@ -58,16 +58,16 @@ def test_untrusted_results_execute_no_code(stored, capsys):
     ran = stored.with_name("ran")
     data = load(stored)
     assert data["time"].size == 11
-    with pytest.raises(DataError, match=r"names code of its own, .*sledge\.py.*--trust"):
+    with pytest.raises(DataError, match=r"refers to the Python object .*sledge\.py.*--trust"):
         load_scenario(str(stored))
-    with pytest.raises(DataError, match=r"names code of its own, .*sledge\.py"):
+    with pytest.raises(DataError, match=r"refers to the Python object .*sledge\.py"):
         restore_system(data)
     refused = draisine_in(stored.parent, "run", str(stored))
     assert refused.returncode == 2
-    assert "names code of its own" in refused.stderr
+    assert "refers to the Python object" in refused.stderr
     for command in ("run", "plot", "animate"):
         assert main([command, str(stored)]) == 2
-        assert "names code of its own" in capsys.readouterr().err
+        assert "refers to the Python object" in capsys.readouterr().err
     assert not ran.exists()
     assert restore_system(load(stored, trust=True)).parameters == {"m": 2.0}
     assert ran.exists()
@@ -109,7 +109,7 @@ def test_functions_of_loaded_modules_are_not_executed(where, tmp_path, capsys):
     save(data, tmp_path / "a.nc")
     for command in ("plot", "animate"):
         assert main([command, str(tmp_path / "a.nc")]) == 2
-        assert f"names code of its own, {name} in " in capsys.readouterr().err
+        assert f"refers to the Python object {name} in " in capsys.readouterr().err
     assert not ran.exists()
 
 
@@ -118,7 +118,7 @@ def test_another_name_in_a_trusted_file_is_not_trusted(tmp_path):
     system = draisine.compile(str(tmp_path / "sledge.py"))
     data = draisine.simulate(system, draisine.state(system), 0.1).to_xarray()
     data.attrs["vehicle_path"] = data.attrs["vehicle_path"].replace(":sledge", ":Path")
-    with pytest.raises(DataError, match="names code of its own, Path in "):
+    with pytest.raises(DataError, match="refers to the Python object Path in "):
         restore_system(data)
 
 

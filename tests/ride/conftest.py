@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="the extra `ride` is not installed")
 
 from draisine.ride.presets import PRESETS
-from draisine.ride.serve import configuration
+from draisine.ride.serve import make_server
 from draisine.ride.server import RideServer
 
 
@@ -19,7 +19,7 @@ def serving(name="steer-torque", target=None, presets=PRESETS):
     """Serve a ride, and stop."""
     listening = socket.create_server(("127.0.0.1", 0))
     ride = RideServer(name, listening.getsockname()[1], target, presets)
-    server = configuration(ride)
+    server = make_server(ride)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started:

@@ -6,7 +6,7 @@ import pytest
 
 from draisine.ride.repeat import ride_dataset
 from draisine.ride.session import Session
-from draisine.view.replay import page as replay_page
+from draisine.view.replay import replay_page as replay_page
 from ride.conftest import FEW_FRAMES
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from draisine.errors import DraisineError, ParameterError
 from draisine.registry import names
 from draisine.ride.limits import brake_limit, wheelie_limit
-from draisine.ride.presets import PRESETS, preset_of
+from draisine.ride.presets import PRESETS, make_preset
 from draisine.ride.session import STEP_RATE, RideStatus, Session
 
 FRAME = 16
@@ -249,7 +249,7 @@ def test_impossible_parameters_on_a_terrain_leave_the_ride_as_it_was():
     [name for name in names("vehicle") if not name.startswith("whipple")] + ["mauny2018/ramp-jump"],
 )
 def test_vehicles_and_scenarios_can_be_ridden_too(what):
-    session = Session(what, {what: preset_of(what)})
+    session = Session(what, {what: make_preset(what)})
     session.advance(200, dict.fromkeys(session.controls, 0.0) | {"push.y": 1.0})
     assert session.status == RideStatus.RIDING
     assert session.description()["machine"]["parts"]
@@ -258,7 +258,7 @@ def test_vehicles_and_scenarios_can_be_ridden_too(what):
 
 def test_only_runs_are_ridden():
     with pytest.raises(ParameterError, match="a ride needs the kind 'run'"):
-        preset_of("meijaard2007/eigenvalues")
+        make_preset("meijaard2007/eigenvalues")
 
 
 def test_on_ice_a_turn_ends_in_a_slip():
@@ -272,7 +272,7 @@ def test_on_ice_a_turn_ends_in_a_slip():
 
 
 def test_machines_that_cannot_lean_are_ridden_without_a_chart_of_stability():
-    session = Session("mine", {"mine": preset_of("snakeboard")})
+    session = Session("mine", {"mine": make_preset("snakeboard")})
     assert session.description()["chart"] is None
     session.advance(FRAME, {})
     assert np.isfinite(session.frame()).all()

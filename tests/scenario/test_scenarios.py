@@ -14,12 +14,12 @@ from draisine.control.turn_pi import TurnPI
 from draisine.errors import ConfigurationError, DataError, ParameterError, SimulationError
 from draisine.experiment.check import check
 from draisine.experiment.kinds.map import compute_contact_map
-from draisine.experiment.report import remarks, summary, table
+from draisine.experiment.report import describe_result, summarise_result, tabulate_result
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
 from draisine.results.straight import straight_quantity
-from draisine.scenario.library import load, read_text, scenarios, titles
+from draisine.scenario.library import load, read_template, scenario_titles, scenarios
 from draisine.scenario.overrides import override
 from draisine.scenario.schema import SCENARIO_TABLES_BY_KIND, schema
 
@@ -126,8 +126,8 @@ def test_a_vehicle_of_ones_own(tmp_path, monkeypatch):
     again = run(load("throw.nc"))
     assert again.data.equals(result.data)
     assert again.system.structure == {"push": False}
-    assert table(result)
-    assert summary(result)["maximum_gap"] is None
+    assert tabulate_result(result)
+    assert summarise_result(result)["maximum_gap"] is None
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
@@ -222,7 +222,7 @@ values.forward_speed = [5.0, 4.0]
 
 def test_summaries(mine):
     result = run(load(mine()))
-    found = summary(result)
+    found = summarise_result(result)
     assert found["scenario"] == "mine"
     assert found["final"]["time"] == 0.5
     assert {"lean", "steer", "yaw", "pitch", "forward_speed", "lean_rate", "steer_rate"} <= set(
@@ -235,7 +235,7 @@ def test_summaries(mine):
     assert found["maximum_gap"] < 1e-12
     assert found["events"] == []
     json.dumps(found, allow_nan=False)
-    assert any("completed" in line for line in remarks(result))
+    assert any("completed" in line for line in describe_result(result))
 
 
 def test_a_map_is_made_of_ordinary_states():
@@ -249,7 +249,7 @@ def test_a_map_is_made_of_ordinary_states():
             one = dict(zip(bicycle.outputs, seen, strict=True))
             for name in ("rear_contact_angle", "front_contact_angle", "beta"):
                 assert_allclose(float(result.data[name][i, j]), one[name], atol=1e-12)
-    assert remarks(result)[-1].startswith("12 configurations")
+    assert describe_result(result)[-1].startswith("12 configurations")
 
 
 def test_yaw_follows_its_path():
@@ -275,9 +275,9 @@ def test_an_infeasible_map_is_reported():
 def test_straight_running_as_data(tmp_path):
     result = run(load("meijaard2007/eigenvalues"))
     assert result.data["eigenvalue_real"].shape == (101, 4)
-    assert "stable from 4.29238 m/s to 6.02426 m/s" in remarks(result)
-    assert table(result) == []
-    json.dumps(summary(result), allow_nan=False)
+    assert "stable from 4.29238 m/s to 6.02426 m/s" in describe_result(result)
+    assert tabulate_result(result) == []
+    json.dumps(summarise_result(result), allow_nan=False)
     store.save(result.data, tmp_path / "eig.nc")
     assert without_stamp(store.load(tmp_path / "eig.nc")).identical(result.data)
     with pytest.raises(ParameterError, match="not among the speeds"):
@@ -296,8 +296,10 @@ def test_the_schema_knows_all_kinds():
 
 
 def test_shipped_scenarios_have_titles():
-    assert set(titles()) == set(scenarios())
-    assert all(title and kind in SCENARIO_TABLES_BY_KIND for kind, title in titles().values())
+    assert set(scenario_titles()) == set(scenarios())
+    assert all(
+        title and kind in SCENARIO_TABLES_BY_KIND for kind, title in scenario_titles().values()
+    )
 
 
 def test_a_scenario_is_read_once(mine, monkeypatch):
@@ -331,7 +333,7 @@ def test_a_copy_has_no_expected_values_except_measured_ones():
         blocks = content.pop("expected", [])
         if measured := [one for one in blocks if one["origin"] == "measured"]:
             content["expected"] = measured
-        assert tomllib.loads(read_text(name)) == content
+        assert tomllib.loads(read_template(name)) == content
 
 
 def test_constant_inputs_are_a_table():

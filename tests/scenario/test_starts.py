@@ -16,7 +16,7 @@ from draisine.errors import DataError, ParameterError
 from draisine.experiment.kinds.run import simulate_plan
 from draisine.experiment.run import run
 from draisine.experiment.tables.loci import compute_root_locus
-from draisine.scenario.library import accept, load
+from draisine.scenario.library import load, validate_scenario
 
 HEAD = """
 kind = "run"
@@ -45,7 +45,7 @@ LANE = 'path = { shape = "lane_change", offset = 2.0, start = 1.0, end = "1200 c
 
 
 def read(*parts):
-    return accept("mine", "mine.toml", tomllib.loads("".join((HEAD, *parts, RUN))))
+    return validate_scenario("mine", "mine.toml", tomllib.loads("".join((HEAD, *parts, RUN))))
 
 
 def spread(data, *names):
@@ -148,7 +148,7 @@ def test_runs_start_in_steady_motions_on_inclined_terrains(terrain, lean):
     """A bicycle on knife-edged wheels stays vertical, and the run stays in the motion."""
     head = "[initial.steady]\nforward_speed = 5.0\nyaw = 0.0\nx = 1.0\n[terrain]\n"
     content = tomllib.loads(HEAD + head + terrain + RUN)
-    found = run(accept("mine", "mine.toml", content)).data
+    found = run(validate_scenario("mine", "mine.toml", content)).data
     assert found.attrs["outcome"] == "completed"
     assert_allclose(found.lean, lean, atol=1e-9)
     assert_allclose(found.forward_speed, 5.0, atol=1e-8)
@@ -158,7 +158,7 @@ def test_sweeps_start_in_the_motion_of_each_run():
     content = tomllib.loads(HEAD + "[initial.steady]\nforward_speed = 5.0\nlean = 0.0\n" + RUN)
     content |= {"kind": "sweep", "sweep": {"outputs": ["final lean"]}}
     content["sweep"]["over"] = {"initial.steady.lean": [0.0, 0.1]}
-    found = run(accept("mine", "mine.toml", content)).data
+    found = run(validate_scenario("mine", "mine.toml", content)).data
     assert_allclose(found["final lean"], [0.0, 0.1], atol=1e-10)
 
 
@@ -193,7 +193,7 @@ def test_sweeps_start_in_the_motion_of_each_run():
             "[initial.steady]\nforward_speed = 5.0\nlean = 0.1\nsteer = 0.3\nfree = []\n",
             "initial.steady: No steady motion found with forward_speed = 5, lean = 0.1, steer = 0.3.",
         ),
-        (RIDER, "speed is missing, but gains hold for one speed"),
+        (RIDER, "speed is missing: gains are designed for one speed"),
         (RIDER + "speed = 5.0\ncount = 2.5\n", "law[0].count: 2.5 is not a whole number"),
         (RIDER + "speed = 5.0\npath = { shape = 'lane' }\n", "Did you mean 'lane_change'?"),
         (RIDER + "speed = 5.0\npath = { offset = 2.0 }\n", "path: shape is missing"),
@@ -214,10 +214,10 @@ def test_mistakes_have_a_location_and_a_hint(text, message):
 def test_a_varying_path_has_no_eigenvalues():
     content = tomllib.loads(HEAD + RIDER + LANE) | {"kind": "linear", "speeds": {"at": [5.0]}}
     with pytest.raises(DataError, match="eigenvalues need a constant one"):
-        accept("mine", "mine.toml", content)
+        validate_scenario("mine", "mine.toml", content)
     content = tomllib.loads(HEAD) | {"kind": "state", "initial": {"steady": {"lean": 0.1}}}
     with pytest.raises(DataError, match=r"initial\.steady: needs kind = 'run' or 'sweep'"):
-        accept("mine", "mine.toml", content)
+        validate_scenario("mine", "mine.toml", content)
 
 
 class TestClosedLoopLoci:

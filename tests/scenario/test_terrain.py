@@ -11,14 +11,14 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.algebra.lie import rotation
 from draisine.errors import ConfigurationError, DataError, ParameterError
-from draisine.experiment.check import findings
-from draisine.experiment.report import event_lines, remarks, summary
+from draisine.experiment.check import compare_expected
+from draisine.experiment.report import describe_result, event_lines, summarise_result
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
-from draisine.results.events import EventQuery, events_of, parse_event
+from draisine.results.events import EventQuery, parse_event, read_events
 from draisine.results.queries import first_crossings, parse_query
-from draisine.scenario.library import accept, load
+from draisine.scenario.library import load, validate_scenario
 from draisine.scenario.schema import schema
 from draisine.scenario.terrain import GROUND_TABLES
 from draisine.vehicles.bicycle.whipple import whipple
@@ -135,7 +135,7 @@ def test_laws_of_impact_friction_and_limits_reach_the_run(mine):
     result = run(load(mine(lying)))
     assert result.outcome.startswith("fell")
     assert abs(result.data["lean"].values[-1]) == pytest.approx(math.pi / 4, abs=1e-9)
-    assert summary(result)["outcome"] == result.outcome
+    assert summarise_result(result)["outcome"] == result.outcome
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_handlebar_hits_its_stop(mine):
         "[initial]\nlean = '10deg'\n[run]\nuntil = 0.7\n"
     )
     result = run(load(mine(turned)))
-    (hit,) = [e for e in summary(result)["events"] if e["kind"] == "collision"]
+    (hit,) = [e for e in summarise_result(result)["events"] if e["kind"] == "collision"]
     assert hit["contact"][0].startswith("steer:")
     steer = result.data["shape"].sel(joint="steer").values
     assert np.abs(steer).max() == pytest.approx(math.radians(20.0), abs=1e-8)
@@ -197,7 +197,7 @@ def test_a_machine_is_put_onto_a_face():
             "terrain": {"shape": "ramp", "slope": "10deg", "drop": 0.5},
             "run": {"until": 1.0},
         }
-        return accept("x", "x", content).plan.state()
+        return validate_scenario("x", "x", content).plan.state()
 
     place = {"wheel": "front", "centre": [-2.0, 0.5], "on": "ramp"}
     placed = state(forward_speed=3.0, steer="10deg", place=place)
@@ -239,7 +239,7 @@ def test_initial_values_are_those_of_the_outputs_on_a_slope(slope, initial):
         "terrain": SLOPES[slope],
         "run": {"until": 0.01},
     }
-    plan = accept("x", "x", content).plan
+    plan = validate_scenario("x", "x", content).plan
     run = draisine.simulate(plan.system, plan.state(), 0.01, terrain=plan.terrain)
     start = run.to_xarray().isel(time=0)
     for name, value in initial.items():
@@ -287,14 +287,14 @@ def test_events_come_back_from_files_and_runs_repeat(jump, tmp_path, suffix):
     store.save(jump.data, path)
     read = store.load(path)
     assert without_stamp(read).identical(jump.data)
-    assert [e["kind"] for e in events_of(read)] == [
+    assert [e["kind"] for e in read_events(read)] == [
         "lift-off",
         "lift-off",
         "collision",
         "collision",
     ]
-    assert events_of(read)[2]["after"] == {"front:low": "rolling"}
-    assert events_of(read)[0]["before"] == {"rear:ramp": "rolling", "front:ramp": "rolling"}
+    assert read_events(read)[2]["after"] == {"front:low": "rolling"}
+    assert read_events(read)[0]["before"] == {"rear:ramp": "rolling", "front:ramp": "rolling"}
     assert run(load(str(path))).data.identical(jump.data)
 
 
@@ -308,14 +308,14 @@ def test_a_mesh_beside_the_scenario_is_found_from_elsewhere(mine, tmp_path, monk
 
 
 def test_the_summary_lists_the_events(jump):
-    found = summary(jump)
+    found = summarise_result(jump)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     first, *_, last = found["events"]
     assert first["kind"] == "lift-off"
     assert first["contact"] == ["front:ramp"]
     assert set(last["impulse"]) == {"rear:low", "front:low"}
     assert last["gain"] == pytest.approx(-319.0641, abs=1e-3)
-    assert any("lift-off   front:ramp" in line for line in remarks(jump))
+    assert any("lift-off   front:ramp" in line for line in describe_result(jump))
     many = event_lines(found["events"] * 4)
     assert many[-1] == "... and 4 more events"
     gaining = event_lines([last | {"gain": 3.0}])
@@ -370,7 +370,7 @@ def test_no_curve_is_laid_across_a_jump():
 def test_a_wrong_number_is_found(mine):
     block = "[[expected]]\ntitle = 'x'\norigin = 'law'\natol = 1e-9\nvalues.'event 1 time' = 0.2\n"
     result = run(load(mine(HEAD + PLANE + DROP + block)))
-    (found,) = findings(result)
+    (found,) = compare_expected(result)
     assert not found.agrees
     assert found.ours == pytest.approx(math.sqrt(0.2 / 9.81), abs=1e-12)
 
@@ -386,7 +386,7 @@ WRONG = [
     ),
     (
         "[terrain]\nshape = 'plan'\n",
-        "terrain.shape = 'plan': no such ground. Did you mean 'plane'?",
+        "terrain.shape = 'plan': unknown shape of ground. Did you mean 'plane'?",
     ),
     ("[terrain]\nshape = 'plane'\nslop = 0.1\n", "terrain.slop: is unknown. Did you mean 'slope'?"),
     ("[terrain]\nshape = 'ramp'\nslope = '10deg'\n", "terrain.drop: is missing"),
@@ -399,7 +399,10 @@ WRONG = [
         "terrain: kerb: rise = 0.0 m must be a finite number other than zero",
     ),
     ("[terrain]\nshape = 'mesh'\nfile = 'no.stl'\n", "no.stl': the file does not exist"),
-    ("[terrain]\nshape = 'mesh'\nfile = 'road.dae'\n", "is not a mesh; known are .stl, .obj, .ply"),
+    (
+        "[terrain]\nshape = 'mesh'\nfile = 'road.dae'\n",
+        "is not a mesh file; supported formats: .stl, .obj, .ply",
+    ),
     ("[terrain]\nshape = 'mesh'\n", "needs either a file, or points and triangles"),
     (
         "[terrain]\nshape = 'heights'\nx = [0, 1]\ny = [0, 1]\nz = [[0, 0, 0], [0, 0, 0]]\n",
@@ -445,13 +448,16 @@ WRONG = [
     (PLANE + "initial.place = {wheel = 'raer', centre = [0, 0, 1]}\n", "Did you mean 'rear'?"),
     (
         PLANE + "initial.place = {wheel = 'rear', centre = [0, 0]}\n",
-        "x and y with the face `on` which it starts",
+        "[x, y] with the face on which the machine starts",
     ),
     (
         PLANE + "initial.place = {wheel = 'rear', centre = [0, 0], on = 'groud'}\n",
         "initial.place.on = 'groud': no such face. Did you mean 'ground'?",
     ),
-    (PLANE + "initial.place = {wheel = 'rear'}\n", "needs a centre with x, y and z, or the face"),
+    (
+        PLANE + "initial.place = {wheel = 'rear'}\n",
+        "needs the centre of a wheel as [x, y, z], or the face",
+    ),
     (PLANE + "initial.place = 3\n", "initial.place = 3: must be a table"),
     (
         PLANE + "run.integrator = 'rk4'\n",

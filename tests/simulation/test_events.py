@@ -7,7 +7,7 @@ import draisine
 from draisine import ContactOptions, simulate, state
 from draisine.control._signals.time_inputs import Step, TimeInputs
 from draisine.experiment.kinds.run import run_dataset
-from draisine.results.events import event_records, events_of, guard_of
+from draisine.results.events import event_records, read_events, read_guard
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.trajectory import Guard, GuardKind
 from draisine.terrain import kerb, plane, ramp
@@ -108,10 +108,10 @@ def test_guards_are_stored_with_results(bicycle, tmp_path):
     run = simulate(bicycle, start, 0.5, terrain=ramp(0.2, 0.3))
     assert {"GAP", "BORDER"} <= set(guards(run))
     draisine.save(run_dataset(run), tmp_path / "run.nc")
-    stored = events_of(draisine.load(tmp_path / "run.nc"))
-    assert [guard_of(event) for event in stored] == [event.guard for event in run.events]
+    stored = read_events(draisine.load(tmp_path / "run.nc"))
+    assert [read_guard(event) for event in stored] == [event.guard for event in run.events]
 
 
 def test_events_without_a_guard_are_stored_without_one():
     records = event_records([]) + [{"time": 0.0}]  # the last one is of an older version
-    assert guard_of(records[-1]) is None
+    assert read_guard(records[-1]) is None

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import ParameterError
-from draisine.experiment.equations import write_equations
+from draisine.experiment.equations import write_program
 
 BICYCLE = draisine.compile("whipple")
 UPRIGHT = draisine.state(BICYCLE, forward_speed=5.0)
@@ -60,7 +60,7 @@ def test_speed_means_the_forward_speed_in_python_as_on_the_command_line() -> Non
 
 @pytest.mark.parametrize("language", ["c", "javascript", "python", "jax"])
 def test_programs_name_the_entries_of_their_arrays(language: str) -> None:
-    text = write_equations(BICYCLE, language)
+    text = write_program(BICYCLE, language)
     assert "parameters: w, c, lam, g, rR" in text
     assert "w: steer_torque, rear_wheel_torque, front_wheel_torque." in text
 

@@ -11,7 +11,7 @@ from draisine.mechanics.formulations import absolute
 from draisine.model import Body, Ellipsoid, Model, Wheel, inertia
 from draisine.terrain import plane
 from draisine.vehicles.ball import ball
-from draisine.view.scene.shapes import parts, reach, stones
+from draisine.view.scene.shapes import machine_outlines, machine_size, rolling_solids
 
 SPIN = {"pitch": np.radians(0.5), "yaw_rate": -5.0, "lean_rate": 0.0, "pitch_rate": 0.0}
 
@@ -105,10 +105,10 @@ def test_an_ellipsoid_of_equal_axes_rolls_like_a_ball():
 
 
 def test_it_is_drawn_by_three_ellipses_and_filled(stone):
-    around = [part.points for part in parts(stone.model) if part.kind == "section"]
+    around = [part.points for part in machine_outlines(stone.model) if part.kind == "section"]
     assert len(around) == 3
     top = np.max([points.max(axis=0) for points in around], axis=0)
     assert_allclose(top, [0.2, 0.03, 0.04], rtol=2e-3)
-    (filled,) = stones(stone.model)
-    assert_allclose(filled.centre + np.abs(filled.ways).sum(axis=1), top, rtol=2e-3)
-    assert reach(stone.model) > 0.4
+    (filled,) = rolling_solids(stone.model)
+    assert_allclose(filled.centre + np.abs(filled.semi_axes).sum(axis=1), top, rtol=2e-3)
+    assert machine_size(stone.model) > 0.4

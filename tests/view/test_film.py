@@ -32,12 +32,12 @@ from draisine.terrain import (
 from draisine.terrain.motions import Shake, Slide
 from draisine.vehicles.bicycle.whipple import whipple
 from draisine.view import film as films
-from draisine.view.film import PIXELS, FilmStage, animate, frame_times
-from draisine.view.replay import page, unit_quaternions
+from draisine.view.film import FILM_SIZE, FilmStage, animate, frame_times
+from draisine.view.replay import replay_page, unit_quaternions
 from draisine.view.scene.camera import Camera
-from draisine.view.scene.ground import heights, hidden_points, patches
-from draisine.view.scene.scene import scene
-from draisine.view.scene.shapes import balls, parts, reach
+from draisine.view.scene.ground import ground_heights, ground_patches, hidden_points
+from draisine.view.scene.scene import build_scene
+from draisine.view.scene.shapes import machine_outlines, machine_size, mass_centre_balls
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_gif_has_its_frames_and_none_is_blank(passive, tmp_path):
     animate(passive, tmp_path / "run.gif", fps=5.0)
     with Image.open(tmp_path / "run.gif") as film:
         assert film.n_frames == 6
-        assert film.size == PIXELS
+        assert film.size == FILM_SIZE
         assert film.info["duration"] == 200
         shown = []
         for k in range(film.n_frames):
@@ -85,7 +85,7 @@ def test_speeds_of_films():
 
 def test_the_machine_has_the_poses_of_the_run(passive):
     """Wheels touch the ground at the contact points of the dataset, and rotate as they roll."""
-    motion = scene(passive, every(0.1))
+    motion = build_scene(passive, every(0.1))
     for name, contact in (("rear_wheel", "rear"), ("front_wheel", "front")):
         rim = next(p for p in motion.parts if p.body == name and p.kind == "rim")
         for k in (0, 5, 10):
@@ -101,7 +101,7 @@ def test_the_machine_has_the_poses_of_the_run(passive):
 
 
 def test_the_camera_follows(passive):
-    motion = scene(passive, every(0.1))
+    motion = build_scene(passive, every(0.1))
     moved = motion.focus[-1] - motion.focus[0]
     assert_allclose(moved[:2], (motion.p[-1, 0] - motion.p[0, 0])[:2], atol=0.2)
     for k in (0, 10):
@@ -115,7 +115,7 @@ def test_the_camera_follows(passive):
 
 
 def test_a_frame_shows_time_and_angles(passive):
-    stage = FilmStage(scene(passive, every(0.5)), 2.0)
+    stage = FilmStage(build_scene(passive, every(0.5)), 2.0)
     stage.show(1)
     texts = [text.get_text() for text in stage.figure.axes[0].texts]
     lean = math.degrees(float(passive["lean"].sel(time=0.5, method="nearest")))
@@ -127,7 +127,7 @@ def test_a_frame_shows_time_and_angles(passive):
 
 def test_a_slope_tilts_the_ground_and_not_the_machine():
     data = run(load("mauny2018/incline", {"run.until": 0.1})).data
-    motion = scene(data, every(0.1))
+    motion = build_scene(data, every(0.1))
     slope = math.acos(motion.up[2])
     assert slope == pytest.approx(json.loads(data.attrs["parameters"])["slope"], abs=1e-12)
 
@@ -156,11 +156,11 @@ def test_a_page_needs_nothing_else(passive, tmp_path):
 
 
 def test_a_page_is_safe_from_its_title(passive):
-    text = page(passive.assign_attrs(title="</script><b>{{motion}}"))
+    text = replay_page(passive.assign_attrs(title="</script><b>{{motion}}"))
     assert text.count("</script>") == 2
     assert motion_in(text)["title"] == "</script><b>{{motion}}"
     assert (
-        motion_in(page(passive.assign_attrs(title="a ride\nthat fell")))["title"]
+        motion_in(replay_page(passive.assign_attrs(title="a ride\nthat fell")))["title"]
         == "a ride; that fell"
     )
 
@@ -179,14 +179,14 @@ def test_a_jump_leaves_gaps_in_its_tracks(passive):
     flown["gap"][20:40] = 0.1
     flown["contact_point"][20:40, :, 2] = 0.1
     flown["contact_point"][60:, :, 2] = -0.5
-    motion = scene(flown, every(0.01))
+    motion = build_scene(flown, every(0.01))
     assert np.isnan(motion.tracks["rear"][20:40]).all()
     assert motion.ground == -0.5
     assert_allclose(motion.posts[:, 1, 2], -0.5)
     assert_allclose(motion.posts[:, 0, 2], 0.0, atol=1e-12)
-    points = motion_in(page(flown))["tracks"][0]["points"]
+    points = motion_in(replay_page(flown))["tracks"][0]["points"]
     assert None in points
-    assert not len(scene(passive, every(0.01)).posts)
+    assert not len(build_scene(passive, every(0.01)).posts)
     FilmStage(motion).show(50)
 
 
@@ -198,27 +198,27 @@ def test_every_machine_can_be_shown(vehicle):
         data = draisine.simulate(system, start, until=0.1).to_xarray()
     except ModelError:  # bodies that may touch each other: these run on a terrain only
         data = draisine.simulate(system, start, until=0.1, terrain=plane()).to_xarray()
-    motion = scene(data, every(0.05))
+    motion = build_scene(data, every(0.05))
     assert motion.size > 0
     assert {part.body for part in motion.parts} | {ball.body for ball in motion.balls}
     stage = FilmStage(motion)
     stage.show(2)
     stage.figure.canvas.draw()
     assert np.asarray(stage.figure.canvas.buffer_rgba())[..., :3].min() < 120
-    assert motion_in(page(data))["time"]
+    assert motion_in(replay_page(data))["time"]
 
 
 def test_parts_of_a_bicycle():
     model = whipple()
-    kinds = [(part.body, part.kind) for part in parts(model)]
+    kinds = [(part.body, part.kind) for part in machine_outlines(model)]
     assert kinds[:2] == [("frame", "link"), ("fork", "link")]
     assert ("rear_wheel", "spokes") in kinds
-    frame = parts(model)[0].points
+    frame = machine_outlines(model)[0].points
     assert_allclose(frame[0], frame[-1])
     assert any(np.allclose(point, [0.3, 0.0, 0.9]) for point in frame)
-    assert [ball.body for ball in balls(model)] == ["frame", "fork"]
-    assert 1.5 < reach(model) < 2.0
-    rider = [part.body for part in parts(whipple(mU=30.0)) if part.kind == "box"]
+    assert [ball.body for ball in mass_centre_balls(model)] == ["frame", "fork"]
+    assert 1.5 < machine_size(model) < 2.0
+    rider = [part.body for part in machine_outlines(whipple(mU=30.0)) if part.kind == "box"]
     assert rider == ["upper_body"]
 
 
@@ -259,20 +259,20 @@ def test_no_partial_file_remains(passive, tmp_path, monkeypatch):
 
 
 def test_bodies_agree_with_the_scene(passive):
-    motion = scene(passive, every(0.01))
+    motion = build_scene(passive, every(0.01))
     bodies = Bodies(passive, whipple())
     assert_allclose(motion.p[:, 1], bodies.motions["fork"].p, atol=1e-12)
 
 
 def grounds():
     x = np.linspace(-3.0, 8.0, 12)
-    heights = np.where(x < 0.0, 0.0, 0.1 * x)[:, None] + np.zeros((12, 7))
+    ground_heights = np.where(x < 0.0, 0.0, 0.1 * x)[:, None] + np.zeros((12, 7))
     return {
         "plane": plane(-0.2, 0.1),
         "ramp": ramp(math.radians(10.0), 0.5),
         "kerb": kerb(2.0, 0.15),
         "corner": corner(0.3, 1.0),
-        "mesh": height_field(x, np.linspace(-3.0, 3.0, 7), heights),
+        "mesh": height_field(x, np.linspace(-3.0, 3.0, 7), ground_heights),
     }
 
 
@@ -280,7 +280,7 @@ def grounds():
 def test_patches_lie_on_the_faces(name, passive):
     """Corners and lines of a patch are points of one face, within its borders."""
     terrain = grounds()[name]
-    motion = scene(passive, every(0.5), terrain)
+    motion = build_scene(passive, every(0.5), terrain)
     faces = [terrain[k] for k in range(len(terrain)) if terrain[k].kind == "face"]
     assert len(motion.patches) == len(faces)
     for patch in motion.patches:
@@ -292,14 +292,14 @@ def test_patches_lie_on_the_faces(name, passive):
     shown = FilmStage(motion)
     shown.show(1)
     assert len(shown.faces.get_paths()) > len(faces)
-    content = motion_in(page(passive, terrain=terrain))
+    content = motion_in(replay_page(passive, terrain=terrain))
     assert len(content["patches"]) == len(faces)
 
 
 def test_the_terrain_of_a_scenario_is_drawn():
     """The jump is seen from a ramp of ten degrees onto level ground half a metre below its lip."""
     data = run(load("mauny2018/ramp-jump", {"run.until": 0.5})).data
-    motion = scene(data, every(0.1))
+    motion = build_scene(data, every(0.1))
     slopes = sorted(math.degrees(math.acos(patch.normal[2])) for patch in motion.patches)
     assert_allclose(slopes, [0.0, 10.0, 90.0], atol=1e-9)
     level = next(patch for patch in motion.patches if patch.normal[2] == 1.0)
@@ -309,14 +309,14 @@ def test_the_terrain_of_a_scenario_is_drawn():
 
 
 def test_heights_below_points():
-    ground = patches(grounds()["ramp"], np.zeros(1), np.zeros((1, 3)), 5.0, 1.0)
+    ground = ground_patches(grounds()["ramp"], np.zeros(1), np.zeros((1, 3)), 5.0, 1.0)
     points = np.array([[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, -2.0], [9.0, 0.0, 1.0]])
     expected = [-math.tan(math.radians(10.0)), -0.5, math.nan, math.nan]
-    assert_allclose(heights(ground, points), expected, atol=1e-12)
+    assert_allclose(ground_heights(ground, points), expected, atol=1e-12)
 
 
 def test_the_lip_hides_points_behind_it():
-    ground = patches(grounds()["ramp"], np.zeros(1), np.zeros((1, 3)), 5.0, 1.0)
+    ground = ground_patches(grounds()["ramp"], np.zeros(1), np.zeros((1, 3)), 5.0, 1.0)
     points = np.array([[0.2, 0.0, -0.5], [3.0, 0.0, -0.5], [-2.0, 0.0, 0.1], [np.nan] * 3])
     hidden = hidden_points(ground, np.array([-1.0, 0.0, 1.0]), points)
     assert hidden.tolist() == [True, False, False, False]
@@ -325,10 +325,10 @@ def test_the_lip_hides_points_behind_it():
 def test_moving_ground_is_animated(passive):
     """The lines on a belt run backwards with it, in films and in pages."""
     belt = Terrain([move_ground(face("belt", (0.0, 0.0, 1.0), 0.0), Slide((-2.0, 0.0, 0.0)))])
-    motion = scene(passive, every(0.5), belt)
+    motion = build_scene(passive, every(0.5), belt)
     first, last = (motion.ground_at(k)[0].lines for k in (0, 1))
     assert_allclose(last - first, np.broadcast_to([-1.0, 0.0, 0.0], first.shape), atol=1e-12)
-    content = motion_in(page(passive, terrain=belt))
+    content = motion_in(replay_page(passive, terrain=belt))
     assert content["patches"][0]["carrier"] == 0
     assert_allclose(content["carriers"][0]["position"][-3:], [-2.0, 0.0, 0.0], atol=1e-12)
 
@@ -337,7 +337,7 @@ def test_a_moving_mesh_beside_fixed_ground(passive):
     """A slab that shakes by 5 cm follows its motion, the plane below it stays."""
     slab = height_field([-1.0, 3.0], [-1.0, 1.0], [[0.0, 0.0], [0.0, 0.0]])
     ground = Joined(move_ground(slab, Shake((0.0, 0.0, 0.05), math.pi)), plane(height=-1.0))
-    motion = scene(passive, every(0.5), ground)
+    motion = build_scene(passive, every(0.5), ground)
     for k, height in ((0, 0.0), (1, 0.05), (2, 0.0)):
         heights_at_k = sorted(float(patch.outline[0, 2]) for patch in motion.ground_at(k))
         assert_allclose(heights_at_k, [-1.0, height], atol=1e-12)
@@ -345,7 +345,7 @@ def test_a_moving_mesh_beside_fixed_ground(passive):
 
 
 def test_faces_that_look_away_or_are_behind_the_camera_are_not_drawn(passive):
-    motion = scene(passive, every(0.5), grounds()["ramp"])
+    motion = build_scene(passive, every(0.5), grounds()["ramp"])
     camera = Camera.following(motion, 0)
     (wall,) = (patch for patch in motion.patches if round(float(patch.normal[0]), 3) == 1.0)
     turned = wall.moved(np.diag([-1.0, -1.0, 1.0]), np.zeros(3))
@@ -371,7 +371,7 @@ def drawn_by(script, motion, folder):
 @pytest.mark.skipif(films.shutil.which("node") is None, reason="no node here")
 def test_crowded_events_on_a_page_are_counted(passive, tmp_path):
     """Of 60 bounces in a hundredth of the run one is named; the count includes all of them."""
-    motion, script = re.findall(r"<script[^>]*>(.*?)</script>", page(passive), re.S)
+    motion, script = re.findall(r"<script[^>]*>(.*?)</script>", replay_page(passive), re.S)
     content = json.loads(motion)
     end = content["time"][-1]
     crowd = [{"time": end * (0.5 + 0.01 * k / 60), "name": "collision rear"} for k in range(60)]
@@ -388,7 +388,7 @@ def test_crowded_events_on_a_page_are_counted(passive, tmp_path):
 @pytest.mark.parametrize("terrain", [None, "ramp", "mesh"])
 def test_a_page_draws(terrain, passive, tmp_path):
     """The page's own script runs through a frame on a canvas that counts what is drawn."""
-    text = page(passive, terrain=grounds().get(terrain))
+    text = replay_page(passive, terrain=grounds().get(terrain))
     motion, script = re.findall(r"<script[^>]*>(.*?)</script>", text, re.S)
     count = drawn_by(script, motion, tmp_path)
     assert count["bad"] == 0
@@ -401,7 +401,7 @@ def test_a_page_draws(terrain, passive, tmp_path):
 def test_a_page_has_events_and_forces():
     """The time strip shows the events of a jump; contact forces equal those of the run."""
     data = run(load("mauny2018/ramp-jump")).data
-    content = motion_in(page(data))
+    content = motion_in(replay_page(data))
     names = [event["name"] for event in content["events"]]
     assert names[:2] == ["lift-off front", "lift-off rear"]
     assert content["hilly"]
@@ -437,7 +437,7 @@ def test_smooth_ground_is_drawn_where_it_is():
     x = np.linspace(0.0, 4.0, 21)
     smooth = height_field(x, x - 2.0, 0.1 * np.outer(np.sin(x), np.cos(x - 2.0)), smooth=True)
     path = np.column_stack([np.linspace(-0.5, 3.0, 20), np.zeros((20, 2))])
-    ground = patches(smooth, np.zeros(20), path, 1.0, 0.5)
+    ground = ground_patches(smooth, np.zeros(20), path, 1.0, 0.5)
     points = np.random.default_rng(0).uniform([-1.0, -0.9, 1.0], [3.5, 0.9, 1.0], (200, 3))
-    drawn = heights(ground, points)
+    drawn = ground_heights(ground, points)
     assert np.abs(drawn - smooth.height(points[:, 0], points[:, 1])).max() < 2e-3

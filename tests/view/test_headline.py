@@ -8,7 +8,7 @@ import pytest
 import draisine
 from draisine.cli import main
 from draisine.errors import ParameterError
-from draisine.view.style import figure_of
+from draisine.view.style import parent_figure
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_a_pdf_has_truetype_fonts_only(run, tmp_path):
 
 
 def titles(axes):
-    figure = figure_of(axes)
+    figure = parent_figure(axes)
     return [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
 
 

@@ -1,9 +1,11 @@
-"""The command line: one command per file, without computations of its own.
+"""Command line interface: one module per command; commands call other subpackages for all computations.
 
-Commands import heavy modules inside their functions, so that help appears at once. `_app`: the
-application and its error messages, `_hints`: suggestions for wrong command lines, `_options`: shared
-options, `_screen`: tables, notes and progress, `_files`: output files, `_templates`: files written by
-`draisine new`, `_robot`: those for robots, `_report`: results on the screen.
+Commands import heavy modules inside their functions, so that help appears at once. `_app`
+defines the application and its error messages, `_hints` suggests corrections of wrong command
+lines, `_options` defines shared options, `_screen` prints tables, notes and progress, `_files`
+writes output files, `_templates` and `_robot` contain the files that `draisine new` writes, and
+`_report` prints results.
+
 """
 
 from draisine.cli._app import main

@@ -1,4 +1,4 @@
-"""The application: its commands, its welcome text, and the messages and exit codes of errors."""
+"""Application of the command line: registered commands, welcome text, error messages and exit codes."""
 
 import atexit
 import gc
@@ -12,14 +12,14 @@ from cyclopts import App, CycloptsError, Parameter
 from draisine import __version__
 from draisine.cli._hints import check_separators, explain_error, suggest_command
 from draisine.cli._screen import (
-    fail,
     interrupt_on_sigterm,
+    print_error,
     print_warnings_as_notes,
     robust_output,
     unwrap_paragraphs,
 )
 from draisine.errors import DraisineError, SimulationError, UnknownNameError
-from draisine.registry import find, foreign_plugs, is_file, own_plugs
+from draisine.registry import external_plugins, find, is_file, shipped_plugins
 
 app = App(
     name="draisine",
@@ -34,21 +34,21 @@ app = App(
 
 
 def _add_command(name: str) -> None:
-    """Add a command to the application."""
+    """Register a command with the application by its name."""
     command = find("command", name)
-    # Cyclopts prints the line breaks of descriptions, but the width of the terminal shall decide.
+    # Cyclopts keeps the line breaks of docstrings, but lines should fit the width of the terminal.
     command.__doc__ = unwrap_paragraphs(inspect.getdoc(command) or "")
     app.command(command, name=name)
 
 
-for plug in own_plugs("command"):
-    _add_command(plug)
+for plugin in shipped_plugins("command"):
+    _add_command(plugin)
 app.register_install_completion_command()
 
 
 @app.default
 def welcome() -> None:
-    """Print what draisine is and which commands to try first."""
+    """Print a description of draisine and the commands to try first."""
     print(
         f"""draisine {__version__}: exact, fast dynamics of machines that roll, grip and bounce.
 
@@ -58,11 +58,11 @@ Try first:
   draisine ride                     ride the bicycle yourself, in the browser
   draisine explore whipple --show   sliders for its parameters, with eigenvalues and modes, in the browser
   draisine eigenvalues              stability of the bicycle: eigenvalues and critical speeds
-  draisine show whipple             the bicycle: bodies, joints, contacts, parameters
+  draisine show whipple             description of the bicycle: bodies, joints, contacts, parameters
   draisine list                     vehicles, scenarios, parameter sets ...
-  draisine check                    compare our results with published numbers
+  draisine check                    compare computed results with published numbers
   draisine equations whipple --out bicycle.html
-                                    its equations to read (.html, .tex, .md) or to compile (.c, .js, .py)
+                                    equations to read (.html, .tex, .md) or to compile (.c, .js, .py)
   draisine new vehicle NAME         write a machine of your own; --from FILE.urdf or .xml reads a robot
 
 draisine --help lists all commands, draisine COMMAND --help their options."""
@@ -70,43 +70,43 @@ draisine --help lists all commands, draisine COMMAND --help their options."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line.
+    """Execute a command line and return its exit code.
 
     Parameters
     ----------
     arguments
-        The words after `draisine`; by default those of this process.
+        Words of the command line after `draisine`; by default those of this process.
 
     Returns
     -------
     int
-        The exit code: 0, 1 for a failed run or check, 2 for a mistake in the command line or its files.
+        Exit code: 0 for success, 1 for a failed run or check, 2 for a wrong command line or input file.
     """
     if arguments is None:
         _relax_garbage_collection()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    # Warnings about a robot file are printed once, when a vehicle is made of it.
+    # Warnings about a robot file are printed only when a vehicle is created from it.
     makes_vehicle = {"new", "vehicle"} <= set(words)
     with interrupt_on_sigterm(), robust_output() as output, print_warnings_as_notes(makes_vehicle):
         code = _run_command_line(words)
     if output.error is not None:
-        return fail(f"The output cannot be written: {output.error.strerror}.", 1)
+        return print_error(f"The output cannot be written: {output.error.strerror}.", 1)
     return code
 
 
 def _relax_garbage_collection() -> None:
-    """Collect reference cycles rarely in this process.
+    """Reduce the frequency of garbage collection in this process.
 
-    Imports create some 300,000 objects that exist until the end; scanning them repeatedly would take a
-    third of the time of a short run.
+    Imports create about 300,000 objects that exist until the process ends. Scanning them repeatedly would
+    take a third of the time of a short run.
     """
     gc.set_threshold(500_000)
-    # Without this, Python scans all objects once more when it exits.
+    # Without freezing, Python scans all objects once more when it exits.
     atexit.register(gc.freeze)
 
 
 def _run_command_line(words: list[str]) -> int:
-    """Return the exit code of a command line."""
+    """Execute a command line with error handling and return its exit code."""
     debug = "--debug" in words
     if debug or "--verbose" in words:
         logging.basicConfig(format="%(name)s: %(message)s")
@@ -121,9 +121,9 @@ def _run_command_line(words: list[str]) -> int:
     except CycloptsError as error:
         if debug:
             raise
-        return fail(explain_error(error, words), 2)
+        return print_error(explain_error(error, words), 2)
     except KeyboardInterrupt:
-        return fail("Interrupted. Incomplete files were removed.", 1)
+        return print_error("Interrupted. Incomplete files were removed.", 1)
     except Exception as error:
         if debug:
             raise
@@ -132,9 +132,9 @@ def _run_command_line(words: list[str]) -> int:
 
 
 def _add_external_commands(words: Sequence[str]) -> None:
-    """Add commands of other packages, or the command of a file, if the command line needs them.
+    """Register commands of other packages or of a Python file if the command line uses them.
 
-    Shipped commands skip this, because reading the entry points of all packages takes time.
+    This step is skipped for shipped commands, because reading the entry points of all packages takes time.
     """
     first = words[0] if words else "--help"
     if first in app and first not in ("-h", "--help"):
@@ -142,7 +142,7 @@ def _add_external_commands(words: Sequence[str]) -> None:
     if is_file(first):
         external = [first]
     else:
-        external = [name for name in foreign_plugs("command") if name not in app]
+        external = [name for name in external_plugins("command") if name not in app]
     for name in external:
         _add_command(name)
     if first not in app and not first.startswith("-"):
@@ -151,12 +151,14 @@ def _add_external_commands(words: Sequence[str]) -> None:
 
 
 def _report_error(error: Exception) -> int:
-    """Print the message of an error and return its exit code."""
+    """Print the message of an exception and return the exit code."""
     if isinstance(error, SimulationError):
-        return fail(str(error), 1)
+        return print_error(str(error), 1)
     if isinstance(error, DraisineError):
-        return fail(str(error), 2)
+        return print_error(str(error), 2)
     if isinstance(error, MemoryError):
-        return fail(f"Not enough memory: {error or 'no memory is left'}.", 1)
+        return print_error(f"Not enough memory: {error or 'no memory is left'}.", 1)
     kind = type(error).__name__
-    return fail(f"{kind}: {error}\nThis is a bug of draisine. --debug shows the traceback.", 1)
+    return print_error(
+        f"{kind}: {error}\nThis is a bug of draisine. --debug shows the traceback.", 1
+    )

@@ -1,4 +1,4 @@
-"""Output files of commands: data, figures and animations. Targets are checked before the computation."""
+"""Output files of commands (data, figures, animations); their paths are checked before the computation."""
 
 import os
 from collections.abc import Iterator
@@ -7,19 +7,19 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from draisine.cli._screen import fail, progress_bar
+from draisine.cli._screen import print_error, progress_bar
 from draisine.errors import DataError
 
 
 def check_figure(path: Path) -> None:
-    """Raise if a figure cannot be written to a path."""
+    """Raise `DataError` if a figure cannot be written to a path."""
     from draisine.results.store import FIGURE_SUFFIXES, check_target
 
     check_target(path, FIGURE_SUFFIXES)
 
 
 def check_targets(out: Path | None, plot: Path | None) -> None:
-    """Raise if a data file or a figure cannot be written to its path."""
+    """Raise `DataError` if the data file or the figure cannot be written to its path."""
     from draisine.results.store import check_target
 
     if out is not None:
@@ -29,21 +29,21 @@ def check_targets(out: Path | None, plot: Path | None) -> None:
 
 
 def check_animation_target(path: Path) -> None:
-    """Raise if an animation or a replay cannot be written to a path."""
+    """Raise `DataError` if an animation or a replay cannot be written to a path."""
     from draisine.view.film import check_film
 
     check_film(path)
 
 
 def sibling_path(path: Path, ending: str) -> Path:
-    """Return the path of a file in the same folder: the stem of another file with an ending."""
+    """Return the path of a file in the same folder with the same stem and another ending."""
     if not path.name:
         raise DataError(f"{path} is a folder. Give a file name.")
     return path.with_name(f"{path.stem}{ending}")
 
 
 def unused_path(path: Path, force: bool = False) -> Path:
-    """Return a default path, with a counter (-2, -3 ...) if the file exists and `force` is not set."""
+    """Return a default output path; append a counter (-2, -3 ...) if the file exists, unless `force`."""
     if force:
         return path
     numbered = (path.with_stem(f"{path.stem}-{k}") for k in count(2))
@@ -57,9 +57,9 @@ def write_result(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Write data and a figure, if their paths are given, and print the paths.
+    """Write the data file and the figure whose paths are given, and print the paths.
 
-    `options` are those of `draisine.plot`.
+    `options` are keyword arguments of `draisine.plot`.
     """
     if out is not None:
         from draisine.results.store import save
@@ -75,7 +75,7 @@ def write_result(
 
 @contextmanager
 def report_file(what: str, path: Path, quiet: bool = False) -> Iterator[None]:
-    """Print the path of a file after it was written, and whether it replaced another one."""
+    """Context manager that prints the path of a written file, and whether it replaced another file."""
     replaced = " (replaced)" if os.path.exists(path) else ""
     yield
     if not quiet:
@@ -83,18 +83,18 @@ def report_file(what: str, path: Path, quiet: bool = False) -> Iterator[None]:
 
 
 def open_file(path: Path) -> int:
-    """Open a page or a picture with the default program of this computer; return the exit code."""
+    """Open a page or picture with the default program of the operating system; return the exit code."""
     import webbrowser
 
     if webbrowser.open(path.resolve().as_uri()):
         return 0
-    return fail(f"No program can open {path.resolve().as_uri()}. Open the file yourself.", 1)
+    return print_error(f"No program can open {path.resolve().as_uri()}. Open the file yourself.", 1)
 
 
 def write_animation(
     data: Any, path: Path, quiet: bool, fps: float | None = None, speed: float | None = None
 ) -> None:
-    """Write an animation, a replay page or a 3D scene, and print its path."""
+    """Write an animation, a replay page or a 3D scene of a run, and print its path."""
     from draisine.errors import SimulationError
     from draisine.view.film import animate
 

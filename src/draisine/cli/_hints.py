@@ -34,7 +34,7 @@ COMMAND_SYNONYMS = {
     "torques": "forces inverse",
     "--version": "version",
 }
-"""Commands by words with which users ask for them."""
+"""Command lines, with the words that users type instead of them (separated by spaces)."""
 
 COMMANDS_FOR_FILES = {
     ".toml": "run FILE",
@@ -46,7 +46,7 @@ COMMANDS_FOR_FILES = {
     ".svg": "open FILE",
     ".gif": "open FILE",
 } | dict.fromkeys(ROBOT_SUFFIXES, "new vehicle STEM --from FILE")
-"""Commands that use a file, by its suffix."""
+"""Command line that uses a file as input, by suffix of the file."""
 
 COMMAND_EXAMPLES = {
     "animate": "animate run.nc --out run.html",
@@ -60,10 +60,10 @@ COMMAND_EXAMPLES = {
     "sweep": "sweep study.toml",
     "torques": "torques run.nc",
 }
-"""Complete calls of the commands that need arguments."""
+"""Example of a complete command line for each command with required arguments."""
 
 COMMON_OPTION_SYNONYMS = {"o": "--out VALUE", "output": "--out VALUE", "save": "--out VALUE"}
-"""Options of all commands by words with which users ask for them."""
+"""Options of all commands by the words that users type instead of them."""
 
 OPTION_SYNONYMS = {
     "run": {
@@ -108,10 +108,10 @@ OPTION_SYNONYMS = {
     | {"type": "--figure VALUE", "kind": "--figure VALUE"},
     "ride": {"scenario": "draisine ride VALUE", "vehicle": "draisine ride VALUE"},
 }
-"""Options by command and by words with which users ask for them."""
+"""Options of a command by the words that users type instead of them: command -> word -> option."""
 
 LIST_OPTIONS = ("--figure", "--series", "--speed", "--unknowns", "--outputs", "--offsets")
-"""Options with several values, separated by commas."""
+"""Options that accept several values, separated by commas."""
 
 EXPORT_FORMATS = {
     "fmu": "--as fmi3, which is the default",
@@ -123,11 +123,11 @@ EXPORT_FORMATS = {
     "casadi": "draisine.interop.casadi in Python",
     "gymnasium": "draisine.interop.gymnasium in Python",
 }
-"""Where formats are written that `export` does not write."""
+"""Ways to write formats that the command `export` does not write, by format."""
 
 
 def suggest_command(arguments: Sequence[str], known: Iterable[str]) -> str:
-    """Return a suggestion for a command line whose first word is not a command.
+    """Return a suggestion for a command line whose first word is not a command, or "".
 
     >>> suggest_command(["linearise", "segway"], []), suggest_command(["ramp-jump"], [])
     ('Did you mean draisine eigenvalues segway?', 'Did you mean draisine run ramp-jump?')
@@ -153,9 +153,9 @@ def suggest_command(arguments: Sequence[str], known: Iterable[str]) -> str:
 
 
 def check_separators(arguments: Sequence[str]) -> None:
-    """Raise if several values of one option are separated by spaces.
+    """Raise an error if several values of one option are separated by spaces.
 
-    Cyclopts would take the second value as an argument and report a misleading error.
+    Cyclopts would interpret the second value as an argument and report a misleading error.
     """
     for option, value, following in zip(arguments, arguments[1:], arguments[2:], strict=False):
         are_assignments = "=" in value and "=" in following and not following.startswith("-")
@@ -170,7 +170,7 @@ def check_separators(arguments: Sequence[str]) -> None:
 
 
 def explain_error(error: CycloptsError, arguments: Sequence[str]) -> str:
-    """Return the message of an error in the command line, with a suggestion."""
+    """Return the message of a command line error with a suggestion."""
     command = arguments[0]
     if (
         command == "new"
@@ -196,8 +196,8 @@ def explain_error(error: CycloptsError, arguments: Sequence[str]) -> str:
             return f"Separate several values by commas: {option} {','.join(values)}"
         case RepeatArgumentError() if error.token.keyword == "--animate":
             return (
-                "A run writes one animation. Keep the run, --out run.nc, and write others with draisine "
-                "animate run.nc --out FILE"
+                "A run writes one animation. Store the run with --out run.nc and write further "
+                "animations with draisine animate run.nc --out FILE"
             )
         case UnusedCliTokensError() if command == "new" and len(arguments) > 3:
             return f"Did you mean draisine {' '.join(arguments[:3])} --from {arguments[3]}?"
@@ -205,12 +205,12 @@ def explain_error(error: CycloptsError, arguments: Sequence[str]) -> str:
 
 
 def _suggest_option(error: UnknownOptionError, arguments: Sequence[str]) -> str:
-    """Return the message for an unknown option with the right one, or "" if none is known."""
+    """Return the error message for an unknown option with a suggested option, or "" if none is known."""
     command = arguments[0]
     option = str(error.token.keyword or error.token.value).partition("=")[0]
     name = option.lstrip("-").replace("-", "_")
     value = _option_value(option, arguments) or "VALUE"
-    # A plain number after --slope is hardly in rad.
+    # A plain number after --slope is most likely in degrees.
     if name == "slope" and value.replace(".", "", 1).lstrip("+-").isdigit():
         value += "deg"
     right = (COMMON_OPTION_SYNONYMS | OPTION_SYNONYMS.get(command, {})).get(name, "")
@@ -229,17 +229,17 @@ def _suggest_option(error: UnknownOptionError, arguments: Sequence[str]) -> str:
 
 
 def _suggest_run_option(name: str, arguments: Sequence[str]) -> str:
-    """Return the option of `run` that sets an initial value, a parameter, or a dimension of the ground.
+    """Return the option of `run` that sets an initial value, a parameter, or a ground dimension, or "".
 
     >>> _suggest_run_option("v", ["run", "--v", "5"]), _suggest_run_option("mB", ["run", "--mB", "9"])
     ('--initial forward_speed=VALUE', '--set mB=VALUE')
     """
     from draisine.model.names import SYNONYMS, state_units
-    from draisine.scenario.library import FIRST_SCENARIO, load
+    from draisine.scenario.library import DEFAULT_SCENARIO, load
 
     has_scenario = len(arguments) > 1 and not arguments[1].startswith("-")
     with suppress(DraisineError):
-        loaded = load(arguments[1] if has_scenario else FIRST_SCENARIO)
+        loaded = load(arguments[1] if has_scenario else DEFAULT_SCENARIO)
         system = loaded.plan.system
         quantities = state_units(system.model)
         for quantity in (name, SYNONYMS.get(name), _synonym(name)):
@@ -255,13 +255,13 @@ def _suggest_run_option(name: str, arguments: Sequence[str]) -> str:
 
 
 def _synonym(name: str) -> str:
-    """Return the name of a quantity that other programs call differently, also of its rate."""
+    """Return the draisine name of a quantity (or its rate) that other programs name differently."""
     quantity = name.removesuffix("_rate")
     return SUGGESTED_NAMES.get(quantity, quantity) + name.removeprefix(quantity)
 
 
 def _suggest_series(arguments: Sequence[str]) -> str:
-    """Return the options of `plot` that draw one quantity over time or over another.
+    """Return the options of `plot` that draw one quantity over time or over another quantity.
 
     >>> _suggest_series(["plot", "run.nc", "--x", "time", "--y", "lean"])
     '--series lean'
@@ -276,7 +276,7 @@ def _suggest_series(arguments: Sequence[str]) -> str:
 
 
 def _option_value(option: str, arguments: Sequence[str]) -> str:
-    """Return the value of an option in a command line, or "".
+    """Return the value of an option in a command line; "" if the option is missing.
 
     >>> _option_value("--time", ["run", "--time=3"]), _option_value("--time", ["run", "--time", "3"])
     ('3', '3')

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 Values = list[str] | None
-"""Values of a repeated option NAME=VALUE."""
+"""Type of the texts of an option that may be repeated: NAME=VALUE."""
 
 Json = Annotated[bool, Parameter(help="Print a JSON object instead of a table.")]
 
@@ -15,7 +15,7 @@ Json = Annotated[bool, Parameter(help="Print a JSON object instead of a table.")
 @Parameter(name="*")
 @dataclass(frozen=True)
 class MachineOptions:
-    """The parameters of a machine: a parameter set of its vehicle, and single values."""
+    """Options for the parameters of a machine: a parameter set, and single values."""
 
     set: Annotated[
         Values,
@@ -35,12 +35,12 @@ class MachineOptions:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The values of --set by name."""
-        return assignments("--set", self.set)
+        """Parameter values of --set by name."""
+        return parse_assignments("--set", self.set)
 
 
 Signed = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
-"""An option whose value may begin with a minus sign."""
+"""Type of an option whose value may begin with a minus sign."""
 
 Laws = Annotated[
     Values,
@@ -65,7 +65,7 @@ Width = Annotated[
 @Parameter(name="*")
 @dataclass(frozen=True)
 class OutputOptions:
-    """The output of a command: data, a figure, a table or JSON on the screen."""
+    """Options for the output of a command: data file, figure, table or JSON on the screen."""
 
     out: Annotated[Path | None, Parameter(help="Write the data (.nc, .zarr, .csv).")] = None
     plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .jpg, .svg, .pdf).")] = None
@@ -74,7 +74,7 @@ class OutputOptions:
     json: Json = False
 
     def check(self) -> None:
-        """Raise if the data file or the figure cannot be written, or an option has no effect."""
+        """Raise an error if an output file cannot be written, or if an option has no effect."""
         from draisine.cli._files import check_targets
         from draisine.errors import ParameterError
 
@@ -97,7 +97,7 @@ class OutputOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class StartOptions:
-    """The start of a machine: initial values, statuses of contacts, control laws."""
+    """Options for the initial state of a machine: initial values, contact statuses, control laws."""
 
     initial: Annotated[
         Values,
@@ -113,35 +113,35 @@ class StartOptions:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The initial values by the names of the model."""
+        """Initial values by name, converted to the names of the model."""
         from draisine.errors import ParameterError
         from draisine.model.names import SYNONYMS
 
         values: dict[str, Any] = {}
-        for name, value in assignments("--initial", self.initial).items():
+        for name, value in parse_assignments("--initial", self.initial).items():
             model_name = SYNONYMS.get(name, name)
             if model_name in values:
                 raise ParameterError(
-                    f"--initial sets {model_name} twice, under two names. Give it once."
+                    f"--initial sets {model_name} twice, under two names. Set it only once."
                 )
             values[model_name] = value
         return values
 
     @property
     def statuses(self) -> dict[str, Any]:
-        """The statuses of contacts by name."""
-        return assignments("--mode", self.mode)
+        """Statuses of contacts by name."""
+        return parse_assignments("--mode", self.mode)
 
     @property
     def laws(self) -> list[dict[str, Any]]:
-        """The control laws as tables of a scenario."""
-        return law_tables(self.law or [])
+        """Control laws as tables of a scenario."""
+        return parse_laws(self.law or [])
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class RunOptions(StartOptions):
-    """Changes of a scenario before it runs, and the friction with which the run is compared."""
+    """Options that change a scenario before it runs, and the friction coefficient for validity."""
 
     input: Annotated[
         Values,
@@ -160,7 +160,9 @@ class RunOptions(StartOptions):
     ] = None
     formulation: Annotated[
         str | None,
-        Parameter(help="Formulation of the equations of motion; others than projected are slow."),
+        Parameter(
+            help="Formulation of the equations of motion. Formulations other than projected are slow."
+        ),
     ] = None
     mu: Annotated[
         float | None,
@@ -172,12 +174,12 @@ class RunOptions(StartOptions):
     strict: Annotated[
         bool,
         Parameter(
-            help="Stop if the ground would have to pull, friction exceeds --mu, or the machine falls."
+            help="Stop if a normal force is negative, friction exceeds --mu, or the machine falls."
         ),
     ] = False
 
     def changes(self, machine: MachineOptions) -> dict[str, Any]:
-        """Return the changed values by their key paths in a scenario."""
+        """Return the changed values of a scenario by key path."""
         values: dict[str, Any] = {}
         if machine.parameter_set is not None:
             values["vehicle.parameter_set"] = machine.parameter_set
@@ -187,7 +189,7 @@ class RunOptions(StartOptions):
         if self.law:
             values["law"] = self.laws
         if self.input:
-            values["inputs"] = assignments("--input", self.input)
+            values["inputs"] = parse_assignments("--input", self.input)
         values |= {f"initial.{n}": x for n, x in self.values.items()}
         values |= {f"run.mode.{n}": x for n, x in self.statuses.items()}
         for name in ("until", "dt"):
@@ -200,14 +202,20 @@ class RunOptions(StartOptions):
 
 
 NO_MACHINE_OPTIONS = MachineOptions()
+"""Default of commands: no parameters are set."""
 NO_OUTPUT_OPTIONS = OutputOptions()
+"""Default of commands: print a table and write no files."""
 NO_START_OPTIONS = StartOptions()
+"""Default of commands: no initial values are set."""
 NO_RUN_OPTIONS = RunOptions()
+"""Default of commands: the scenario is unchanged."""
 
 
 Trust = Annotated[
     bool,
-    Parameter(help="Execute the code that a stored result names: the file of its vehicle or law."),
+    Parameter(
+        help="Execute Python files that a stored result refers to: its vehicle or control law."
+    ),
 ]
 
 
@@ -221,7 +229,7 @@ SCENARIO_TABLES = (
     *("terrain.", "contact.", "initial.", "run.", "speeds.", "cycle.", "gait."),
     *("law.", "law[", "inputs.", "inputs["),
 )
-"""Prefixes of key paths in a scenario; names without one are parameters of the vehicle."""
+"""Prefixes of key paths in a scenario; --set names without a prefix are vehicle parameters."""
 
 
 OPTION_EXAMPLES = {
@@ -243,13 +251,13 @@ OPTION_EXAMPLES = {
     "--until": "--until 10",
     "--dt": "--dt 0.01",
 }
-"""Options that need a value, with an example."""
+"""Example of each option that needs a value."""
 
 
 def parse_range(
     option: str, text: str, example: str, unit: str | None = None
 ) -> tuple[float, float, int]:
-    """Return the ends (SI) and the count of a range LOW:HIGH:COUNT of a quantity in a unit."""
+    """Parse a range LOW:HIGH:COUNT of a quantity with a unit; return its ends (SI units) and count."""
     import math
 
     from draisine.errors import ParameterError
@@ -266,7 +274,7 @@ def parse_range(
         ends = parse_number(low, unit), parse_number(high, unit)
     except ValueError as error:
         raise ParameterError(f"{option} {text}: {error}.") from None
-    # A plain number beyond a full turn is hardly meant in radians; 0.01 allows a rounded 2 pi.
+    # A number beyond a full turn is most likely in degrees; 0.01 allows for a rounded value of 2 pi.
     without_unit = [x for x, text in zip(ends, (low, high), strict=True) if "deg" not in text]
     if unit == "rad" and any(abs(x) > 2 * math.pi + 0.01 for x in without_unit):
         degrees = ":".join(x if "deg" in x else f"{x}deg" for x in (low, high))
@@ -278,7 +286,7 @@ def parse_range(
 
 
 def _seconds(option: str, text: str) -> float:
-    """Return a time in s: 5, 5s or 10ms."""
+    """Parse a time with optional unit (5, 5s, 10ms); return it in s."""
     from draisine.errors import ParameterError
     from draisine.model.quantity import parse_number
 
@@ -289,7 +297,7 @@ def _seconds(option: str, text: str) -> float:
 
 
 def parse_numbers(option: str, text: str, example: str, unit: str) -> list[float]:
-    """Return numbers (SI) that are separated by commas, of a quantity in a unit."""
+    """Parse numbers separated by commas, of a quantity with a unit; return them in SI units."""
     from draisine.errors import ParameterError
     from draisine.model.quantity import parse_number
 
@@ -299,19 +307,19 @@ def parse_numbers(option: str, text: str, example: str, unit: str) -> list[float
         raise ParameterError(f"{option} {text}: {error}. Write it as {example}.") from None
 
 
-def law_tables(texts: list[str]) -> list[dict[str, Any]]:
-    """Return control laws NAME,KEY=VALUE,... as tables of a scenario; `none` is left out."""
-    from draisine.scenario.overrides import nest
+def parse_laws(texts: list[str]) -> list[dict[str, Any]]:
+    """Parse control laws NAME,KEY=VALUE,... into tables of a scenario; the name `none` is skipped."""
+    from draisine.scenario.overrides import nest_dotted_keys
 
     return [
-        {"name": name} | nest(assignments("--law", values))
+        {"name": name} | nest_dotted_keys(parse_assignments("--law", values))
         for name, *values in (text.split(",") for text in texts)
         if name != "none"
     ]
 
 
-def assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
-    """Return the values of options NAME=VALUE by name: numbers, true or false, else text."""
+def parse_assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
+    """Parse options NAME=VALUE into a dictionary; values are numbers, booleans or text."""
     import re
 
     from draisine.errors import ParameterError
@@ -324,7 +332,7 @@ def assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
                 f"{option} {text}: write NAME=VALUE, for example {OPTION_EXAMPLES[option]}."
             )
         if name in values:
-            raise ParameterError(f"{option} {name} is given twice. Give it once.")
+            raise ParameterError(f"{option} {name} is set twice. Set it only once.")
         if inner := re.findall(r"([\w/]+) *= *([^,{}]+)", value) if value[0] == "{" else []:
             single = " ".join(f"{option} {name}.{key}={x.strip()}" for key, x in inner)
             raise ParameterError(f"Repeat {option} for each value of a table: {single}")

@@ -1,4 +1,4 @@
-"""Results of scenarios as tables on the screen."""
+"""Printing of the result of a scenario as tables on the screen."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,15 +10,20 @@ if TYPE_CHECKING:
 
 
 MAX_LISTED_RUNS = 200
-"""A sweep with more runs is not listed run by run: the table would scroll past the remarks."""
+"""Largest number of runs of a sweep that are listed; longer tables would scroll past the remarks."""
 
 
-def report(result: "Result", json: bool, full: bool = False) -> None:
+def print_result(result: "Result", json: bool, full: bool = False) -> None:
     """Print the result of a scenario; `full` adds all outputs and rates to the table."""
-    from draisine.experiment.report import remarks, state_table, summary, table
+    from draisine.experiment.report import (
+        describe_result,
+        summarise_result,
+        tabulate_result,
+        tabulate_state,
+    )
 
     if json:
-        print_json(summary(result))
+        print_json(summarise_result(result))
         return
     from rich.table import Table
 
@@ -27,7 +32,7 @@ def report(result: "Result", json: bool, full: bool = False) -> None:
     title = result.loaded.scenario.title.removeprefix(f"{name.rpartition('/')[2]} ")
     console.print(f"[bold]{name}[/bold]: {escape_markup(title)}")
     is_single_state = result.loaded.scenario.kind == "state"
-    rows = state_table(result) if is_single_state else table(result, full)
+    rows = tabulate_state(result) if is_single_state else tabulate_result(result, full)
     if rows:
         if is_single_state:
             headings = ["value", "rate", "acceleration"]
@@ -42,16 +47,16 @@ def report(result: "Result", json: bool, full: bool = False) -> None:
         console.print(_eigenvalue_table(result.data))
     if result.loaded.scenario.kind == "sweep" and result.data["outcome"].size <= MAX_LISTED_RUNS:
         console.print(_sweep_table(result))
-    for line in remarks(result):
+    for line in describe_result(result):
         console.print(line)
 
 
 ROW_DIGITS = 5
-"""Significant digits of the largest number of a row: enough to read, and six columns fit on a screen."""
+"""Significant digits of the largest number in a table row, so that six columns fit on a screen."""
 
 
 def _comparable(numbers: Sequence[float]) -> list[str]:
-    """Return numbers of one quantity as text, all with the same number of decimals.
+    """Format numbers of one quantity as text with the same number of decimals.
 
     >>> _comparable([0.0, 0.000405984, -0.000400698, 0.0738527])
     ['0', '0.000406', '-0.000401', '0.073853']
@@ -60,7 +65,7 @@ def _comparable(numbers: Sequence[float]) -> list[str]:
     """
     from math import floor, isfinite, log10
 
-    # Outside this range decimals would be all zeros, or the number wider than its column.
+    # Outside this range all decimals would be zero, or the number would be wider than its column.
     largest = max((abs(x) for x in numbers if isfinite(x)), default=0.0)
     if largest < 1e-12 or largest >= 1e9:
         return [f"{x:.6g}" for x in numbers]
@@ -77,7 +82,7 @@ def print_motions(
     rows: Iterable[Sequence[str]],
     lines: Iterable[str],
 ) -> None:
-    """Print motions of a vehicle, one per row (the last column is text), and remarks."""
+    """Print a table of motions of a vehicle, one per row (the last column is text), and remarks."""
     from rich.table import Table
 
     motions = Table(*numeric_columns(*headings[:-1]), headings[-1])
@@ -113,7 +118,7 @@ def _eigenvalue_table(data: Any) -> Any:
 
 
 def _ordinal(number: int) -> str:
-    """Return an ordinal number.
+    """Format an ordinal number as text.
 
     >>> [_ordinal(k) for k in (2, 3, 10, 11, 21, 112)]
     ['2nd', '3rd', '10th', '11th', '21st', '112th']
@@ -125,11 +130,11 @@ def _ordinal(number: int) -> str:
 
 
 EIGENVALUE_ROUNDING = 1e-12
-"""Smaller parts of an eigenvalue, relative to the largest eigenvalue, are rounding and shown as zero."""
+"""Real or imaginary parts below this fraction of the largest eigenvalue are printed as zero (round-off)."""
 
 
 def _without_rounding(row: Any) -> Any:
-    """Return the eigenvalues of one motion with rounding errors set to zero."""
+    """Return the eigenvalues of one motion with round-off errors set to zero."""
     from numpy import hypot
 
     components = [f"eigenvalue_{component}" for component in ("real", "imaginary")]
@@ -139,7 +144,7 @@ def _without_rounding(row: Any) -> Any:
 
 
 def _heading(name: str) -> str:
-    """Return the heading of an eigenmode and its conjugate; pairs of one name are numbered.
+    """Return the column heading of an eigenmode and its conjugate; pairs of the same name are numbered.
 
     >>> _heading("fork_bend"), _heading("steer_3")
     ('fork bend', 'steer 2')
@@ -150,7 +155,7 @@ def _heading(name: str) -> str:
 
 
 def _number(name: str) -> int:
-    """Return the number at the end of the name of an eigenmode, 1 by default.
+    """Return the number at the end of the name of an eigenmode; 1 if there is none.
 
     >>> _number("tyre"), _number("tyre_3"), _number("fork_bend_2")
     (1, 3, 2)
@@ -160,7 +165,7 @@ def _number(name: str) -> int:
 
 
 def _neighbour(name: str, step: int) -> str:
-    """Return the next eigenmode of the same name, or the previous one.
+    """Return the name of the next or previous eigenmode with the same stem.
 
     >>> _neighbour("tyre", 1), _neighbour("tyre_3", 1), _neighbour("tyre_2", -1)
     ('tyre_2', 'tyre_4', 'tyre')
@@ -171,7 +176,7 @@ def _neighbour(name: str, step: int) -> str:
 
 
 def _eigenvalue_text(row: Any, names: list[str]) -> str:
-    """Return the eigenvalues of one mode as text: a conjugate pair as one, others separated by commas."""
+    """Format the eigenvalues of one eigenmode: a conjugate pair as one value, others separated by commas."""
     real, imaginary = (
         row[f"eigenvalue_{part}"].sel(eigenmode=names).values for part in ("real", "imaginary")
     )
@@ -183,10 +188,10 @@ def _eigenvalue_text(row: Any, names: list[str]) -> str:
 
 
 def _sweep_table(result: "Result") -> Any:
-    """Return a table of the outputs of all runs of a sweep."""
+    """Return a table of varied values, outputs and outcomes of all runs of a sweep."""
     from rich.table import Table
 
-    from draisine.experiment.report import runs
+    from draisine.experiment.report import list_runs
 
     data = result.data
     varied = [str(n) for n in data["outcome"].coords]
@@ -196,7 +201,7 @@ def _sweep_table(result: "Result") -> Any:
     units = {n: str(data[n].attrs.get("units", "")) for n in outputs}
     headings = [escape_markup(f"{n} ({units[n]})" if units[n] else n) for n in outputs]
     table = Table(*varied, *numeric_columns(*headings))
-    for run in runs(result):
+    for run in list_runs(result):
         cells = [run[n] for n in (*varied, *outputs)]
         table.add_row(
             *("-" if x is None else x if isinstance(x, str) else f"{x:.6g}" for x in cells)

@@ -1,4 +1,4 @@
-"""Template of a vehicle that reads a robot file (`draisine new vehicle NAME --from FILE`)."""
+"""Template of a vehicle file that reads a robot description (`draisine new vehicle NAME --from FILE`)."""
 
 import warnings
 from collections.abc import Mapping
@@ -39,17 +39,18 @@ def $name(
     """Return the robot."""$springs
     return $read(FILE, $arguments)(g=g)
 ''')
+"""Source code of a vehicle file for a robot, with placeholders."""
 
 SPRING_CODE = """
     springs = {
         joint: {"spring": stiffness * k, "damper": damping * c} for joint, (k, c) in SPRINGS.items()
     }"""
-"""Code that scales the springs by two parameters."""
+"""Source code that scales all springs and dampers by two parameters."""
 
 SPRING_PARAMETERS = """
     stiffness: Annotated[float, "", "factor of all springs in SPRINGS"] = 1.0,
     damping: Annotated[float, "", "factor of all dampers in SPRINGS"] = 1.0,"""
-"""The parameters of `SPRING_CODE`."""
+"""Source code of the two parameters that `SPRING_CODE` uses."""
 
 TABLE_COMMENTS = {
     "BASE": """\
@@ -74,7 +75,7 @@ TABLE_COMMENTS = {
 # removed here moves freely, and has an input of its name.
 """,
 }
-"""Comments above the tables of the file, by table."""
+"""Comment above each table in a vehicle file for a robot, by name of the table."""
 
 IMPORT_MODULES = {
     "RobotWheel": "draisine.interop.robots.robot",
@@ -85,11 +86,11 @@ IMPORT_MODULES = {
     "uniform": "draisine.model.motion",
     "Ball": "draisine.model.surface",
 }
-"""Modules of the names that the file may use."""
+"""Module from which a vehicle file imports each name."""
 
 
 def robot_text(name: str, file: str, packages: str | None = None) -> str:
-    """Return the source of a vehicle that reads a robot file.
+    """Return the source code of a vehicle that reads a robot file.
 
     Guesses, and problems that prevent a run of the vehicle as it is, are warnings: the file can always be
     written and completed.
@@ -171,7 +172,7 @@ def expand_xacro(name: str, file: str, packages: str | None = None) -> str:
 
 
 def _motor_comment(robot: "Robot") -> list[str]:
-    """Return a comment on the limits of the motors, if the robot file has them."""
+    """Return a comment about the effort limits of motors, if the robot file contains them."""
     limits = [
         f"{link.joint} {link.motor.torque:g} {'N' if link.kind == 'slide' else 'N m'}"
         for link in robot.links
@@ -187,7 +188,7 @@ def _motor_comment(robot: "Robot") -> list[str]:
 def _warn_of_guesses(
     guesses: "Guess", tables: Mapping[str, str], name: str, has_packages: bool
 ) -> None:
-    """Warn about values that the robot file does not contain, and about parts without a contact.
+    """Warn about guessed values, and about parts without a contact.
 
     `name` is that of the robot file. `has_packages` is whether the user has named a folder of packages.
     """
@@ -209,12 +210,12 @@ def _warn_of_guesses(
 
 
 def _without_comments(text: str) -> str:
-    """Return source without lines of comment."""
+    """Return source code without comment lines."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
 
 
 def _needs_tyres(robot: "Robot", guesses: "Guess") -> bool:
-    """Return whether wheels without slip lock the machine, or prevent it from turning.
+    """Return whether ideally rolling wheels lock the machine, or prevent it from turning.
 
     A machine that cannot be assembled is reported by a warning, so that the file can be completed.
     """
@@ -240,15 +241,15 @@ def _needs_tyres(robot: "Robot", guesses: "Guess") -> bool:
 
 
 def _largest_radius(guesses: "Guess") -> float:
-    """Return the radius (m) of the largest wheel."""
+    """Return the radius (m) of the largest guessed wheel."""
     return max((wheel.radius for wheel in guesses.wheels.values()), default=0.0)
 
 
 def _tables(guesses: "Guess", with_tyres: bool) -> dict[str, str]:
-    """Return the source of the tables of a file by name: tyre, wheels, springs, held joints."""
+    """Return the source code of the tables of a vehicle file by name: tyre, wheels, springs, held joints."""
     tables = {}
     if with_tyres:
-        # The relaxation length of a tyre is of the order of its radius.
+        # The relaxation length of a tyre is of the order of the wheel radius.
         relaxation = f"{_largest_radius(guesses):g}"
         tables["TYRE"] = (
             f"TYRE = BrushTyre(stiffness=10.0, friction=0.8, relaxation={relaxation})\n"
@@ -273,7 +274,7 @@ def _tables(guesses: "Guess", with_tyres: bool) -> dict[str, str]:
 
 
 def _wheel(wheel: "RollingLink", with_tyres: bool) -> str:
-    """Return the source of a wheel."""
+    """Return the source code of one wheel."""
     surface = f"Ball({wheel.radius:g})" if wheel.shape == "ball" else f"{wheel.radius:g}"
     arguments = ["tyre=TYRE"] if with_tyres and wheel.shape == "disc" else []
     arguments += [f"centre={wheel.centre}"] if any(wheel.centre) else []
@@ -281,6 +282,6 @@ def _wheel(wheel: "RollingLink", with_tyres: bool) -> str:
 
 
 def _table(name: str, entries: Mapping[str, str]) -> str:
-    """Return the source of a table with one line per entry, each with its comment."""
+    """Return the source code of a table with one line per entry; each line has a comment."""
     lines = [f"    {line}," + (f"  # {why}" if why else "") for line, why in entries.items()]
     return "\n".join([f"{name} = {{", *lines, "}\n"])

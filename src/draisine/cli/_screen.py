@@ -1,4 +1,4 @@
-"""Output on the terminal: consoles, tables, notes, progress bars, error messages."""
+"""Terminal output of commands: tables, notes, progress bars, error messages."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def open_console() -> "Console":
-    """Return a console for tables: as wide as the terminal, or 120 columns if it is redirected."""
+    """Return a console for tables, as wide as the terminal, or 120 columns if output is redirected."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else 120
@@ -25,21 +25,23 @@ def open_console() -> "Console":
 
 
 class RobustOutput:
-    """Standard output that never interrupts a computation.
+    """Standard output that never interrupts a computation if writing fails.
 
     Text is dropped if the reader has closed the pipe (`| head`) or the stream cannot be written; `error`
     is the reason in the second case.
     """
 
     def __init__(self, stream: TextIO) -> None:
+        """Wrap a text stream."""
         self.stream = stream
         self.error: OSError | None = None
 
     def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the wrapped stream."""
         return getattr(self.stream, name)
 
     def write(self, text: str) -> int:
-        """Write text, or drop it if the stream fails."""
+        """Write text; discard it if the stream fails."""
         try:
             return self.stream.write(text)
         except OSError as error:
@@ -47,14 +49,14 @@ class RobustOutput:
             return len(text)
 
     def flush(self) -> None:
-        """Flush the stream, or drop its buffer if it fails."""
+        """Flush the stream; discard its buffer if the stream fails."""
         try:
             self.stream.flush()
         except OSError as error:
             self._drop(error)
 
     def _drop(self, error: OSError) -> None:
-        """Redirect the stream to the null device, including the content of its buffer."""
+        """Redirect the stream and its buffered text to the null device."""
         if error.errno != errno.EPIPE:
             self.error = error
         null_device = os.open(os.devnull, os.O_WRONLY)
@@ -65,7 +67,7 @@ class RobustOutput:
 
 @contextmanager
 def robust_output() -> Iterator[RobustOutput]:
-    """Replace standard output by a `RobustOutput`."""
+    """Context manager that replaces standard output by a `RobustOutput`."""
     with open(os.devnull, "w", encoding="utf-8") as null_device:
         output: Any = RobustOutput(sys.stdout or null_device)
         with redirect_stdout(output):
@@ -77,7 +79,7 @@ def robust_output() -> Iterator[RobustOutput]:
 
 @contextmanager
 def interrupt_on_sigterm() -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C, so that results are written and incomplete files are removed."""
+    """Context manager that handles SIGTERM like Ctrl-C: results are written, partial files removed."""
     # Python allows signal handlers in the main thread only.
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -91,7 +93,7 @@ def interrupt_on_sigterm() -> Iterator[None]:
 
 @contextmanager
 def print_warnings_as_notes(about_files: bool) -> Iterator[None]:
-    """Collect warnings and print each different one as a note of one line at the end.
+    """Context manager that collects warnings and prints each distinct one as a one-line note.
 
     Warnings about robot files are printed only if `about_files` is set.
     """
@@ -109,7 +111,7 @@ def print_warnings_as_notes(about_files: bool) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on stderr, if that is a terminal, for work that takes over a second."""
+    """Context manager that shows a progress bar on a terminal if the work takes over a second."""
     from draisine.simulation.options import report_progress
 
     with report_progress(True, text) as report_fraction:
@@ -118,7 +120,7 @@ def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
 
 
 def unwrap_paragraphs(text: str) -> str:
-    r"""Return text with each paragraph, or description of a parameter, on one line.
+    r"""Join the lines of each paragraph, or of each parameter description, into one line.
 
     >>> unwrap_paragraphs("Run it\nnow.\n\nParameters\n----------\nname\n    First,\n    second.")
     'Run it now.\n\nParameters\n----------\nname\n    First, second.'
@@ -131,7 +133,7 @@ def unwrap_paragraphs(text: str) -> str:
             and bool(line.strip())
             and bool(lines[-1].strip())
             and indent == len(lines[-1]) - len(lines[-1].lstrip())
-            # Underlined headings and names of parameters, which are single words, have lines of their own.
+            # Headings, their underlines and names of parameters (single words) stay on separate lines.
             and not line.startswith("---")
             and not lines[-1].startswith("---")
             and (indent > 0 or " " in lines[-1])
@@ -144,14 +146,14 @@ def unwrap_paragraphs(text: str) -> str:
 
 
 def numeric_columns(*headings: str) -> list[Any]:
-    """Return right-aligned columns."""
+    """Return right-aligned table columns with the given headings."""
     from rich.table import Column
 
     return [Column(heading, justify="right") for heading in headings]
 
 
 def entry_table(entries: dict[str, str]) -> Any:
-    """Return a table of names and descriptions in two columns."""
+    """Return a two-column table of names and descriptions."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -163,20 +165,20 @@ def entry_table(entries: dict[str, str]) -> Any:
 
 
 def escape_markup(text: str) -> str:
-    """Return text in which brackets are not markup of rich."""
+    """Return text in which brackets are escaped, so that rich does not interpret them as markup."""
     from rich import markup
 
     return markup.escape(text)
 
 
 def print_json(content: Any) -> None:
-    """Print a JSON object."""
+    """Print data as a JSON object."""
     import json
 
     print(json.dumps(content, indent=2, allow_nan=False))
 
 
-def fail(text: str, code: int) -> int:
-    """Print an error message and return the exit code."""
+def print_error(text: str, code: int) -> int:
+    """Print an error message to stderr and return the exit code."""
     print(f"error: {text}", file=sys.stderr)
     return code

@@ -1,4 +1,4 @@
-"""Templates that `draisine new` writes; they run as they are."""
+"""Templates of the files that `draisine new` writes; the unchanged files can be run."""
 
 import re
 import tomllib
@@ -78,6 +78,7 @@ def NAME(
         ],
     )
 '''
+"""Source code of an example vehicle; NAME is replaced by the name of the vehicle."""
 
 SCENARIO_TEMPLATE = Template("""# A scenario: machine, initial state, duration. Try it:
 #
@@ -115,6 +116,7 @@ $law
 # [expected.values]
 # "final $first" = $value
 """)
+"""Text of a scenario file of the kind `run`, with placeholders."""
 
 SWEEP_TEMPLATE = Template("""# A sweep: the varied values, and the outputs of each run. Try it:
 #
@@ -144,15 +146,16 @@ outputs = ["final $first", "maximum $second"]  # also "peak lean_rate", "time wh
 [sweep.between]
 "initial.$first" = { low = $low, high = $high, count = 5 }
 $parameters""")
+"""Text of a scenario file of the kind `sweep`, with placeholders."""
 
 LAW_TEMPLATE = """[[law]]                           # feedback that stabilises it; see `draisine list laws`
 name = "lqr"
 """
-"""The table of a control law, commented out if the machine is stable without one."""
+"""Table of a control law in a scenario file; commented out if the machine is stable without control."""
 
 
 def vehicle_text(name: str, like: str, packages: str | None = None) -> str:
-    """Return the source of a vehicle under another name, or of a vehicle that reads a robot file.
+    """Return the source code of a copied vehicle with a new name, or of a vehicle that reads a robot file.
 
     `packages` is the folder of the packages that a robot file names.
     """
@@ -171,7 +174,7 @@ def vehicle_text(name: str, like: str, packages: str | None = None) -> str:
 
 
 def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
-    """Return a scenario of a vehicle with initial values that it can have, or a sweep of `many` runs."""
+    """Return a scenario (or with `many` a sweep) of a vehicle with feasible initial values."""
     from draisine.model.names import label_units
     from draisine.scenario.first_run import first_start, needs_law
     from draisine.scenario.library import shipped_start
@@ -198,7 +201,7 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
 
 
 def check_kind(kind: str, like: str, text: str) -> None:
-    """Raise if a sweep is to be copied from a scenario of another kind."""
+    """Raise `ParameterError` if a sweep is to be copied from a scenario of another kind."""
     copied = tomllib.loads(text).get("kind")
     if kind == "sweep" and copied != "sweep":
         raise ParameterError(
@@ -208,15 +211,15 @@ def check_kind(kind: str, like: str, text: str) -> None:
 
 
 def text_with_vehicle(name: str, vehicle: str, like: str) -> str:
-    """Return a scenario with another vehicle, without source, description and expected values.
+    """Return a scenario with its vehicle replaced, without source, description and expected values.
 
-    Initial values that the vehicle does not have are commented out.
+    Initial values that the new vehicle does not have are commented out.
     """
-    from draisine.scenario.library import accept, read_text
+    from draisine.scenario.library import read_template, validate_scenario
     from draisine.scenario.validate.vehicle import build_system
 
     model = build_system(vehicle).model
-    tables = re.split(r"^(?=\[)", read_text(like), flags=re.MULTILINE)
+    tables = re.split(r"^(?=\[)", read_template(like), flags=re.MULTILINE)
     tables[0] = re.sub(r'^about = """.*?"""\n', "", tables[0], flags=re.MULTILINE | re.DOTALL)
     tables[0] = re.sub(r'^(title = ".*)"$', rf'\1, {vehicle}"', tables[0], flags=re.MULTILINE)
     dropped = re.compile(r"\[(source|vehicle|\[expected|expected)\b")
@@ -226,7 +229,7 @@ def text_with_vehicle(name: str, vehicle: str, like: str) -> str:
         _adapt_initial(table, model, vehicle) if "[initial" in table else table for table in tables
     )
     try:
-        accept(name, f"{name}.toml", tomllib.loads(text))
+        validate_scenario(name, f"{name}.toml", tomllib.loads(text))
     except DraisineError as error:
         raise ParameterError(
             f"{like} cannot be used with {vehicle}. `draisine new scenario {name} --vehicle {vehicle}` "
@@ -236,9 +239,9 @@ def text_with_vehicle(name: str, vehicle: str, like: str) -> str:
 
 
 def _adapt_initial(initial: str, model: "Model", vehicle: str) -> str:
-    """Return the initial values of a scenario for another vehicle.
+    """Return the initial values of a scenario, adapted to another vehicle.
 
-    Unknown values are commented out, and an unknown wheel is replaced by the first one of the vehicle.
+    Unknown values are commented out, and an unknown wheel is replaced by the first wheel of the vehicle.
     """
     from draisine.model.names import state_units
 
@@ -262,7 +265,7 @@ def _adapt_initial(initial: str, model: "Model", vehicle: str) -> str:
 def _sweep_text(system: "System", name: str, vehicle: str, start: dict[str, float]) -> str:
     """Return a sweep over the last initial value and one positive parameter of a vehicle."""
     first, value = list(start.items())[-1]
-    # A changed wheelbase may contradict other dimensions; gravity is varied only if nothing else exists.
+    # A changed wheelbase may contradict other dimensions. Gravity is the last choice.
     candidates = [(n, x) for n, x in system.parameters.items() if x > 0.0 and n != "w"]
     chosen = sorted(candidates, key=lambda parameter: parameter[0] == "g")[:1]
     watched = next((n for n in ("lean", "pitch", "yaw") if n in system.outputs), first)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from draisine.cli._options import Json
 from draisine.cli._screen import (
     escape_markup,
-    fail,
     numeric_columns,
     open_console,
+    print_error,
     print_json,
     progress_bar,
 )
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check(*scenarios: str, json: Json = False) -> int:
-    """Compare our results with published numbers; the exit code is 1 if they disagree.
+    """Compare computed results with published numbers; the exit code is 1 if they disagree.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def check(*scenarios: str, json: Json = False) -> int:
         if interrupted:
             break
         if not json:
-            # Of scenarios that were named one by one all findings are printed, else disagreements only.
+            # All comparisons are printed for scenarios that the user names; for folders only disagreements.
             is_named = len(chosen) == len(scenarios)
             _print_scenario(console, loaded.name, findings, failures, is_named)
     wrong = sum(not f.agrees for fs in findings.values() for f in fs)
@@ -64,12 +64,12 @@ def check(*scenarios: str, json: Json = False) -> int:
         console.print(f"{total - wrong} of {total} quantities agree ({kinds}).")
     if interrupted:
         done = len(findings) + len(failures)
-        return fail(f"Interrupted after {done} of {len(chosen)} scenarios.", 1)
+        return print_error(f"Interrupted after {done} of {len(chosen)} scenarios.", 1)
     return 1 if wrong or failures else 0
 
 
 def _failure(text: str) -> dict[str, Any]:
-    """Return the JSON entry of a run that failed."""
+    """Return the JSON entry of a scenario whose run failed."""
     return {"agrees": False, "error": text}
 
 
@@ -80,7 +80,7 @@ def _print_scenario(
     failures: dict[str, str],
     is_named: bool,
 ) -> None:
-    """Print the findings of one scenario: all, or the disagreements only."""
+    """Print all comparisons of one scenario, or only the disagreements."""
     if name in failures:
         console.print(f"{name}: [red]FAILED[/red]: {escape_markup(failures[name])}")
         return
@@ -93,7 +93,7 @@ def _print_scenario(
 def _print_verdict(
     console: "Console", name: str, findings: "list[Finding]", disagreements: int
 ) -> None:
-    """Print one line about a scenario."""
+    """Print one line with the number of comparisons and disagreements of a scenario."""
     if not findings:
         console.print(f"{name}: no expected values.")
         return
@@ -111,7 +111,7 @@ def _print_verdict(
 
 
 def _print_findings(console: "Console", findings: "list[Finding]") -> None:
-    """Print one table per block of expected values."""
+    """Print one table of comparisons per block of expected values."""
     from itertools import groupby
 
     from rich.table import Column, Table
@@ -143,4 +143,4 @@ def _print_findings(console: "Console", findings: "list[Finding]") -> None:
                 table.add_row(f"  rms of {f.compared}", "", "", f"{f.rms:.1e}", allowed, mark, "")
         console.print(table)
         if rows[0].origin == "disputed":
-            console.print(f"  Our value is right: {escape_markup(rows[0].note)}")
+            console.print(f"  The computed value is right: {escape_markup(rows[0].note)}")

@@ -24,7 +24,7 @@ def compare(
     output: OutputOptions = NO_OUTPUT_OPTIONS,
     trust: Trust = False,
 ) -> None:
-    """Compare two stored runs, or a run and a recording: differences of all quantities, and a figure.
+    """Compare two stored runs, or a run and a recording: differences of all time series, and a figure.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def compare(
 
 
 def _difference_table(differences: "list[Difference]") -> "Table":
-    """Return a table of the quantities that differ."""
+    """Return a table of the time series that differ between two runs."""
     import numpy as np
     from rich.table import Table
 
@@ -80,20 +80,20 @@ def _difference_table(differences: "list[Difference]") -> "Table":
 def _remarks(
     first: "Dataset", second: "Dataset", both: "Dataset", differences: "list[Difference]"
 ) -> list[str]:
-    """Return lines about shifted events, equal quantities, and the compared interval."""
-    from draisine.results.events import events_of
+    """Return text lines about shifted events, equal time series, and the compared time interval."""
+    from draisine.results.events import read_events
 
     lines = [
         f"{a['kind']} {', '.join(a['contact'])}: {a['time']:.6f} s and {b['time']:.6f} s"
-        for a, b in zip(events_of(first), events_of(second), strict=False)
+        for a, b in zip(read_events(first), read_events(second), strict=False)
         if (a["kind"], a["contact"]) == (b["kind"], b["contact"]) and a["time"] != b["time"]
     ]
     lines += [
-        f"{escape_markup(each.name)}: only one run has a value, at {each.alone} times"
+        f"{escape_markup(each.name)}: only one run has a value, at {each.unmatched} times"
         for each in differences
-        if each.alone
+        if each.unmatched
     ]
-    equal = sum(not each.largest and not each.alone for each in differences)
+    equal = sum(not each.largest and not each.unmatched for each in differences)
     if equal == len(differences):
         lines.append("all quantities are bitwise equal")
     elif equal:

@@ -7,7 +7,7 @@ from draisine.cli._options import (
     NO_OUTPUT_OPTIONS,
     MachineOptions,
     OutputOptions,
-    assignments,
+    parse_assignments,
     parse_range,
 )
 from draisine.cli._report import print_motions
@@ -38,15 +38,15 @@ def cycles(
     over
         Parameter that --scan varies. Default: phase.
     joint
-        Prescribed joints at an impact: free and then reset to their motions (as published), or held.
+        Prescribed joints during an impact: free and reset afterwards (as published), or held.
     """
     from draisine.errors import ParameterError
     from draisine.experiment.tables.cycles import (
+        describe_cycles,
         find_all_cycles,
-        remarks,
         scan_cycles,
-        summary,
-        table,
+        summarise_cycles,
+        tabulate_cycles,
     )
     from draisine.registry import find
     from draisine.vehicles import meanings
@@ -56,7 +56,7 @@ def cycles(
     if phase is not None:
         if "phase" in parameters:
             raise ParameterError("--phase is short for --set phase=... Give only one of them.")
-        parameters |= assignments("--phase", [f"phase={phase}"])
+        parameters |= parse_assignments("--phase", [f"phase={phase}"])
     if over is not None and scan is None:
         raise ParameterError(f"--over {over} needs --scan LOW:HIGH:COUNT.")
     over = over or "phase"
@@ -70,14 +70,14 @@ def cycles(
             options: dict[str, Any] = {"over": over, "joint": joint, "progress": progress}
             data = scan_cycles(vehicle, values, parameters, machine.parameter_set, **options)
     if output.json:
-        print_json(summary(data))
+        print_json(summarise_cycles(data))
     else:
-        print_motions(vehicle, data.attrs["title"], *table(data), remarks(data))
+        print_motions(vehicle, data.attrs["title"], *tabulate_cycles(data), describe_cycles(data))
     output.write(data)
 
 
 def _scan_values(scan: str, unit: str) -> Any:
-    """Return the values of a range LOW:HIGH:COUNT of a parameter in a unit."""
+    """Parse a range LOW:HIGH:COUNT of parameter values with a unit; return them in SI units."""
     import numpy as np
 
     from draisine.errors import ParameterError

@@ -16,11 +16,11 @@ EXTRAS = {
     "notebook": ("ipywidgets", "jupyterlab"),
     "meshes": ("trimesh",),
 }
-"""Extras of the package and the modules that they install."""
+"""Optional dependency groups (extras) of the package, and the modules that they install."""
 
 
 def doctor(*, json: Json = False) -> None:
-    """Report versions, CPU, cache, compiler, browser, and missing optional packages."""
+    """Print versions, CPU, cache, compiler, browser, and missing optional packages."""
     report = {"versions": _versions(), "machine": _machine(), "programs": _programs()}
     report["extras"] = {
         name: "installed" if not missing else f"missing; pip install 'draisine[{name}]' installs it"
@@ -48,7 +48,7 @@ def _versions() -> dict[str, str]:
 
 
 def _machine() -> dict[str, str]:
-    """Return the operating system, the CPU for which code is compiled, and the cache folder."""
+    """Return operating system, CPU for which code is compiled, and cache folder."""
     import os
     import platform
 
@@ -70,7 +70,7 @@ def _machine() -> dict[str, str]:
 
 
 def _programs() -> dict[str, str]:
-    """Return the programs that some commands use, or the effect of their absence."""
+    """Return the external programs that some commands use, or the consequence if they are missing."""
     import shutil
     import webbrowser
 
@@ -87,7 +87,7 @@ def _programs() -> dict[str, str]:
 
 
 def _missing(modules: tuple[str, ...]) -> list[str]:
-    """Return the modules that are not installed."""
+    """Return those modules that are not installed."""
     from importlib.util import find_spec
 
     return [name for name in modules if find_spec(name) is None]

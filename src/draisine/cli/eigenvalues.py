@@ -11,11 +11,11 @@ from draisine.cli._options import (
     OutputOptions,
     Signed,
     Values,
-    law_tables,
+    parse_laws,
     parse_numbers,
     parse_range,
 )
-from draisine.cli._report import print_motions, report
+from draisine.cli._report import print_motions, print_result
 from draisine.cli._screen import print_json
 
 
@@ -35,11 +35,11 @@ def eigenvalues(
 ) -> None:
     """Compute eigenvalues and critical speeds of a bicycle, or eigenvalues of any steady motion.
 
-    Of a bicycle they are those of straight running, over speed. A parameter with a range, --set
-    c=0.04:0.12:5, gives the critical speeds over this parameter; two ranges give a map.
+    The eigenvalues of a bicycle are those of straight running at each speed. If a parameter is a range
+    (--set c=0.04:0.12:5), the critical speeds over this parameter are computed; two ranges yield a map.
 
-    --lean, --slope, --camber or --acceleration give a root locus: one of them or --speed is a range,
-    LOW:HIGH:COUNT, the others are numbers. --law closes the loop, --plot draws the locus.
+    --lean, --slope, --camber or --acceleration compute a root locus: one of them or --speed is a range
+    LOW:HIGH:COUNT, the others are numbers. --law closes the loop, --plot draws the root locus.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def eigenvalues(
         (constant speed under the inertial load).
     """
     from draisine.experiment.run import run as run_scenario
-    from draisine.scenario.library import accept, join_first
+    from draisine.scenario.library import join_first, validate_scenario
 
     output.check()
     ground = {"slope": slope, "camber": camber}
@@ -72,7 +72,7 @@ def eigenvalues(
     if ranges := [text for text in machine.set or [] if text.count(":") == 2]:
         _print_critical_speeds(vehicle, ranges, speed, law, machine, output)
         return
-    laws = law_tables(law or [])
+    laws = parse_laws(law or [])
     vehicle_table = {"name": vehicle, "parameters": machine.parameters}
     if machine.parameter_set is not None:
         vehicle_table["parameter_set"] = machine.parameter_set
@@ -91,8 +91,8 @@ def eigenvalues(
     }
     if speed is not None:
         content["speeds"] = _speeds(speed)
-    result = run_scenario(accept("eigenvalues", "eigenvalues", content))
-    report(result, output.json)
+    result = run_scenario(validate_scenario("eigenvalues", "eigenvalues", content))
+    print_result(result, output.json)
     output.write(result.data)
 
 
@@ -104,12 +104,17 @@ def _print_locus(
     machine: MachineOptions,
     output: OutputOptions,
 ) -> None:
-    """Print the eigenvalues of steady motions over a range of one value."""
+    """Print the eigenvalues of steady motions over a range of speed, lean, slope or acceleration."""
     import numpy as np
 
     from draisine.cli._screen import progress_bar
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.loci import LOCUS_UNITS, compute_root_locus, remarks, table
+    from draisine.experiment.tables.loci import (
+        LOCUS_UNITS,
+        compute_root_locus,
+        describe_locus,
+        tabulate_locus,
+    )
 
     if form not in (None, "frozen", "dalembert"):
         raise ParameterError(f"Unknown --form {form}. Available: frozen, dalembert.")
@@ -142,13 +147,15 @@ def _print_locus(
     parameters = (machine.parameters, machine.parameter_set)
     with progress_bar(f"root locus of {vehicle}"):
         data = compute_root_locus(
-            vehicle, *parameters, over, grid, fixed, form, law_tables(law or [])
+            vehicle, *parameters, over, grid, fixed, form, parse_laws(law or [])
         )
     if output.json:
         columns = {str(n): x.values.tolist() for n, x in data.variables.items()}
         print_json(columns | {"end": data.attrs["end"], "form": data.attrs["form"]})
     else:
-        print_motions(vehicle, str(data.attrs["title"]), *table(data), remarks(data))
+        print_motions(
+            vehicle, str(data.attrs["title"]), *tabulate_locus(data), describe_locus(data)
+        )
     output.write(data)
 
 
@@ -160,11 +167,14 @@ def _print_critical_speeds(
     machine: MachineOptions,
     output: OutputOptions,
 ) -> None:
-    """Print critical speeds over the parameters that are ranges."""
+    """Print critical speeds over the parameters whose values are ranges."""
     import numpy as np
 
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.critical import compute_critical_speeds, table
+    from draisine.experiment.tables.critical import (
+        compute_critical_speeds,
+        tabulate_critical_speeds,
+    )
     from draisine.registry import find
     from draisine.vehicles import meanings
 
@@ -194,12 +204,12 @@ def _print_critical_speeds(
         print_json({name: x.tolist() for name, x in columns.items()})
     else:
         lines = [f"computed in {data.attrs['seconds']:.3g} s"]
-        print_motions(vehicle, str(data.attrs["title"]), *table(data), lines)
+        print_motions(vehicle, str(data.attrs["title"]), *tabulate_critical_speeds(data), lines)
     output.write(data)
 
 
 def _speeds(text: str) -> dict[str, Any]:
-    """Return the table `speeds` of a scenario."""
+    """Parse the option --speed into the table `speeds` of a scenario."""
     if ":" not in text:
         return {"at": parse_numbers("--speed", text, "5, 3,5,7 or 0:10:101", "m/s")}
     low, high, count = parse_range("--speed", text, "0:10:101")

@@ -22,12 +22,13 @@ ProgramName = Literal[
     "variation",
     "simulate",
 ]
+"""Names of the programs of a machine that can be written as source code."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class TextOptions:
-    """The language and the content of the equations."""
+    """Options for the language and the content of the equations."""
 
     as_: Annotated[
         str | None,
@@ -69,7 +70,7 @@ class TextOptions:
 
     @property
     def _page_options(self) -> list[str]:
-        """The given options that select a page, or its content."""
+        """Options on the command line that apply to a page to read."""
         options = {
             "linear": self.linear,
             "explain": self.explain,
@@ -80,11 +81,11 @@ class TextOptions:
 
     @property
     def pages_only(self) -> str:
-        """The first given option that only pages have, or ""."""
+        """The first option on the command line that applies to pages only, or ""."""
         return next(iter(self._page_options), "")
 
     def check_options(self, program: str) -> None:
-        """Raise if options contradict each other or the program."""
+        """Raise an error if options contradict each other or the program."""
         if self.as_ in ("casadi", "gymnasium"):
             raise ParameterError(f"--as {self.as_}: use draisine.interop.{self.as_} in Python.")
         if self.pages_only and program != "rate":
@@ -98,7 +99,7 @@ class TextOptions:
             )
 
     def pages(self, language: str) -> tuple[str, ...]:
-        """Return the languages of pages; raise if an option needs a page in a language without pages."""
+        """Return the languages of pages; raise an error if an option needs a page in another language."""
         from draisine.experiment.equations import page_languages
 
         languages = page_languages(bool(self.pages_only))
@@ -109,7 +110,7 @@ class TextOptions:
         return languages
 
     def page(self, out: Path | None) -> tuple[str, str]:
-        """Return the language, and the suffix that selects it if the language is "paper"."""
+        """Return the language of a page, and the file suffix that selects it if the language is "paper"."""
         suffix = "" if out is None else out.suffix
         if out is not None and suffix == ".pdf":
             raise ParameterError(
@@ -126,9 +127,10 @@ class TextOptions:
 
 
 SOURCE_LANGUAGES = {".c": "c", ".py": "python", ".js": "javascript", ".json": "json"}
-"""Languages of source files by suffix; files with other suffixes are pages."""
+"""Programming languages by file suffix; files with other suffixes are pages to read."""
 
 NO_TEXT_OPTIONS = TextOptions()
+"""Default of the command: main equations as C source code."""
 
 
 def equations(
@@ -150,8 +152,8 @@ def equations(
     vehicle
         Name of a vehicle, or FILE.py:function.
     program
-        Which equations: rate is the right-hand side of the equations of motion, observe computes all
-        outputs; simulate is a complete simulator in c or javascript, with --out as its folder.
+        Program to write: rate is the right-hand side of the equations of motion, observe computes all
+        outputs, simulate is a complete simulator in c or javascript in the folder --out.
     formulation
         Formulation of the source code, with all contacts closed; see `draisine list formulations`. Pages
         to read have the projected equations only.
@@ -162,7 +164,7 @@ def equations(
         Output file. Default: the screen.
     """
     from draisine.codegen.files import write_text
-    from draisine.experiment.equations import write_equations, write_page
+    from draisine.experiment.equations import write_page, write_program
     from draisine.experiment.simulator import write_scenario_simulator, write_simulator_files
     from draisine.scenario.validate.vehicle import build_system
 
@@ -188,7 +190,7 @@ def equations(
         content = (text.form, text.detail == "full", text.linear, text.explain)
         page = write_page(system, language, statuses, *content, suffix)
     else:
-        page = write_equations(system, language, program, statuses, formulation)
+        page = write_program(system, language, program, statuses, formulation)
     if out is None:
         print(page, end="" if page.endswith("\n") else "\n")
         return
@@ -199,7 +201,7 @@ def equations(
 def _check_scenario(
     program: str, vehicle: str, machine: MachineOptions, begin: StartOptions
 ) -> None:
-    """Raise if an option is given that a simulator of a scenario does not use."""
+    """Raise an error if an option is used that does not apply to the simulator of a scenario."""
     if program != "simulate":
         raise ParameterError("--scenario needs a complete simulator: --program simulate.")
     if vehicle != "whipple":
@@ -219,7 +221,7 @@ def _check_scenario(
 
 
 def _check_page(language: str, program: str, formulation: str) -> None:
-    """Raise if an option of source code is given for a page."""
+    """Raise an error if an option for source code is used with a page to read."""
     _check_projected(f"Pages to read (--as {language}) have", formulation)
     if program != "rate":
         raise ParameterError(
@@ -228,7 +230,7 @@ def _check_page(language: str, program: str, formulation: str) -> None:
 
 
 def _check_projected(what: str, formulation: str) -> None:
-    """Raise if another formulation than the projected one is given."""
+    """Raise an error if a formulation other than the projected one is requested."""
     if formulation != "projected":
         raise ParameterError(
             f"{what} the projected equations only. --formulation {formulation} needs source code: --as c, "
@@ -237,7 +239,7 @@ def _check_projected(what: str, formulation: str) -> None:
 
 
 def _check_program(program: str, begin: StartOptions, text: TextOptions) -> None:
-    """Raise if an option is given that the program does not use."""
+    """Raise an error if an option is used that does not apply to the program."""
     for option, values in (("--law", begin.law), ("--initial", begin.initial)):
         if values and program != "simulate":
             raise ParameterError(f"{option} needs a complete simulator: --program simulate.")

@@ -1,4 +1,4 @@
-"""`draisine explore`: a page with sliders for the parameters of a bicycle."""
+"""`draisine explore`: an HTML page with sliders for the parameters of a bicycle."""
 
 from pathlib import Path
 

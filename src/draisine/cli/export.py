@@ -1,4 +1,4 @@
-"""`draisine export`: a machine for other simulation tools."""
+"""`draisine export`: export of a machine to other simulation tools (FMI, Simulink)."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,7 +25,7 @@ def export(
     begin: StartOptions = NO_START_OPTIONS,
     force: Overwrite = False,
 ) -> None:
-    """Write a machine for other simulation tools: for co-simulation by FMI, or as a Simulink block.
+    """Export a machine for co-simulation (FMI) or as a Simulink block.
 
     Parameters
     ----------

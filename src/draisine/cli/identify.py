@@ -1,4 +1,4 @@
-"""`draisine identify`: parameters and initial values estimated from recordings."""
+"""`draisine identify`: estimation of parameters and initial values from recordings."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,8 +13,8 @@ from draisine.cli._options import (
     MachineOptions,
     OutputOptions,
     Values,
-    assignments,
-    law_tables,
+    parse_assignments,
+    parse_laws,
 )
 from draisine.cli._screen import (
     escape_markup,
@@ -69,12 +69,12 @@ def identify(
     outputs
         Columns to fit: lean_rate,steer. Default: all columns that are outputs of the vehicle.
     initial
-        An initial value of all runs, or one for each: --initial forward_speed=4.6,5.1. For unknowns it
-        is the first guess. Default: forward_speed and unknown initial values are the first samples of
-        their columns; unknown ones without a column start at zero.
+        Initial value of all runs, or one value per run: --initial forward_speed=4.6,5.1. For unknowns
+        it is the initial guess. Default: the first sample of the column; unknowns without a column
+        start at zero.
     input_
-        The column of a recorded input: --input steer=steer_torque; or a constant: --input steer=0.5. It
-        is interpolated linearly between samples.
+        Column of a recorded input: --input steer=steer_torque; or a constant: --input steer=0.5. Recorded
+        inputs are interpolated linearly between samples.
     deviation
         Standard deviation of the noise of an output: --deviation steer=0.2deg. Default: estimated from
         the residuals.
@@ -85,7 +85,7 @@ def identify(
     white_noise
         Assume that successive samples are independent, instead of estimating their correlation.
     starts
-        Number of searches from different first guesses.
+        Number of searches from different initial guesses.
     drop_missing
         Skip empty cells of the recordings.
     """
@@ -104,15 +104,19 @@ def identify(
     unknown_names = _names(unknowns)
     columns: dict[str, Any] = {
         "outputs": None if outputs is None else _names(outputs),
-        "inputs": assignments("--input", input_),
+        "inputs": parse_assignments("--input", input_),
         "deviations": _numbers("--deviation", deviation, system),
         "offsets": _names(offsets or ""),
         "drop_missing": drop_missing,
     }
-    values = assignments("--initial", initial)
+    values = parse_assignments("--initial", initial)
     runs = [
         _read_run(
-            path, system, unknown_names, _initial_of(values, k, len(recordings), system), **columns
+            path,
+            system,
+            unknown_names,
+            _select_initial(values, k, len(recordings), system),
+            **columns,
         )
         for k, path in enumerate(recordings)
     ]
@@ -127,7 +131,7 @@ def identify(
             system,
             runs,
             unknown_names,
-            law=parse_law(system, law_tables(law or []), runs[0].start),
+            law=parse_law(system, parse_laws(law or []), runs[0].start),
             prior=Prior.independent(system.parameters, priors) if priors else None,
             white_noise=white_noise,
             starts=starts,
@@ -140,12 +144,12 @@ def identify(
 
 
 def _names(text: str) -> list[str]:
-    """Return different names that are separated by commas."""
+    """Split names that are separated by commas; repeated names are removed."""
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 def _units(system: "System") -> dict[str, str]:
-    """Return the units of outputs, initial values and parameters."""
+    """Return the units of outputs, initial values and parameters of a machine by name."""
     from draisine.model.names import observation_units, state_units
 
     units = observation_units(system.model) | state_units(system.model)
@@ -153,7 +157,7 @@ def _units(system: "System") -> dict[str, str]:
 
 
 def _number(option: str, name: str, value: Any, units: Mapping[str, str]) -> float:
-    """Return a value of an option in SI units."""
+    """Convert the value of an option NAME=VALUE to SI units."""
     from draisine.errors import ParameterError
     from draisine.model.quantity import parse_number
 
@@ -164,15 +168,15 @@ def _number(option: str, name: str, value: Any, units: Mapping[str, str]) -> flo
 
 
 def _numbers(option: str, given: Values, system: "System") -> dict[str, float]:
-    """Return the values of an option NAME=VALUE in SI units."""
+    """Convert the values of a repeated option NAME=VALUE to SI units, by name."""
     units = _units(system)
-    return {n: _number(option, n, x, units) for n, x in assignments(option, given).items()}
+    return {n: _number(option, n, x, units) for n, x in parse_assignments(option, given).items()}
 
 
-def _initial_of(
+def _select_initial(
     values: Mapping[str, Any], k: int, count: int, system: "System"
 ) -> dict[str, float]:
-    """Return the initial values of the k-th recording in SI units."""
+    """Return the initial values of the k-th recording in SI units, by name."""
     from draisine.errors import ParameterError
     from draisine.model.names import SYNONYMS
 
@@ -200,7 +204,7 @@ def _read_run(
     inputs: Mapping[str, Any],
     **options: Any,
 ) -> "Run":
-    """Return the run of a recording; its first samples are the first guess of its initial values."""
+    """Read a recording as a run; its first samples are the initial guess of the initial values."""
     from dataclasses import replace
 
     from draisine.analysis.identify import Run
@@ -250,7 +254,7 @@ def _first_sample(data: "Dataset", name: str) -> float:
 
 
 def _plain(identified: "Identified") -> dict[str, Any]:
-    """Return the report as plain values."""
+    """Return the report of an identification as plain data for JSON."""
     from dataclasses import asdict
 
     columns = (identified.names, identified.values, identified.deviations)
@@ -275,17 +279,17 @@ def _plain(identified: "Identified") -> dict[str, Any]:
 
 
 def _finite(x: float) -> float | None:
-    """Return a number, or None if JSON cannot represent it."""
+    """Return a finite number unchanged, and None otherwise, because JSON has no NaN."""
     return float(x) if abs(x) < float("inf") else None
 
 
 def _finite_entries(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table in which numbers that JSON cannot represent are None."""
+    """Return a table in which numbers that are not finite are None."""
     return {key: _finite(x) if isinstance(x, float) else x for key, x in table.items()}
 
 
 def _print(identified: "Identified") -> None:
-    """Print tables of unknowns and channels, and remarks."""
+    """Print tables of estimated unknowns and of measured channels, and remarks."""
     from rich.table import Table
 
     console = open_console()

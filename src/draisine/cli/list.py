@@ -1,4 +1,4 @@
-"""`draisine list`: vehicles, scenarios, parameter sets and plugs with their descriptions."""
+"""`draisine list`: vehicles, scenarios, parameter sets and other plug-ins with their descriptions."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Entries = dict[str, str]
-"""Names of one kind with their descriptions."""
+"""Type of a listing: name -> description."""
 
 KIND_SYNONYMS = {
     "parameter-set": "set",
@@ -22,14 +22,14 @@ KIND_SYNONYMS = {
     "controller": "law",
     "plot": "figure",
 }
-"""Other words for kinds, in the singular."""
+"""Synonyms of the kinds of objects that can be listed, in the singular."""
 
 
 def list(*words: str, json: Json = False) -> None:
-    """List vehicles, scenarios, parameter sets, terrains, control laws and other plugs.
+    """List vehicles, scenarios, parameter sets, terrains, control laws and other plug-ins.
 
-    Without a word, it prints all names on one screen. `list vehicles` describes each vehicle in a
-    sentence, `list jump` everything with this word in its name or description.
+    Without arguments, the command prints all names on one screen. `list vehicles` describes each vehicle
+    in one sentence; `list jump` lists everything with this word in its name or description.
 
     Parameters
     ----------
@@ -66,22 +66,22 @@ def list(*words: str, json: Json = False) -> None:
 
 
 def _kinds(word: str) -> tuple[str, ...]:
-    """Return the kinds that a word means, in the singular: one, all, or none.
+    """Return the kinds of objects that a word denotes: one kind, all kinds ("all"), or none.
 
     >>> _kinds("vehicles"), _kinds("plot"), _kinds("jump"), len(_kinds("all"))
     (('vehicle',), ('figure',), (), 12)
     """
     from draisine.registry import FOLDERS
 
-    plugs = [kind for kind in FOLDERS if kind not in ("vehicle", "command")]
-    kinds = ("vehicle", "scenario", "set", "terrain", *plugs)
+    plugins = [kind for kind in FOLDERS if kind not in ("vehicle", "command")]
+    kinds = ("vehicle", "scenario", "set", "terrain", *plugins)
     single = word.lower().removesuffix("s")
     single = KIND_SYNONYMS.get(single, single)
     return kinds if word == "all" else (single,) if single in kinds else ()
 
 
 def _print_overview() -> None:
-    """Print the names of all kinds on one screen, and the commands that print more."""
+    """Print the names of all kinds of objects on one screen, and the commands that print more."""
     console = open_console()
     counts = {kind: _counts(kind) for kind in _kinds("all")}
     console.print(
@@ -100,7 +100,7 @@ def _print_overview() -> None:
 
 
 def _summary(counts: dict[str, int]) -> str:
-    """Return names, with the count of those that represent several.
+    """Join names by commas; a name that represents several objects is followed by their number.
 
     >>> _summary({"ball": 1, "walkers": 3})
     'ball, walkers (3)'
@@ -127,14 +127,14 @@ def _counts(kind: str) -> dict[str, int]:
 
 
 def _entries(kind: str) -> Entries:
-    """Return the names of a kind with their descriptions."""
+    """Return all objects of a kind: name -> description."""
     from draisine.registry import names
-    from draisine.scenario.library import titles
+    from draisine.scenario.library import scenario_titles
     from draisine.vehicles import parameter_sets, set_owners
 
     match kind:
         case "scenario":
-            return {name: title for name, (_, title) in titles().items()}
+            return {name: title for name, (_, title) in scenario_titles().items()}
         case "set":
             return {owner: ", ".join(parameter_sets(owner)) for owner in set_owners()}
         case "terrain":
@@ -143,18 +143,20 @@ def _entries(kind: str) -> Entries:
 
 
 def _has_words(text: str, stems: "Sequence[str]") -> bool:
-    """Return whether a text contains all words."""
+    """Return whether a text contains all search words (word stems)."""
     return all(stem in text.lower() for stem in stems)
 
 
 def _vehicles_by_parameters(stems: "Sequence[str]") -> Entries:
-    """Return the vehicles with parameters whose meanings contain all words, without importing them."""
+    """Return vehicles with parameters whose descriptions contain all words, without importing the
+    vehicles.
+    """
     import ast
 
-    from draisine.registry import own_plugs
+    from draisine.registry import shipped_plugins
 
     entries = {}
-    for name, module in own_plugs("vehicle").items():
+    for name, module in shipped_plugins("vehicle").items():
         tree = _parse(module)
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         parameters = [
@@ -170,7 +172,7 @@ def _vehicles_by_parameters(stems: "Sequence[str]") -> Entries:
 
 
 def _meaning(annotation: "expr | None") -> str:
-    """Return the meaning in an annotation Annotated[float, unit, meaning], or ""."""
+    """Return the description in a type annotation Annotated[float, unit, description], or ""."""
     import ast
 
     match annotation:
@@ -180,7 +182,7 @@ def _meaning(annotation: "expr | None") -> str:
 
 
 def _terrains() -> Entries:
-    """Return the ground shapes with descriptions and dimensions, without importing them."""
+    """Return the ground shapes with descriptions and dimensions, without importing the terrain tables."""
     import ast
 
     entries = {}
@@ -200,7 +202,7 @@ def _terrains() -> Entries:
 
 
 def _merge_numbered(entries: Entries) -> Entries:
-    """Return entries in which those that differ only by a final number are merged.
+    """Merge entries whose names differ only by a final number.
 
     >>> _merge_numbered({"a/disc-1": "A disc", "a/disc-2": "A disc", "a/ball": "A ball"})
     {'a/disc-1 to 2': 'A disc', 'a/ball': 'A ball'}
@@ -216,7 +218,7 @@ def _merge_numbered(entries: Entries) -> Entries:
 
 
 def _options(kind: str, name: str) -> str:
-    """Return the options of a control law or a force element, with their defaults."""
+    """Return the options of a control law or force element with their default values as text."""
     from dataclasses import MISSING, fields, is_dataclass
 
     from draisine.registry import find
@@ -226,7 +228,7 @@ def _options(kind: str, name: str) -> str:
         return ""
     texts = []
     for field in fields(record):
-        if field.kw_only:  # the wheel of a tyre, which the vehicle sets
+        if field.kw_only:  # the wheel of a tyre is set by the vehicle, not by the user
             continue
         if isinstance(field.default, float):
             texts.append(f"{field.name}={field.default:g}")
@@ -240,15 +242,15 @@ def _options(kind: str, name: str) -> str:
 
 
 def _description(kind: str, name: str) -> str:
-    """Return the description of a plug."""
-    from draisine.registry import description, foreign_plugs, own_plugs
+    """Return the description of a plug-in from its module docstring."""
+    from draisine.registry import description, external_plugins, shipped_plugins
 
-    module = own_plugs(kind).get(name) or foreign_plugs(kind)[name]
+    module = shipped_plugins(kind).get(name) or external_plugins(kind)[name]
     return description(module.partition(":")[0])
 
 
 def _parse(module: str) -> "Module":
-    """Return the syntax tree of a module, without importing it; an empty one if it has no file."""
+    """Return the syntax tree of a module without importing it; an empty tree if it has no source file."""
     import ast
     from importlib.util import find_spec
     from pathlib import Path

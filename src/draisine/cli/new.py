@@ -1,4 +1,4 @@
-"""`draisine new`: templates of vehicles, scenarios and sweeps."""
+"""`draisine new`: writes templates of vehicles, scenarios and sweeps."""
 
 import os
 import re
@@ -29,10 +29,10 @@ def new(
     name
         Name of the new file, without suffix.
     vehicle
-        Vehicle of a scenario or a sweep, by name or file; it also replaces that of --from. Default: a
-        bicycle.
+        Vehicle of a scenario or sweep, by name or file; it also replaces the vehicle of --from. Default:
+        the bicycle.
     like
-        What to copy: a scenario (ramp-jump), a vehicle (segway), or a robot file (FILE.urdf, FILE.xacro,
+        Object to copy: a scenario (ramp-jump), a vehicle (segway), or a robot file (FILE.urdf, FILE.xacro,
         or FILE.xml in MJCF).
     packages
         Folder with the packages whose meshes a robot file names (package://...); the radius of a wheel may
@@ -42,7 +42,7 @@ def new(
     from draisine.cli._files import report_file
     from draisine.codegen.files import write_text
     from draisine.errors import DataError, ParameterError
-    from draisine.scenario.library import read_text
+    from draisine.scenario.library import read_template
 
     if not name.replace("-", "_").isidentifier() or (kind == "vehicle" and "-" in name):
         identifier = re.sub(r"\W", "_", Path(name).stem)
@@ -65,7 +65,9 @@ def new(
         )
     elif like is not None:
         text = (
-            read_text(like) if vehicle is None else templates.text_with_vehicle(name, vehicle, like)
+            read_template(like)
+            if vehicle is None
+            else templates.text_with_vehicle(name, vehicle, like)
         )
         templates.check_kind(kind, like, text)
     else:

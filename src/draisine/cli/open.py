@@ -1,4 +1,4 @@
-"""`draisine open`: open an output file."""
+"""`draisine open`: opens an output file with the default program."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from draisine.cli._files import open_file
 
 OPENABLE_SUFFIXES = (".html", ".png", ".svg", ".pdf", ".gif", ".mp4")
-"""Suffixes of files that a browser or a viewer can open."""
+"""Suffixes of files that a browser or an image viewer can open."""
 
 
 def open(file: Path, /) -> int:
@@ -27,5 +27,7 @@ def open(file: Path, /) -> int:
             f"{file} contains data. `draisine animate {file}` writes {page.name}, which can be opened."
         )
     if file.suffix not in OPENABLE_SUFFIXES:
-        raise DataError(f"{file} cannot be opened. Possible are {', '.join(OPENABLE_SUFFIXES)}.")
+        raise DataError(
+            f"{file} cannot be opened. Supported suffixes: {', '.join(OPENABLE_SUFFIXES)}."
+        )
     return open_file(file)

@@ -49,7 +49,7 @@ def plot(
     names = figure.split(",") if figure else [None]
     quantities = (
         re.split(r",(?![^\[]*\])", series) if series else None
-    )  # labels contain commas, too
+    )  # commas inside brackets belong to labels and do not separate series
     if out is not None and len(names) > 1:
         raise ParameterError(
             f"--out {out} is one file, but --figure selects {len(names)} figures. Leave out --out."
@@ -61,7 +61,9 @@ def plot(
     for target in targets.values():
         check_figure(target)
     data = load(result, trust)
-    for name in names if len(names) > 1 else ():  # if one figure fails, none is written
+    for name in (
+        names if len(names) > 1 else ()
+    ):  # draw all figures once before writing: if one fails, none is written
         draw(data, name, series=quantities, width=width, title=heading)
     for name, target in targets.items():
         with report_file("figure", target):
@@ -70,6 +72,6 @@ def plot(
 
 
 def _default_path(result: Path, figure: str | None) -> Path:
-    """Return the default path of a figure of a result; the figure may be a file of the user."""
+    """Return the default output path of a figure of a stored result."""
     label = f"-{Path(figure).stem}" if figure else ""
     return sibling_path(result, f"{label}.png")

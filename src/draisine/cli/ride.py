@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from draisine.cli._files import report_file
-from draisine.cli._screen import fail, progress_bar
+from draisine.cli._screen import print_error, progress_bar
 
 DEFAULT_PRESET = "steer-torque"
-"""The preset at the start: keys apply a steer torque, the most direct control."""
+"""Preset of the first ride: keys apply a steer torque, the most direct control."""
 
 
 def ride(
@@ -24,10 +24,10 @@ def ride(
     Parameters
     ----------
     what
-        A vehicle or a scenario to ride instead of the presets.
+        Vehicle or scenario to ride instead of a preset.
     preset
-        The first ride: steer-torque, steer-angle, steer-lean, self-stable, weave, fall, capsize, skate,
-        slope, ramp, kerb, wheelie or brake.
+        Preset of the first ride: steer-torque, steer-angle, steer-lean, self-stable, weave, fall,
+        capsize, skate, slope, ramp, kerb, wheelie or brake.
     port
         Port on this computer. Default: a free one.
     no_browser
@@ -43,7 +43,7 @@ def ride(
     from draisine.results.store import check_target
 
     if what is not None and preset is not None:
-        raise ParameterError(f"Give either --preset {preset} or {what}, not both.")
+        raise ParameterError(f"Use either --preset {preset} or {what}, not both.")
     if export is not None:
         from draisine.ride.export import ride_page
 
@@ -60,7 +60,7 @@ def ride(
     try:
         from draisine.ride.serve import serve
     except ImportError as error:
-        return fail(
+        return print_error(
             f"Riding needs more packages ({error}). Install them: pip install 'draisine[ride]'", 2
         )
     serve(what, preset or DEFAULT_PRESET, port or 0, not no_browser, record)
@@ -68,7 +68,7 @@ def ride(
 
 
 def _check_exported(options: dict[str, object]) -> None:
-    """Raise if options of the server are given for an exported page."""
+    """Raise an error if options of the server are used with an exported page."""
     from draisine.errors import ParameterError
 
     for option, value in options.items():

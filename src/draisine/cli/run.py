@@ -1,4 +1,4 @@
-"""`draisine run`: run scenarios, and repeat stored ones."""
+"""`draisine run`: runs scenarios, and repeats stored runs and rides."""
 
 import json
 import os
@@ -26,8 +26,8 @@ from draisine.cli._options import (
     RunOptions,
     Trust,
 )
-from draisine.cli._report import report
-from draisine.cli._screen import fail, progress_bar
+from draisine.cli._report import print_result
+from draisine.cli._screen import print_error, progress_bar
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from draisine.scenario.library import Loaded
 
 
-def ride_file(where: str, trust: bool) -> "Dataset | None":
-    """Return the ride that a file contains, or None."""
+def load_ride(where: str, trust: bool) -> "Dataset | None":
+    """Return the dataset of a ride if a file contains one, otherwise None."""
     from draisine.results.store import load
 
     path = Path(where)
@@ -47,21 +47,23 @@ def ride_file(where: str, trust: bool) -> "Dataset | None":
     return data if "ride" in data.attrs else None
 
 
-def repeat(ride: "Dataset") -> int:
-    """Repeat a stored ride; return 0 if all frames are bitwise equal."""
+def repeat_stored_ride(ride: "Dataset") -> int:
+    """Repeat a stored ride; return the exit code, 0 if all frames are bitwise equal."""
     from draisine.ride.repeat import compare_frames, repeat_ride, ride_dataset
 
     changed = compare_frames(ride, ride_dataset(repeat_ride(ride)))
     if changed:
         text = ", ".join(f"{name} by {size:.3g}" for name, size in changed.items())
-        return fail(f"The repeated ride differs: {text}. (Other CPUs may round differently.)", 1)
+        return print_error(
+            f"The repeated ride differs: {text}. (Other CPUs may round differently.)", 1
+        )
     count = int(ride["ride_steps"].sum())
     print(f"repeated: {count} steps, all frames are bitwise equal.")
     return 0
 
 
 def _check_no_options(scenario: str, *options: object) -> None:
-    """Raise if options are given, because a stored ride is repeated without changes."""
+    """Raise an error if options are used, because a stored ride is repeated without changes."""
     from draisine.errors import ParameterError
 
     if any(option not in (*NO_OPTIONS, None, False) for option in options):
@@ -71,13 +73,13 @@ def _check_no_options(scenario: str, *options: object) -> None:
 
 
 def _first_output(output: OutputOptions, force: bool) -> OutputOptions:
-    """Return the output of `draisine run` without a scenario: data, and a figure of the same name.
+    """Return the default output of `draisine run` without arguments: data, and a figure of the same name.
 
     An existing figure is replaced together with its data.
     """
-    from draisine.scenario.library import FIRST_SCENARIO
+    from draisine.scenario.library import DEFAULT_SCENARIO
 
-    out = output.out or unused_path(Path(f"{FIRST_SCENARIO.rpartition('/')[2]}.nc"), force)
+    out = output.out or unused_path(Path(f"{DEFAULT_SCENARIO.rpartition('/')[2]}.nc"), force)
     plot = output.plot or unused_path(sibling_path(out, ".png"), force or os.path.exists(out))
     return replace(output, out=out, plot=plot)
 
@@ -111,14 +113,14 @@ def run(
     show
         Open the animation or the figure; without one, write and open an interactive 3D replay.
     """
-    from draisine.scenario.library import FIRST_SCENARIO, load
+    from draisine.scenario.library import DEFAULT_SCENARIO, load
 
     if scenario is None:
-        scenario = FIRST_SCENARIO
+        scenario = DEFAULT_SCENARIO
         output = _first_output(output, force)
-    if (ride := ride_file(scenario, trust)) is not None:
+    if (ride := load_ride(scenario, trust)) is not None:
         _check_no_options(scenario, machine, change, output, animate, full, linear, show)
-        return repeat(ride)
+        return repeat_stored_ride(ride)
     output.check()
     _check_parameters(scenario, machine, trust)
     loaded = _resolve_start(load(scenario, change.changes(machine), trust), change)
@@ -129,22 +131,23 @@ def run(
     _check_motion_options(loaded, animate, full)
     result, failure = _run(loaded, change)
     try:
-        report(result, output.json, full)
-    finally:  # results are written even if printing the table is interrupted
+        print_result(result, output.json, full)
+    finally:  # write result files even if printing the table is interrupted
         _write(result, output, linear, animate is None)
     if animate is not None and (failure is None or result.data.sizes.get("time", 0) > 1):
         write_animation(result.data, animate, quiet=output.json)
     if failure is not None:
-        return fail(failure, 1)
+        return print_error(failure, 1)
     visible = (animate or output.plot) if show else None
     return (0 if visible is None else open_file(visible)) or _check_validity(result)
 
 
 NO_OPTIONS = (NO_MACHINE_OPTIONS, NO_RUN_OPTIONS, NO_OUTPUT_OPTIONS)
+"""Default option groups of the command, to detect whether any option is used."""
 
 
 def _check_validity(result: "Result") -> int:
-    """Return the exit code: 1 if the run is not physically valid and its scenario does not expect that."""
+    """Return exit code 1 if the run is not physically valid and its scenario does not expect the fault."""
     from draisine.simulation.validity import EXPECTABLE
 
     if not result.unexpected_faults:
@@ -154,11 +157,13 @@ def _check_validity(result: "Result") -> int:
     hint = ""
     if len(faults) == len(result.unexpected_faults):
         hint = f" If this is intended, set run.expects = {json.dumps(faults)} in the scenario file."
-    return fail(f"The run is not physically valid: {'; '.join(result.unexpected_faults)}.{hint}", 1)
+    return print_error(
+        f"The run is not physically valid: {'; '.join(result.unexpected_faults)}.{hint}", 1
+    )
 
 
 def _with_linear_figure(loaded: "Loaded", output: OutputOptions, force: bool) -> OutputOptions:
-    """Return output options with a figure for the comparison with the linearised equations."""
+    """Return output options with a figure that compares the run with the linearised equations."""
     from draisine.errors import ParameterError
 
     plan = loaded.plan
@@ -171,7 +176,7 @@ def _with_linear_figure(loaded: "Loaded", output: OutputOptions, force: bool) ->
 
 
 def _write(result: "Result", output: OutputOptions, linear: bool, no_animation: bool) -> None:
-    """Write data and figure; print a hint if no output is requested."""
+    """Write data file and figure; print a hint if no output is requested."""
     if output == NO_OUTPUT_OPTIONS and no_animation:
         stem = result.loaded.name.rpartition("/")[2]
         print(f"no files written: --out {stem}.nc writes the data, --plot {stem}.png a figure")
@@ -200,9 +205,9 @@ def _mention_motions(loaded: "Loaded") -> None:
 def _with_visible_output(
     loaded: "Loaded", animate: Path | None, output: OutputOptions, force: bool
 ) -> tuple[Path | None, OutputOptions]:
-    """Return the animation and the output options with a file to open.
+    """Return animation path and output options with at least one file to open.
 
-    It is the requested one, or else a replay of a motion, or a figure of another result.
+    If no file is requested, the default is a replay of a motion, or a figure of another result.
     """
     from draisine.scenario.library import MOTION_KINDS
 
@@ -215,7 +220,7 @@ def _with_visible_output(
 
 
 def _check_parameters(scenario: str, machine: MachineOptions, trust: bool) -> None:
-    """Raise if --set names the vehicle, the terrain, or a parameter that both of them have."""
+    """Raise an error if --set names the vehicle, the terrain, or a parameter that both of them have."""
     from inspect import signature
     from math import pi
 
@@ -240,7 +245,7 @@ def _check_parameters(scenario: str, machine: MachineOptions, trust: bool) -> No
         ground = getattr(loaded.scenario, "terrain", None)
         vehicle_parameters = signature(find("vehicle", loaded.scenario.vehicle.name)).parameters
         if ground is not None and name in type(ground).model_fields and name in vehicle_parameters:
-            # A slope beyond a right angle in rad is meant in degrees.
+            # A slope of more than pi/2 rad is most likely in degrees.
             is_degrees = name == "slope" and isinstance(value, float) and abs(value) > pi / 2
             ground_value = f"{value:g}deg" if is_degrees else value
             raise ParameterError(
@@ -251,7 +256,7 @@ def _check_parameters(scenario: str, machine: MachineOptions, trust: bool) -> No
 
 
 def _check_motion_options(loaded: "Loaded", animate: Path | None, full: bool) -> None:
-    """Raise if --full or --animate is given for a scenario that is not a motion, or cannot be written."""
+    """Raise an error if --full or --animate is used with a scenario that is not a motion."""
     from draisine.errors import ParameterError
     from draisine.scenario.library import MOTION_KINDS
 
@@ -272,12 +277,12 @@ def _check_motion_options(loaded: "Loaded", animate: Path | None, full: bool) ->
 
 
 def _resolve_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
-    """Return a scenario without the one initial value that contradicts --initial, and print a note.
+    """Remove the initial value of a scenario that contradicts --initial, and print a note.
 
-    The scenario stays as it is if nothing contradicts, or if several values could be left out.
+    The scenario is unchanged if no value contradicts --initial, or if several values could be removed.
     """
     from draisine.errors import ConfigurationError
-    from draisine.scenario.library import accept, join_first
+    from draisine.scenario.library import join_first, validate_scenario
 
     start = loaded.plan.start.values
     if not change.values or not start:
@@ -289,7 +294,9 @@ def _resolve_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
         candidates = []
         for name in (n for n in start if n not in change.values):
             initial = {n: x for n, x in loaded.content["initial"].items() if n != name}
-            other = accept(loaded.name, loaded.file, {**loaded.content, "initial": initial})
+            other = validate_scenario(
+                loaded.name, loaded.file, {**loaded.content, "initial": initial}
+            )
             with suppress(ConfigurationError):
                 other.plan.state()
                 candidates.append((name, other))
@@ -329,7 +336,9 @@ def _run(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | None]":
     from draisine.experiment.run import run as run_scenario
 
     with warnings.catch_warnings(), progress_bar(f"running {loaded.name}") as progress:
-        warnings.simplefilter("ignore", ValidityWarning)  # the report and the exit code show it
+        warnings.simplefilter(
+            "ignore", ValidityWarning
+        )  # the printed report and the exit code show invalid runs
         try:
             return run_scenario(loaded, progress, mu=change.mu, strict=change.strict), None
         except ConfigurationError as error:

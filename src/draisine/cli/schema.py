@@ -1,4 +1,4 @@
-"""`draisine schema`: the JSON Schema of scenario files."""
+"""`draisine schema`: prints the JSON Schema of scenario files."""
 
 from draisine.cli._screen import print_json
 

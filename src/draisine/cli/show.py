@@ -1,4 +1,4 @@
-"""`draisine show`: a vehicle with its bodies, joints, contacts, outputs and parameters."""
+"""`draisine show`: prints the bodies, joints, contacts, outputs and parameters of a vehicle."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,14 +24,14 @@ def show(
     plot: Path | None = None,
     frames: bool = False,
 ) -> None:
-    """Show a vehicle: drawing, bodies, degrees of freedom, contacts, inputs, outputs, parameters.
+    """Show a vehicle: bodies, degrees of freedom, contacts, inputs, outputs, parameters, and a drawing.
 
     Parameters
     ----------
     vehicle
         Name of a vehicle, or FILE.py:function.
     plot
-        Write its drawing to this file (.png, .jpg, .svg, .pdf): side view, or top view of a flat machine.
+        File of the vehicle's drawing (.png, .jpg, .svg, .pdf): side view, or top view of a planar machine.
     frames
         Draw the link frames of `draisine equations --as paper`.
     """
@@ -64,7 +64,7 @@ def show(
 
 
 def _print_system(system: "System") -> None:
-    """Print all information about a vehicle."""
+    """Print bodies, degrees of freedom, contacts, forces, inputs, outputs and parameters of a machine."""
     from rich.table import Table
 
     from draisine.model.names import output_variables as output_variables
@@ -101,7 +101,7 @@ def _print_system(system: "System") -> None:
 
 
 def _structure_text(value: object) -> str:
-    """Return a structural argument as text: a record only by its class, since its numbers are parameters."""
+    """Format a structural argument of a vehicle as text; a record is shown by its class."""
     from dataclasses import is_dataclass
 
     if value is None:
@@ -110,7 +110,7 @@ def _structure_text(value: object) -> str:
 
 
 def _record_type(system: "System", name: str) -> str:
-    """Return the record type of an argument that is not a number, as text."""
+    """Return the record type of a vehicle argument that is not a number as text."""
     from typing import get_args, get_type_hints
 
     from draisine.model import JointMotion
@@ -124,7 +124,7 @@ def _record_type(system: "System", name: str) -> str:
 
 
 def _omissions(model: "Model") -> list[str]:
-    """Return the effects that a model neglects.
+    """Return the names of effects that a model neglects.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> _omissions(whipple())[:3]
@@ -146,7 +146,7 @@ def _omissions(model: "Model") -> list[str]:
 
 
 def _body_tree(model: "Model") -> "Tree":
-    """Return the tree of bodies and joints."""
+    """Return the tree of bodies and joints of a model for printing."""
     from rich.tree import Tree
 
     mass = {body.name: float(body.mass) for body in model.bodies}
@@ -163,7 +163,7 @@ def _body_tree(model: "Model") -> "Tree":
 
 
 def _degrees_of_freedom(system: "System") -> "Iterator[str]":
-    """Yield the number of degrees of freedom, and the contacts."""
+    """Yield text lines with the number of degrees of freedom, and the contacts."""
     from draisine.model import Wheel
 
     free = len(system.machine().choice.independent)
@@ -184,7 +184,7 @@ def _degrees_of_freedom(system: "System") -> "Iterator[str]":
 
 
 def _motion(wheel: "Wheel") -> str:
-    """Return the default contact status of a wheel as text."""
+    """Describe the default contact status of a wheel as text (rolling, sliding, tyre)."""
     if wheel.slides:
         return "slides"
     tyre = wheel.tyre
@@ -192,7 +192,7 @@ def _motion(wheel: "Wheel") -> str:
 
 
 def _reference(model: "Model") -> "Iterator[str]":
-    """Yield a line about the reference point of position and velocity of the base."""
+    """Yield a text line about the reference point of the base's position and velocity."""
     speeds = [name for name in model.speeds[: len(model.twist)] if name.startswith("V")]
     if speeds:
         point = f"the drawing's origin, carried by {model.bodies[0].name}"
@@ -200,7 +200,7 @@ def _reference(model: "Model") -> "Iterator[str]":
 
 
 def _connection(system: "System") -> "Iterator[str]":
-    """Yield a line about whether the joint rates alone determine the motion of the base."""
+    """Yield a text line that states whether joint rates alone determine the motion of the base."""
     from draisine.analysis.connection.case import connection_case
 
     if system.model.twist and system.model.ground is None:
@@ -209,7 +209,7 @@ def _connection(system: "System") -> "Iterator[str]":
 
 
 def _forces(model: "Model") -> "Iterator[str]":
-    """Yield the force elements and the couplings."""
+    """Yield text lines with the force elements and the couplings of a model."""
     for element in model.elements:
         states = f"{element.states} states" if element.states != 1 else "1 state"
         yield f"force {element.name}: {type(element).__name__}, {states}"
@@ -218,7 +218,7 @@ def _forces(model: "Model") -> "Iterator[str]":
 
 
 def _redundant_rows(system: "System") -> "Iterator[str]":
-    """Yield lines about constraint rows that are redundant, always or in the drawing."""
+    """Yield text lines about constraint rows that are redundant, always or in the zero configuration."""
     rows = system.survey()
     for row in rows.redundant:
         yield f"row {row}; the minimum-norm forces are reported"

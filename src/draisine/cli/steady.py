@@ -1,4 +1,4 @@
-"""`draisine steady`: steady circles of two-wheelers, and straight running on inclined planes."""
+"""`draisine steady`: computes steady circles of two-wheelers, and straight running on inclined planes."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,7 +37,7 @@ def steady(
     Without options: the family of hands-free circles, from straight running at the capsize speed to
     rest. With --speed alone: all turns at this speed up to a lean of 50 deg. With two of --speed,
     --radius, --lean and --steer: one circle, with the required steer torque. --plot draws the family, or
-    the motion around the one circle.
+    the motion around one circle.
 
     With --slope or --camber: straight running of any machine at --speed along an inclined plane, with the
     required inputs and the contact forces. On an inclined plane no circle is steady.
@@ -47,7 +47,7 @@ def steady(
     vehicle
         Name of a vehicle, or FILE.py:function.
     speed
-        Speed of the rear wheel's rim, or of the hub if the machine has no such output, in m/s.
+        Speed of the rear wheel's rim in m/s, or of the rear hub if the machine has no such output.
     radius
         Radius of the path of the rear contact, in m, positive to the left.
     lean
@@ -106,13 +106,13 @@ def _print_straight(
     machine: MachineOptions,
     output: OutputOptions,
 ) -> None:
-    """Print straight running on an inclined plane."""
+    """Print straight running on an inclined plane as a table or as JSON."""
     from draisine.errors import ParameterError
     from draisine.experiment.tables.inclined import (
-        remarks,
+        describe_straight_running,
         simulate_straight,
         solve_straight,
-        table,
+        tabulate_straight_running,
     )
 
     if list(values) != ["speed"]:
@@ -131,7 +131,12 @@ def _print_straight(
     if output.json:
         print_json({str(name): x.values.tolist() for name, x in data.variables.items()})
     else:
-        print_motions(vehicle, data.attrs["title"], *table(data), remarks(data))
+        print_motions(
+            vehicle,
+            data.attrs["title"],
+            *tabulate_straight_running(data),
+            describe_straight_running(data),
+        )
     if output.plot is not None:
         replace(output, out=None).write(ride)
         output = replace(output, plot=None)
@@ -139,15 +144,21 @@ def _print_straight(
 
 
 def _print_circles(vehicle: str, data: "Dataset", json: bool) -> None:
-    """Print circles as a table or as JSON."""
-    from draisine.experiment.tables.circles import remarks, summary, table
+    """Print steady circles as a table or as JSON."""
+    from draisine.experiment.tables.circles import (
+        describe_circles,
+        summarise_circles,
+        tabulate_circles,
+    )
 
     if json:
-        print_json(summary(data))
+        print_json(summarise_circles(data))
         return
     headings = ["speed (m/s)", "radius (m)", "lean (deg)", "steer (deg)", "yaw rate (deg/s)"]
     headings += ["growth (1/s)", "stable"]
-    print_motions(vehicle, data.attrs["title"], headings, table(data), remarks(data))
+    print_motions(
+        vehicle, data.attrs["title"], headings, tabulate_circles(data), describe_circles(data)
+    )
 
 
 MOTION_UNITS = {
@@ -158,14 +169,14 @@ MOTION_UNITS = {
     "slope": "rad",
     "camber": "rad",
 }
-"""Quantities that determine a circle, two at a time, and the angles of the ground; with their units."""
+"""Units of the quantities of which two determine a circle, and of the angles of the ground."""
 
 EXAMPLE_LEAN = 0.2
-"""Lean (rad, about 11 deg) of suggested circles: moderate for any bicycle."""
+"""rad; lean of the circles suggested in error messages (about 11 deg), moderate for any bicycle."""
 
 
 def _check_determined(values: dict[str, float]) -> None:
-    """Raise if radius, lean or steer is given alone, with a circle that has this value."""
+    """Raise an error if only one of radius, lean and steer is given; suggest a complete command line."""
     from math import sqrt, tan
 
     from draisine.errors import ParameterError
@@ -173,7 +184,7 @@ def _check_determined(values: dict[str, float]) -> None:
     if len(values) != 1 or "speed" in values:
         return
     ((name, value),) = values.items()
-    # A circle of radius R and lean phi needs about v^2 = g R tan(phi).
+    # A circle of radius R at lean phi requires a speed of about v^2 = g R tan(phi).
     speed = sqrt(9.81 * abs(value) * tan(EXAMPLE_LEAN)) if name == "radius" else 5.0
     number = f"{value:g}" if name == "radius" else f"{value:g}rad"
     raise ParameterError(
@@ -183,7 +194,7 @@ def _check_determined(values: dict[str, float]) -> None:
 
 
 def _parse_values(**texts: str | None) -> dict[str, float]:
-    """Return the values of the given options in SI units."""
+    """Parse the given options; return their values in SI units by name."""
     from draisine.errors import ParameterError
 
     values = {}

@@ -1,4 +1,4 @@
-"""`draisine sweep`: large sweeps into a store, which can be resumed."""
+"""`draisine sweep`: runs large sweeps and writes them to a Zarr store, which can be resumed."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from draisine.cli._files import check_figure, unused_path, write_result
 from draisine.cli._options import Json, Trust
-from draisine.cli._report import report
+from draisine.cli._report import print_result
 
 
 def sweep(
@@ -18,7 +18,7 @@ def sweep(
     resume: bool = False,
     engine: Literal["processes", "dask"] = "processes",
     workers: Annotated[
-        int | None, Parameter(help="Number of processes. Default: that of the CPU cores.")
+        int | None, Parameter(help="Number of processes. Default: number of CPU cores.")
     ] = None,
     scheduler: Annotated[
         str | None, Parameter(help="Address of the scheduler of a Dask cluster.")
@@ -36,11 +36,11 @@ def sweep(
     scenario
         Name of a scenario, or a file (.toml).
     out
-        The store (.zarr). Default: SCENARIO.zarr.
+        Path of the Zarr store. Default: SCENARIO.zarr.
     resume
         Continue an existing store; start a new one if it does not exist.
     engine
-        Processes on this computer, or a Dask cluster: that of --scheduler, or a local one.
+        Engine that computes the runs: processes on this computer, or a Dask cluster (local, or --scheduler).
     """
     from draisine.experiment.run import sweep as run_sweep
     from draisine.results.store import check_target
@@ -61,7 +61,7 @@ def sweep(
         scheduler=scheduler,
         progress=True,
     )
-    report(result, json)
+    print_result(result, json)
     if not json:
         print(f"data: {store}")
     write_result(result.data, None, plot, quiet=json)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trust = False) -> None:
     """Compute the joint torques that a stored run requires (inverse dynamics).
 
-    All joints are taken as driven. If contacts are redundant, some combinations of torques and forces do
-    not affect the motion: each of these static combinations is one more column.
+    All joints are assumed to be actuated. If contacts are redundant, some combinations of torques and forces
+    do not affect the motion; each of these static combinations is printed in an additional column.
 
     Parameters
     ----------
@@ -51,7 +51,9 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
 
 
 def _sample(data: "Dataset", at: float) -> "Dataset":
-    """Return the sample of a run nearest to a time; raise if the run has several contact modes."""
+    """Return the sample of a run nearest to a time; raise an error if the contact mode changes
+    during the run.
+    """
     import numpy as np
 
     t = data["time"].values
@@ -68,7 +70,7 @@ def _sample(data: "Dataset", at: float) -> "Dataset":
 
 
 def _plain(needed: "RequiredTorques", time: float) -> dict[str, object]:
-    """Return torques and forces as plain values."""
+    """Return required torques and contact forces as plain data for JSON."""
     return {
         "time": time,
         "torques": needed.torques,
@@ -80,7 +82,7 @@ def _plain(needed: "RequiredTorques", time: float) -> dict[str, object]:
 
 
 def _print(needed: "RequiredTorques", time: float) -> None:
-    """Print tables of torques and forces with their static combinations."""
+    """Print tables of required torques and contact forces with their static combinations."""
     from rich.table import Table
 
     console = open_console()

@@ -1,4 +1,4 @@
-"""Compare the results of a scenario with its expected numbers (published, measured, or physical laws).
+"""Comparison of the result of a scenario with expected numbers (published, measured, physical laws).
 
 Each number x is compared with the computed y by |y - x| <= atol + rtol |x|, or within a factor; each
 block of numbers may bound the root mean square (RMS) of the deviations as well.
@@ -30,13 +30,17 @@ from draisine.scenario.schema import (
 )
 
 TIME_TOLERANCE = 1e-6
-"""Largest difference, s, between a time of expected numbers and the sample that it refers to. Far
-below any sampling interval, above the rounding of times in a file.
+"""s; largest difference between the time of an expected number and the sample time that it refers to.
+
+The value is far below sampling intervals and above the rounding of times in a file.
+
 """
 
 NODE_TOLERANCE = 1e-9
-"""Largest difference, SI units, between a value of expected numbers and the grid node that it refers to:
-the rounding of values written in a file.
+"""SI units; largest difference between the coordinate of an expected number and its grid node.
+
+The value allows for the rounding of coordinates that are written in a file.
+
 """
 
 
@@ -55,9 +59,9 @@ class Finding:
     where
         Point of worst agreement (time, speed or grid point), empty for a single number.
     expected, ours
-        Expected and computed value at that point, SI units.
+        Expected and computed value at the point of worst agreement, SI units.
     deviation, allowed
-        Absolute deviation and its bound at that point.
+        Absolute deviation and its bound at the point of worst agreement.
     compared
         Number of compared values.
     rms, rms_allowed
@@ -65,7 +69,7 @@ class Finding:
     spread
         Standard deviation of the measured number, if known.
     note
-        Remark of the scenario.
+        Remark of the scenario about the expected number.
     judged
         Whether a deviation beyond the bound is a disagreement. Measured numbers without bounds are
         only reported.
@@ -88,7 +92,7 @@ class Finding:
 
     @property
     def agrees(self) -> bool:
-        """Whether all deviations and their RMS are within the bounds.
+        """Whether all deviations and their root mean square are within the bounds.
 
         A disputed number agrees if the computed one differs from it; numbers without bounds agree.
         """
@@ -114,7 +118,7 @@ def check(
     Parameters
     ----------
     loaded
-        The scenario, see `draisine.scenario.library.load`.
+        Scenario to run, see `draisine.scenario.library.load`.
     progress
         Called with the completed fraction (0 to 1) of a long run.
 
@@ -126,11 +130,11 @@ def check(
         One comparison per expected quantity.
     """
     result = run(loaded, progress)
-    return result, list(findings(result))
+    return result, list(compare_expected(result))
 
 
-def findings(result: Result) -> Iterator[Finding]:
-    """Yield the comparison of each expected quantity of a scenario with a result."""
+def compare_expected(result: Result) -> Iterator[Finding]:
+    """Compare each expected quantity of a scenario with its computed value; yield one finding each."""
     scenario = result.loaded.scenario
     for block in scenario.expected:
         for quantity, numbers in block.values.items():
@@ -147,8 +151,8 @@ def findings(result: Result) -> Iterator[Finding]:
                 ours = cycle.cycle_quantity(quantity, labels, result.data)
             else:
                 places, ours = _read_run(result.bodies, block, quantity)
-            # Measurements after the end of a shorter run have no computed value and are left out;
-            # a number with a bound must have one.
+            # Measurements after the end of a shortened run have no computed value and are left out, but a
+            # number with a bound must have a computed value.
             indices = np.flatnonzero(block.judged | np.isfinite(ours))
             if len(indices):
                 compared_places = [places[k] for k in indices]
@@ -158,10 +162,10 @@ def findings(result: Result) -> Iterator[Finding]:
 
 
 def _read_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], Floats]:
-    """Return labels and computed values of a quantity at the times of a block, or of its reduction."""
+    """Return labels and computed values of a quantity at the times of a block, or its scalar query."""
     times = bodies.data["time"].values
     if isinstance(block.at, list) and block.origin == "measured":
-        # Recordings have their own sampling times, so the run is interpolated.
+        # Measurements have their own sampling times, so the computed run is interpolated.
         ours = np.interp(block.at, times, evaluate_series(quantity, bodies), right=np.nan)
         return [f"t = {t:g} s" for t in block.at], ours
     if isinstance(block.at, list):
@@ -202,7 +206,7 @@ def _read_grid(result: Result, block: Expected, quantity: str) -> tuple[list[str
 
 
 def _find_node(nodes: Any, value: float | str) -> int | None:
-    """Return the index of a value among the nodes of one side of a grid, or None."""
+    """Return the index of a value among the node coordinates of one grid axis; None if it is not a node."""
     if nodes.dtype.kind != "f":
         matches = np.nonzero(nodes == str(value))[0]
         return int(matches[0]) if len(matches) else None
@@ -213,7 +217,7 @@ def _find_node(nodes: Any, value: float | str) -> int | None:
 
 
 def _short(x: float | str) -> str:
-    """Return a coordinate of a grid point as a short text."""
+    """Format a coordinate of a grid point as short text."""
     return x if isinstance(x, str) else f"{x:.4g}"
 
 
@@ -225,17 +229,17 @@ def _compare(
     expected: Floats,
     ours: Floats,
 ) -> Finding:
-    """Compare the numbers of a block that have these `indices` with the computed ones."""
+    """Compare the expected numbers of a block at the given indices with the computed values."""
     deviation = np.abs(ours - expected)
     if quantity == "yaw":
-        # Headings that differ by whole turns are equal.
+        # Yaw angles that differ by whole turns are equal.
         wrapped = (ours - expected + np.pi) % (2.0 * np.pi) - np.pi
         deviation = np.abs(wrapped)
     # A factor f allows values from x/f to f x, with the sign of x.
     larger = ours * np.sign(expected) > np.abs(expected)
     by_factor = np.where(larger, block.factor - 1.0, 1.0 - 1.0 / block.factor)
     allowed = block.atol + (block.rtol + by_factor) * np.abs(expected)
-    # The worst point has the largest excess relative to its bound. A bound of zero cannot scale.
+    # The worst point has the largest deviation relative to its bound, unless the bound is zero.
     excess = np.where(np.isnan(deviation), np.inf, deviation - allowed)
     ratio = np.where(allowed > 0.0, excess / np.where(allowed > 0.0, allowed, 1.0), excess)
     worst = int(np.argmax(ratio))

@@ -1,4 +1,4 @@
-"""Equations of motion of a system as source code (one traced program) or as typeset equations."""
+"""Equations of motion of a machine as source code (one traced program) or as typeset equations."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,13 @@ from draisine.registry import find, is_file, names
 from draisine.system.system import System
 
 Inputs = Mapping[str, Sequence[Expr]]
+"""Type of the traced inputs of a program: name -> expressions."""
 Outputs = Mapping[str, Sequence[Any]]
+"""Type of the traced outputs of a program: name -> values."""
 
 
 def languages() -> tuple[str, ...]:
-    """Return the languages of equations: targets of code generation, JSON and typeset pages.
+    """Return the names of all output languages of equations: code targets, JSON and printers of pages.
 
     >>> "c" in languages(), "paper" in languages()
     (True, True)
@@ -45,7 +47,7 @@ def write_page(
     stages: bool = False,
     suffix: str = "",
 ) -> str:
-    r"""Return the equations of a contact mode, or the `stages` of their derivation, as a typeset page.
+    r"""Return the equations of a contact mode as a typeset page, or the `stages` of their derivation.
 
     `language` is the name of a printer; "paper" selects the printer by the file `suffix`, LaTeX by
     default.
@@ -60,20 +62,20 @@ def write_page(
     return system.equations(mode, form=form, full=full, linear=linear).write(printer)
 
 
-def write_equations(
+def write_program(
     system: System,
     language: str,
     program: str = "rate",
     mode: Mapping[str, str] | None = None,
     formulation: str = "projected",
 ) -> str:
-    """Return one program of a vehicle as source code in a language.
+    """Return one program of a vehicle as source code in a programming language.
 
-    The formulation "projected" has several programs, selected by name; other formulations have the
-    equations that they solve for the accelerations.
+    The formulation "projected" has several programs, selected by name. Other formulations have one program:
+    the equations that they solve for the accelerations.
 
     >>> from draisine.system.system import compile
-    >>> "def planar(" in write_equations(compile("whipple"), "python", formulation="planar")
+    >>> "def planar(" in write_program(compile("whipple"), "python", formulation="planar")
     True
     """
     if not is_file(language):
@@ -103,7 +105,7 @@ def write_equations(
 
 
 def trace_formulation(formulation: str, system: System) -> Program:
-    """Trace the equations that another formulation solves for the accelerations, all contacts closed.
+    """Trace the equations that a formulation solves for the accelerations, with all contacts closed.
 
     The program uses the coordinates of the formulation and numerical parameters. The program of
     "multiplier" keeps the parameters as inputs and returns masses, forces and constraint rows.
@@ -113,9 +115,10 @@ def trace_formulation(formulation: str, system: System) -> Program:
         return system.machine().programs["free"]
     programs: list[Program] = []
 
-    # A formulation passes its equations to `realise` to make them executable; the program is
+    # A formulation passes its equations to `realise` to make them executable. The program is
     # recorded there because the formulation itself returns numbers only.
     def record_program(inputs: Inputs, outputs: Outputs) -> Evaluator:
+        """Build the program of traced inputs and outputs, store it, and return its evaluator."""
         programs.append(trace_program(formulation, inputs, outputs))
         return interpret(inputs, outputs)
 
@@ -124,7 +127,7 @@ def trace_formulation(formulation: str, system: System) -> Program:
 
 
 def as_json(program: Program, parameters: list[str]) -> str:
-    """Return a program as JSON: name, parameters, sizes of inputs, steps in order, and outputs."""
+    """Serialise a program as JSON: name, parameters, sizes of inputs, operations in order, outputs."""
     return json.dumps(
         {
             "name": program.name,

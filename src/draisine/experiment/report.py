@@ -1,4 +1,4 @@
-"""Summaries of a result: printed lines and tables, and plain data for JSON."""
+"""Summaries of the result of a scenario: text lines and tables for printing, plain data for JSON."""
 
 import json
 import math
@@ -13,32 +13,34 @@ from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
 from draisine.model.quantity import readable
 from draisine.results.attributes import read_list_attribute
-from draisine.results.cycle import summary_of
+from draisine.results.cycle import summarise_cycle
 from draisine.results.events import event_records
-from draisine.results.queries import evaluate_series, known_series, unit_of
-from draisine.results.straight import MATRICES
+from draisine.results.queries import evaluate_series, known_series, series_unit
+from draisine.results.straight import CANONICAL_MATRICES
 from draisine.simulation.contact.many import NOT_RUN
 
 OPEN_GAP = 1e-6
-"""Gap in m above which a contact is open; smaller gaps are drift or round-off of closed contacts."""
+"""m; contacts with larger gaps are open, smaller gaps are drift or round-off of closed contacts."""
 
 UNSTABLE_GROWTH = 1e-6
-"""Real part of an eigenvalue in 1/s above which a motion is unstable; smaller ones are round-off of
-neutral modes (heading, position).
+"""1/s; a motion with a larger real part of an eigenvalue is unstable.
+
+Smaller values are round-off of neutral modes (heading, position).
+
 """
 
-BLOCK_OF_RUNS = 65536
-"""Number of runs of a sweep that are loaded together: bounds the memory for stores of millions."""
+RUNS_PER_BLOCK = 65536
+"""Number of runs of a sweep that are loaded at a time, to bound the memory for millions of runs."""
 
 MAX_LISTED_ITEMS = 12
-"""Number of events, or of runs that stopped early, that are printed one by one: half a screen."""
+"""Largest number of events, or of runs that stopped early, that are printed one by one (half a screen)."""
 
 RELATIVE_ROUND_OFF = 1e-9
-"""Impulses, gains and energies below this fraction of the largest are round-off and are not printed."""
+"""Impulses and energies below this fraction of the largest one are round-off and are not printed."""
 
 
-def summary(result: Result) -> dict[str, Any]:
-    """Return the result of a scenario as plain data in SI units, for JSON."""
+def summarise_result(result: Result) -> dict[str, Any]:
+    """Return the result of a scenario as plain data in SI units for JSON."""
     return {
         "scenario": result.loaded.name,
         "vehicle": result.loaded.scenario.vehicle.name,
@@ -50,18 +52,18 @@ def summary(result: Result) -> dict[str, Any]:
 
 
 def _summary_by_kind(result: Result) -> dict[str, Any]:
-    """Return the part of the summary that depends on the kind of the scenario."""
+    """Return the part of a result's summary that depends on the kind of scenario."""
     data = result.data
     match result.loaded.scenario.kind:
         case "sweep" | "gait":
-            return {"runs": runs(result)}
+            return {"runs": list_runs(result)}
         case "map":
             ends = {str(n): (float(v.min()), float(v.max())) for n, v in data.data_vars.items()}
             return {"ranges": {n: [_plain(x) for x in both] for n, both in ends.items()}}
         case "linear":
             return _summarise_linear(data)
         case "cycle":
-            return {"cycle": summary_of(data), "events": _events(result)}
+            return {"cycle": summarise_cycle(data), "events": _events(result)}
     return _summarise_motion(result)
 
 
@@ -76,12 +78,12 @@ def _summarise_linear(data: Any) -> dict[str, Any]:
             for part in ("real", "imaginary")
         },
         "gains": _gains(data),
-        "matrices": {n: data[n].values.tolist() for n in MATRICES if n in data},
+        "matrices": {n: data[n].values.tolist() for n in CANONICAL_MATRICES if n in data},
     }
 
 
 def _gains(data: Any) -> dict[str, dict[str, float]]:
-    """Return the gains of state feedback by input and state; empty without feedback."""
+    """Return the gains of state feedback as input -> state -> gain; empty without feedback."""
     if "gain" not in data:
         return {}
     names = data["fed_state"].values.tolist()
@@ -90,9 +92,9 @@ def _gains(data: Any) -> dict[str, dict[str, float]]:
 
 
 def _summarise_motion(result: Result) -> dict[str, Any]:
-    """Return final values, energies, gaps, events and validity of a motion, or of one state."""
+    """Return final values, energies, gaps, events and validity of a run, or of one state."""
     E, T, U = (result.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
-    # The potential energy has no natural zero: drift is relative to the energies that change.
+    # The zero of potential energy is arbitrary, so the drift is divided by the changes of energy.
     scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
     gaps = np.abs(result.data["gap"].values) if "gap" in result.data else np.zeros(0)
     gap = float(gaps[np.isfinite(gaps)].max()) if np.isfinite(gaps).any() else None
@@ -104,7 +106,7 @@ def _summarise_motion(result: Result) -> dict[str, Any]:
         "maximum_relative_drift": change / scale,
     }
     return {
-        "final": final(result),
+        "final": final_values(result),
         "energy": energy,
         "maximum_gap": gap,
         "events": _events(result),
@@ -113,13 +115,13 @@ def _summarise_motion(result: Result) -> dict[str, Any]:
 
 
 def _events(result: Result) -> list[dict[str, Any]]:
-    """Return the events of a run: time, kind, contacts, impulses and energies."""
+    """Return the events of a run as plain data: time, kind, contacts, impulses and energies."""
     names = ("time", "kind", "contact", "impulse", "energy", "gain")
     return [{name: event[name] for name in names} for event in event_records(result.events)]
 
 
-def runs(result: Result) -> list[dict[str, Any]]:
-    """Return the runs of a sweep as dictionaries: varied values, outputs and outcome."""
+def list_runs(result: Result) -> list[dict[str, Any]]:
+    """Return the runs of a sweep as dictionaries with varied values, outputs and outcome."""
     outcomes = result.data["outcome"]
     columns = {
         str(n): x.broadcast_like(outcomes).transpose(*outcomes.dims).values.ravel().tolist()
@@ -130,15 +132,15 @@ def runs(result: Result) -> list[dict[str, Any]]:
 
 
 def run_lines(result: Result) -> list[str]:
-    """Return one line per run that stopped early, and the number of runs."""
+    """Return text lines about a sweep: each run that stopped early, and the number of runs."""
     outcomes = result.data["outcome"]
     lines: list[str] = []
     stopped = 0
     completed = 0
     dim = outcomes.dims[0]
-    # Stores of millions of runs are read lazily: only one block is in memory at a time.
-    for k in range(0, outcomes.sizes[dim], BLOCK_OF_RUNS):
-        block = outcomes.isel({dim: slice(k, k + BLOCK_OF_RUNS)}).load()
+    # A store may contain millions of runs, so only one block is in memory at a time.
+    for k in range(0, outcomes.sizes[dim], RUNS_PER_BLOCK):
+        block = outcomes.isel({dim: slice(k, k + RUNS_PER_BLOCK)}).load()
         early = np.argwhere(~np.isin(block.values, ["completed", NOT_RUN]))
         for index in early[: max(0, MAX_LISTED_ITEMS - stopped)]:
             entry = block[tuple(index)]
@@ -152,8 +154,8 @@ def run_lines(result: Result) -> list[str]:
     return [*lines, f"{completed}{total} runs"]
 
 
-def final(result: Result) -> dict[str, float | None]:
-    """Return time, outputs, joints and all rates at the end, SI units."""
+def final_values(result: Result) -> dict[str, float | None]:
+    """Return time, outputs, joint coordinates and rates at the final time of a run, SI units."""
     model = result.system.model
     bodies = result.bodies
     outputs = output_names(model)
@@ -170,12 +172,12 @@ def final(result: Result) -> dict[str, float | None]:
 
 
 def _plain(x: float) -> float | None:
-    """Return a finite number, else None: JSON has no NaN."""
+    """Return a finite number unchanged, and None otherwise, because JSON has no NaN."""
     return x if math.isfinite(x) else None
 
 
-def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float]]]:
-    """Return rows of name, unit and [start, end, minimum, maximum], angles in degrees.
+def tabulate_result(result: Result, full: bool = False) -> list[tuple[str, str, list[float]]]:
+    """Return the rows of the printed table: name, unit and [start, end, minimum, maximum]; angles in degrees.
 
     The rows are the angles of the base, the joints, the first output and all nonzero initial values;
     with `full`, all outputs and the rates of joints as well.
@@ -184,7 +186,7 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
         return []
     model = result.system.model
     bodies = result.bodies
-    # Angles of wheels grow with the distance and say nothing about the motion.
+    # Rotation angles of wheels grow with the distance and are not informative.
     wheel_bodies = {c.body for c in model.wheels}
     joints = [j.name for j in model.joints if j.child not in wheel_bodies]
     angles = base_angles(model)
@@ -196,30 +198,31 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
     names += [name for name, value in initial.items() if value != 0.0 and name in available]
     rows = []
     for name in dict.fromkeys(names):
-        x, unit = readable(evaluate_series(name, bodies), unit_of(name, model))
+        x, unit = readable(evaluate_series(name, bodies), series_unit(name, model))
         values = (x[0], x[-1], x.min(), x.max())
         rows.append((name, unit, [_clean(y, unit) for y in values]))
     return rows
 
 
-def state_table(result: Result) -> list[tuple[str, str, list[float]]]:
-    """Return rows of name, unit and [value, rate, acceleration] for the angles of the base and the
-    joints of one state, angles in degrees.
+def tabulate_state(result: Result) -> list[tuple[str, str, list[float]]]:
+    """Return the rows of the printed table of one state: name, unit and [value, rate, acceleration].
+
+    The rows are the angles of the base and the joints; angles are in degrees.
     """
     model = result.system.model
     bodies = result.bodies
     rows = []
     for name in (*base_angles(model), *(joint.name for joint in model.joints)):
         x = [evaluate_series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
-        x, unit = readable(x, unit_of(name, model))
+        x, unit = readable(x, series_unit(name, model))
         rows.append((name, unit, [_clean(y, unit) for y in x]))
     return rows
 
 
 def _clean(x: float, unit: str) -> float:
-    """Return a number for printing; accumulated round-off becomes zero.
+    """Round a number for printing; accumulated round-off becomes zero.
 
-    The bound is 1e-8 SI units; in degrees it is larger, since 1e-7 rad is 6e-6 deg.
+    The bound is 1e-8 in SI units. It is larger for degrees, because 1e-7 rad is 6e-6 deg.
 
     >>> _clean(-7.4e-6, "deg"), _clean(-7.4e-6, "m")
     (0.0, -7.4e-06)
@@ -227,13 +230,13 @@ def _clean(x: float, unit: str) -> float:
     return 0.0 if abs(x) < (1e-5 if unit.startswith("deg") else 1e-8) else float(x)
 
 
-def remarks(result: Result) -> list[str]:
-    """Return the lines that are printed below the table of a result."""
+def describe_result(result: Result) -> list[str]:
+    """Return the text lines that are printed below the table of a result."""
     seconds = f"computed in {result.seconds:.3g} s"
     if result.loaded.scenario.kind in ("sweep", "gait"):
         *lines, count = run_lines(result)
         return [*lines, f"{count}, {seconds}"]
-    content = summary(result)
+    content = summarise_result(result)
     if "cycle" in content:
         return [*cycle.cycle_lines(result.data), seconds]
     if "critical" in content:
@@ -251,7 +254,7 @@ def remarks(result: Result) -> list[str]:
 
 
 def _outcome_line(result: Result, seconds: str) -> str:
-    """Return the last line of a run: outcome, end time, samples and computing time."""
+    """Return the last text line of a run: outcome, final time, samples and computing time."""
     time = result.data["time"].values
     if len(time) == 1:
         return seconds
@@ -259,7 +262,7 @@ def _outcome_line(result: Result, seconds: str) -> str:
 
 
 def _motion_lines(result: Result, content: Mapping[str, Any]) -> list[str]:
-    """Return lines about energy, gaps, events and validity of a motion."""
+    """Return text lines about energy, gaps, events and validity of a run."""
     energy = content["energy"]
     time = result.data["time"].values
     lines = [f"energy: {energy['start']:.9g} J"]
@@ -280,9 +283,10 @@ def _motion_lines(result: Result, content: Mapping[str, Any]) -> list[str]:
 
 
 def _airborne_wheels(result: Result) -> str | None:
-    """Return the airborne wheels at the end of a jump as text, empty if all are, or None after landing.
+    """Return the names of wheels in the air at the end of a jump as text; None if the machine has landed.
 
-    Only runs in which all wheels left the ground at once are jumps: a single wheel may stay open.
+    The text is empty if all wheels are in the air. A run is a jump only if all wheels were in the air at
+    once; a single wheel may stay open.
     """
     if getattr(result.loaded.scenario, "terrain", None) is None or result.outcome != "completed":
         return None
@@ -295,14 +299,14 @@ def _airborne_wheels(result: Result) -> str | None:
 
 
 def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return one line per event: time, kind, contacts and their normal impulses."""
+    """Return one text line per event: time, kind, contacts and normal impulses."""
     lines = []
     for event in events[:MAX_LISTED_ITEMS]:
         normal = {name: impulse[0] for name, impulse in event["impulse"].items()}
         smallest = RELATIVE_ROUND_OFF * max(map(abs, normal.values()), default=0.0)
         impulses = [f"{name} {x:.6g} N s" for name, x in normal.items() if abs(x) > smallest]
         gain = ""
-        # Some impact laws create energy, which the user must see. Round-off is no gain.
+        # Some impact models create energy, which the user must notice; round-off is not reported.
         if impulses and event["gain"] > RELATIVE_ROUND_OFF * max(1.0, abs(event["energy"])):
             gain = f"; it creates {event['gain']:.3g} J"
         contacts = ", ".join(impulses or event["contact"])
@@ -313,7 +317,7 @@ def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
-    """Return lines about the critical speeds of a bicycle, m/s."""
+    """Return text lines about the critical speeds (m/s) of a bicycle."""
     labels = {
         "weave_speed": "weave speed",
         "capsize_speed": "capsize speed",
@@ -334,8 +338,10 @@ def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
 
 
 def crossing_lines(data: Any) -> list[str]:
-    """Return lines about the speeds at which an eigenmode changes its stability, within the searched
-    range, for a two-wheeler on tyres or under a control law.
+    """Return text lines about the speeds (m/s) at which an eigenmode changes its stability.
+
+    They apply to two-wheelers on tyres or under a control law, within the searched range of
+    speeds.
     """
     if "crossings" not in data.attrs:
         return []
@@ -354,7 +360,7 @@ def crossing_lines(data: Any) -> list[str]:
 
 
 def _frequency_text(frequency: float) -> str:
-    """Return the frequency (rad/s) of an eigenmode at its stability limit; zero is a real eigenvalue.
+    """Format the frequency (rad/s) of an eigenmode at its stability limit; zero is a real eigenvalue.
 
     >>> _frequency_text(31.4), _frequency_text(0.0)
     (' at 31.4 rad/s (5.00 Hz)', ' (a real eigenvalue)')
@@ -367,7 +373,7 @@ def _frequency_text(frequency: float) -> str:
 
 
 def growth_lines(result: Result) -> list[str]:
-    """Return lines about the first steady motion of a machine and the fastest growing disturbance."""
+    """Return text lines about the first steady motion of a machine and its fastest growing eigenmode."""
     data = result.data
     steady = dict(zip(data["state"].values, data["steady_motion"].values[0], strict=True))
     motion = ", ".join(
@@ -391,7 +397,7 @@ def growth_lines(result: Result) -> list[str]:
 
 
 def _gain_lines(data: Any) -> list[str]:
-    """Return the feedback law of each input as a sum of deviations of states."""
+    """Return text lines with the feedback law of each input as a sum of state deviations."""
     if "gain" not in data:
         return []
     names = data["fed_state"].values
@@ -406,14 +412,14 @@ def _gain_lines(data: Any) -> list[str]:
 
 
 def _quantity_text(result: Result, name: str, value: float) -> str:
-    """Return a state with its value and unit, angles in degrees."""
-    unit = "" if name.startswith("z[") else unit_of(name, result.system.model)
+    """Format a state with name, value and unit; angles in degrees."""
+    unit = "" if name.startswith("z[") else series_unit(name, result.system.model)
     value, unit = readable(value, unit)
     return f"{name} {value:.6g} {unit}".rstrip()
 
 
 def _in_degrees(result: Result, name: str, value: float | None) -> str:
-    """Return a value of a map with its unit, angles in degrees."""
+    """Format a value of a map with its unit; angles in degrees."""
     unit = str(result.data[name].attrs.get("units", ""))
     if value is None:
         return "undefined"

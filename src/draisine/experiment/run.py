@@ -1,4 +1,4 @@
-"""Run scenarios of every kind and return their datasets.
+"""Execution of scenarios of every kind; each result is a dataset with its provenance.
 
 `run` dispatches on the kind of the scenario: runs are integrated (`kinds.run`), sweeps are divided into
 chunks of runs (`sweep`), and the other kinds call their analysis. Each dataset stores the scenario, the
@@ -19,10 +19,10 @@ import numpy as np
 import draisine
 from draisine.errors import ParameterError, SimulationError, ValidityError
 from draisine.experiment.kinds.run import run_dataset, simulate_plan
-from draisine.results.attributes import validity_of
+from draisine.results.attributes import read_validity
 from draisine.results.bodies import Bodies, machine_attributes
-from draisine.results.runs import unfold
-from draisine.scenario.library import Loaded, accept, load
+from draisine.results.runs import unflatten_runs
+from draisine.scenario.library import Loaded, load, validate_scenario
 from draisine.scenario.schema import (
     CycleScenario,
     GaitScenario,
@@ -55,11 +55,11 @@ class Result:
     Attributes
     ----------
     loaded
-        The scenario with its file and its plan.
+        Validated scenario with its file and its plan.
     data
         Computed quantities, one variable each, with units as attributes.
     outcome
-        "completed", or the reason why the run or sweep stopped early.
+        "completed", or the reason why the run or sweep stopped before its end.
     seconds
         Wall time of the computation in s.
     system
@@ -76,6 +76,7 @@ class Result:
     events: tuple[Event, ...] = ()
 
     def __repr__(self) -> str:
+        """Return a summary of the result: outcome, dimensions, events and validity."""
         sizes = ", ".join(f"{n} along {name}" for name, n in self.data.sizes.items())
         lines = [f"Result of {self.loaded.name}: {self.outcome}", f"  data: {sizes}"]
         if self.events:
@@ -85,24 +86,26 @@ class Result:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        """Return the summary as HTML for notebooks."""
         return f"<pre>{escape(repr(self))}</pre>"
 
     def plot(
         self, figure: str | None = None, path: str | Path | None = None, **options: Any
     ) -> Any:
-        """Draw the result and return the axes, see `draisine.plot`."""
+        """Draw the result and return the matplotlib axes, see `draisine.plot`."""
         return draisine.plot(self, figure, path, **options)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Write a film or an interactive replay page, or return the page for a notebook, see
-        `draisine.animate`.
+        """Write a film or an interactive replay page, or return the page for a notebook.
+
+        See `draisine.animate`.
         """
         return draisine.animate(self, path, **options)
 
     @property
     def validity(self) -> Validity | None:
         """Physical validity of a run; None for results of other kinds."""
-        return validity_of(self.data)
+        return read_validity(self.data)
 
     @property
     def unexpected_faults(self) -> list[str]:
@@ -114,7 +117,7 @@ class Result:
 
     @cached_property
     def bodies(self) -> Bodies:
-        """Series of the run by body, joint and contact."""
+        """Motions of all bodies of the run, see `results.bodies.Bodies`."""
         return Bodies(self.data, self.system.model)
 
 
@@ -126,14 +129,14 @@ def run(
     mu: float | None = None,
     strict: bool = False,
 ) -> Result:
-    """Run a scenario of any kind.
+    """Run a scenario of any kind and return its result.
 
     Parameters
     ----------
     scenario
         Name of a shipped scenario, path of a TOML file, or a loaded scenario.
     progress
-        Called with the completed fraction (0 to 1) of a long run; True shows a progress bar.
+        Function that is called with the completed fraction (0 to 1); True shows a progress bar.
     changes
         Values that replace those of the scenario, by key path ("run.until",
         "vehicle.parameters.mB").
@@ -150,7 +153,7 @@ def run(
     Raises
     ------
     SimulationError
-        The run stopped early; the attribute `partial` is the result until then.
+        The run stopped before its final time; the attribute `partial` is the result until then.
     ValidityError
         The run is not physically valid and `strict` is set. Without `strict`, such a run issues a
         `ValidityWarning`, unless `run.expects` of the scenario lists the fault.
@@ -197,8 +200,8 @@ def run(
 def _analyse(
     scenario: MapScenario | LinearScenario | GaitScenario, system: System, law: Any
 ) -> "Dataset":
-    """Return the dataset of a scenario without a motion."""
-    # Each kind imports its own analysis: the other kinds start faster without it.
+    """Return the dataset of a scenario whose result is not a motion (map, linear, gait)."""
+    # Each kind imports its own analysis, so that the other kinds start faster.
     match scenario:
         case MapScenario():
             from draisine.experiment.kinds.map import compute_contact_map
@@ -245,12 +248,13 @@ def sweep(
     changes
         Values that replace those of the scenario, by key path.
     progress
-        Called with the completed fraction (0 to 1); True shows a progress bar.
+        Function that is called with the completed fraction (0 to 1); True shows a progress bar.
 
     Returns
     -------
     Result
-        Its dataset has one dimension per varied quantity for a grid, else the dimension `run`.
+        Outputs of all runs. The dataset of a grid has one dimension per varied quantity, other datasets
+        have the dimension `run`.
 
     Raises
     ------
@@ -295,9 +299,9 @@ def sweep(
             range(-(-count // chunk)),
             lambda k, block: rows.put(slice(k * chunk, k * chunk + len(block.outcome)), block),
         )
-        data = unfold(_sweep_table(runner, 0, rows))
+        data = unflatten_runs(_sweep_table(runner, 0, rows))
         return _sweep_result(loaded, system, data, time.perf_counter() - start_time)
-    # The store is laid out after the table of a single run: same variables, types and attributes.
+    # The table of a single run defines variables, types and attributes of the store.
     template = _sweep_table(runner, 0, SweepRows.empty(runner.outputs, 1))
     with open_store(template, count, Path(out), chunk, resume) as store:
         run_chunks(store.missing(), partial(_write_chunk, runner, store))
@@ -306,13 +310,13 @@ def sweep(
 
 
 def _write_chunk(runner: "Runner", store: "SweepStore", k: int, rows: "SweepRows") -> None:
-    """Write a complete chunk of runs; an incomplete one is computed again on resuming."""
+    """Write a chunk of runs to the store if it is complete; otherwise it is computed again on resuming."""
     if rows.finished:
         store.write(k, _sweep_table(runner, k * runner.chunk, rows))
 
 
 def _sweep_table(runner: "Runner", first: int, rows: "SweepRows") -> "Dataset":
-    """Return the outputs of consecutive runs from number `first` on as a dataset."""
+    """Return the outputs of consecutive runs, starting with run number `first`, as a dataset."""
     from draisine.experiment.sweep.table import sweep_table
 
     loaded = runner.loaded
@@ -325,7 +329,7 @@ def _sweep_table(runner: "Runner", first: int, rows: "SweepRows") -> "Dataset":
 
 
 def _simulate(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> Result:
-    """Return the result of a run, or raise with the result until the run stopped."""
+    """Return the result of a run; raise `SimulationError` with the partial result if the run stopped."""
     system = loaded.plan.system
     start_time = time.perf_counter()
     try:
@@ -334,7 +338,7 @@ def _simulate(loaded: Loaded, progress: Progress, mu: float | None, strict: bool
         if error.partial is None:
             raise
         partial = _make_result(loaded, system, error.partial, time.perf_counter() - start_time)
-        # `simulate` says where its partial trajectory is; here the partial result replaces it.
+        # The message of `simulate` refers to its partial trajectory, which the partial result replaces here.
         message = str(error).partition(" The part before")[0].partition("; the part before")[0]
         error_type = ValidityError if isinstance(error, ValidityError) else SimulationError
         raise error_type(message, partial) from error
@@ -345,7 +349,7 @@ def _simulate(loaded: Loaded, progress: Progress, mu: float | None, strict: bool
 
 
 def _sweep_result(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> Result:
-    """Return the result of a complete sweep, or raise with the completed runs of an interrupted one."""
+    """Return the result of a complete sweep; raise `SimulationError` if it was interrupted."""
     from draisine.simulation.contact.many import NOT_RUN
 
     outcomes = data["outcome"].values
@@ -359,7 +363,7 @@ def _sweep_result(loaded: Loaded, system: System, data: "Dataset", seconds: floa
 
 
 def _single_sample(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory:
-    """Return one state as a trajectory of one sample."""
+    """Return one state with its accelerations and forces as a trajectory of one sample."""
     machine = system.machine()
     y = machine.enter(start)
     arc = BilateralArc(machine, np.zeros(1), y[None, :], system.inputs(inputs)[:, None])
@@ -373,18 +377,18 @@ def _make_result(
     seconds: float,
     data: "Dataset | None" = None,
 ) -> Result:
-    """Return the result of a motion; `data` replaces the dataset of the trajectory."""
+    """Return the result of a motion; if given, `data` replaces the dataset of the trajectory."""
     data = _add_provenance(loaded, system, run_dataset(trajectory) if data is None else data)
     return Result(loaded, data, trajectory.outcome, seconds, system, trajectory.events)
 
 
 def _add_provenance(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
-    """Store scenario, machine and recipe as attributes, so that the dataset can be recomputed."""
+    """Add scenario, machine and recipe as attributes, so that the dataset can be computed again."""
     name = loaded.scenario.vehicle.name
     data.attrs |= machine_attributes(system, loaded.scenario.title) | {"scenario": loaded.text}
-    # The dataset of a run already has its law and its recipe.
+    # The dataset of a run already contains its control law and its recipe.
     if not isinstance(loaded.scenario, RunScenario):
-        content = call_recipe("loaded", accept, loaded.name, loaded.name, loaded.content)
+        content = call_recipe("loaded", validate_scenario, loaded.name, loaded.name, loaded.content)
         recipe = f"{content}result = draisine.run(loaded)\n"
         data.attrs |= law_attributes(loaded.plan.law) | {"recipe": recipe}
     if loaded.scenario.vehicle.motions:

@@ -1,5 +1,7 @@
-"""Complete simulators of a machine as source code: state and control law are parsed from the notation of
-the command line, and the generated files are written into a folder.
+"""Source code of complete simulators of a machine, written into a folder.
+
+Initial state and control law are parsed from the notation of the command line.
+
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +31,10 @@ def write_simulator_files(
     mode: Mapping[str, str] | None = None,
     laws: Sequence[Mapping[str, Any]] = (),
 ) -> list[Path]:
-    """Write a simulator of one contact mode into a folder and return the paths of its files.
+    """Write the source code of a simulator for one contact mode into a folder; return the file paths.
 
-    `start` are initial values of outputs in the notation of the command line, `laws` are control laws
-    as tables of a scenario.
+    `start` contains initial values in the notation of the command line, `laws` contains control laws as
+    tables of a scenario.
     """
     folder = _check_folder(folder)
     initial = parse_start(system, start, mode)
@@ -125,7 +127,7 @@ def _write_files(files: Mapping[str, str], folder: Path) -> list[Path]:
 def parse_start(
     system: System, start: Mapping[str, Any] | None, mode: Mapping[str, str] | None
 ) -> State:
-    """Return the state with the values of outputs given by `--initial` on the command line."""
+    """Return the initial state with the output values of `--initial` on the command line."""
     mistakes = Mistakes()
     initial = read_start(start or {}, system.vehicle.__name__, system.model, mistakes)
     mistakes.check("--initial")
@@ -135,7 +137,7 @@ def parse_start(
 def parse_law(
     system: System, laws: Sequence[Mapping[str, Any]], start: Mapping[str, Any] | None
 ) -> Any:
-    """Return the control laws given by `--law` on the command line as one law, or None without any.
+    """Combine the control laws of `--law` on the command line into one law; None if there are none.
 
     Designs such as LQR use the initial forward speed, if `start` has one.
     """

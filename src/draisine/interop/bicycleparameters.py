@@ -1,4 +1,4 @@
-"""Files of BicycleParameters: the writer, and the reader of the vehicle `whipple`."""
+"""Reading and writing of BicycleParameters files for the vehicle `whipple`."""
 
 from pathlib import Path
 
@@ -13,23 +13,23 @@ __all__ = ["from_values", "read_bicycle", "write_bicycle"]
 def write_bicycle(
     bicycle: System, path: str | Path, *, rider: bool = True, speed: float = 5.0
 ) -> None:
-    """Write the benchmark's 26 parameters of a bicycle for BicycleParameters.
+    """Write the 26 benchmark parameters of a bicycle to a BicycleParameters file.
 
     Parameters
     ----------
     bicycle
-        A compiled `whipple`.
+        Compiled vehicle `whipple`.
     path
-        Text (`.txt`) or YAML (`.yml`, `.yaml`) file.
+        Path of the text (`.txt`) or YAML (`.yml`, `.yaml`) file.
     rider
-        Whether the frame includes a rider, for the YAML file.
+        Whether the rear frame includes a rider (stored in YAML files only).
     speed
-        Forward speed, m/s.
+        Forward speed that the file contains, m/s.
 
     Raises
     ------
     DataError
-        If the machine has properties beyond these parameters (a slope, tyres, an upper body).
+        If the machine has properties that the 26 parameters do not describe (slope, tyres, upper body).
     """
     path = Path(path)
     more = [name for name in bicycle.parameters if name not in BENCHMARK]

@@ -1,8 +1,8 @@
 """Gymnasium environments: `draisine/Balance-v0`, `draisine/Path-v0`, `draisine/Jump-v0`.
 
-They are registered for `gymnasium.make` when this module is imported (extra `gymnasium`). A `LearningTask`
-defines observations, actions and rewards on a scenario with any machine. A single machine is simulated by a
-`Stepper`, many on the ground plane in SIMD lanes, many on terrain over threads.
+The environments are registered for `gymnasium.make` when this module is imported (extra `gymnasium`). A
+`LearningTask` defines observations, actions and rewards for a scenario with any machine. A single machine is
+simulated by a `Stepper`, many machines in SIMD lanes on the ground plane, or in threads on terrain.
 """
 
 import os
@@ -37,28 +37,28 @@ gymnasium = import_extra("gymnasium", "gymnasium")
 vector = import_extra("gymnasium.vector", "gymnasium")
 
 NamedValues = Mapping[str, Any]
-"""Quantities of a machine by name: numbers, or arrays with one entry per lane."""
+"""Type of the quantities of a machine by name: numbers, or arrays (lanes,)."""
 
 
 @dataclass(frozen=True)
 class LearningTask:
-    """A learning task on the machine and ground of a scenario.
+    """A reinforcement learning task for the machine and ground of a scenario.
 
     Parameters
     ----------
     scenario
         Name or file of the scenario.
     start
-        Bounds of initial values by name; starts are drawn uniformly between them.
+        Bounds of initial values by name (SI units); initial values are drawn uniformly between them.
     observed
-        Observed quantities by name, with their largest magnitudes.
+        Largest magnitude of each observed quantity by name, SI units.
     actions
-        Inputs by name, with their largest values; actions between -1 and 1 are scaled by them.
+        Largest value of each input by name (N m or N); actions between -1 and 1 are scaled by it.
     reward, failed
         Functions of named values: those of `Stepper.values`, and `lost`, the energy (J) that impacts
         dissipated in the period.
     period
-        Time for which an action is held, s.
+        Time for which an action is constant, s.
     duration
         Length of an episode, s.
     """
@@ -74,35 +74,35 @@ class LearningTask:
 
     @cached_property
     def plan(self) -> Plan:
-        """The compiled scenario; the agent replaces its laws and adds to its inputs."""
+        """Validated scenario; the agent replaces its control laws and adds to its inputs."""
         plan = load(self.scenario, {"law": []}).plan
         expect_known("no input", self.actions, plan.system.model.inputs)
         if plan.motion is not None:
             raise ParameterError(
-                f"{self.scenario}: it starts in a steady motion (initial.steady), but learning tasks draw "
-                "their starts. State initial values in [initial] instead."
+                f"{self.scenario}: the scenario starts in a steady motion (initial.steady), but a learning "
+                "task draws initial values. Use the table [initial] instead."
             )
         return plan
 
     @cached_property
     def bounds(self) -> Floats:
-        """Largest magnitudes of the observations."""
+        """Largest magnitudes of the observations, (observations,)."""
         return np.array(list(self.observed.values()))
 
     @property
     def steps(self) -> int:
-        """Number of actions of an episode."""
+        """Number of actions in an episode."""
         return round(self.duration / self.period)
 
-    def draw(self, random: np.random.Generator, count: int) -> dict[str, Floats]:
-        """Return initial values of `count` machines by name, (count,), fixed and random ones."""
+    def draw_start(self, random: np.random.Generator, count: int) -> dict[str, Floats]:
+        """Return initial values of `count` machines by name, (count,): fixed and random ones."""
         fixed = {name: np.full(count, value) for name, value in self.plan.start.values.items()}
         low, high = np.array([*self.start.values()], float).reshape(-1, 2).T
         drawn = random.uniform(low, high, (count, len(self.start)))
         return fixed | dict(zip(self.start, drawn.T, strict=True))
 
     def begin(self, random: np.random.Generator) -> State:
-        """Return a random initial state."""
+        """Return a random initial state of one machine."""
         return self.begin_many(random, 1)[0]
 
     def begin_many(self, random: np.random.Generator, count: int) -> list[State]:
@@ -112,7 +112,7 @@ class LearningTask:
         start = self.plan.start
         return starts_on(
             self.plan.system,
-            self.draw(random, count),
+            self.draw_start(random, count),
             self.plan.terrain,
             start.place,
             mode=start.mode,
@@ -120,29 +120,30 @@ class LearningTask:
         )
 
     def spaces(self) -> tuple[Any, Any]:
-        """Return the spaces of observations and of actions."""
+        """Return the Gymnasium spaces of observations and of actions."""
         high = self.bounds.astype(np.float32)
         observations = gymnasium.spaces.Box(-high, high, dtype=np.float32)
         return observations, gymnasium.spaces.Box(-1.0, 1.0, (len(self.actions),), np.float32)
 
     def inputs(self, actions: Floats) -> dict[str, Any]:
-        """Return inputs by name for actions (..., number of actions)."""
+        """Convert actions (..., actions) to inputs by name, N m or N."""
         scaled = np.clip(np.asarray(actions, float), -1.0, 1.0) * list(self.actions.values())
         return {name: scaled[..., k] for k, name in enumerate(self.actions)}
 
     def observation(self, values: NamedValues) -> Floats:
-        """Return the observations (..., number of observed), clipped to their bounds."""
+        """Return the observations (..., observations), clipped to their bounds."""
         expect_known("no quantity", self.observed, values)
         observations = np.stack([np.asarray(values[name]) for name in self.observed], axis=-1)
         return np.clip(observations, -self.bounds, self.bounds).astype(np.float32)
 
 
 def _tilted(values: NamedValues) -> Any:
-    """Return whether lean or steer angle (rad) are beyond recovery, which ends an episode."""
+    """Return whether lean or steer angle (rad) exceed the limits at which an episode ends."""
     return (np.abs(values["lean"]) > 0.7) | (np.abs(values["steer"]) > 1.2)
 
 
 _BICYCLE_OBSERVATIONS = {"lean": 0.8, "steer": 1.5, "lean_rate": 5.0, "steer_rate": 10.0}
+"""Largest magnitudes of observed bicycle quantities, rad and rad/s."""
 
 TASKS = {
     "Balance": LearningTask(
@@ -172,11 +173,11 @@ TASKS = {
         duration=1.5,
     ),
 }
-"""Tasks: balance a slow bicycle by steer torques, follow the line y = 0, land softly after a ramp."""
+"""Learning tasks by name: balance by steer torque, follow the line y = 0, land softly after a ramp."""
 
 
 def find_task(task: str | LearningTask) -> LearningTask:
-    """Return a task, by name or as it is."""
+    """Return the learning task with a name; a task object is returned unchanged."""
     if isinstance(task, LearningTask):
         return task
     expect_known("no task", task, TASKS, UnknownNameError)
@@ -184,11 +185,12 @@ def find_task(task: str | LearningTask) -> LearningTask:
 
 
 class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
-    """Environment with one machine."""
+    """Gymnasium environment with one machine."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(self, task: str | LearningTask, render_mode: str | None = None) -> None:
+        """Create the environment of a learning task."""
         self.task = find_task(task)
         self.render_mode = render_mode
         self.observation_space, self.action_space = self.task.spaces()
@@ -203,7 +205,7 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         return self.task.observation(values), values
 
     def start(self, state: State) -> dict[str, Any]:
-        """Start an episode at a state; return all values by name."""
+        """Start an episode at an initial state; return all values by name."""
         plan = self.task.plan
         if self.stepper is None:
             self.stepper = Stepper(
@@ -215,12 +217,12 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         return self.stepper.values()
 
     def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """Hold an action for a period.
+        """Apply an action for one period.
 
         Returns
         -------
         tuple
-            Observations, reward, whether the machine fell, whether the time is over, values by name.
+            Observations, reward, terminated (the machine fell), truncated (the time is over), values by name.
         """
         task = self.task
         stepper = self.stepper
@@ -240,9 +242,9 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
 
 
 class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
-    """Environment with many machines in SIMD lanes, each equal to a `MachineEnv`.
+    """Vectorised Gymnasium environment with many machines in SIMD lanes.
 
-    A machine whose episode has ended starts a new one at the next step.
+    Each machine behaves like a `MachineEnv`. If its episode has ended, a new one starts at the next step.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -253,6 +255,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
     def __init__(
         self, task: str | LearningTask, num_envs: int = 1, render_mode: str | None = None
     ) -> None:
+        """Create the vectorised environment of a learning task with `num_envs` machines."""
         self.task = find_task(task)
         self.num_envs = num_envs
         self.render_mode = render_mode
@@ -277,7 +280,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Start episodes of all machines; return the observations and all values by name."""
+        """Start the episodes of all machines; return the observations and all values by name."""
         super().reset(seed=seed)
         self.y: Floats = np.zeros((self.machine.layout.size, self.num_envs))
         self.count = np.zeros(self.num_envs, int)
@@ -285,11 +288,11 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self._observe()
 
     def _begin(self, lanes: Any) -> None:
-        """Draw new starts for the machines of a mask (lanes,)."""
+        """Draw new initial states for the machines selected by a mask (lanes,)."""
         if lanes.any():
             start = self.task.plan.start
             system = self.task.plan.system
-            drawn = self.task.draw(self.np_random, int(lanes.sum()))
+            drawn = self.task.draw_start(self.np_random, int(lanes.sum()))
             starts, errors = states(system, drawn, mode=start.mode, at_rest=start.at_rest)
             if any(errors):
                 raise ConfigurationError(f"{self.task.scenario}: {next(filter(None, errors))}")
@@ -300,7 +303,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         self.ended = np.zeros(self.num_envs, bool)
 
     def _observe(self) -> tuple[Floats, dict[str, Any]]:
-        """Return the observations (lanes, ...) and all values by name."""
+        """Return the observations (lanes, observations) and all values by name."""
         system = self.task.plan.system
         outputs = self.machine.observations(self.y.T, w=self.fleet.tail)
         transposed = {name: x.T for name, x in outputs.items()}
@@ -310,12 +313,12 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self.task.observation(values), values
 
     def step(self, actions: Floats) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
-        """Hold actions for a period.
+        """Apply actions (lanes, actions) for one period.
 
         Returns
         -------
         tuple
-            Observations, rewards, which machines fell, whose time is over, values by name.
+            Observations, rewards, terminated (machines that fell), truncated (time is over), values by name.
         """
         task = self.task
         ended = self.ended
@@ -332,9 +335,9 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
 
 
 class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
-    """Environment with many machines over threads, on terrain or not, each equal to a `MachineEnv`.
+    """Vectorised Gymnasium environment with many machines in threads, on terrain or on the plane.
 
-    A machine whose episode has ended starts a new one at the next step. Its memory is reused.
+    Each machine behaves like a `MachineEnv`. If its episode has ended, a new one starts at the next step.
 
     Parameters
     ----------
@@ -376,7 +379,7 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Start episodes of all machines; return the observations and all values by name."""
+        """Start the episodes of all machines; return the observations and all values by name."""
         super().reset(seed=seed)
         starts = self.task.begin_many(self.np_random, self.num_envs)
         values = self._gather(lambda k: self.machines[k].start(starts[k]) | {"lost": 0.0})
@@ -384,7 +387,7 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self.task.observation(values), values
 
     def step(self, actions: Floats) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
-        """Hold actions for a period.
+        """Apply actions (machines, actions) for one period.
 
         Returns
         -------
@@ -408,7 +411,7 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self.task.observation(values), rewards, fell, over, values
 
     def _gather(self, advance: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
-        """Call a function for each machine, on all threads; return the values by name (machines)."""
+        """Call a function for each machine in all threads; return values by name, (machines,)."""
 
         def advance_some(first: int) -> list[dict[str, Any]]:
             return [advance(k) for k in range(first, self.num_envs, self._threads)]
@@ -420,7 +423,7 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
 
 
 def _register() -> None:
-    """Register the tasks with Gymnasium."""
+    """Register the environments of all tasks with Gymnasium."""
     for name in TASKS:
         many = "MachineThreadsEnv" if name == "Jump" else "MachineLanesEnv"
         gymnasium.register(

@@ -1,4 +1,4 @@
-"""JSON attributes of a stored dataset, and its stamp: date, commit of the code and content hash.
+"""Metadata of a stored dataset: JSON attributes, and a stamp of date, commit and content hash.
 
 Damaged attributes raise `DataError`. The hash is SHA-256 over all variables (name, dimensions, type, values,
 attributes) and all attributes except the stamp, sorted by name, so that netCDF, Zarr and memory agree.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def read_table_attribute(data: "Dataset", name: str) -> dict[str, Any]:
-    """Return a JSON attribute that is a table; empty if the dataset lacks it."""
+    """Return a dataset attribute that contains a JSON object; an empty dict if it is missing."""
     value = _parse(data, name, "{}")
     if not isinstance(value, dict):
         raise DataError(f"The dataset's attribute {name!r} is damaged: it is not a table.")
@@ -31,15 +31,15 @@ def read_table_attribute(data: "Dataset", name: str) -> dict[str, Any]:
 
 
 def read_list_attribute(data: "Dataset", name: str) -> list[Any]:
-    """Return a JSON attribute that is a list; empty if the dataset lacks it."""
+    """Return a dataset attribute that contains a JSON array; an empty list if it is missing."""
     value = _parse(data, name, "[]")
     if not isinstance(value, list):
         raise DataError(f"The dataset's attribute {name!r} is damaged: it is not a list.")
     return value
 
 
-def measured_of(data: "Dataset") -> dict[str, tuple[list[float], list[float]]]:
-    """Return the measured series of a run's scenario by name, each as (times in s, values in SI units)."""
+def read_measured_series(data: "Dataset") -> dict[str, tuple[list[float], list[float]]]:
+    """Return the measured time series in the scenario of a dataset: name -> (times in s, SI values)."""
     if "time" not in data.dims:
         return {}
     try:
@@ -56,8 +56,8 @@ def measured_of(data: "Dataset") -> dict[str, tuple[list[float], list[float]]]:
         raise DataError(f"The dataset's attribute 'scenario' is damaged: {error}.") from error
 
 
-def validity_of(data: "Dataset") -> Validity | None:
-    """Return the validity record of a run; None if the dataset is not a run."""
+def read_validity(data: "Dataset") -> Validity | None:
+    """Return the validity record stored in the dataset of a run; None for other datasets."""
     if "validity" not in data.attrs:
         return None
     try:
@@ -67,54 +67,55 @@ def validity_of(data: "Dataset") -> Validity | None:
 
 
 def _parse(data: "Dataset", name: str, default: str) -> Any:
+    """Return the JSON value of a dataset attribute, or the parsed default if it is missing."""
     try:
         return json.loads(str(data.attrs.get(name, default)))
     except ValueError as error:
         raise DataError(f"The dataset's attribute {name!r} is damaged: {error}.") from error
 
 
-CREATED = "created"
+CREATED_ATTRIBUTE = "created"
 """Stamp attribute: date and time of creation in UTC, ISO 8601."""
 
-COMMIT = "commit"
-"""Stamp attribute: git commit of the code, if known."""
+COMMIT_ATTRIBUTE = "commit"
+"""Stamp attribute: git commit of the draisine source code, if known."""
 
-CONTENT = "content_sha256"
-"""Stamp attribute: SHA-256 of the content, hexadecimal."""
+HASH_ATTRIBUTE = "content_sha256"
+"""Stamp attribute: SHA-256 of variables and attributes as hexadecimal digits."""
 
-STAMP = (CREATED, COMMIT, CONTENT)
+STAMP_ATTRIBUTES = (CREATED_ATTRIBUTE, COMMIT_ATTRIBUTE, HASH_ATTRIBUTE)
 """All stamp attributes; they are excluded from the content hash."""
 
 
 def add_stamp(data: "Dataset") -> "Dataset":
-    """Return a dataset with version, date, commit and content hash as attributes.
+    """Return a dataset with draisine version, creation date, source commit and content hash as attributes.
 
-    An existing date and commit are kept, because they state when the data was computed. The hash is
-    recomputed from the present content.
+    An existing creation date and commit are kept, because they state when the data was computed.
+    The content hash is recomputed.
     """
     attributes = {"draisine": draisine.__version__} | data.attrs
-    if CREATED not in attributes:
+    if CREATED_ATTRIBUTE not in attributes:
         attributes |= collect_origin()
     new = data.assign_attrs(attributes)
-    return new.assign_attrs({CONTENT: content_hash(new)})
+    return new.assign_attrs({HASH_ATTRIBUTE: content_hash(new)})
 
 
 def collect_origin() -> dict[str, str]:
-    """Return the date and time now (UTC), and the commit of the code if known."""
-    stamp = {CREATED: datetime.now(UTC).isoformat(timespec="seconds")}
+    """Return the current date and time (UTC) and the git commit of draisine, if known, as attributes."""
+    stamp = {CREATED_ATTRIBUTE: datetime.now(UTC).isoformat(timespec="seconds")}
     commit = code_commit()
-    return stamp | {COMMIT: commit} if commit else stamp
+    return stamp | {COMMIT_ATTRIBUTE: commit} if commit else stamp
 
 
 def without_stamp(data: "Dataset") -> "Dataset":
-    """Return a shallow copy of a dataset without its stamp."""
+    """Return a shallow copy of a dataset without the stamp attributes."""
     new = data.copy(deep=False)
-    new.attrs = {name: value for name, value in data.attrs.items() if name not in STAMP}
+    new.attrs = {name: value for name, value in data.attrs.items() if name not in STAMP_ATTRIBUTES}
     return new
 
 
 def is_unchanged(data: "Dataset") -> bool | None:
-    """Return whether the content of a dataset matches the hash in its stamp; None without a stamp.
+    """Return whether the content of a dataset matches its stored hash; None if no hash is stored.
 
     Examples
     --------
@@ -123,34 +124,35 @@ def is_unchanged(data: "Dataset") -> bool | None:
     >>> is_unchanged(data), is_unchanged(data * 2.0)
     (True, False)
     """
-    if CONTENT not in data.attrs:
+    if HASH_ATTRIBUTE not in data.attrs:
         return None
-    return bool(data.attrs[CONTENT] == content_hash(data))
+    return bool(data.attrs[HASH_ATTRIBUTE] == content_hash(data))
 
 
 def content_hash(data: "Dataset") -> str:
-    """Return the SHA-256 of the content of a dataset, as 64 hexadecimal digits."""
+    """Return the SHA-256 of the variables and attributes of a dataset as 64 hexadecimal digits."""
     digest = hashlib.sha256()
-    _add(digest, {k: v for k, v in data.attrs.items() if k not in STAMP})
+    _update_hash(digest, {k: v for k, v in data.attrs.items() if k not in STAMP_ATTRIBUTES})
     for name in sorted(map(str, data.variables)):
         variable = data.variables[name]
         values = np.asarray(variable.values)
-        _add(digest, [name, list(map(str, variable.dims)), list(values.shape)])
-        _add(digest, dict(variable.attrs))
+        _update_hash(digest, [name, list(map(str, variable.dims)), list(values.shape)])
+        _update_hash(digest, dict(variable.attrs))
         if values.dtype.kind in "UOS":
-            _add(digest, [str(x) for x in values.ravel().tolist()])
+            _update_hash(digest, [str(x) for x in values.ravel().tolist()])
         else:
-            # Stores may change the byte order and the width of integers.
+            # File formats may change the byte order and the width of integers.
             wide = values.astype("<f8" if values.dtype.kind == "f" else "<i8")
             digest.update(np.ascontiguousarray(wide).tobytes())
     return digest.hexdigest()
 
 
-def _add(digest: Any, content: Any) -> None:
-    """Add plain data to a hash, as sorted JSON."""
+def _update_hash(digest: Any, content: Any) -> None:
+    """Update a hash with plain data, serialised as JSON with sorted keys."""
 
     # netCDF does not keep the NumPy type of scalar attributes, so the hash ignores it.
     def plain(value: Any) -> Any:
+        """Return a value with NumPy scalars and arrays converted to Python numbers and lists."""
         return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
     digest.update(json.dumps(content, sort_keys=True, default=plain).encode())
@@ -158,16 +160,16 @@ def _add(digest: Any, content: Any) -> None:
 
 @cache
 def code_commit() -> str:
-    """Return the commit of draisine's code, with `-dirty` after local changes; empty if unknown.
+    """Return the git commit of the draisine source code, with `-dirty` after local changes; "" if unknown.
 
-    A source tree is queried with git, an installed package by its metadata (PEP 610).
+    A source tree is queried with git; an installed package records its commit in metadata (PEP 610).
     """
     from importlib.metadata import PackageNotFoundError, distribution
 
     root = Path(draisine.__file__).resolve().parents[2]
     if (root / ".git").exists() and (root / "src" / "draisine").is_dir():
-        # Without tags (`--exclude=*`), the description is the bare commit.
-        # Without optional locks: a call that times out must not leave a lock behind in the repository.
+        # `--exclude=*` ignores tags, so that git describes the bare commit.
+        # No optional locks: a call that times out must not leave a lock file in the repository.
         command = [
             "git",
             "--no-optional-locks",

@@ -1,7 +1,7 @@
 """Forward kinematics of a stored run: pose, velocity and acceleration of every body.
 
-The machine is compiled again from the attributes of the dataset. One outward pass over the tree of bodies
-(`mechanics.kinematics`), traced once, is evaluated for all times together.
+The machine is compiled again from the dataset's attributes. One outward recursion over the tree of bodies
+(`mechanics.kinematics`), traced once, is evaluated for all sample times together.
 """
 
 import json
@@ -35,40 +35,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BodyMotion:
-    """Motion of one body in world axes, time first.
+    """Motion of one body in world axes; the first axis of each array is time.
 
-    A point of the body is stated by its coordinates in the drawing (the zero configuration), in m.
+    Points of the body are identified by their coordinates (m) in the drawing, the zero configuration.
     """
 
     R: Floats
-    """Rotation from the drawing to the world, (times, 3, 3)."""
+    """Rotation matrices from the drawing (zero configuration) to the world, (times, 3, 3)."""
     p: Floats
-    """Position of the point at the drawing's origin, m, (times, 3)."""
+    """World position of the body point at the drawing's origin, m, (times, 3)."""
     v: Floats
-    """Velocity of that point, m/s, (times, 3)."""
+    """World velocity of the body point at the drawing's origin, m/s, (times, 3)."""
     w: Floats
-    """Angular velocity, rad/s, (times, 3)."""
+    """Angular velocity in world axes, rad/s, (times, 3)."""
     a: Floats
-    """Acceleration of that point, m/s2, (times, 3)."""
+    """World acceleration of the body point at the drawing's origin, m/s2, (times, 3)."""
     dw: Floats
-    """Angular acceleration, rad/s2, (times, 3)."""
+    """Angular acceleration in world axes, rad/s2, (times, 3)."""
 
     def position(self, point: Floats) -> Floats:
-        """Return the position of a point (3,) of the drawing over time, m, (times, 3)."""
+        """Return the world position over time, (times, 3) in m, of a body point (3,) of the drawing."""
         return self.p + self.R @ point
 
     def velocity(self, point: Floats) -> Floats:
-        """Return the velocity of a point (3,) of the drawing over time, m/s, (times, 3)."""
+        """Return the world velocity over time, (times, 3) in m/s, of a body point (3,) of the drawing."""
         return self.v + np.cross(self.w, self.R @ point)
 
     def acceleration(self, point: Floats) -> Floats:
-        """Return the acceleration of a point (3,) of the drawing over time, m/s2, (times, 3)."""
+        """Return the world acceleration over time, (times, 3) in m/s2, of a body point (3,)."""
         d = self.R @ point
         return self.a + np.cross(self.dw, d) + np.cross(self.w, np.cross(self.w, d))
 
 
 def restore_system(data: "Dataset") -> System:
-    """Return the compiled machine of a dataset, from its attributes.
+    """Compile the machine of a stored dataset again, from vehicle name and parameters in its attributes.
 
     Raises
     ------
@@ -93,7 +93,8 @@ def restore_system(data: "Dataset") -> System:
     process_key = data.attrs.get("vehicle_here")
 
     def make() -> System:
-        # A vehicle defined in another process cannot be rebuilt; a vehicle of the same name in
+        """Compile the vehicle with the stored arguments and parameter values."""
+        # A vehicle that another process defined cannot be rebuilt: a vehicle of the same name in
         # this process may be a different machine.
         if process_key is not None:
             raise UnknownNameError(
@@ -113,9 +114,9 @@ def restore_system(data: "Dataset") -> System:
 
 
 def machine_attributes(system: System, title: str) -> dict[str, str]:
-    """Return the attributes from which `restore_system` compiles the machine again.
+    """Return the dataset attributes from which `restore_system` compiles the machine again.
 
-    Motions of joints are functions; only scenarios can store them, by name.
+    Prescribed joint motions are Python functions and are left out; scenarios store them by name.
     """
     return {
         "title": title,
@@ -126,26 +127,27 @@ def machine_attributes(system: System, title: str) -> dict[str, str]:
 
 
 def restore_model(data: "Dataset") -> Model:
-    """Return the model of the machine of a dataset."""
+    """Compile the machine of a stored dataset again and return its model."""
     return restore_system(data).model
 
 
 class Bodies:
-    """Motion of all bodies of a dataset, time first; the model is compiled again unless it is passed."""
+    """Motion of all bodies in a dataset of a run; the first axis of each array is time."""
 
     def __init__(self, data: "Dataset", model: Model | None = None) -> None:
+        """Keep a dataset and, optionally, its model; without one, the model is compiled when needed."""
         self.data = data
         if model is not None:
             self.model = model
 
     @cached_property
     def model(self) -> Model:
-        """The model, compiled at the first use because stored variables do not need it."""
+        """The model of the machine, compiled at first use because stored variables do not need it."""
         return restore_model(self.data)
 
     @cached_property
     def motions(self) -> dict[str, BodyMotion]:
-        """The motion of every body, by name."""
+        """Motion of every body by body name."""
         names = {"q": "orientation", "p": "position", "r": "shape", "v": "speeds"}
         names |= {"vdot": "accelerations"}
         if missing := [name for name in names.values() if name not in self.data]:
@@ -164,22 +166,24 @@ class Bodies:
 
     @cached_property
     def wheels(self) -> dict[str, Wheel]:
-        """The wheels among the contacts, by name."""
+        """Contacts of the machine that are wheels, by name."""
         return {c.name: c for c in self.model.wheels}
 
     def carrier(self, wheel: Wheel) -> BodyMotion:
-        """Return the motion of the body that holds a wheel's axle."""
+        """Return the motion of the body to which a wheel's axle is attached (fork, frame)."""
         for joint in self.model.joints:
             misalignment = np.cross(np.asarray(joint.axis, float), np.asarray(wheel.axle, float))
-            # Only a joint about the axle is the wheel's bearing; 1e-12 is round-off of unit vectors.
+            # The wheel's bearing is a joint about the axle; 1e-12 allows for round-off of unit vectors.
             if joint.child == wheel.body and not np.any(np.abs(misalignment) > 1e-12):
                 return self.motions[joint.parent]
         return self.motions[wheel.body]
 
 
 def _outward_pass(model: Model) -> Program:
-    """Return the program from a state and its accelerations to the fields of `BodyMotion` of every body."""
-    # Bodies are not folded into their parents: each needs a motion of its own.
+    """Return the program that computes the `BodyMotion` fields of every body from a state and
+    accelerations.
+    """
+    # Wheels are not folded into their carriers, because every body needs its own motion.
     tree = assemble(model, fold=False)
     zero = np.zeros(3)
     tracing = Tracing(Graph(), model, {}, {})

@@ -1,7 +1,7 @@
-"""Comparison of two runs: their common series at common times, and the differences between them.
+"""Comparison of two runs: common time series at common sample times, and their differences.
 
-If the two time grids share at least half of the sparser one's samples, shared samples are compared as stored.
-Otherwise the second run is interpolated linearly at the times of the first.
+If the runs share at least half of the sample times of the run with fewer samples, the shared samples are
+compared as stored. Otherwise the second run is interpolated linearly at the sample times of the first.
 """
 
 import warnings
@@ -12,43 +12,43 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.results.attributes import STAMP
-from draisine.results.store import dataset_of
+from draisine.results.attributes import STAMP_ATTRIBUTES
+from draisine.results.store import to_dataset
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
 EQUAL_TIME_TOLERANCE = 1e-9
-"""s; sample times that differ by less are equal. Far below any spacing of samples, above round-off."""
+"""s; sample times that differ by less are considered equal (above round-off, far below sample spacings)."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Differences of two runs in one quantity, in its unit."""
+    """Difference between two runs in one time series, in the SI unit of the series."""
 
     name: str
-    """Name of the series, like `lean` or `contact_force[rear, normal]`."""
+    """Name of the time series, like `lean` or `contact_force[rear, normal]`."""
     unit: str
-    """SI unit of the quantity."""
+    """SI unit of the time series."""
     largest: float
-    """Largest absolute difference."""
+    """Largest absolute difference over time."""
     time: float
-    """Time of the largest difference, s."""
+    """Time of the largest absolute difference, s."""
     rms: float
-    """Root mean square of the differences."""
+    """Root mean square of the differences over time."""
     range: float
-    """Maximum minus minimum of the quantity in the first run."""
-    alone: int
-    """Number of times at which only one of the runs has a finite value."""
+    """Maximum minus minimum of the time series in the first run."""
+    unmatched: int
+    """Number of sample times at which only one of the runs has a finite value."""
 
 
 def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second")) -> "Dataset":
-    """Return the common series of two runs in one dataset with a dimension `run` of length two.
+    """Return the common time series of two runs in one dataset with a dimension `run` of length two.
 
     Parameters
     ----------
     first, second
-        Each a run, a dataset, a pandas table with time as index, or the path of a stored result.
+        Trajectory, dataset, pandas table with time as index, or path of a stored result.
     names
         Labels of the dimension `run` if both runs have the same title.
 
@@ -71,7 +71,7 @@ def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second"
     """
     import xarray
 
-    first, second = dataset_of(first), dataset_of(second)
+    first, second = to_dataset(first), to_dataset(second)
     for data in (first, second):
         if "time" not in data.dims or data.sizes["time"] < 2:
             raise ParameterError(
@@ -80,11 +80,11 @@ def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second"
             )
     columns = [_columns(data) for data in (first, second)]
     common = _common_units(*columns)
-    t, pick, interpolated = _common_times(first["time"].values, second["time"].values)
+    t, indices, interpolated = _common_times(first["time"].values, second["time"].values)
     series = {}
     for name, unit in common.items():
-        ours = columns[0][name].values[pick[0]]
-        theirs = _sample(columns[1][name].values, second, t, pick[1])
+        ours = columns[0][name].values[indices[0]]
+        theirs = _sample(columns[1][name].values, second, t, indices[1])
         series[name] = (("run", "time"), np.array([ours, theirs]), {"units": unit})
     labels = [
         str(data.attrs.get("title") or data.attrs.get("vehicle", "")) for data in (first, second)
@@ -94,7 +94,7 @@ def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second"
     provenance = {
         f"{which}_{name}": data.attrs[name]
         for which, data in (("first", first), ("second", second))
-        for name in ("law", "recipe", *STAMP)
+        for name in ("law", "recipe", *STAMP_ATTRIBUTES)
         if name in data.attrs
     }
     return xarray.Dataset(
@@ -105,7 +105,7 @@ def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second"
 
 
 def differences(both: "Dataset") -> list[Difference]:
-    """Return the differences of two runs in each quantity.
+    """Return the difference between two runs in each common time series.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def differences(both: "Dataset") -> list[Difference]:
         finite_second = np.isfinite(second)
         if not (finite_first | finite_second).any():
             continue
-        # Times at which only one run has a value are counted separately, not as a difference.
+        # Samples that only one run has are counted separately instead of being an infinite difference.
         shared = finite_first & finite_second
         error = np.abs(np.where(shared, second, 0.0) - np.where(shared, first, 0.0))
         k = int(np.argmax(error))
@@ -143,7 +143,7 @@ def differences(both: "Dataset") -> list[Difference]:
 
 
 def _columns(data: "Dataset") -> "dict[str, DataArray]":
-    """Return the scalar series of a run by name: its outputs and the components of contact forces."""
+    """Return the scalar time series of a run by name: outputs and components of contact forces."""
     columns = {
         str(name): values
         for name, values in data.data_vars.items()
@@ -158,7 +158,7 @@ def _columns(data: "Dataset") -> "dict[str, DataArray]":
 
 
 def _common_units(ours: "dict[str, DataArray]", theirs: "dict[str, DataArray]") -> dict[str, str]:
-    """Return the units of the common series by name; warn about series whose units differ."""
+    """Return the units of the time series that two runs share, by name; warn if units differ."""
     units = {}
     conflicts = []
     for name in ours:
@@ -166,7 +166,7 @@ def _common_units(ours: "dict[str, DataArray]", theirs: "dict[str, DataArray]") 
             continue
         first, second = (str(columns[name].attrs.get("units", "")) for columns in (ours, theirs))
         if first and second and first != second:
-            conflicts.append(f"{name} is in {first} in the first, in {second} in the second")
+            conflicts.append(f"{name} has unit {first} in the first run and {second} in the second")
         else:
             units[name] = first or second
     if not units:
@@ -183,15 +183,15 @@ def _common_units(ours: "dict[str, DataArray]", theirs: "dict[str, DataArray]") 
 def _common_times(
     ours: Floats, theirs: Floats
 ) -> tuple[Floats, tuple[Floats, Floats | None], bool]:
-    """Return common times (s), their indices in both runs, and whether the second must be interpolated.
+    """Return common sample times (s), their indices in both runs, and whether to interpolate the second run.
 
-    If it must, its indices are None.
+    If the second run must be interpolated, its indices are None.
     """
     if len(ours) == len(theirs) and np.abs(ours - theirs).max() < EQUAL_TIME_TOLERANCE:
         every = np.arange(len(ours))
         return ours, (every, every), False
-    # An event stores its time twice, before and after it. `repeats` numbers equal times, so that
-    # states before an event are compared with states before it.
+    # A run stores two samples at the time of an event, before and after it. `repeats` numbers samples
+    # of equal time, so that samples before the event are compared with each other.
     repeats = np.arange(len(ours)) - np.searchsorted(ours, ours - EQUAL_TIME_TOLERANCE)
     right = np.searchsorted(theirs, ours - EQUAL_TIME_TOLERANCE) + repeats
     right = np.clip(right, 0, len(theirs) - 1)
@@ -205,6 +205,8 @@ def _common_times(
     return ours[inside], (inside, None), True
 
 
-def _sample(values: Floats, data: "Dataset", t: Floats, pick: Floats | None) -> Floats:
-    """Return values at sample indices, or interpolated linearly at times t (s) if `pick` is None."""
-    return np.interp(t, data["time"].values, values) if pick is None else values[pick]
+def _sample(values: Floats, data: "Dataset", t: Floats, indices: Floats | None) -> Floats:
+    """Return samples of a time series at given indices, or interpolated at times t (s) if `indices` is
+    None.
+    """
+    return np.interp(t, data["time"].values, values) if indices is None else values[indices]

@@ -1,4 +1,4 @@
-"""Scalar results of a limit cycle: multipliers, forces, impacts, speeds, with unit, meaning and labels."""
+"""Scalar results of a limit cycle (Floquet multipliers, forces, impacts, speeds) with units and labels."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,44 +14,49 @@ from draisine.results.queries import SeriesLabels, parse_labels
 if TYPE_CHECKING:
     from xarray import Dataset
 
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
-"""Labels of the multipliers, sorted by decreasing magnitude."""
+MULTIPLIER_LABELS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+"""Labels of the Floquet multipliers of a cycle, sorted by decreasing magnitude."""
 
 PLANE_AXES = ("x", "y")
-"""Labels of vectors in the plane of motion."""
+"""Labels of vector components in the vertical plane in which a planar machine moves."""
 
 
 CycleQuantity = tuple[tuple[str, ...], Callable[[Any], Any], str, str]
-"""A quantity of a cycle: dimensions, function of the cycle, unit, meaning."""
+"""Definition of a scalar result of a cycle: dimensions, function of the cycle, unit, meaning."""
 
 FIXED_POINT_QUANTITIES: dict[str, CycleQuantity] = {
     "multiplier_real": (
         ("multiplier",),
         lambda s: s.cycle.multipliers.real,
         "",
-        "multipliers, real part",
+        "real parts of the Floquet multipliers",
     ),
     "multiplier_imaginary": (
         ("multiplier",),
         lambda s: s.cycle.multipliers.imag,
         "",
-        "multipliers, imaginary part",
+        "imaginary parts of the Floquet multipliers",
     ),
-    "growth": ((), lambda s: s.cycle.growth, "", "magnitude of the largest multiplier"),
-    "stable": ((), lambda s: s.cycle.stable, "", "whether disturbances die out"),
-    "index": ((), lambda s: s.cycle.index, "", "index of the fixed point"),
+    "growth": ((), lambda s: s.cycle.growth, "", "largest magnitude of the Floquet multipliers"),
+    "stable": ((), lambda s: s.cycle.stable, "", "whether the cycle is asymptotically stable"),
+    "index": (
+        (),
+        lambda s: s.cycle.index,
+        "",
+        "topological index of the fixed point of the return map",
+    ),
     "missed": ((), lambda s: s.cycle.residual, "", "residual of the return map at the fixed point"),
 }
-"""Quantities of every cycle, from its return map."""
+"""Scalar results of every limit cycle that follow from its return map."""
 
 
 def _force_bound(side: int) -> Callable[[Stride], Floats]:
-    """Return a function for the minimum (0) or maximum (1) wall force along x and y, N, (2,)."""
+    """Return a function from a stride to the minimum (0) or maximum (1) wall force along x and y, N, (2,)."""
     return lambda stride: np.array([stride.force_range(axis)[side] for axis in (0, 1)])
 
 
 def _impact(name: str) -> Callable[[Stride], Floats]:
-    """Return a function for a quantity at every change of grips, (impacts, ...)."""
+    """Return a function from a stride to a named quantity at each of its impacts, (impacts, ...)."""
     return lambda stride: np.array([getattr(impact, name) for impact in stride.impacts])
 
 
@@ -111,7 +116,7 @@ GRIP_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
     ),
     "impact_gain": (("impact",), _impact("gain"), "J", "energy gain of the change of grips"),
 }
-"""Scalar results of a cycle with alternating grips."""
+"""Scalar results of a limit cycle with alternating grips (climbing robot)."""
 
 WALKING_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
     "start": (("component",), lambda s: s.cycle.x, "", "angles and rates just after a touch-down"),
@@ -122,24 +127,25 @@ WALKING_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
     "impulse": (("row",), lambda s: s.impact.impulse, "N s", "impulse of the ground at touch-down"),
     "energy_lost": ((), lambda s: s.lost, "J", "energy lost at touch-down"),
 }
-"""Scalar results of a walking cycle."""
+"""Scalar results of a limit cycle of a walker."""
 
 PERIODIC_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
     "start": (("component",), lambda s: s.cycle.x, "", "components that return after a period"),
     **FIXED_POINT_QUANTITIES,
 }
-"""Scalar results of a cycle with a prescribed period."""
+"""Scalar results of a limit cycle with a prescribed period."""
 
 
 def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, SeriesLabels]:
-    """Return the quantities of a cycle of a machine, with the labels of each dimension.
+    """Return the scalar results of limit cycles of a machine: name -> allowed labels of each dimension.
 
-    With `components`, they are the quantities of a cycle with a prescribed period.
+    If `components` (names of periodic quantities) is not empty, the cycle has a prescribed
+    period.
     """
     labels: dict[str, tuple[str, ...]] = {"way": PLANE_AXES, "row": CONTACT_DIRECTIONS}
     if components:
         labels["component"] = components
-        labels["multiplier"] = ORDINALS[: len(components)]
+        labels["multiplier"] = MULTIPLIER_LABELS[: len(components)]
         return {
             name: tuple(labels[dim] for dim in dims)
             for name, (dims, *_) in PERIODIC_CYCLE_QUANTITIES.items()
@@ -147,28 +153,29 @@ def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, Se
     labels["joint"] = tuple(joint.name for joint in model.joints)
     labels["impact"] = tuple(c.name for c in model.pins)
     labels["component"] = () if model.steps is None else model.steps.components
-    labels["multiplier"] = ORDINALS[: len(labels["component"]) or 2]
+    labels["multiplier"] = MULTIPLIER_LABELS[: len(labels["component"]) or 2]
     table = GRIP_CYCLE_QUANTITIES if model.steps is None else WALKING_CYCLE_QUANTITIES
     quantities = {name: tuple(labels[dim] for dim in dims) for name, (dims, *_) in table.items()}
-    # Cycles of grips are searched globally, so that there may be several.
+    # The search for cycles with grips is global, so that it may find several.
     return quantities | ({"number_of_cycles": ()} if model.steps is None else {})
 
 
 def cycle_quantity(text: str, known: Mapping[str, SeriesLabels], data: "Dataset") -> Floats:
-    """Return a quantity of a cycle by its text, like `peak_torque[hip]`, as an array (1,)."""
+    """Return a scalar result of a limit cycle by its query, like `peak_torque[hip]`, as an array (1,)."""
     name, labels = parse_labels(text, known)
     values = data[name]
     selection = dict(zip(values.dims, labels, strict=True))
     return np.atleast_1d(np.asarray(values.sel(selection).values, float))
 
 
-def summary_of(data: "Dataset") -> dict[str, Any]:
-    """Return the scalar results of a cycle as plain data; labelled quantities become tables."""
+def summarise_cycle(data: "Dataset") -> dict[str, Any]:
+    """Return all scalar results of a limit cycle as plain data; labelled results become dictionaries."""
     scalars = [n for n, v in data.data_vars.items() if "time" not in v.dims]
     return {str(name): _plain(data[name]) for name in scalars}
 
 
 def _plain(values: Any) -> Any:
+    """Return an array as a Python number or nested list; NaN becomes None."""
     if not values.dims:
         return values.item()
     first = values.dims[0]
@@ -176,8 +183,8 @@ def _plain(values: Any) -> Any:
     return {label: _plain(values.isel({first: k})) for k, label in enumerate(labels)}
 
 
-def multipliers_of(summary: Mapping[str, Any]) -> str:
-    """Return the multipliers of a summary as text."""
+def format_multipliers(summary: Mapping[str, Any]) -> str:
+    """Format the Floquet multipliers of a cycle summary as text."""
     real = summary["multiplier_real"].values()
     imaginary = summary["multiplier_imaginary"].values()
     pairs = zip(real, imaginary, strict=True)

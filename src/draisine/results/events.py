@@ -1,7 +1,9 @@
-"""Events of a run as plain data, as stored in results, and scalar queries on them.
+"""Events of a run as plain data, as stored in datasets, and evaluation of scalar queries on events.
 
-Queries on events: `event 3 time`, `collision 2 impulse[front:ground, normal]`, `lift-off 1 of rear energy`,
-`number of collisions`. Counting starts with 1; `of` restricts it to the events of a wheel.
+Examples of queries: `event 3 time`, `collision 2 impulse[front:ground, normal]`, `lift-off 1 of
+rear energy`, `number of collisions`. Counting starts with 1; `of` restricts the count to events
+of one wheel.
+
 """
 
 import re
@@ -24,18 +26,23 @@ EVENT_KINDS = (
     *("collision", "lift-off", "hand-over", "stick", "slip", "input"),
     *("time-stepping", "event-location"),
 )
-"""Kinds of events; the last two mark changes of the contact solver."""
+"""Kinds of events of a run; the last two mark a change of the contact solver."""
 
 CONTACT_DIRECTIONS = ("normal", "along", "across")
-"""Order of the components of contact forces and impulses."""
+"""Order of the components of contact forces and impulses: normal, longitudinal, lateral."""
 
 EVENT_QUANTITIES = ("time", "energy", "gain", "impulse", "predicted")
-"""Time in s, energy after the event and its gain in J, impulses in N s; `predicted` is the impulse of the
-first trial, in which all contacts stay closed."""
+"""Quantities of an event that queries can evaluate.
+
+Time in s, energy after the event and its gain in J, impulses in N s. `predicted` is the impulse
+of the first
+trial contact set, in which all contacts stay closed.
+
+"""
 
 
 def event_records(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Return events as plain data in SI units, ready for JSON; contacts are "wheel:feature"."""
+    """Return events as JSON-compatible records in SI units; contacts are labelled "wheel:feature"."""
     return [
         {
             "time": float(event.t),
@@ -48,14 +55,14 @@ def event_records(events: Iterable[Event]) -> list[dict[str, Any]]:
             "before": _mode(event.mode_before),
             "after": _mode(event.mode_after),
             "predicted": _impulses(event.trials[0].pushes) if event.trials else {},
-            "guard": _guard(event.guard),
+            "guard": _guard_record(event.guard),
         }
         for event in events
     ]
 
 
-def _guard(guard: Guard | None) -> dict[str, Any] | None:
-    """Return a guard as plain data: kind in lower case, contact, index of its border (-1: none)."""
+def _guard_record(guard: Guard | None) -> dict[str, Any] | None:
+    """Return the guard function of an event as plain data: kind, contact, index of its border (-1: none)."""
     if guard is None:
         return None
     return {
@@ -65,8 +72,8 @@ def _guard(guard: Guard | None) -> dict[str, Any] | None:
     }
 
 
-def guard_of(event: Mapping[str, Any]) -> Guard | None:
-    """Return the guard of an event of a dataset; None if none fired or the dataset has no guards."""
+def read_guard(event: Mapping[str, Any]) -> Guard | None:
+    """Return the guard that triggered a stored event; None if the record has none."""
     guard = event.get("guard")
     if guard is None:
         return None
@@ -75,22 +82,22 @@ def guard_of(event: Mapping[str, Any]) -> Guard | None:
 
 
 def _label(key: Key) -> str:
-    """Return the label "wheel:feature" of a contact."""
+    """Return the label "wheel:feature" of a contact key."""
     return ":".join(key)
 
 
 def _impulses(impulses: Mapping[Key, Any]) -> dict[str, list[float]]:
-    """Return impulses (normal, along, across) in N s by contact label."""
+    """Return contact impulses (normal, along, across) in N s by contact label."""
     return {_label(key): [float(x) for x in impulse] for key, impulse in impulses.items()}
 
 
 def _mode(mode: TerrainMode) -> dict[str, str]:
-    """Return the status of every contact of a mode by contact label."""
+    """Return the status (open, rolling, sliding) of every contact by contact label."""
     return {_label(key): status for key, status in mode}
 
 
-def events_of(data: "Dataset") -> list[dict[str, Any]]:
-    """Return the stored events of a dataset; an empty list if it has none."""
+def read_events(data: "Dataset") -> list[dict[str, Any]]:
+    """Return the event records stored in a dataset; an empty list if it has none."""
     events = [event for event in read_list_attribute(data, "events") if isinstance(event, dict)]
     for k, event in enumerate(events, 1):
         if not isinstance(event.get("time"), float | int):
@@ -98,17 +105,17 @@ def events_of(data: "Dataset") -> list[dict[str, Any]]:
     return events
 
 
-def wheels_of(event: Mapping[str, Any]) -> str:
-    """Return the wheels of an event as text; their number if there are more than two.
+def format_wheels(event: Mapping[str, Any]) -> str:
+    """Return the names of the wheels of a stored event as text; their number if more than two.
 
-    The wheels of a collision are all that touch down, not only the wheel whose guard fired.
+    A collision lists all wheels that touch down, not only the wheel whose guard triggered the event.
 
     >>> impulses = {"front_left:low": [150.0, 0.0, 0.0], "front_right:low": [150.0, 0.0, 0.0]}
-    >>> wheels_of({"contact": ["front_left:low"], "impulse": impulses, "before": {}})
+    >>> format_wheels({"contact": ["front_left:low"], "impulse": impulses, "before": {}})
     'front_left + front_right'
     """
     normal = {name: impulse[0] for name, impulse in event.get("impulse", {}).items()}
-    # Impulses below 1e-9 of the largest are round-off of contacts that were not hit.
+    # Impulses below 1e-9 of the largest one are round-off at contacts that do not take part.
     threshold = 1e-9 * max(normal.values(), default=0.0)
     landed = [name for name, impulse in normal.items() if impulse > threshold]
     contacts = [*event["contact"], *(c for c in landed if c not in event.get("before", {}))]
@@ -121,28 +128,28 @@ class EventQuery:
     """Query for a quantity of the `count`-th event of a kind and wheel, or for the number of events."""
 
     number: str
-    """Quantity, one of `EVENT_QUANTITIES`."""
+    """Queried quantity of the event, one of `EVENT_QUANTITIES`."""
     count: int = 0
-    """Which event, from 1; 0 queries the number of events."""
+    """Number of the event, starting from 1; 0 queries the number of events."""
     kind: str = ""
-    """Kind of event, one of `EVENT_KINDS`; empty for any kind."""
+    """Kind of event, one of `EVENT_KINDS`; an empty string matches any kind."""
     wheel: str = ""
-    """Contact; empty for any contact."""
+    """Name of the wheel; an empty string matches any wheel."""
     labels: tuple[str, ...] = ()
-    """Contact label and direction of an impulse."""
+    """Contact label and direction of a queried impulse."""
 
     def unit(self, _model: Model) -> str:
-        """Return the unit of the number."""
+        """Return the SI unit of the query's value."""
         if not self.count:
             return ""
         return {"time": "s", "energy": "J", "gain": "J"}.get(self.number, "N s")
 
     def evaluate(self, bodies: Bodies) -> float:
-        """Return the value of the query in a run; NaN if there is no such event or contact."""
-        return self.of(events_of(bodies.data))
+        """Return the value of the query in a run; NaN if the event or contact does not exist."""
+        return self.of(read_events(bodies.data))
 
     def of(self, records: Iterable[Mapping[str, Any]]) -> float:
-        """Return the value of the query for events as plain data (`event_records`)."""
+        """Return the value of the query for event records (see `event_records`); NaN if there is none."""
         events = [e for e in records if self.kind in ("", e["kind"])]
         if self.wheel:
             events = [
@@ -164,7 +171,7 @@ _COUNT_PATTERN = re.compile(r"number of (\S+?)s?")
 
 
 def parse_event(text: str, model: Model) -> EventQuery | None:
-    """Return the event query of a text; None if the text is not a query on events.
+    """Parse a query on events; None if the text is not a query on events.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> parse_event("collision 2 time", whipple())
@@ -199,7 +206,7 @@ def parse_event(text: str, model: Model) -> EventQuery | None:
 
 
 def _kind(word: str, text: str) -> str:
-    """Return the kind of event of a word; empty for "event", which is any kind."""
+    """Return the kind of event that a word of a query denotes; "" for "event", which matches any kind."""
     if word == "event":
         return ""
     expect_known(f"{text!r}: no", word, ("event", *EVENT_KINDS))

@@ -1,6 +1,7 @@
-"""Series derived from a stored run: motion of wheel centres, curvatures, accelerations of angles, drifts.
+"""Time series derived from a stored run: wheel-centre motion, curvatures, angular accelerations, drifts.
 
-They follow from the forward kinematics of `bodies` at all times together.
+Each series follows from the forward kinematics of `bodies`, evaluated at all sample times together.
+
 """
 
 import json
@@ -20,22 +21,22 @@ from draisine.system.state import State
 
 @dataclass(frozen=True)
 class DerivedQuantity:
-    """A series derived from a dataset."""
+    """Definition of a time series that is computed from a dataset."""
 
     compute: Callable[[Bodies, str], Floats]
-    """Function of the bodies and the wheel's name (empty unless per wheel), (times,) or (times, 3)."""
+    """Function of the bodies and a wheel name ("" if not per wheel), (times,) or (times, 3)."""
     unit: str
-    """SI unit; empty if dimensionless."""
+    """SI unit of the series; empty if dimensionless."""
     meaning: str
-    """Meaning in a few words."""
+    """Description of the series in a few words."""
     per_wheel: bool = True
-    """Whether there is one series per wheel."""
+    """Whether each wheel has its own series."""
     vector: bool = False
-    """Whether the series has the components x, y, z."""
+    """Whether the series has components x, y, z."""
 
 
 def _at_centre(bodies: Bodies, name: str, quantity: str) -> Floats:
-    """Return position, velocity or acceleration of a wheel's centre, (times, 3)."""
+    """Return world position, velocity or acceleration of a wheel centre over time, (times, 3)."""
     wheel = bodies.wheels[name]
     values: Floats = getattr(bodies.carrier(wheel), quantity)(np.asarray(wheel.centre, float))
     return values
@@ -46,34 +47,34 @@ _centre_velocity = partial(_at_centre, quantity="velocity")
 _centre_acceleration = partial(_at_centre, quantity="acceleration")
 
 
-def _in_base(bodies: Bodies, x: Floats) -> Floats:
-    """Return world vectors (times, 3) in the axes of the base body."""
+def _to_base_axes(bodies: Bodies, x: Floats) -> Floats:
+    """Rotate world vectors (times, 3) into the axes of the base body."""
     R = bodies.motions[bodies.model.bodies[0].name].R
     return cast(Floats, np.einsum("tji,tj->ti", R, x))
 
 
 def _curvature(bodies: Bodies, name: str) -> Floats:
-    """Return the curvature of the wheel centre's path seen from above, 1/m, positive to the left."""
+    """Return the curvature of the wheel centre's path in the horizontal plane, 1/m, positive to the left."""
     v = _centre_velocity(bodies, name)
     a = _centre_acceleration(bodies, name)
     speed = np.hypot(v[:, 0], v[:, 1])
     turning = v[:, 0] * a[:, 1] - v[:, 1] * a[:, 0]
-    # A wheel at rest has no curvature: NaN instead of a division by zero.
+    # The curvature of a wheel at rest is undefined: NaN instead of a division by zero.
     return cast(Floats, turning / np.where(speed > 0.0, speed, np.nan) ** 3)
 
 
 def _track_curvature(bodies: Bodies, name: str) -> Floats:
     """Return the curvature of a rolling wheel's track on the ground, 1/m, positive to the left.
 
-    It is the rate of the wheel's heading over the speed of its contact point.
+    The curvature is the rate of the wheel's heading divided by the speed of its contact point.
     """
     wheel = bodies.wheels[name]
     carrier = bodies.carrier(wheel)
     a = carrier.R @ (np.asarray(wheel.axle, float) / np.linalg.norm(np.asarray(wheel.axle, float)))
     rate = np.cross(carrier.w, a)
     turning = (a[:, 0] * rate[:, 1] - a[:, 1] * rate[:, 0]) / (a[:, 0] ** 2 + a[:, 1] ** 2)
-    # The contact point of the ring is its lowest point: centre + ring * down / |down|, with `down` the
-    # part of -z that is perpendicular to the axle. Its velocity follows by the product rule.
+    # The contact point is the lowest point of the wheel's circle: centre + radius * down / |down|, where
+    # `down` is the component of -z perpendicular to the axle. The product rule yields its velocity.
     flat = np.sqrt(1.0 - a[:, 2:] ** 2)
     down = a[:, 2:] * a - np.array([0.0, 0.0, 1.0])
     down_rate = rate[:, 2:] * a + a[:, 2:] * rate + down * a[:, 2:] * rate[:, 2:] / flat**2
@@ -84,11 +85,13 @@ def _track_curvature(bodies: Bodies, name: str) -> Floats:
 
 
 def _angle_acceleration(bodies: Bodies, _: str, index: int) -> Floats:
-    """Return the second derivative of yaw, lean or pitch, rad/s2, from R = Rz(yaw) Rx(lean) Ry(pitch).
+    """Return the second time derivative of yaw, lean or pitch, rad/s2, (times,).
+
+    The rotation is R = Rz(yaw) Rx(lean) Ry(pitch).
 
     With angle rates w, the body's angular velocity is W = E w, so that E dw/dt = dW/dt - dE/dt w.
     """
-    dW = _in_base(bodies, bodies.motions[bodies.model.bodies[0].name].dw)
+    dW = _to_base_axes(bodies, bodies.motions[bodies.model.bodies[0].name].dw)
     lean = bodies.data["lean"].values
     pitch = bodies.data["pitch"].values
     rates = np.stack([bodies.data[f"{n}_rate"].values for n in BASE_ANGLES], axis=1)
@@ -112,19 +115,19 @@ def _angle_acceleration(bodies: Bodies, _: str, index: int) -> Floats:
 
 
 def _energy_drift(bodies: Bodies, _: str) -> Floats:
-    """Return the energy change since the start, relative to the maxima of kinetic energy and |U - U(0)|."""
-    # The potential energy alone is no scale: its zero is arbitrary.
+    """Return the energy change since the start, divided by the largest kinetic energy or |U - U(0)|."""
+    # The potential energy U itself cannot scale the drift, because its zero level is arbitrary.
     E, T, U = (bodies.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
     scale = np.abs(T).max() + np.abs(U - U[0]).max()
     return cast(Floats, (E - E[0]) / (scale if scale > 0.0 else 1.0))
 
 
 def _formulation_difference(bodies: Bodies, _: str) -> Floats:
-    """Return the relative difference between stored accelerations and those with Lagrange multipliers."""
+    """Return the relative difference between stored accelerations and the multiplier formulation."""
     data = bodies.data
     system = restore_system(data)
     mode = json.loads(data.attrs["mode"])
-    # On a terrain the contact mode changes at events; one mode for all samples does not exist.
+    # On a terrain the contact mode changes at events, so that no single mode describes all samples.
     if not isinstance(mode, dict):
         raise ParameterError("formulation_difference is not available for runs on a terrain.")
     arrays = (data[n].values for n in ("orientation", "position", "shape", "speeds"))
@@ -142,7 +145,7 @@ def _formulation_difference(bodies: Bodies, _: str) -> Floats:
     return out
 
 
-DERIVED: dict[str, DerivedQuantity] = {
+DERIVED_QUANTITIES: dict[str, DerivedQuantity] = {
     "wheel_centre": DerivedQuantity(_centre, "m", "position of a wheel's centre", vector=True),
     "wheel_centre_velocity": DerivedQuantity(
         _centre_velocity, "m/s", "velocity of a wheel's centre, world axes", vector=True
@@ -151,7 +154,7 @@ DERIVED: dict[str, DerivedQuantity] = {
         _centre_acceleration, "m/s2", "acceleration of a wheel's centre, world axes", vector=True
     ),
     "wheel_centre_velocity_base": DerivedQuantity(
-        lambda bodies, name: _in_base(bodies, _centre_velocity(bodies, name)),
+        lambda bodies, name: _to_base_axes(bodies, _centre_velocity(bodies, name)),
         "m/s",
         "velocity of a wheel's centre, the base body's axes",
         vector=True,
@@ -177,4 +180,4 @@ DERIVED: dict[str, DerivedQuantity] = {
     )
     for k, angle in enumerate(BASE_ANGLES)
 }
-"""Derived series by name."""
+"""Definitions of all derived time series by name."""

@@ -1,4 +1,4 @@
-"""Series and scalar queries of a run, by name: the variables of its dataset and quantities derived from them.
+"""Time series and scalar queries of a run, evaluated by name from stored and derived variables.
 
 A *series* has one value per time: `lean`, `steer_rate`, `position[x]`, `contact_force[rear, normal]`. A
 *query* reduces a series to one number: `final lean`, `maximum steer`, `time when lean = 45deg`.
@@ -16,25 +16,25 @@ from draisine.analysis.metrics import REDUCERS, first_crossings, split_metric
 from draisine.errors import ParameterError, did_you_mean, expect_known
 from draisine.model import Model
 from draisine.model.names import STORED_VARIABLES, dimensions, label_units, output_names, variables
-from draisine.results.attributes import validity_of
+from draisine.results.attributes import read_validity
 from draisine.results.bodies import Bodies
 from draisine.results.events import EventQuery, parse_event
-from draisine.results.quantities import DERIVED
+from draisine.results.quantities import DERIVED_QUANTITIES
 from draisine.simulation.dataset import OBSERVED_VARIABLES
 from draisine.simulation.validity import Validity
 
 SPACE_AXES = ("x", "y", "z")
-"""Labels of the components of vectors in space."""
+"""Labels of the components of three-dimensional vectors."""
 
 MAX_CONTROL_STATE_LABELS = 100
-"""Number of labels of `control_state`: laws have few states, and labels beyond a run's own are refused."""
+"""Largest index of the series `control_state` that a query may name; control laws have far fewer states."""
 
 SeriesLabels = tuple[tuple[str, ...], ...]
-"""Allowed labels of a series, per dimension after time."""
+"""Allowed labels of a time series, one tuple per dimension after time."""
 
 
 def stored_series(model: Model) -> dict[str, SeriesLabels]:
-    """Return the variables that every run of a model stores, with their allowed labels."""
+    """Return the variables that every run of a model stores: name -> allowed labels."""
     labels = dimensions(model)
     stored = {name: tuple(labels[d] for d in v.dims) for name, v in variables(model).items()}
     return {"time": (), **stored}
@@ -42,12 +42,12 @@ def stored_series(model: Model) -> dict[str, SeriesLabels]:
 
 @lru_cache(maxsize=16)
 def known_series(model: Model) -> dict[str, SeriesLabels]:
-    """Return all series of a run of a model, stored and derived, with their allowed labels."""
+    """Return all stored and derived time series of a run of a model: name -> allowed labels."""
     available = stored_series(model)
     available |= {"control_state": (tuple(str(k) for k in range(MAX_CONTROL_STATE_LABELS)),)}
     available |= dict.fromkeys(model.speeds, ())
     wheels = tuple(c.name for c in model.wheels)
-    for name, derived in DERIVED.items():
+    for name, derived in DERIVED_QUANTITIES.items():
         if wheels or not derived.per_wheel:
             labels: SeriesLabels = (wheels,) if derived.per_wheel else ()
             available[name] = (*labels, SPACE_AXES) if derived.vector else labels
@@ -58,12 +58,12 @@ _SERIES_PATTERN = re.compile(r"\s*(\w+(?:\.\w+)?)\s*(?:\[([^\]]*)\])?\s*")
 
 
 def parse_series(text: str, model: Model) -> tuple[str, tuple[str, ...]]:
-    """Return the name and the labels of a series of a model; raise `ParameterError` if it does not exist."""
+    """Parse the name of a time series of a model into name and labels; raise `ParameterError` if unknown."""
     return parse_labels(text, known_series(model))
 
 
 def parse_labels(text: str, known: Mapping[str, SeriesLabels]) -> tuple[str, tuple[str, ...]]:
-    """Return the name and the labels of a text; raise `ParameterError` if they do not exist.
+    """Parse a text like `position[x]` into name and labels; raise `ParameterError` if unknown.
 
     >>> parse_labels("position[x]", {"position": (("x", "y"),)})
     ('position', ('x',))
@@ -86,14 +86,14 @@ def parse_labels(text: str, known: Mapping[str, SeriesLabels]) -> tuple[str, tup
 
 
 def evaluate_series(text: str, bodies: Bodies) -> Floats:
-    """Return a series of a dataset by name, (times,).
+    """Return a stored or derived time series of a dataset by name, (times,).
 
     Parameters
     ----------
     text
-        Name with labels, like `lean`, `position[x]` or `wheel_centre[rear, z]`.
+        Name of the series with labels, like `lean`, `position[x]` or `wheel_centre[rear, z]`.
     bodies
-        The bodies of the dataset.
+        Motions of the bodies of the dataset.
 
     Raises
     ------
@@ -103,8 +103,8 @@ def evaluate_series(text: str, bodies: Bodies) -> Floats:
     model = bodies.model
     data = bodies.data
     name, labels = parse_series(text, model)
-    if name in DERIVED:
-        derived = DERIVED[name]
+    if name in DERIVED_QUANTITIES:
+        derived = DERIVED_QUANTITIES[name]
         values = derived.compute(bodies, labels[0] if derived.per_wheel else "")
         return values[:, SPACE_AXES.index(labels[-1])] if derived.vector else values
     if name in model.speeds:
@@ -118,18 +118,18 @@ def evaluate_series(text: str, bodies: Bodies) -> Floats:
     for label, allowed in zip(labels, known_series(model)[name], strict=True):
         k = allowed.index(label)
         if k >= values.shape[1]:
-            raise ParameterError(f"{text!r}: this run has only {values.shape[1]} entries.")
+            raise ParameterError(f"{text!r}: this run has only {values.shape[1]} such components.")
         values = values[:, k]
     return values
 
 
 def observed_entry(text: str, model: Model) -> tuple[str, int] | None:
-    """Return the output of program `observe` (or r, the shape) and the index in it that a series is.
+    """Return (output of program `observe`, index in it) of a time series; None for derived series.
 
-    None if the series is computed from several numbers.
+    The output is `r` (joint coordinates) if the series is a joint coordinate.
     """
     name, labels = parse_series(text, model)
-    if name in DERIVED:
+    if name in DERIVED_QUANTITIES:
         return None
     if name == "time":
         return "time", 0
@@ -137,7 +137,7 @@ def observed_entry(text: str, model: Model) -> tuple[str, int] | None:
     outputs = output_names(model)
     rate_of = name.removesuffix("_rate")
     acceleration_of = name.removesuffix("_acceleration")
-    # Joints come first: an output may repeat the name of a joint, and the shape is exact.
+    # Joint coordinates take precedence: an output of the same name may differ from them by round-off.
     if name in joints:
         return "r", joints.index(name)
     if name in outputs:
@@ -155,11 +155,11 @@ def observed_entry(text: str, model: Model) -> tuple[str, int] | None:
     return OBSERVED_VARIABLES[name], int(np.ravel_multi_index(index, [len(x) for x in allowed]))
 
 
-def unit_of(text: str, model: Model) -> str:
-    """Return the SI unit of a series; empty if it is dimensionless."""
+def series_unit(text: str, model: Model) -> str:
+    """Return the SI unit of a time series; an empty string if it is dimensionless."""
     name, labels = parse_series(text, model)
     units = {n: v.unit for n, v in (STORED_VARIABLES | variables(model)).items()} | {"time": "s"}
-    units |= {n: derived.unit for n, derived in DERIVED.items()}
+    units |= {n: derived.unit for n, derived in DERIVED_QUANTITIES.items()}
     units |= label_units(model, "speeds")
     if labels and labels[0] in label_units(model, name):
         return label_units(model, name)[labels[0]]
@@ -168,18 +168,18 @@ def unit_of(text: str, model: Model) -> str:
 
 @dataclass(frozen=True)
 class SeriesQuery:
-    """Query that reduces a series to one number."""
+    """Query that reduces a time series to one number."""
 
     series: str
-    """Name of the series with labels."""
+    """Name of the time series with labels."""
     reducer: str
-    """Reduction over time, one of `analysis.metrics.REDUCERS` or `time when`."""
+    """Reduction over time: one of `analysis.metrics.REDUCERS`, or `time when`."""
     level: float = 0.0
-    """Level of `time when`, SI units."""
+    """Level whose crossing `time when` locates, SI units."""
 
     def unit(self, model: Model) -> str:
-        """Return the unit of the number."""
-        unit = unit_of(self.series, model)
+        """Return the SI unit of the query's value."""
+        unit = series_unit(self.series, model)
         if self.reducer.startswith("time "):
             return "s"
         if self.reducer == "mean rate of":
@@ -189,13 +189,13 @@ class SeriesQuery:
         return "" if self.reducer.startswith("relative ") else unit
 
     def evaluate(self, bodies: Bodies) -> float:
-        """Return the value of the query in a run."""
+        """Return the value of the query in one run."""
         t = bodies.data["time"].values
         x = evaluate_series(self.series, bodies)
         return float(self.reduce(t[None], x[None])[0])
 
     def reduce(self, t: Floats, x: Floats) -> Floats:
-        """Return the values (runs,) of many runs from times t (s) and series x, both (runs, time)."""
+        """Return the query's values (runs,) from times t (s) and series x of many runs, both (runs, time)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.reducer == "time when":
                 return first_crossings(t, x - self.level)
@@ -207,7 +207,7 @@ _VALIDITY_QUANTITIES: dict[str, tuple[str, Callable[[Validity], float | None]]] 
     "time to fault": ("s", lambda validity: next(iter(validity.faults.values()), None)),
     "friction needed": ("", lambda validity: validity.friction_needed),
 }
-"""Unit and value of the queries on the validity of a run; a time is None if the event never happens."""
+"""Queries on the validity record of a run: name -> (unit, function); None if the event never happens."""
 
 
 @dataclass(frozen=True)
@@ -215,15 +215,15 @@ class ValidityQuery:
     """Query on the validity record of a run."""
 
     text: str
-    """One of the names in `_VALIDITY_QUANTITIES`."""
+    """Name of the query, a key of `_VALIDITY_QUANTITIES`."""
 
     def unit(self, model: Model) -> str:
-        """Return the unit of the number."""
+        """Return the SI unit of the query's value."""
         return _VALIDITY_QUANTITIES[self.text][0]
 
     def evaluate(self, bodies: Bodies) -> float:
         """Return the value of the query in a run; NaN if the event never happens."""
-        validity = validity_of(bodies.data)
+        validity = read_validity(bodies.data)
         assert validity is not None
         return self.of(validity)
 
@@ -234,7 +234,7 @@ class ValidityQuery:
 
 
 def parse_query(text: str, model: Model) -> SeriesQuery | EventQuery | ValidityQuery:
-    """Return the query of a text; raise `ParameterError` if it is not one.
+    """Parse a scalar query like `final lean`; raise `ParameterError` if the text is not a query.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> parse_query("time when lean = 90deg", whipple())

@@ -1,4 +1,4 @@
-"""Measured time series in CSV files: a column `time` and columns named by quantity and unit."""
+"""Import of measured time series from CSV files whose columns are named by quantity and unit."""
 
 import csv
 import re
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 _HEADING_PATTERN = re.compile(r"\s*([^()]+?)\s*(?:\(([^()]*)\))?\s*")
+"""Heading of a column: the name of a quantity, optionally followed by its unit in parentheses."""
 
 
 def read_recording(path: Path) -> "Dataset":
-    """Return a CSV file (comma, semicolon or tab separated) as a dataset over `time`.
+    """Read a CSV file of measurements (comma, semicolon or tab separated) as a dataset over `time`.
 
     The first line names the columns, one of them `time`; lines that begin with # are comments. A unit may
     follow a name, `lean_rate (deg/s)`. Without one, quantities of a bicycle are in SI units (rad/s) and
@@ -73,7 +74,7 @@ def read_recording(path: Path) -> "Dataset":
             warnings.warn(f"{path}: column {name!r} has no numbers and is ignored.", stacklevel=2)
             continue
         stated_unit = units[name]
-        factor, unit = in_si_units(usual_unit(name) if stated_unit is None else stated_unit)
+        factor, unit = in_si_units(default_unit(name) if stated_unit is None else stated_unit)
         series[name] = ("time", factor * values, {"units": unit})
     if not series:
         raise DataError(f"{path}: there is no column of numbers besides time.")
@@ -82,27 +83,27 @@ def read_recording(path: Path) -> "Dataset":
     return xarray.Dataset(series, coords={"time": time}, attrs={"title": path.stem})
 
 
-def usual_unit(name: str) -> str:
-    """Return the SI unit of a quantity of a bicycle; empty for other names.
+def default_unit(name: str) -> str:
+    """Return the SI unit of a quantity of the bicycle by name; an empty string for unknown names.
 
-    >>> usual_unit("steer_rate"), usual_unit("contact_force[rear, normal]"), usual_unit("brake")
+    >>> default_unit("steer_rate"), default_unit("contact_force[rear, normal]"), default_unit("brake")
     ('rad/s', 'N', '')
     """
-    unit = _usual_units().get(name.partition("[")[0], "")
-    # Variables that mix units (metres or radians per joint) have no unit as a whole.
+    unit = _default_units().get(name.partition("[")[0], "")
+    # Variables with mixed units (metres or radians, depending on the joint) have no common unit.
     return "" if " or " in unit else unit
 
 
 @cache
-def _usual_units() -> dict[str, str]:
-    """Return the units of all variables of the bicycle by name."""
+def _default_units() -> dict[str, str]:
+    """Return the SI units of all dataset variables of the bicycle by name."""
     return {
         name: variable.unit for name, variable in (variables(whipple()) | BASE_POSITION).items()
     }
 
 
 def _read(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Return the names of the columns and the cells of all lines."""
+    """Return the column headings (columns,) and the cells (rows, columns) of a CSV file."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             lines = [line for line in file if line.strip() and not line.startswith("#")]
@@ -110,14 +111,14 @@ def _read(path: Path) -> tuple[list[str], list[list[str]]]:
         raise DataError(f"{path}: the file is not a text file in UTF-8.") from None
     if not lines:
         raise DataError(f"{path}: the file is empty.")
-    # Tabs and semicolons first: files with them may have commas inside names like `force[rear, normal]`.
+    # Look for tabs and semicolons first: such files may contain commas in names like `force[rear, normal]`.
     separator = next((sign for sign in "\t;" if sign in lines[0]), ",")
     names, *rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     return [name.strip() for name in names], rows
 
 
 def _numbers(rows: list[list[str]], count: int) -> list[Floats]:
-    """Return the columns of rows as numbers, `count` arrays (rows,); NaN for cells without a number."""
+    """Convert the cells of a CSV file to one array (rows,) per column; NaN for cells without a number."""
     out = np.full((count, len(rows)), np.nan)
     for k, row in enumerate(rows):
         for column, cell in enumerate(row[:count]):

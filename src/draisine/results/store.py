@@ -1,4 +1,4 @@
-"""Files of datasets: netCDF, Zarr and CSV, written atomically.
+"""Storage of datasets in netCDF, Zarr and CSV files, which are written atomically.
 
 A .csv file has columns only, so that every program reads it. Its attributes are in a second file that ends
 with `-metadata.json`, the name that the W3C recommends (Model for Tabular Data, 2015, section 5.3).
@@ -21,7 +21,7 @@ import numpy as np
 from draisine import registry
 from draisine.codegen.files import atomic_write, check_folder, check_writable
 from draisine.errors import DataError, ParameterError
-from draisine.results.attributes import CONTENT, add_stamp, read_table_attribute
+from draisine.results.attributes import HASH_ATTRIBUTE, add_stamp, read_table_attribute
 from draisine.results.recording import read_recording
 from draisine.results.runs import read_runs
 from draisine.results.zarr_store import check_zarr
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 RESULT_SUFFIXES = (".nc", ".zarr", ".csv")
-"""File suffixes of results."""
+"""File suffixes of stored datasets."""
 
 FIGURE_SUFFIXES = (".png", ".jpg", ".svg", ".pdf")
-"""File suffixes of figures."""
+"""File suffixes of stored figures."""
 
 SWEEP_WITHOUT_ZARR = (
     "Without Zarr, `draisine run FILE.toml --out FILE.nc` writes all runs at the end"
 )
-"""Advice for sweeps if Zarr cannot be used."""
+"""Sentence of an error message that suggests netCDF output if the package zarr is missing."""
 
 
 def check_target(path: Path, allowed: tuple[str, ...] = RESULT_SUFFIXES) -> None:
-    """Raise `DataError` if a file cannot be written, before any computation starts."""
+    """Raise `DataError` if an output file cannot be written, before any computation starts."""
     if path.suffix not in allowed:
         advice = f" {SWEEP_WITHOUT_ZARR}." if allowed == (".zarr",) else ""
         raise DataError(f"{path}: write to a file that ends with {', '.join(allowed)}.{advice}")
@@ -63,7 +63,7 @@ def check_target(path: Path, allowed: tuple[str, ...] = RESULT_SUFFIXES) -> None
 
 
 def _check_zarr_installed(path: Path, advice: str) -> None:
-    """Raise `DataError` for a .zarr path if the package zarr is missing."""
+    """Raise `DataError` if a path ends with .zarr and the package zarr is not installed."""
     if path.suffix == ".zarr" and find_spec("zarr") is None:
         raise DataError(
             f"{path}: the package zarr is not installed: pip install 'draisine[store]'. {advice}."
@@ -71,20 +71,20 @@ def _check_zarr_installed(path: Path, advice: str) -> None:
 
 
 def _is_store(path: Path) -> bool:
-    """Return whether a folder is a Zarr store or empty, so that it may be replaced."""
+    """Return whether a folder is empty or a Zarr store, so that it may be overwritten."""
     if not os.path.isdir(path):
         return False
     inside = {entry.name for entry in path.iterdir()}
     return not inside or bool(inside & {".zgroup", "zarr.json"})
 
 
-def dataset_of(result: Any) -> "Dataset":
-    """Return a run, a result, eigenmodes, a dataset or a stored file as a dataset."""
+def to_dataset(result: Any) -> "Dataset":
+    """Convert a trajectory, a result, eigenmodes, a dataset or the path of a stored file to a dataset."""
     if isinstance(result, str | Path):
         return load(result)
     from xarray import Dataset
 
-    # A result of an experiment has its dataset in `data`; a dataset may have a variable of that name.
+    # The result of an experiment has an attribute `data`; a dataset may have a variable `data`.
     data = getattr(result, "data", result) if hasattr(result, "outcome") else result
     if not isinstance(data, Dataset) and hasattr(result, "to_xarray"):
         data = result.to_xarray()
@@ -97,12 +97,12 @@ def dataset_of(result: Any) -> "Dataset":
 
 
 def save(what: Any, path: str | Path) -> None:
-    """Write a result to a file; if writing fails, no partial file remains.
+    """Write a result to a file atomically: if writing fails, no partial file remains.
 
     Parameters
     ----------
     what
-        A run, a result, eigenmodes or a dataset.
+        Trajectory, result of a scenario, linear system, eigenmodes or dataset.
     path
         File that ends with .nc, .zarr or .csv. A .csv file has columns only; its attributes are in a
         second file that ends with .csv-metadata.json, and their `content_sha256` is that of the .csv file.
@@ -128,7 +128,7 @@ def save(what: Any, path: str | Path) -> None:
     ...     print(draisine.load(f"{folder}/run.nc").outcome)
     completed
     """
-    data = add_stamp(dataset_of(what))
+    data = add_stamp(to_dataset(what))
     path = Path(path)
     check_target(path)
     with atomic_write(path) as new:
@@ -146,18 +146,21 @@ def save(what: Any, path: str | Path) -> None:
 
 
 COMPLETE_RESULT_ATTRIBUTES = ("vehicle", "vehicle_path", "vehicle_here")
-"""Attributes by which replays and figures recognise a result with all its variables. A .csv file has scalar
-columns only, so it is loaded without them."""
+"""Attributes of datasets with all variables of a run, which replays and figures of the machine need.
+
+A .csv file has scalar columns only, so it is loaded without these attributes.
+
+"""
 
 
 def metadata_path(path: Path) -> Path:
-    """Return the path of the file with the attributes of a .csv file."""
+    """Return the path of the JSON file that contains the attributes of a .csv file."""
     return path.with_name(f"{path.name}-metadata.json")
 
 
 def _write_metadata(data: "Dataset", path: Path) -> None:
-    """Write the attributes of a dataset and of its variables as JSON next to a .csv file."""
-    attributes = dict(data.attrs) | {CONTENT: hashlib.sha256(path.read_bytes()).hexdigest()}
+    """Write the attributes of a dataset and of its variables as JSON next to its .csv file."""
+    attributes = dict(data.attrs) | {HASH_ATTRIBUTE: hashlib.sha256(path.read_bytes()).hexdigest()}
     variables = {str(name): dict(v.attrs) for name, v in data.variables.items() if v.attrs}
     content = {"attributes": attributes, "variables": variables}
     with atomic_write(metadata_path(path)) as new:
@@ -165,12 +168,14 @@ def _write_metadata(data: "Dataset", path: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a NumPy number or array as plain data for JSON."""
+    """Return a NumPy number or array as a Python number or list for JSON."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 def _read_csv(path: Path) -> "Dataset":
-    """Return the columns of a .csv file, with its stored attributes if the file is unchanged."""
+    """Read a .csv file as a dataset, with the attributes of its metadata file if the .csv file is
+    unchanged.
+    """
     data = read_recording(path)
     metadata = metadata_path(path)
     if not metadata.is_file():
@@ -183,7 +188,7 @@ def _read_csv(path: Path) -> "Dataset":
         raise DataError(
             f"{metadata}: cannot be read ({error}). Remove it to read {path} without attributes."
         ) from error
-    if attributes.pop(CONTENT, None) != hashlib.sha256(path.read_bytes()).hexdigest():
+    if attributes.pop(HASH_ATTRIBUTE, None) != hashlib.sha256(path.read_bytes()).hexdigest():
         warnings.warn(
             f"{path} has changed since it was written; the attributes in {metadata.name} are ignored.",
             stacklevel=2,
@@ -196,7 +201,7 @@ def _read_csv(path: Path) -> "Dataset":
 
 
 def _write_netcdf(data: "Dataset", path: Path) -> None:
-    """Write a dataset as netCDF; raise `OSError` with the operating system's reason if that fails."""
+    """Write a dataset as netCDF; raise `OSError` with the operating system's reason if writing fails."""
     try:
         data.to_netcdf(path, engine="netcdf4")
     except (OSError, RuntimeError) as error:
@@ -252,21 +257,23 @@ def load(path: str | Path, trust: bool = False) -> "Dataset":
 
 
 def code_files(data: "Dataset") -> list[str]:
-    """Return the code files that a dataset names: its vehicle, the plugs of its scenario, its ride."""
-    return [text for text in _words(data) if registry.is_file(text)]
+    """Return the Python files that a dataset refers to: vehicle, plug-ins of the scenario, plug-ins
+    of the ride.
+    """
+    return [text for text in _stored_texts(data) if registry.is_file(text)]
 
 
 def named_files(data: "Dataset") -> list[str]:
-    """Return all existing files that a dataset names: code and terrain."""
-    names = [re.sub(r"(\.py):.*", r"\1", text, flags=re.DOTALL) for text in _words(data)]
+    """Return all existing files that a dataset refers to: Python code and terrain files."""
+    names = [re.sub(r"(\.py):.*", r"\1", text, flags=re.DOTALL) for text in _stored_texts(data)]
     return [name for name in dict.fromkeys(names) if Path(name).suffix and os.path.isfile(name)]
 
 
-def _words(data: "Dataset") -> Iterator[str]:
-    """Yield all texts of the scenario and of the ride that a dataset stores."""
+def _stored_texts(data: "Dataset") -> Iterator[str]:
+    """Yield all text values of the scenario and of the ride that a dataset stores."""
     yield str(data.attrs.get("vehicle_path", ""))
     for name in ("scenario", "ride"):
-        # A stack instead of recursion: damaged files may be nested deeply.
+        # A stack instead of recursion: in a damaged file the nesting may exceed the recursion limit.
         stack: list[Any] = [read_table_attribute(data, name)]
         while stack:
             value = stack.pop()
@@ -279,7 +286,7 @@ def _words(data: "Dataset") -> Iterator[str]:
 
 
 def _load(path: Path) -> "Dataset":
-    """Return a stored dataset, loaded into memory."""
+    """Load a stored dataset into memory; raise `DataError` if it cannot be read."""
     import xarray
 
     if path.suffix not in RESULT_SUFFIXES:
@@ -319,7 +326,9 @@ def _load(path: Path) -> "Dataset":
 
 
 def _memory_limit() -> int:
-    """Return the largest size of a dataset in bytes: half of the memory, since computations copy it."""
+    """Return the largest dataset size in bytes that is loaded: half of the memory, since
+    computations copy data.
+    """
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, OSError, ValueError):
@@ -327,10 +336,10 @@ def _memory_limit() -> int:
 
 
 def _write_csv(data: "Dataset", path: Path) -> None:
-    """Write one column per scalar, named like `contact_force[rear, normal]`.
+    """Write a dataset as CSV with one column per scalar, named like `contact_force[rear, normal]`.
 
-    A run has one line per time, straight running one per speed, a map or sweep one per point of its grid,
-    and a family of cycles one per member.
+    The rows are the sample times of a run, the speeds of straight running, the grid points of a map or
+    sweep, or the members of a family of cycles.
     """
     columns = []
     if "time" in data.dims:
@@ -358,27 +367,27 @@ def _write_csv(data: "Dataset", path: Path) -> None:
             for text, (_, values) in zip(is_text, columns, strict=True)
         ]
     )
-    # 17 digits restore every double exactly.
+    # 17 significant digits represent every double exactly.
     formats = ["%s" if text else "%.17g" for text in is_text]
     np.savetxt(path, table, fmt=formats, delimiter=",", header=header, comments="")
 
 
 def _cell(text: str) -> str:
-    """Return a text as a CSV cell, quoted if it has commas, quotes or line breaks (RFC 4180)."""
+    """Quote a text as a CSV cell if it contains commas, quotes or line breaks (RFC 4180)."""
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text
 
 
 def _columns(data: "Dataset", name: str, axes: "list[Hashable]") -> "list[tuple[str, Any]]":
-    """Return a variable as named columns with one line per point of the axes.
+    """Return a variable as (heading, values) columns with one row per point of the given axes.
 
-    The labels of its other dimensions are part of the column names.
+    The labels of the other dimensions of the variable are part of the column headings.
     """
     variable = data[name].transpose(*axes, ...)
     others = variable.dims[len(axes) :]
     labels = [[str(x) for x in _labels(data, d)] for d in others]
     sizes = [data.sizes[d] for d in others]
     lines = int(np.prod([data.sizes[axis] for axis in axes]))
-    # Explicit sizes instead of -1: a machine without joints has variables of length zero.
+    # Explicit sizes instead of -1, which fails for variables of length zero (machines without joints).
     flat = variable.values.reshape(lines, int(np.prod(sizes)))
     names = [
         ", ".join(texts[i] for texts, i in zip(labels, index, strict=True))
@@ -388,5 +397,5 @@ def _columns(data: "Dataset", name: str, axes: "list[Hashable]") -> "list[tuple[
 
 
 def _labels(data: "Dataset", dim: object) -> list[object]:
-    """Return the labels of a dimension; indices if it has none."""
+    """Return the labels of a dimension; the indices 0, 1, ... if it has no labels."""
     return list(data[dim].values) if dim in data.coords else list(range(data.sizes[dim]))

@@ -1,4 +1,4 @@
-"""Scalar results of straight running: eigenvalues, canonical matrices, critical speeds, with their labels."""
+"""Scalar results of straight running of a two-wheeler: eigenvalues, canonical matrices, critical speeds."""
 
 from typing import TYPE_CHECKING
 
@@ -13,28 +13,32 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 BICYCLE_MODES = ("weave", "weave_2", "capsize", "castering")
-"""Eigenmodes of the Whipple bicycle; `weave_2` is the conjugate of `weave`, or the second real value."""
+"""Labels of the eigenmodes of the Whipple bicycle.
 
-COORDINATES = ("lean", "steer")
-"""Order of the rows and columns of the canonical matrices."""
+`weave_2` is the complex conjugate of `weave`, or the second real eigenvalue at low speed.
 
-MATRICES = ("M", "C0", "C1", "Ks", "K0", "K2")
-"""The canonical matrices: M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = f."""
+"""
+
+CANONICAL_COORDINATES = ("lean", "steer")
+"""Labels of rows and columns of the canonical matrices of the bicycle."""
+
+CANONICAL_MATRICES = ("M", "C0", "C1", "Ks", "K0", "K2")
+"""Names of the canonical matrices in M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = f."""
 
 MAX_MODES_PER_NAME = 8
-"""Largest number of eigenmodes with one name; more than any joint of the vehicles has."""
+"""Largest number of eigenmodes with the same name in a query; no joint of a shipped vehicle has more."""
 
 LINEAR_QUANTITIES: dict[str, SeriesLabels] = {
-    **dict.fromkeys(MATRICES, (COORDINATES, COORDINATES)),
+    **dict.fromkeys(CANONICAL_MATRICES, (CANONICAL_COORDINATES, CANONICAL_COORDINATES)),
     **dict.fromkeys(("weave_speed", "weave_frequency", "capsize_speed"), ()),
     **dict.fromkeys(("double_root_speed", "double_root", "stable_from", "stable_to"), ()),
     **dict.fromkeys(("wobble_speed", "wobble_frequency"), ()),
 }
-"""Results of a linear scenario besides eigenvalues, with their allowed labels."""
+"""Results of a linear scenario except eigenvalues: name -> allowed labels."""
 
 
 def straight_labels(model: Model) -> dict[str, SeriesLabels]:
-    """Return all results of a linear scenario with a machine, with their allowed labels."""
+    """Return all results of a linear scenario of a machine: name -> allowed labels."""
     wobble = ("wobble", "wobble_2")
     others = [joint.name for joint in model.joints] + ["lean", "castering", "tyre", "law"]
     others += ["pitch", "yaw", "x", "y", "z", *model.speeds]
@@ -46,9 +50,9 @@ def straight_labels(model: Model) -> dict[str, SeriesLabels]:
 def straight_quantity(
     text: str, model: Model, data: "Dataset", speeds: list[float] | None
 ) -> Floats:
-    """Return a quantity of straight running by its query, such as `eigenvalue_real[weave]`.
+    """Return a result of straight running by its query, such as `eigenvalue_real[weave]`.
 
-    The shape is (speeds,) at the given speeds (m/s), or (1,) if the quantity does not depend on speed.
+    The shape is (speeds,) at the given speeds (m/s), or (1,) if the result does not depend on speed.
     """
     name, labels = parse_labels(text, straight_labels(model))
     if name not in data:
@@ -70,7 +74,7 @@ def straight_quantity(
     available = data["speed"].values
     indices = [int(np.argmin(np.abs(available - v))) for v in speeds]
     for v, k in zip(speeds, indices, strict=True):
-        # 1e-9 m/s: speeds of a scenario are decimal numbers, equal up to round-off.
+        # 1e-9 m/s allows for round-off of speeds that are written as decimal numbers.
         if abs(available[k] - v) > 1e-9:
             raise ParameterError(f"{v:g} m/s is not among the speeds of the scenario.")
     return column[indices]

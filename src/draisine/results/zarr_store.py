@@ -1,4 +1,4 @@
-"""Checks of a Zarr store (format 2) before it is loaded: harmless codecs and no missing chunks.
+"""Checks of a Zarr store (format 2) before it is loaded: allowed codecs and complete chunks.
 
 Zarr fills missing chunks with a default value, so that a damaged store would load without an error.
 """
@@ -12,12 +12,30 @@ from typing import Any
 from draisine.errors import DataError
 from draisine.results.runs import COMMITTED_VARIABLE
 
-CODECS = {"blosc", "zlib", "gzip", "zstd", "lz4", "lzma", "bz2", "shuffle", "delta", "crc32"}
-CODECS |= {"vlen-utf8", "vlen-bytes", "vlen-array", "fixedscaleoffset", "bitround", "adler32"}
-"""Allowed compressors and filters. Others are refused: `pickle` executes code."""
+ALLOWED_CODECS = {
+    "blosc",
+    "zlib",
+    "gzip",
+    "zstd",
+    "lz4",
+    "lzma",
+    "bz2",
+    "shuffle",
+    "delta",
+    "crc32",
+}
+ALLOWED_CODECS |= {
+    "vlen-utf8",
+    "vlen-bytes",
+    "vlen-array",
+    "fixedscaleoffset",
+    "bitround",
+    "adler32",
+}
+"""Allowed compressors and filters of Zarr arrays; others are rejected, because `pickle` executes code."""
 
 MAX_CHUNKS = 1_000_000
-"""Largest number of chunks of an array; more indicate a damaged description and would fill the memory."""
+"""Largest number of chunks of a Zarr array; more indicate damaged metadata and would exhaust the memory."""
 
 
 def check_zarr(path: Path) -> None:
@@ -35,13 +53,13 @@ def check_zarr(path: Path) -> None:
         codecs = [array.get("compressor"), *(array.get("filters") or [])]
         for codec in codecs:
             name = codec.get("id") if isinstance(codec, dict) else codec
-            if name is not None and name not in CODECS:
+            if name is not None and name not in ALLOWED_CODECS:
                 raise DataError(
                     f"{path}: {variable} uses the codec {name!r}, which is not allowed."
                 )
         keys = _chunk_keys(path, array, variable)
         missing = [key for key in keys if not (file.parent / key).is_file()]
-        # The marks of a sweep are checked first: missing ones mean an interrupted sweep, not damage.
+        # The array of chunk marks is checked first: if marks are missing, the sweep was interrupted.
         if missing and variable == COMMITTED_VARIABLE:
             raise DataError(
                 f"{path}: {len(missing)} chunks of the sweep are missing. Finish it with "
@@ -54,7 +72,7 @@ def check_zarr(path: Path) -> None:
 
 
 def _read(path: Path, file: Path) -> dict[str, Any]:
-    """Return the description of an array."""
+    """Return the metadata (.zarray) of a Zarr array as a dictionary."""
     try:
         description = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -65,7 +83,7 @@ def _read(path: Path, file: Path) -> dict[str, Any]:
 
 
 def _chunk_keys(path: Path, array: dict[str, Any], variable: str) -> list[str]:
-    """Return the file names of all chunks of an array."""
+    """Return the file names of all chunks of a Zarr array."""
     shape = array.get("shape")
     chunks = array.get("chunks")
     sizes = isinstance(shape, list) and isinstance(chunks, list) and len(shape) == len(chunks)

@@ -1,9 +1,11 @@
 """Interactive riding in the browser.
 
-In the order of the data: `limits` (lift-off limits of a bicycle in closed form), `presets` (rides with a
-lesson each, from `presets.toml`), `machine` (a vehicle with a rider and a disturbing force), `session` (a
-running ride: commands in, frames out), `record` (the inputs of a ride), `repeat` (repetition of a ride and
-its dataset), `chart` (stability against speed), `server` (one page and one socket, on this computer only),
-`serve` (the server process), `variants` (bicycles of an exported page), `export` (a page without a server),
-`page/` (the page, plain ES modules).
+In the order of the data: `limits` computes the lift-off limits of a bicycle in closed form, `presets`
+reads predefined rides from `presets.toml`, `machine` adds a rider and a disturbing force to a vehicle,
+`session` simulates a ride from commands to frames, `record` stores the inputs of a ride, `repeat`
+repeats a ride and converts it to a dataset, `chart` computes stability against speed, `server` provides
+one page and one socket on this computer only, `serve` runs the server process, `variants` describes the
+bicycles of an exported page, `export` writes a page without a server, and `page/` contains the page as
+plain ES modules.
+
 """

@@ -1,4 +1,4 @@
-"""Stability of straight running against speed, shown next to a ride."""
+"""Chart of the stability of straight running against speed, displayed beside a ride."""
 
 from inspect import unwrap
 from typing import Any
@@ -10,13 +10,13 @@ from draisine.errors import DraisineError
 from draisine.system.system import System, compile
 
 CHART_SPEEDS = np.linspace(0.0, 10.0, 101)
-"""m/s; speeds of the chart, beyond the usual range of rides."""
+"""m/s; speeds of the stability chart, beyond the usual range of rides."""
 
 
 def stability_chart(system: System) -> dict[str, Any] | None:
-    """Return speeds (m/s) and real parts of the eigenvalues (1/s) by mode; None if it is not a bicycle.
+    """Return speeds (m/s) and real parts of eigenvalues (1/s) by eigenmode; None if not a bicycle.
 
-    The rider is rigid and the ground is level.
+    The chart assumes a rigid rider and level ground.
     """
     if not is_two_wheeler(system):
         return None

@@ -1,4 +1,4 @@
-"""The ride as one HTML file with simulators in JavaScript; it needs no server and no network."""
+"""Export of rides as one HTML file with simulators in JavaScript, without server and network."""
 
 import json
 import re
@@ -33,17 +33,17 @@ PAGE_MODULES = (
     "local",
     "main",
 )
-"""Modules of the page in the order of their imports."""
+"""JavaScript modules of the page in the order of their imports."""
 
 SIMULATOR_EXPORTS = "create, step, observe, initial, frame, names"
-"""Functions and data of a simulator that the page uses."""
+"""Names of the functions and data of a generated simulator that the page uses."""
 
 DEFAULT_BICYCLE = ""
-"""Name of the bicycle with the vehicle's default parameters."""
+"""Key of the bicycle with the default parameters of the vehicle."""
 
 
 def page_presets() -> list[str]:
-    """Return the names of the rides that an exported page supports: those on smooth ground.
+    """Return the names of the presets that an exported page supports: those on smooth ground.
 
     >>> "slope" in page_presets(), "ramp" in page_presets()
     (True, False)
@@ -54,9 +54,9 @@ def page_presets() -> list[str]:
 def ride_page(
     progress: Callable[[float], None] = lambda part: None, first: str = "steer-torque"
 ) -> str:
-    """Return a page with all rides on smooth ground and all bicycles.
+    """Return the HTML text of a page with all presets on smooth ground and all bicycles.
 
-    `progress` is called with the finished fraction, `first` is the name of the initial ride.
+    `progress` is called with the completed fraction (0 to 1), `first` is the name of the first preset.
     """
     names = page_presets()
     if first not in names:
@@ -69,7 +69,7 @@ def ride_page(
     progress(0.1)
     simulators = ",\n".join(f"{json.dumps(k)}: {_simulator(s)}" for k, s in kinds.items())
     progress(0.4)
-    data = {"kinds": {kind: _numbers_of(session) for kind, session in kinds.items()}}
+    data = {"kinds": {kind: _frame_layout(session) for kind, session in kinds.items()}}
     data["bicycles"] = _bicycles(kinds)
     progress(0.7)
     data["rides"] = {name: _ride(name, names) for name in dict.fromkeys((first, *names))}
@@ -81,14 +81,16 @@ def ride_page(
 
 
 def _kind(system: System) -> str:
-    """Return the key of the simulator of a bicycle, by its joints: riders may lean or not."""
+    """Return the key of a bicycle's simulator, which depends on its joints (with or without leaning
+    rider).
+    """
     return "+".join(joint.name for joint in system.model.joints)
 
 
 def _bicycles(kinds: dict[str, Session]) -> dict[str, Any]:
-    """Return all bicycles by parameter set."""
+    """Return the descriptions of all bicycles by parameter set."""
     bicycles = {}
-    # Warnings about measured parameters are not useful before a bicycle is chosen.
+    # Warnings about measured parameters of all bicycles would confuse before one is chosen.
     with catch_warnings(action="ignore", category=UserWarning):
         for name in (DEFAULT_BICYCLE, *parameter_sets("whipple")):
             bicycle = ride_system(replace(PRESETS["steer-torque"], parameter_set=name or None))
@@ -99,7 +101,7 @@ def _bicycles(kinds: dict[str, Session]) -> dict[str, Any]:
 
 
 def _simulator(session: Session) -> str:
-    """Return the simulator of a ride as a JavaScript expression."""
+    """Return the JavaScript simulator of a ride as an expression."""
     start = session.stepper.state
     (text,) = write_simulator(session.system, "javascript", start, law=session.law).values()
     return f"(() => {{\n{_shrunk(text)}\nreturn {{ {SIMULATOR_EXPORTS} }};\n}})()"
@@ -114,14 +116,14 @@ def _shrunk(text: str) -> str:
     return re.sub(r"(?<=[\w)\]]) ([-+*/=]) (?=[\w(])", r"\1", text)
 
 
-def _numbers_of(session: Session) -> dict[str, Any]:
-    """Return the layout of frames and commands, which all bicycles of a kind share."""
+def _frame_layout(session: Session) -> dict[str, Any]:
+    """Return the layout of frames and commands, which all bicycles with one simulator share."""
     scene = session.description()
     return {name: scene[name] for name in ("layout", "outputs", "inputs", "joints", "controls")}
 
 
 def _ride(name: str, names: list[str]) -> dict[str, Any]:
-    """Return the description of a ride for the page."""
+    """Return the description of a preset for the page."""
     session = Session(name)
     scene = session.description()
     start = {"forward_speed": 0.0, "lean_rate": 0.0}
@@ -140,7 +142,7 @@ def _ride(name: str, names: list[str]) -> dict[str, Any]:
 
 
 def _module(name: str) -> str:
-    """Return a module of the page as a function scope that returns its exports."""
+    """Return a JavaScript module of the page as a function scope that returns its exports."""
     text = (files("draisine.ride") / "page" / f"{name}.js").read_text(encoding="utf-8")
     imports = r'^import (\{.*\}) from "\./(\w+)\.js";$'
     text = re.sub(imports, r"const \1 = modules.\2;", text, flags=re.MULTILINE)
@@ -150,7 +152,7 @@ def _module(name: str) -> str:
 
 
 def _inlined(ride: str, modules: str) -> str:
-    """Return the page with all scripts and styles inline."""
+    """Return the HTML page with all scripts and styles inline."""
     page = files("draisine.ride") / "page"
     text = (page / "index.html").read_text(encoding="utf-8")
     style = (page / "style.css").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 
 def _masses(p: Mapping[str, float]) -> tuple[float, float, float]:
-    """Return mass (kg) and first moments of mass (kg m), forward from the rear contact and up."""
+    """Return mass (kg) and first moments of mass (kg m): forward from the rear contact, and upwards."""
     bodies = [(p["mR"], 0.0, p["rR"]), (p["mB"], p["xB"], -p["zB"])]
     bodies += [(p["mH"], p["xH"], -p["zH"]), (p["mF"], p["w"], p["rF"])]
     mass = sum(m for m, _, _ in bodies)
@@ -12,15 +12,15 @@ def _masses(p: Mapping[str, float]) -> tuple[float, float, float]:
 
 
 def _resistance(p: Mapping[str, float]) -> float:
-    """Return the first moment of mass up plus the spin inertias of both wheels over their radii, kg m."""
+    """Return the upward first moment of mass plus the spin inertias of both wheels over their radii, kg m."""
     return _masses(p)[2] + p["IRyy"] / p["rR"] + p["IFyy"] / p["rF"]
 
 
 def brake_limit(p: Mapping[str, float]) -> tuple[float, float]:
     """Return the deceleration (m/s2) at which the rear wheel lifts off, and the front brake torque (N m).
 
-    Moments about the front contact: the weight balances the inertia forces and the spin of the wheels. The
-    contact force of the front wheel decelerates everything but that wheel's spin.
+    Balance of moments about the front contact: the weight balances the inertia forces and the spin of the
+    wheels. The front contact force decelerates everything except the spin of the front wheel.
 
     >>> from draisine.vehicles import parameter_set
     >>> print("{:.3f} m/s2, {:.1f} N m".format(*brake_limit(parameter_set("whipple", "benchmark"))))

@@ -13,22 +13,22 @@ from draisine.system.system import System, compile
 from draisine.vehicles._sets import parameter_set
 
 UPPER_BODY_MASS = 30.0
-"""kg; mass of the leaning upper body, on bicycles whose frame with rider is heavier than twice that."""
+"""kg; mass of the leaning upper body of bicycles whose frame with rider is more than twice as heavy."""
 
 PUSH_FORCE = "push"
-"""Name of the disturbing force: three inputs at the mass centre of the base."""
+"""Name of the disturbing force, with three input components at the mass centre of the base."""
 
 
 @dataclass(frozen=True)
 class Slider:
-    """A parameter that can be changed during a ride."""
+    """A parameter that the user can change during a ride."""
 
     low: float
-    """Lower bound, SI units."""
+    """Lower bound of the parameter, SI units."""
     high: float
-    """Upper bound, SI units."""
+    """Upper bound of the parameter, SI units."""
     meaning: str
-    """Meaning with unit."""
+    """Description of the parameter with its unit."""
 
 
 SLIDERS = {
@@ -42,14 +42,15 @@ SLIDERS = {
     "g": Slider(1.0, 20.0, "gravity, m/s2"),
     "slope": Slider(-0.2, 0.2, "slope of the ground, rad"),
 }
-"""Parameters that can be changed during a ride, if the machine has them."""
+"""Sliders of the page by parameter name; a machine has sliders for the parameters that it has."""
 
 
-def pushable(vehicle: Callable[..., Model]) -> Callable[..., Model]:
-    """Return a vehicle with a force at the mass centre of its base."""
+def add_push_force(vehicle: Callable[..., Model]) -> Callable[..., Model]:
+    """Return a vehicle function with an additional force at the mass centre of the base."""
 
     @wraps(vehicle)
     def pushed(**arguments: Any) -> Model:
+        """Return the model of the vehicle with the disturbing force."""
         model = vehicle(**arguments)
         if any(force.name == PUSH_FORCE for force in model.forces):
             return model
@@ -60,7 +61,7 @@ def pushable(vehicle: Callable[..., Model]) -> Callable[..., Model]:
 
 
 def ride_system(preset: Preset) -> System:
-    """Return the machine of a ride; bicycles with a rider have an upper body and a slope."""
+    """Compile the machine of a preset; bicycles with a rider have an upper body and a slope."""
     vehicle = find("vehicle", preset.vehicle)
     values: dict[str, Any] = dict(preset.parameters)
     if preset.parameter_set is not None:
@@ -68,11 +69,11 @@ def ride_system(preset: Preset) -> System:
     system = compile(vehicle, **values)
     if system.parameters.get("mB", 0.0) > 2.0 * UPPER_BODY_MASS:
         values = {"mU": UPPER_BODY_MASS, "slope": 0.0} | values
-    return compile(pushable(vehicle), **values)
+    return compile(add_push_force(vehicle), **values)
 
 
-def rider_of(system: System, bar: Literal["either", "free", "guided"]) -> Rider | None:
-    """Return the rider of a machine; None unless it has the joints of a bicycle."""
+def make_rider(system: System, bar: Literal["either", "free", "guided"]) -> Rider | None:
+    """Return the rider of a machine; None if the machine lacks the joints of a bicycle."""
     wheels = {wheel.body for wheel in system.model.wheels}
     joints = {joint.name: joint.child for joint in system.model.joints}
     if not {"steer", "rear_wheel", "front_wheel"} <= joints.keys():

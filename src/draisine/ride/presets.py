@@ -1,4 +1,4 @@
-"""Predefined rides, each with a lesson: machine, start, commands and texts."""
+"""Predefined rides (presets), each with a lesson: machine, initial values, commands and texts."""
 
 import math
 import tomllib
@@ -16,8 +16,8 @@ from draisine.scenario.terrain import GROUND_TABLES as GROUND_SHAPES
 from draisine.scenario.terrain import WheelPlace
 from draisine.terrain import Terrain
 
-Way = Literal["torque", "angle", "lean"]
-"""How the rider steers: by steer torque, by steer angle, or by leaning the upper body."""
+SteeringCommand = Literal["torque", "angle", "lean"]
+"""Quantity that the rider controls: steer torque, steer angle, or lean of the upper body."""
 
 
 @dataclass(frozen=True)
@@ -25,50 +25,50 @@ class Preset:
     """A predefined ride."""
 
     title: str
-    """Title."""
+    """Title of the ride on the page."""
     lesson: str
-    """Instruction for the rider."""
+    """Instruction for the user."""
     question: str
-    """Question about the observation."""
+    """Question to the user about the observed motion."""
     answer: str
-    """Answer to the question."""
+    """Answer to the question about the observed motion."""
     start: Mapping[str, float]
     """Initial values of outputs by name, SI units."""
-    way: Way = "torque"
-    """How the rider steers."""
+    way: SteeringCommand = "torque"
+    """Quantity that the rider controls initially."""
     commands: dict[str, float] = field(default_factory=dict)
-    """Initial commands of the rider."""
+    """Initial commands of the rider by name."""
     keys: dict[str, float] = field(default_factory=dict)
-    """Strengths of keys that differ from the usual ones."""
+    """Strengths of keys that differ from the defaults, by key."""
     vehicle: str = "whipple"
     """Name of the vehicle, or FILE.py:function."""
     parameter_set: str | None = None
-    """Parameter set of the vehicle."""
+    """Name of the parameter set; None for the default parameters of the vehicle."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters that differ from the set."""
+    """Parameter values that replace those of the parameter set."""
     ground: Callable[[], Terrain] | None = None
     """Function that returns the terrain; None for the ground plane."""
     place: WheelPlace | None = None
-    """Initial position on the terrain."""
+    """Initial position of a wheel on the terrain."""
     mu: float = math.inf
-    """Friction coefficient."""
+    """Friction coefficient of all contacts."""
     pace: float = 1.0
-    """Time scale: simulated seconds per second."""
+    """Time scale: simulated seconds per second of real time."""
     sticks: bool = False
-    """Whether the ground may pull at wheels that would lift off."""
+    """Whether normal forces may be negative (wheels never lift off)."""
     shown: bool = False
-    """Whether an automatic rider demonstrates the ride until somebody steers."""
+    """Whether an automatic rider demonstrates the ride until the user steers."""
     fact: Callable[[Mapping[str, float]], str] | None = None
-    """Function from the parameters to a sentence that is shown next to the ride."""
+    """Function from the parameters to a sentence that the page displays."""
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """Key of the compiled code: vehicle, parameter set and ground."""
+        """Key of the compiled code, which depends on vehicle, parameter set and ground."""
         return self.vehicle, self.parameter_set, self.ground
 
 
 def brake_fact(parameters: Mapping[str, float]) -> str:
-    """Return a sentence on the brake torque at which the rear wheel lifts off."""
+    """Return a sentence about the brake torque at which the rear wheel lifts off."""
     a, torque = brake_limit(parameters)
     return (
         f"This bicycle lifts its rear wheel at {a:.2f} m/s2: {torque:.0f} N m at the front brake."
@@ -76,7 +76,7 @@ def brake_fact(parameters: Mapping[str, float]) -> str:
 
 
 def wheelie_fact(parameters: Mapping[str, float]) -> str:
-    """Return a sentence on the drive torque at which the front wheel lifts off."""
+    """Return a sentence about the drive torque at which the front wheel lifts off."""
     a, torque = wheelie_limit(parameters)
     return (
         f"This bicycle lifts its front wheel at {a:.2f} m/s2: {torque:.0f} N m at the rear wheel."
@@ -84,14 +84,14 @@ def wheelie_fact(parameters: Mapping[str, float]) -> str:
 
 
 EASY_COMMANDS = {"hold": 1.0, "lean_help": 5.0}
-"""Commands for an easy first ride: constant speed (m/s held) and steering into the fall, N m s/rad."""
+"""Commands of an easy first ride: speed control on, and steering into the fall (N m s/rad)."""
 
 FACTS = {"brake": brake_fact, "wheelie": wheelie_fact}
 """Functions for `Preset.fact` by name."""
 
 
 def _presets() -> dict[str, Preset]:
-    """Return the rides of `presets.toml`; rides on equal ground share one terrain."""
+    """Read the presets of `presets.toml`; presets on equal ground share one terrain."""
     text = files("draisine.ride").joinpath("presets.toml").read_text(encoding="utf-8")
     presets: dict[str, Preset] = {}
     grounds: dict[str, Callable[[], Terrain]] = {}
@@ -107,7 +107,7 @@ def _presets() -> dict[str, Preset]:
 
 
 PRESETS = _presets()
-"""Rides by name; the first one is the default."""
+"""Presets by name; the first one is the default."""
 
 RIDE_GROUNDS = {
     "smooth": PRESETS["steer-torque"],
@@ -115,13 +115,13 @@ RIDE_GROUNDS = {
     "ramp": PRESETS["ramp"],
     "kerb": PRESETS["kerb"],
 }
-"""Grounds by name, each represented by a ride on it."""
+"""Grounds that the page offers by name, each represented by a preset on that ground."""
 
 
 def on_ground(ride: Preset, name: str) -> Preset:
-    """Return a ride on another ground, with the initial position of that ground.
+    """Return a preset on another ground, with the initial position of that ground.
 
-    >>> on_ground(preset("weave"), "kerb").place
+    >>> on_ground(find_preset("weave"), "kerb").place
     WheelPlace(wheel='rear', centre=[0.0, 0.0], on='before')
     """
     expect_known("no ground", name, RIDE_GROUNDS, UnknownNameError)
@@ -129,28 +129,28 @@ def on_ground(ride: Preset, name: str) -> Preset:
 
 
 def ground_of(ride: Preset) -> str:
-    """Return the name of a ride's ground; empty if it is not in `RIDE_GROUNDS`.
+    """Return the name of the ground of a preset; "" if it is not in `RIDE_GROUNDS`.
 
-    >>> ground_of(preset("ramp")), ground_of(preset("wheelie"))
+    >>> ground_of(find_preset("ramp")), ground_of(find_preset("wheelie"))
     ('ramp', 'flat, wheels may lift')
     """
     return next((n for n, other in RIDE_GROUNDS.items() if other.ground is ride.ground), "")
 
 
-def preset(name: str) -> Preset:
-    """Return a ride by its name.
+def find_preset(name: str) -> Preset:
+    """Return the preset with a name; raise `UnknownNameError` otherwise.
 
-    >>> preset("weave").start["forward_speed"]
+    >>> find_preset("weave").start["forward_speed"]
     3.5
     """
     expect_known("no ride", name, PRESETS, UnknownNameError)
     return PRESETS[name]
 
 
-def preset_of(name: str) -> Preset:
-    """Return the ride of a vehicle (by name, or FILE.py:function) or of a scenario of the kind run.
+def make_preset(name: str) -> Preset:
+    """Return a preset for a vehicle (name or FILE.py:function) or for a scenario of the kind `run`.
 
-    >>> preset_of("rolling_disc").start
+    >>> make_preset("rolling_disc").start
     {'forward_speed': 5.0}
     """
     lesson = "Push it (P), turn its joints (arrow keys)."

@@ -1,4 +1,4 @@
-"""Record of a ride: its inputs step by step, and its frames as an arc of motion."""
+"""Record of a ride: its inputs frame by frame, and its frames as an arc of motion."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,21 +10,21 @@ from draisine.algebra.scalar import Floats
 
 @dataclass
 class RideRecord:
-    """All data that repeat a ride to the bit."""
+    """All data that are needed to repeat a ride exactly."""
 
     first: dict[str, float]
-    """Initial parameters."""
+    """Initial parameter values by name."""
     mu: float
-    """Friction coefficient."""
+    """Friction coefficient of all contacts."""
     steps: list[int] = field(default_factory=list)
-    """Number of steps up to each frame."""
+    """Number of simulation steps up to each frame."""
     inputs: list[dict[str, float]] = field(default_factory=list)
     """Inputs of each frame by name."""
     changes: dict[int, dict[str, float]] = field(default_factory=dict)
-    """Parameters that were changed before a frame, by its index."""
+    """Parameters that the user changed before a frame, by index of the frame."""
 
     def add(self, count: int, inputs: dict[str, float]) -> None:
-        """Add a frame; equal inputs share memory."""
+        """Add a frame with its number of steps and its inputs; equal inputs share memory."""
         if count:
             unchanged = bool(self.inputs) and self.inputs[-1] == inputs
             self.steps.append(count)
@@ -33,7 +33,7 @@ class RideRecord:
 
 @dataclass(frozen=True, eq=False)
 class RideArc:
-    """The frames of a ride as an arc of a trajectory."""
+    """The frames of a ride with the interface of an arc of a trajectory."""
 
     machine: Any
     parts: list[dict[str, Floats]]
@@ -42,7 +42,7 @@ class RideArc:
 
     @property
     def t(self) -> Floats:
-        """The times."""
+        """Times of the frames, s, (frames,)."""
         return np.array([parts["time"][0] for parts in self.parts])
 
     @property
@@ -53,7 +53,7 @@ class RideArc:
 
     @property
     def is_instant(self) -> bool:
-        """Whether the arc is too short to have forces; never for a ride."""
+        """Whether the arc is too short to have forces; always False for a ride."""
         return False
 
     @property
@@ -63,22 +63,22 @@ class RideArc:
 
     @property
     def dense(self) -> None:
-        """None: a ride has no dense output, only frames."""
+        """Dense output; None, because a ride is stored at its frames only."""
         return None
 
     @property
     def observations(self) -> dict[str, Floats]:
-        """Observations by name, time last; gaps of loaded contacts are constraint violations."""
+        """Observed quantities by name, time last; gaps of loaded contacts are constraint violations."""
         observed = {name: np.array([f[name] for f in self.frames]).T for name in self.frames[0]}
         forces = np.abs(observed["forces"]).reshape(len(observed["gaps"]), 3, -1)
         loaded = forces.max(axis=1) > 0.0
         return observed | {"violations": np.where(loaded, observed["gaps"], 0.0)}
 
     def pose(self) -> tuple[Floats, Floats]:
-        """Return quaternions and positions, time last."""
+        """Return quaternions (4, frames) and positions (3, frames) of the base."""
         q, p = (np.array([parts[name] for parts in self.parts]).T for name in ("q", "p"))
         return q, p
 
     def redundant_rows(self) -> list[str]:
-        """Return an empty list: two wheels in line have no redundant rows."""
+        """Return an empty list, because two wheels in line have no redundant rows."""
         return []

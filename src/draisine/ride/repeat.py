@@ -1,4 +1,4 @@
-"""Repetition of a recorded ride, and its dataset."""
+"""Repetition of a recorded ride, and conversion to a dataset."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from draisine.errors import DataError
 from draisine.registry import check_trust
 from draisine.results.events import event_records
 from draisine.results.store import code_files
-from draisine.ride.presets import PRESETS, Preset, ground_of, on_ground, preset_of
+from draisine.ride.presets import PRESETS, Preset, ground_of, make_preset, on_ground
 from draisine.ride.record import RideArc, RideRecord
 from draisine.ride.session import Session
 from draisine.simulation.trajectory import Trajectory
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def ride_again(name: str, ride: Preset, record: RideRecord) -> Iterator[Session]:
-    """Yield the session of a repeated ride after each frame; it is equal to the bit."""
+    """Repeat a recorded ride exactly; yield the session after each frame."""
     session = Session(name, {name: replace(ride, mu=record.mu)})
     if record.first != session.system.parameters:
         session.change(record.first)
@@ -35,7 +35,7 @@ def ride_again(name: str, ride: Preset, record: RideRecord) -> Iterator[Session]
 
 
 def ride_dataset(session: Session) -> "Dataset":
-    """Return a ride as a dataset: the motion at its frames, by repetition, and the record that repeats it."""
+    """Return a ride as a dataset with the motion at its frames and the record that repeats it."""
     name = session.name
     record = session.record
     ride = session.presets[session.name]
@@ -64,12 +64,12 @@ def ride_dataset(session: Session) -> "Dataset":
 
 
 def repeat_ride(data: "Dataset") -> Session:
-    """Return the session of a stored ride after its repetition."""
+    """Repeat a stored ride and return the session at its end."""
     stored = json.loads(data.attrs["ride"])
     for file in code_files(data):
         check_trust(file, "the ride")
     name = stored["preset"]
-    ride = replace(PRESETS.get(name) or preset_of(name), parameter_set=stored["parameter_set"])
+    ride = replace(PRESETS.get(name) or make_preset(name), parameter_set=stored["parameter_set"])
     ride = on_ground(ride, stored["ground"]) if stored["ground"] else ride
     names = [str(name) for name in data["ride_input"].values]
     record = RideRecord(
@@ -84,7 +84,7 @@ def repeat_ride(data: "Dataset") -> Session:
 
 
 def compare_frames(data: "Dataset", again: "Dataset") -> dict[str, float]:
-    """Return the largest difference of each variable that differs between two rides; inf for other shapes."""
+    """Return the largest difference of each variable between two rides; inf if the shapes differ."""
     out = {}
     for name in data.data_vars:
         first = data[name].values

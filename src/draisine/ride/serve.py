@@ -1,4 +1,4 @@
-"""Server process of a ride, until it is interrupted."""
+"""Server process of a ride, which runs until it is interrupted."""
 
 import asyncio
 import logging
@@ -11,34 +11,37 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from draisine.ride.presets import PRESETS, preset, preset_of
+from draisine.ride.presets import PRESETS, find_preset, make_preset
 from draisine.ride.server import RideServer, has_bundle
 
 NO_BUNDLE = """\
 This installation has no bundle of three.js and uPlot: the page draws lines instead of surfaces, and no plots.
 Install a wheel, or run `npm ci && npm run bundle` in the source tree."""
-"""Message without the bundle of third-party scripts."""
+"""Message for installations without the bundle of third-party scripts."""
 
 MAX_MESSAGE_SIZE = 4096
-"""bytes; largest message of a page. Commands are a few hundred bytes."""
+"""bytes; largest message of a page; commands have a few hundred bytes."""
 
 REQUEST_TIMEOUT = 30.0
-"""s; time within which the head of a request must arrive: far longer than a page on the same computer needs,
-and short enough that connections without a request do not accumulate."""
+"""s; time within which the header of an HTTP request must arrive.
+
+A page on the same computer needs far less; connections without a request must not accumulate.
+
+"""
 
 
 def serve(
     what: str | None, name: str, port: int, browser: bool, target: Path | None = None
 ) -> None:
-    """Serve a ride until interrupted: print its address and open it in the browser.
+    """Serve a ride until interrupted; print the address of the page and open it in the browser.
 
-    `what` is a vehicle or a scenario in addition to the presets. At the end the last ride is written to
-    `target`, if it is not None.
+    `what` is a vehicle or scenario in addition to the presets. When the server ends, the last ride is written
+    to the file `target`, unless it is None.
     """
-    preset(name)
+    find_preset(name)
     presets = PRESETS
     if what is not None:
-        presets = PRESETS | {what: preset_of(what)}
+        presets = PRESETS | {what: make_preset(what)}
         name = what
     listening = socket.create_server(("127.0.0.1", port))
     ride = RideServer(name, listening.getsockname()[1], target, presets)
@@ -48,14 +51,14 @@ def serve(
     if browser:
         webbrowser.open(ride.address)
     try:
-        with suppress(KeyboardInterrupt):  # the regular end
-            configuration(ride).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # Ctrl-C is the regular end of the server
+            make_server(ride).run(sockets=[listening])
     finally:
         ride.write()
 
 
-def configuration(ride: RideServer) -> uvicorn.Server:
-    """Return the server of a ride, with limits on message size and request time."""
+def make_server(ride: RideServer) -> uvicorn.Server:
+    """Return the uvicorn server of a ride, with limits on message size and request time."""
     config = uvicorn.Config(
         ride.app(),
         log_level="error",
@@ -70,7 +73,7 @@ def configuration(ride: RideServer) -> uvicorn.Server:
 
 
 def _is_own_fault(record: logging.LogRecord) -> bool:
-    """Return whether a log record is an error of the server, not of a client.
+    """Return whether a log record is an error of the server itself, not of a client.
 
     uvicorn correctly closes a socket that sends invalid UTF-8 (code 1007), but also logs the traceback.
     """
@@ -78,10 +81,10 @@ def _is_own_fault(record: logging.LogRecord) -> bool:
 
 
 class TimedRequests(H11Protocol):
-    """HTTP protocol that closes connections without a timely request; uvicorn waits indefinitely."""
+    """HTTP protocol that closes connections without a timely request; uvicorn would wait indefinitely."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Await the first request."""
+        """Start the timeout of the first request."""
         super().connection_made(transport)
         self._await_request()
 
@@ -90,22 +93,22 @@ class TimedRequests(H11Protocol):
         self._deadline = self.loop.call_later(REQUEST_TIMEOUT, self.transport.close)
 
     def handle_events(self) -> None:
-        """Start the response, if the head of a request is complete."""
+        """Process received data; cancel the timeout if the header of a request is complete."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self._deadline.cancel()
 
     def handle_websocket_upgrade(self, event: Any) -> None:
-        """Hand over to the socket, which has no timeout."""
+        """Cancel the timeout, because WebSocket connections have none."""
         self._deadline.cancel()
         super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
-        """Await the next request on the same connection."""
+        """Start the timeout of the next request on the same connection."""
         self._await_request()
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the timeout."""
+        """Cancel the timeout of a closed connection."""
         self._deadline.cancel()
         super().connection_lost(exc)

@@ -1,9 +1,9 @@
-"""Server of a ride: one page and one socket, on this computer only.
+"""Server of a ride: one page and one WebSocket, on this computer only.
 
-The page requests a frame by sending its commands (binary, float64: a serial number, the number of the shown
-scene, then the controls of that scene in order). The response is the serial number and the frame; there is
-none if another scene was sent meanwhile. JSON messages change the ride: {"preset": name},
-{"reset": true}, {"parameters": {...}},
+The page requests a frame by sending its commands (binary, float64: a serial number, the number of the
+displayed scene, then the controls of that scene in order). The response contains the serial number and the
+frame; there is no response if another scene has been sent meanwhile. JSON messages change the ride:
+{"preset": name}, {"reset": true}, {"parameters": {...}},
 {"parameter_set": name}, {"vehicle": name}, {"ground": name}, {"pace": x}, {"mu": x},
 {"record": true}.
 """
@@ -30,34 +30,34 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from draisine.errors import DraisineError
 from draisine.registry import names
 from draisine.results.store import save
-from draisine.ride.presets import PRESETS, Preset, on_ground, preset_of
+from draisine.ride.presets import PRESETS, Preset, make_preset, on_ground
 from draisine.ride.repeat import ride_dataset
 from draisine.ride.session import STEP_RATE, Session
 
 MAX_CATCH_UP_STEPS = 100
-"""Largest number of steps per frame; for slower pages the simulated time passes more slowly."""
+"""Largest number of simulation steps per frame; on slow computers the simulated time passes more slowly."""
 
 PAUSE_TIME = 0.3
-"""s; a page without requests for longer has paused, and the ride continues by one frame."""
+"""s; a page without requests for longer is considered paused, and the ride continues by one frame."""
 
 FRAME_STEPS = 16
-"""Steps of one frame after a pause: 1/64 s."""
+"""Number of simulation steps of the first frame after a pause (1/64 s)."""
 
 CLOSE_UNREADABLE = 1003
 """WebSocket close code (RFC 6455) for messages that cannot be read."""
 
 CLOSE_OCCUPIED = 4001
-"""WebSocket close code of this server if another page is riding."""
+"""WebSocket close code of this server if another page is already connected."""
 
 BUNDLE_FILE = "vendor.js"
-"""Bundle of third-party scripts; missing if the package was installed without it."""
+"""File name of the bundle of third-party scripts, which may be missing in an installation."""
 
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 """Media types of the page's files by suffix."""
 
 
 class RideServer:
-    """A session with access control and timing."""
+    """A session with access control and real-time pacing."""
 
     def __init__(
         self,
@@ -66,6 +66,7 @@ class RideServer:
         target: Path | None = None,
         presets: Mapping[str, Preset] = PRESETS,
     ) -> None:
+        """Create the session of a preset and the access token of the page."""
         self.target = target
         self.presets = presets
         self.name = name
@@ -84,11 +85,11 @@ class RideServer:
 
     @property
     def address(self) -> str:
-        """Address of the page with its token."""
+        """Address (URL) of the page with its access token."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     def app(self) -> Starlette:
-        """Return the web application."""
+        """Return the web application with its routes."""
         return Starlette(
             routes=[
                 Route("/", self.index),
@@ -100,28 +101,30 @@ class RideServer:
     # --- pages
 
     def admits(self, request: HTTPConnection, token: bool = True) -> bool:
-        """Return whether a request comes from this computer, to this address, with the token."""
+        """Return whether a request comes from this computer, to this address, with the access token."""
         local = request.headers.get("host") in self.hosts
-        # As bytes: text with characters other than ASCII cannot be compared in constant time.
+        # Compare bytes, because texts with non-ASCII characters cannot be compared in constant time.
         sent = request.query_params.get("token", "").encode()
         return local and (not token or secrets.compare_digest(sent, self.token.encode()))
 
     async def index(self, request: Request) -> Response:
-        """Return the page."""
+        """Return the HTML page."""
         return self.file("index.html") if self.admits(request) else forbidden()
 
     async def module(self, request: Request) -> Response:
-        """Return a file of the page; these are public and need no token."""
+        """Return a script or style file of the page; these files are public and need no token."""
         if not self.admits(request, token=False):
             return forbidden()
         return self.file(request.path_params["name"])
 
     def file(self, name: str) -> Response:
-        """Return a file of the page."""
+        """Return a file of the page as an HTTP response."""
         page = files("draisine.ride") / "page"
         available = {each.name for each in page.iterdir()}
         if name == BUNDLE_FILE and not has_bundle():
-            return Response("", media_type=MEDIA_TYPES[".js"])  # the page then draws on a canvas
+            return Response(
+                "", media_type=MEDIA_TYPES[".js"]
+            )  # without the bundle, the page draws on a canvas
         if name not in available:
             return PlainTextResponse(f"no page {name!r}", 404)
         kind = MEDIA_TYPES.get(name[name.rfind(".") :], "application/octet-stream")
@@ -134,7 +137,7 @@ class RideServer:
     # --- the socket
 
     async def ride(self, socket: WebSocket) -> None:
-        """Serve one page until it disconnects."""
+        """Serve the WebSocket of one page until it disconnects."""
         origins = {f"http://{host}" for host in self.hosts}
         if not self.admits(socket) or socket.headers.get("origin") not in origins:
             await socket.close(1008)
@@ -154,7 +157,7 @@ class RideServer:
             self.taken = False
 
     async def respond(self, socket: WebSocket, message: Mapping[str, Any]) -> None:
-        """Respond to one message."""
+        """Respond to one message of the page."""
         if message["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(message.get("code", 1000))
         if message.get("bytes") is not None:
@@ -175,20 +178,20 @@ class RideServer:
         await self.change(socket, requests)
 
     async def explain(self, socket: WebSocket) -> None:
-        """Send the reason why the simulation stopped, once."""
+        """Send the reason why the simulation stopped, only once."""
         if self.session is not None and self.session.reason:
             await socket.send_text(json.dumps({"ended": self.session.reason}))
             self.session.reason = ""
 
     async def refuse(self, socket: WebSocket) -> None:
-        """Close a socket after an unreadable message."""
+        """Close a WebSocket after an unreadable message."""
         await socket.close(CLOSE_UNREADABLE, "unreadable")
         raise WebSocketDisconnect(CLOSE_UNREADABLE)
 
     def step(self, raw: bytes) -> bytes | None:
-        """Return the present frame for the commands of a page.
+        """Advance the ride with the commands of a page and return the current frame.
 
-        It is empty for commands of an earlier scene, and None for malformed ones.
+        The frame is empty for commands of an earlier scene, and None for malformed commands.
         """
         session = self.session
         if session is None or len(raw) % 8:
@@ -204,7 +207,7 @@ class RideServer:
         return np.concatenate([values[:1], session.frame()]).tobytes()
 
     def due(self) -> int:
-        """Return the number of steps since the last frame, by the clock."""
+        """Return the number of simulation steps that are due since the last frame, by the clock."""
         now = time.monotonic()
         passed = now - self.clock
         self.clock = now
@@ -220,7 +223,7 @@ class RideServer:
     async def change(
         self, socket: WebSocket, requests: Mapping[str, Any], *, log_errors: bool = False
     ) -> None:
-        """Execute the requests of the page; with `log_errors` the terminal shows errors, too."""
+        """Execute the change requests of the page; with `log_errors`, errors are also printed."""
         handlers = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
         handlers |= {"pace": self.set_pace, "record": self.keep, "mu": self.set_mu}
         handlers |= {"parameter_set": self.set_bicycle, "vehicle": self.set_vehicle}
@@ -231,13 +234,13 @@ class RideServer:
                     await self.refuse(socket)
                 await handlers[key](socket, value)
         except (DraisineError, ArithmeticError, TypeError, ValueError) as error:
-            # The terminal comes first: an error on the page is then always there, too.
+            # Print to the terminal first, so that every error on the page is also in the terminal.
             if log_errors:
                 print(f"error: {error}", file=sys.stderr, flush=True)
             await socket.send_text(json.dumps({"refused": str(error)}))
 
     async def choose(self, socket: WebSocket, name: Any) -> None:
-        """Start a preset; another process compiles it first if necessary."""
+        """Start a preset, which another process compiles first if necessary."""
         if name not in self.presets:
             raise ValueError(f"There is no ride {name!r}.")
         preset = self.presets[name]
@@ -254,7 +257,7 @@ class RideServer:
             self.preparation(other)
 
     def preparation(self, name: str) -> "asyncio.Task[None]":
-        """Return the task that prepares a ride in another process."""
+        """Return the task that prepares a preset in another process."""
         kind = self.presets[name].kind
         if kind not in self.preparations:
             self.preparations[kind] = asyncio.create_task(self.prepare(name))
@@ -263,7 +266,7 @@ class RideServer:
     async def prepare(self, name: str) -> None:
         """Derive and compile a preset of the package in another process, one at a time.
 
-        Rides of the user are compiled when they start.
+        Vehicles and scenarios of the user are compiled when their ride starts.
         """
         if self.presets[name] is not PRESETS.get(name):
             return
@@ -291,10 +294,10 @@ class RideServer:
         """Start the ride of another vehicle of the package."""
         if value not in names("vehicle"):
             raise ValueError(f"There is no vehicle {value!r}.")
-        await self.start_ride(socket, value, preset_of(value))
+        await self.start_ride(socket, value, make_preset(value))
 
     async def start_ride(self, socket: WebSocket, name: str, ride: Preset) -> None:
-        """Start a modified ride; an impossible one raises before the present ride ends."""
+        """Start a modified preset; if it is infeasible, an error is raised and the current ride continues."""
         await asyncio.to_thread(Session, name, {name: ride})
         self.presets = {**self.presets, name: ride}
         await self.choose(socket, name)
@@ -313,14 +316,14 @@ class RideServer:
             await self.describe(socket)
 
     async def set_pace(self, socket: WebSocket, value: Any) -> None:
-        """Set the time scale."""
+        """Set the time scale of the ride."""
         pace = float(value)
         if not 0.0 <= pace <= 10.0:
             raise ValueError(f"The pace {pace} must be between 0 and 10.")
         self.pace = pace
 
     async def set_mu(self, socket: WebSocket, value: Any) -> None:
-        """Change the friction coefficient; on a terrain at the next restart."""
+        """Change the friction coefficient; on a terrain the change applies at the next restart."""
         if self.session is not None:
             self.session.set_friction(math.inf if value is None else float(value))
 
@@ -334,7 +337,7 @@ class RideServer:
         await socket.send_text(json.dumps({"recorded": str(self.target)}))
 
     def write(self) -> None:
-        """Write the ride to the target file, if there is one and the ride has frames."""
+        """Write the ride to the target file, if a file is given and the ride has frames."""
         if self.target is not None and self.session is not None and self.session.record.steps:
             save(ride_dataset(self.session), self.target)
 
@@ -349,10 +352,10 @@ class RideServer:
 
 
 def has_bundle() -> bool:
-    """Return whether this installation has the bundle of third-party scripts."""
+    """Return whether this installation contains the bundle of third-party scripts."""
     return (files("draisine.ride") / "page" / BUNDLE_FILE).is_file()
 
 
 def forbidden() -> Response:
-    """Return the response to requests without permission."""
+    """Return the HTTP response to requests without permission."""
     return PlainTextResponse("Forbidden: open the address that `draisine ride` printed.", 403)

@@ -1,4 +1,4 @@
-"""A running ride: commands in, frames out, in steps of 1/1024 s."""
+"""Simulation of a running ride: commands in, frames out, in steps of 1/1024 s."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_states
 from draisine.registry import names
 from draisine.ride.chart import stability_chart
-from draisine.ride.machine import PUSH_FORCE, SLIDERS, ride_system, rider_of
+from draisine.ride.machine import PUSH_FORCE, SLIDERS, make_rider, ride_system
 from draisine.ride.presets import PRESETS, RIDE_GROUNDS, Preset, ground_of
 from draisine.ride.record import RideRecord
 from draisine.scenario.terrain import start_on
@@ -33,16 +33,16 @@ from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
 
 STEP_RATE = round(1.0 / DEFAULT_STEP)
-"""1/s; simulation steps per second."""
+"""1/s; number of simulation steps per second."""
 
 LEAN_LIMIT = math.radians(45.0)
-"""rad; a bicycle that leans further has fallen: no rider recovers from it."""
+"""rad; a bicycle with a larger lean has fallen, because no rider recovers from it."""
 
 STEER_LIMIT = math.radians(75.0)
-"""rad; beyond this the handlebar has flipped."""
+"""rad; beyond this steer angle the handlebar has flipped."""
 
 PITCH_LIMIT = math.radians(75.0)
-"""rad; beyond this the machine has turned over, forwards or backwards."""
+"""rad; beyond this pitch the machine has turned over, forwards or backwards."""
 
 
 class RideStatus(IntEnum):
@@ -58,27 +58,31 @@ class RideStatus(IntEnum):
 
 
 KEPT_POSE = ("x", "y", "yaw", "lean")
-"""Pose outputs of a bicycle that a change of parameters keeps."""
+"""Pose outputs of a bicycle that stay unchanged when the user changes parameters."""
 
 KEPT_SPEEDS = ("forward_speed", "lean_rate", "steer_rate", "torso_rate")
-"""Speeds of a bicycle that a change of parameters keeps."""
+"""Speeds of a bicycle that stay unchanged when the user changes parameters."""
 
 PLANE_CONTACT = ContactOptions(fall=math.inf)
-"""Contact options on the plane; the session itself decides on falls."""
+"""Contact options on the plane; falls are detected by the session instead."""
 
 TERRAIN_CONTACT = ContactOptions(rest_speed=0.05, fall=math.inf)
-"""Contact options on a terrain; bounces slower than 0.05 m/s end, so that rides run in real time."""
+"""Contact options on a terrain; impacts slower than 0.05 m/s are plastic, so that rides run in real time."""
 
 
 class Session:
-    """A ride; `controls` are the names of its commands: the push, then the rider's commands or the joints."""
+    """Simulation of one ride.
+
+    `controls` are the names of its commands: the push force, then the rider's commands or the joints.
+    """
 
     def __init__(self, name: str, presets: Mapping[str, Preset] = PRESETS) -> None:
+        """Start the session with a preset."""
         self.presets = presets
         self.choose(name)
 
     def choose(self, name: str) -> None:
-        """Start a preset."""
+        """Start a preset by name."""
         expect_known("no ride", name, self.presets, UnknownNameError)
         self.name = name
         self.preset = self.presets[name]
@@ -91,13 +95,13 @@ class Session:
             for by_angle in (
                 1.0,
                 0.0,
-            ):  # compile both riders now: switching must not pause the ride
+            ):  # compile both riders in advance, so that switching does not interrupt the ride
                 self._change_rider({"by_angle": by_angle})
             self.reset()
         self.controls = (f"{PUSH_FORCE}.y", *(joints if self.law is None else self.law.commands))
 
     def reset(self) -> None:
-        """Restart the ride with the present parameters."""
+        """Restart the ride with the current parameters."""
         self.law = self._rider(self.preset.way == "angle")
         by_angle = {"by_angle": float(self.preset.way == "angle")}
         self.stepper = Stepper(
@@ -119,10 +123,10 @@ class Session:
         self.record = RideRecord(dict(self.system.parameters), self.preset.mu)
 
     def _rider(self, by_angle: bool) -> Rider | None:
-        """Return the rider; on a terrain a prescribed steer angle needs a rider of its own."""
+        """Return the rider; on a terrain, a prescribed steer angle needs a different rider."""
         if self.terrain is None:
-            return rider_of(self.system, "either")
-        return rider_of(self.system, "guided" if by_angle else "free")
+            return make_rider(self.system, "either")
+        return make_rider(self.system, "guided" if by_angle else "free")
 
     def _start(self) -> State:
         """Return the initial state of the ride."""
@@ -151,7 +155,7 @@ class Session:
         self.record.add(count, inputs)
 
     def _change_rider(self, inputs: dict[str, float]) -> None:
-        """Change to the rider for the commanded kind of steering."""
+        """Replace the rider if the commanded steering quantity has changed."""
         law = self._rider(bool(inputs["by_angle"])) if "by_angle" in inputs else self.law
         if law is not None and law != self.law:
             self.stepper.obey(law)
@@ -163,7 +167,7 @@ class Session:
         self.state = self.stepper.state
 
     def _judge(self) -> None:
-        """Update the status by the limits of lean, steer and pitch, and by the contact forces."""
+        """Update the status of the ride from the limits of lean, steer and pitch, and from contact forces."""
         _, lean, pitch, *_ = self.seen["outputs"].tolist()
         steer = 0.0 if self._steer is None else float(self.state.r[self._steer])
         if abs(lean) > LEAN_LIMIT:
@@ -186,9 +190,9 @@ class Session:
                 self.status = RideStatus.SLIPPED
 
     def change(self, parameters: dict[str, float]) -> None:
-        """Change parameters at the same position, speed, lean and steer.
+        """Change parameters while position, speed, lean and steer stay unchanged.
 
-        On a terrain, where wheels may be in the air, the ride restarts. Impossible parameters raise an
+        On a terrain the ride restarts, because wheels may be in the air. Infeasible parameters raise an
         error and change nothing.
         """
         if self.terrain is not None:
@@ -200,7 +204,7 @@ class Session:
         self.record.changes[len(self.record.steps)] = parameters
 
     def _restart_with(self, parameters: dict[str, float]) -> None:
-        """Restart the ride with other parameters; keep the old ones if they are impossible."""
+        """Restart the ride with other parameters; the old ones are kept if the new ones are infeasible."""
         before = self.system
         self.system = before.with_parameters(**parameters)
         try:
@@ -211,14 +215,14 @@ class Session:
 
     @property
     def _kept(self) -> list[str]:
-        """Values of a bicycle that a change of parameters keeps: pose, joints and speeds."""
+        """Names of bicycle values that stay unchanged when parameters change: pose, joints and speeds."""
         joints = [joint.name for joint in self.system.model.joints]
         values = self.stepper.values()
         kept = (*KEPT_POSE, *joints, *KEPT_SPEEDS)
         return [n for n in kept if n in values] if self.law else []
 
     def set_friction(self, mu: float) -> None:
-        """Change the friction coefficient; on a terrain at the next restart."""
+        """Change the friction coefficient; on a terrain the change applies at the next restart."""
         if not mu > 0.0:
             raise ParameterError(f"mu = {mu:g} must be positive: riding needs friction.")
         self.preset = replace(self.preset, mu=mu)
@@ -226,7 +230,7 @@ class Session:
     # --- output for the page
 
     def parts(self) -> dict[str, Floats]:
-        """Return the blocks of a frame by name."""
+        """Return the blocks of the current frame by name."""
         seen = self.seen
         now = self.state
         return {
@@ -247,7 +251,7 @@ class Session:
         }
 
     def frame(self) -> Floats:
-        """Return the present frame: all blocks, concatenated."""
+        """Return the current frame: all blocks, concatenated."""
         return np.concatenate(list(self.parts().values()))
 
     def description(self) -> dict[str, Any]:
@@ -289,7 +293,7 @@ class Session:
 
 
 def rehearse(name: str) -> None:
-    """Derive and compile everything for a preset, and simulate four seconds of it."""
+    """Derive and compile everything for a preset, and simulate four seconds of the ride."""
     session = Session(name)
     session.description()
     for _ in range(4 * STEP_RATE // 16):
@@ -298,7 +302,7 @@ def rehearse(name: str) -> None:
 
 
 def _describe_preset(name: str, preset: Preset) -> dict[str, Any]:
-    """Return the fields of a preset that the page shows."""
+    """Return the fields of a preset that the page displays."""
     fields = ("title", "lesson", "question", "answer", "way", "commands", "keys", "pace", "shown")
     return {"name": name} | {key: getattr(preset, key) for key in fields}
 

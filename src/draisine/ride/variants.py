@@ -1,4 +1,4 @@
-"""Bicycles of an exported page: ranges of their parameters, and drawings that interpolate between them."""
+"""Bicycles of an exported page: ranges of their parameters, and drawings that are interpolated."""
 
 from typing import Any
 
@@ -12,22 +12,22 @@ from draisine.system.system import System
 from draisine.view.scene.description import describe_machine
 
 CHART_STRIDE = 4
-"""An exported page keeps every fourth speed of the stability chart, to limit its size."""
+"""An exported page contains every fourth speed of the stability chart, to limit the file size."""
 
 DRAWING_ERROR = 5e-3
-"""m; largest error of an interpolated drawing, about a pixel."""
+"""m; largest error of an interpolated drawing, about one pixel."""
 
 MAX_DRAWINGS = 5
-"""Largest number of drawings per parameter, to limit the size of a page."""
+"""Largest number of stored drawings per parameter, to limit the file size."""
 
 
 def describe_bicycle(system: System) -> dict[str, Any]:
-    """Return a bicycle as plain data that the page can change without Python."""
+    """Return a bicycle as plain data whose parameters the page can change without Python."""
     ranges = {name: _range(system, name) for name in SLIDERS if name in system.parameters}
     chart = stability_chart(system)
     return {
         "parameters": system.parameters,
-        "machine": drawing(system),
+        "machine": describe_drawing(system),
         "chart": chart
         and {name: chart[name][::CHART_STRIDE] for name in ("speed", "weave", "capsize")},
         "sliders": {
@@ -42,8 +42,8 @@ def describe_bicycle(system: System) -> dict[str, Any]:
     }
 
 
-def drawing(system: System) -> dict[str, Any]:
-    """Return the drawing of a machine; circles as centre and two radius vectors."""
+def describe_drawing(system: System) -> dict[str, Any]:
+    """Return the drawing of a machine as plain data; circles as centre and two radius vectors."""
     machine = describe_machine(system.model)
     for part in machine["parts"]:
         if part["kind"] == "rim":
@@ -56,7 +56,7 @@ def drawing(system: System) -> dict[str, Any]:
 
 
 def numbers_in(tree: Any) -> list[float]:
-    """Return all numbers of nested lists and dictionaries, in order.
+    """Return all numbers in nested lists and dictionaries, in order.
 
     >>> numbers_in({"a": [1.0, {"b": 2.0}], "name": "c"})
     [1.0, 2.0]
@@ -69,7 +69,7 @@ def numbers_in(tree: Any) -> list[float]:
 
 
 def _is_possible(system: System, name: str, value: float) -> bool:
-    """Return whether a machine exists with another value of a parameter."""
+    """Return whether a valid machine exists with another value of a parameter."""
     try:
         system.with_parameters(**{name: value})
     except DraisineError:
@@ -78,7 +78,7 @@ def _is_possible(system: System, name: str, value: float) -> bool:
 
 
 def _range(system: System, name: str) -> tuple[float, float]:
-    """Return the bounds of a slider within which the machine exists, by bisection."""
+    """Return the bounds of a slider within which a valid machine exists, by bisection."""
     ends = []
     for end in (SLIDERS[name].low, SLIDERS[name].high):
         inside = system.parameters[name]
@@ -93,7 +93,8 @@ def _range(system: System, name: str) -> tuple[float, float]:
 
 
 def _drawn(system: System, name: str, low: float, high: float) -> dict[str, Any]:
-    """Return the numbers of a drawing that change with a parameter, and their values at equidistant points.
+    """Return the numbers of a drawing that change with a parameter, and their values at equidistant
+    points.
 
     The number of points is doubled until linear interpolation is accurate.
     """
@@ -109,6 +110,6 @@ def _drawn(system: System, name: str, low: float, high: float) -> dict[str, Any]
 
 
 def _numbers_at(system: System, name: str, value: float) -> Floats:
-    """Return all numbers of the drawing with another value of a parameter."""
+    """Return all numbers of the drawing for another value of a parameter."""
     changed = System(system.artifacts, system.parameters | {name: float(value)})
-    return np.array(numbers_in(drawing(changed)))
+    return np.array(numbers_in(describe_drawing(changed)))

@@ -1,7 +1,9 @@
-"""Scenario files: their format, validation, and the objects that they describe.
+"""Scenario files (TOML): format, validation, and the objects that a scenario describes.
 
-`values`: types of values. `schema`: the tables, `terrain` and `sweep`: those of the ground and of
-sweeps. `validate`: conversion of each table into objects, with all mistakes. `plan`: the objects of a
-valid scenario. `overrides`: changes by key path. `first_run`: a default scenario of a vehicle.
-`library`: scenarios by name or file.
+`values` defines the types of values, `schema` the tables of a file, `terrain` and `sweep` the
+tables of the ground and of sweeps. `validate` converts the tables into objects and collects all
+mistakes. `plan` contains the objects of a valid scenario. `overrides` changes values by key
+path. `first_run` makes a default scenario of a vehicle. `library` finds scenarios by name or
+file.
+
 """

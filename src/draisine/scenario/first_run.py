@@ -1,4 +1,4 @@
-"""A default scenario of a vehicle: possible initial values, and a control law if it would fall."""
+"""Default scenario of a vehicle: feasible initial values, and LQR feedback if the machine would fall."""
 
 from contextlib import suppress
 from typing import Any
@@ -12,22 +12,23 @@ from draisine.system.state import state
 from draisine.system.system import System
 
 TWO_WHEELER_START = {"forward_speed": 5.8, "lean_rate": 0.2}
-"""Initial values of a two-wheeler (m/s, rad/s): self-stable speed of many bicycles, and a push."""
+"""Initial values of a two-wheeler (m/s, rad/s): a self-stable speed of many bicycles, and a lateral push."""
 
 INITIAL_ANGLE = 0.2
-"""Initial angle of a pendulum (rad) or rate of a joint (rad/s): visible, and far from turning over."""
+"""Initial deflection of a pendulum (rad) or initial rate of a joint (rad/s): visible without turning over."""
 
 EQUILIBRIUM_ACCELERATION = 1e-6
-"""A smaller acceleration (rad/s^2 or m/s^2) is that of an equilibrium: nothing would move."""
+"""rad/s^2 or m/s^2; a machine with smaller initial accelerations is in equilibrium and would not move."""
 
 FALLING_GROWTH_RATE = 0.01
-"""An eigenvalue with a larger real part (1/s) grows visibly within the 5 s of a first run."""
+"""1/s; an eigenvalue with a larger real part grows visibly within the 5 s of a default run."""
 
 
 def first_start(system: System) -> dict[str, float]:
-    """Return possible initial values of a machine.
+    """Return feasible initial values of a machine by name, SI units.
 
-    A two-wheeler is pushed, a pendulum is deflected, other machines roll, or a joint has a rate.
+    A two-wheeler gets a lateral push, a pendulum a deflection, a rolling machine a forward speed, and any
+    other machine a joint rate.
 
     >>> from draisine import compile
     >>> first_start(compile("segway")), first_start(compile("cart_pole"))
@@ -37,7 +38,7 @@ def first_start(system: System) -> dict[str, float]:
     rates = {f"{joint.name}_rate": INITIAL_ANGLE for joint in system.model.joints}
     start: dict[str, Any] = {}
     for name, value in (preferred | rates).items():
-        # The rate of a joint is used only if no preferred value is possible.
+        # A joint rate is the last resort: it is used only if no preferred initial value is feasible.
         if start and name not in preferred:
             break
         with suppress(DraisineError):
@@ -48,7 +49,7 @@ def first_start(system: System) -> dict[str, float]:
 
 
 def _gentle_start(system: System) -> dict[str, float]:
-    """Return initial values of a machine that is not a two-wheeler: a deflected pendulum, or rolling."""
+    """Return initial values of a machine that is not a two-wheeler: deflection or forward speed, SI units."""
     model = system.model
     if model.base != "fixed" or model.contacts or model.loops:
         speeds = [o.name for o in model.outputs if o.unit == "m/s"]
@@ -62,9 +63,9 @@ def _gentle_start(system: System) -> dict[str, float]:
 
 
 def needs_law(system: System, start: dict[str, float]) -> bool:
-    """Return whether a machine falls without control and LQR feedback stabilises it.
+    """Return whether a machine falls without control and LQR feedback can stabilise it.
 
-    Two-wheelers run uncontrolled, because their own stability is of interest.
+    Two-wheelers always run without control, because their self-stability is of interest.
     """
     speed: dict[str, Any] = {n: x for n, x in start.items() if n == "forward_speed"}
     with suppress(DraisineError):
@@ -77,7 +78,7 @@ def needs_law(system: System, start: dict[str, float]) -> bool:
 
 
 def first_run(vehicle: str, name: str) -> dict[str, Any]:
-    """Return the content of a scenario of 5 s with default initial values."""
+    """Return the tables of a default scenario of a vehicle: 5 s with default initial values."""
     system = build_system(vehicle)
     start = first_start(system)
     law = [{"name": "lqr"}] if needs_law(system, start) else []

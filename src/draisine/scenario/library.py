@@ -1,4 +1,4 @@
-"""Scenarios by name or file: shipped ones, files of users, and those stored in results."""
+"""Lookup of scenarios: shipped ones by name, TOML files of users, and scenarios stored in results."""
 
 import json
 import os
@@ -32,39 +32,46 @@ if TYPE_CHECKING:
     from draisine.system.system import System
 
 FILE_KEYS = ("file", "name", "path", "parameter_set", "impact", "integrator", "formulation")
-"""Keys whose value may be a file, relative to the folder of the scenario."""
+"""Keys of a scenario whose value may be a file path, relative to the folder of the scenario file."""
 
 
-FIRST_SCENARIO = "mauny2018/passive-stabilisation"
-"""The scenario of `draisine run` without a name."""
+DEFAULT_SCENARIO = "mauny2018/passive-stabilisation"
+"""Scenario that `draisine run` runs if no name is given."""
 
 MOTION_KINDS = ("run", "cycle")
-"""The kinds of scenarios whose results are motions."""
+"""Kinds of scenarios whose result is a motion over time."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A valid scenario."""
+    """A validated scenario with its name, file, tables and objects."""
 
     name: str
-    file: str  # for messages; of a shipped scenario its name with .toml
-    content: dict[str, Any]  # the tables as plain values
-    plan: "Plan"  # the objects that they describe
+    file: str  # path for error messages; of a shipped scenario its name with .toml
+    content: dict[str, Any]  # tables of the scenario as plain TOML values
+    plan: "Plan"  # objects that the tables describe
 
     @property
     def scenario(self) -> "Scenario":
-        """The tables of the file."""
+        """The tables of the scenario as validated records."""
         return self.plan.scenario
 
     @property
     def text(self) -> str:
-        """The content as one line of JSON, from which it can be loaded again."""
+        """Name and tables of the scenario as one line of JSON, from which it can be loaded again."""
         return json.dumps({"name": self.name, "content": self.content})
 
 
 def scenarios() -> tuple[str, ...]:
     """Return the names of all shipped scenarios.
 
+    Returns
+    -------
+    tuple of str
+        Names like "mauny2018/ramp-jump", sorted.
+
+    Examples
+    --------
     >>> "mauny2018/passive-stabilisation" in scenarios()
     True
     """
@@ -72,7 +79,7 @@ def scenarios() -> tuple[str, ...]:
 
 
 def expand_folder(where: str) -> tuple[str, ...]:
-    """Return the names of all scenarios in a folder ("": in the library), or the name of one scenario.
+    """Return the names of all shipped scenarios in a folder ("" means all), or of a single scenario.
 
     >>> expand_folder("meijaard2007"), expand_folder("ramp-jump")
     (('meijaard2007/eigenvalues', 'meijaard2007/matrices'), ('mauny2018/ramp-jump',))
@@ -83,8 +90,8 @@ def expand_folder(where: str) -> tuple[str, ...]:
     return inside or (matches if len(matches) == 1 else (where,))
 
 
-def titles() -> dict[str, tuple[str, str]]:
-    """Return kind and title of every shipped scenario by name."""
+def scenario_titles() -> dict[str, tuple[str, str]]:
+    """Return (kind, title) of every shipped scenario by name."""
     kinds_and_titles = {}
     for name, file in sorted(_shipped().items()):
         head = re.split(r"^\[", file.read_text(encoding="utf-8"), maxsplit=1, flags=re.MULTILINE)[0]
@@ -94,7 +101,7 @@ def titles() -> dict[str, tuple[str, str]]:
 
 
 MAX_LISTED = 3
-"""More changes or names than this do not fit on one line; the rest is counted."""
+"""Largest number of changes or names in one line of text; the others are only counted."""
 
 
 def load(
@@ -102,25 +109,32 @@ def load(
     changes: Mapping[str, Any] | None = None,
     trust: bool = False,
 ) -> Loaded:
-    """Load a scenario.
+    """Load and validate a scenario from its name, a file, a stored result or a vehicle.
 
     Parameters
     ----------
     where
-        Its name; the last part is enough if it is unique ("ramp-jump"). Or a file (.toml), a result
-        (.nc, .zarr) that contains it, or a vehicle: then one of its scenarios, or a first run of it.
+        Name of a shipped scenario (the last part suffices if it is unique: "ramp-jump"), a file (.toml), a
+        stored result (.nc, .zarr) of a scenario, or a vehicle, which selects one of its scenarios or a
+        default run.
     changes
-        Values by key path ("run.until", "vehicle.parameters.mB"). Expected values of the published
-        scenario are then left out, measured ones are not judged, and the title lists the changes.
+        Values that replace those of the scenario, by key path ("run.until", "vehicle.parameters.mB").
+        With changes, published expected values are left out, measured values are compared without
+        bounds, and the title lists the changes.
     trust
-        Whether to execute code that a result names.
+        Whether Python code that a stored result refers to may be executed.
+
+    Returns
+    -------
+    Loaded
+        The validated scenario: name, file, tables and the objects that they describe.
 
     Raises
     ------
     UnknownNameError
-        If no scenario has this name; the message suggests others.
+        If no scenario has this name; the message suggests similar names.
     DataError
-        If a file cannot be read, or a scenario is wrong; the message lists all mistakes.
+        If a file cannot be read or the scenario is invalid; the message lists all mistakes.
     """
     name, file, content = _content(where, trust, changes or {})
     if changes:
@@ -135,13 +149,13 @@ def load(
                 stacklevel=2,
             )
         content = override(content, _changed_title(name, changes) | dict(changes))
-    return accept(name, file, content)
+    return validate_scenario(name, file, content)
 
 
 def _changed_title(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
-    """Return the title of a changed scenario, because the published one may no longer describe it.
+    """Return a new title for a changed scenario, because the published title may no longer describe it.
 
-    Changes of the numerics do not count.
+    Changes of the numerics (step, tolerances) are not mentioned.
 
     >>> _changed_title("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1})
     {'title': 'ramp-jump with slope = 12deg'}
@@ -155,7 +169,7 @@ def _changed_title(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
 
 
 def join_first(texts: Sequence[str]) -> str:
-    """Return the first texts, separated by commas, and the number of the others.
+    """Join the first `MAX_LISTED` texts by commas and append the number of the remaining ones.
 
     >>> join_first(["a = 1", "b = 2"]), join_first(["a = 1", "b = 2", "c = 3", "d = 4", "e = 5"])
     ('a = 1, b = 2', 'a = 1, b = 2, c = 3 and 2 more')
@@ -165,7 +179,7 @@ def join_first(texts: Sequence[str]) -> str:
 
 
 def _change_text(name: str, value: Any) -> str:
-    """Return a change as short text: a file and a table only by name.
+    """Return a changed value as short text; tables and files are reduced to their names.
 
     >>> _change_text("mB", 90.0), _change_text("parameter_set", "bicycles/mine.txt")
     ('mB = 90', 'mine.txt')
@@ -179,8 +193,8 @@ def _change_text(name: str, value: Any) -> str:
     return f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
 
 
-def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
-    """Validate the content of a scenario and build its objects, or raise an error with all mistakes."""
+def validate_scenario(name: str, file: str, content: dict[str, Any]) -> Loaded:
+    """Validate the tables of a scenario and build its objects; raise `DataError` with all mistakes."""
     from draisine.scenario.validate.mistakes import Mistakes
     from draisine.scenario.validate.scenario import read_scenario
 
@@ -192,9 +206,9 @@ def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
 
 
 def _with_values(content: dict[str, Any], plan: "Plan") -> dict[str, Any]:
-    """Return the content of a scenario with the values of its parameter file instead of the file name.
+    """Return the tables of a scenario with parameter values in place of the parameter file.
 
-    A stored result can then be repeated without the file.
+    A stored result can then be reproduced without that file.
     """
     parameter_set = plan.scenario.vehicle.parameter_set
     if not isinstance(parameter_set, str) or not is_parameter_file(parameter_set):
@@ -208,6 +222,7 @@ def _with_values(content: dict[str, Any], plan: "Plan") -> dict[str, Any]:
 def _content(
     where: str, trust: bool, changes: Mapping[str, Any]
 ) -> tuple[str, str, dict[str, Any]]:
+    """Return name, file and tables of the scenario that a name, file, result or vehicle denotes."""
     path = Path(where)
     if path.suffix in (".nc", ".zarr"):
         return _stored_content(path, trust)
@@ -220,7 +235,7 @@ def _content(
 
 
 def _is_vehicle(where: str) -> bool:
-    """Return whether a name means a vehicle: it is one, and no scenario of a motion has this name.
+    """Return whether a name denotes a vehicle and not a scenario of a motion.
 
     >>> _is_vehicle("car"), _is_vehicle("unicycle"), _is_vehicle("segway")
     (True, True, False)
@@ -234,24 +249,24 @@ def _is_vehicle(where: str) -> bool:
 
 
 def _vehicle_content(where: str, changes: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Return name, file and content of a scenario of a vehicle, or of a first run of it.
+    """Return name, file and tables of a scenario of a vehicle, or of a default run of it.
 
-    A warning names the scenario, and the initial values that are not changed.
+    A warning reports the selected scenario and its initial values that `changes` does not replace.
     """
     vehicle = ALIASES.get(("vehicle", where), where)
-    motions = motions_of(vehicle)
+    motions = list_motions(vehicle)
     if motions:
-        name = FIRST_SCENARIO if FIRST_SCENARIO in motions else motions[0]
+        name = DEFAULT_SCENARIO if DEFAULT_SCENARIO in motions else motions[0]
         content = _shipped_content(name)
         others = [each.rpartition("/")[2] for each in motions if each != name]
         more = f" (others: {join_first(others)})" if others else ""
-        origin = f"this is its scenario {name}{more}"
+        origin = f"this run uses its scenario {name}{more}"
     else:
         from draisine.scenario.first_run import first_run
 
         name = Path(vehicle).stem if vehicle.endswith(".py") else vehicle.rpartition(":")[2]
         content = first_run(vehicle, name)
-        origin = "this is a first run of it"
+        origin = "this is a default run of the vehicle"
     unchanged = _unchanged_start(content, changes)
     warnings.warn(
         f"{where} is a vehicle; {origin}. {unchanged}To write a run of your own: `draisine new scenario "
@@ -262,7 +277,7 @@ def _vehicle_content(where: str, changes: Mapping[str, Any]) -> tuple[str, str, 
 
 
 def _unchanged_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
-    """Return a sentence with the initial values of a scenario that remain if others are changed.
+    """Return a sentence that lists the initial values of a scenario that remain unchanged, or "".
 
     >>> _unchanged_start({"initial": {"lean_rate": 0.5, "lean": 0.0}}, {"initial.lean": 0.1})
     'Unchanged initial values: lean_rate = 0.5. '
@@ -275,19 +290,19 @@ def _unchanged_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> 
     return f"Unchanged initial values: {join_first(texts)}. " if changed and texts else ""
 
 
-def motions_of(vehicle: str) -> list[str]:
-    """Return the names of the scenarios of a vehicle that are motions: runs first, then cycles."""
+def list_motions(vehicle: str) -> list[str]:
+    """Return the names of the shipped scenarios of a vehicle whose results are motions: runs, then cycles."""
     contents = {name: _shipped_content(name) for name in scenarios()}
     matches = [name for name, content in contents.items() if content["vehicle"]["name"] == vehicle]
     return [name for kind in MOTION_KINDS for name in matches if contents[name]["kind"] == kind]
 
 
 def shipped_start(system: "System") -> dict[str, float]:
-    """Return the initial values of the first shipped run of a machine of one body, or nothing.
+    """Return the initial values of the first shipped run of a single-body machine, or an empty dict.
 
-    Straight rolling of a single disc, ball or stone is trivial, so a first run uses these instead.
+    Straight rolling of a single disc, ball or stone is trivial, so a default run uses these values.
     """
-    for name in () if system.model.joints else motions_of(system.vehicle.__name__):
+    for name in () if system.model.joints else list_motions(system.vehicle.__name__):
         loaded = load(name)
         is_level_run = loaded.scenario.kind == "run" and loaded.plan.terrain is None
         if is_level_run and loaded.plan.system.parameters == system.parameters:
@@ -295,15 +310,16 @@ def shipped_start(system: "System") -> dict[str, float]:
     return {}
 
 
-def read_text(where: str) -> str:
-    """Return the text of a scenario's file, by name or by file, as a template for another scenario.
+def read_template(where: str) -> str:
+    """Return the TOML text of a scenario, given by name or file, as a template for a new scenario.
 
-    Expected values are left out, because they hold for the unchanged scenario only; measured ones stay.
+    Published expected values are left out, because they apply to the unchanged scenario only; measured
+    values are kept.
 
-    >>> text = read_text("ramp-jump")
+    >>> text = read_template("ramp-jump")
     >>> 'shape = "ramp"' in text, "expected" in text
     (True, False)
-    >>> read_text("kooijman2008/weave").count('origin = "measured"')
+    >>> read_template("kooijman2008/weave").count('origin = "measured"')
     4
     """
     text = _text(Path(where)) if where.endswith(".toml") else _find_shipped(where)[1]
@@ -318,7 +334,7 @@ def read_text(where: str) -> str:
 
 
 def _find_shipped(where: str) -> tuple[str, str]:
-    """Return name and text of a shipped scenario, or raise an error with suggestions."""
+    """Return (name, TOML text) of a shipped scenario; raise `UnknownNameError` with suggestions."""
     shipped = _shipped()
     dashed = where.replace("_", "-")
     matches = [name for name in shipped if name == where] or [
@@ -341,7 +357,7 @@ def _find_shipped(where: str) -> tuple[str, str]:
 
 
 def _suggest_scenario(word: str) -> str:
-    """Return a sentence that suggests a scenario, or vehicles with a word in their descriptions."""
+    """Return a sentence that suggests a similar scenario, or vehicles whose description contains a word."""
     hint = did_you_mean(word, _shipped())
     vehicles = find_by_description("vehicle", word)
     if hint.startswith("Did you mean") or not vehicles:
@@ -353,20 +369,22 @@ def _suggest_scenario(word: str) -> str:
 
 
 def mention_motions(vehicle: str) -> str:
-    """Return a sentence that lists the shipped motions of a vehicle, or "".
+    """Return a sentence that lists the shipped scenarios of a vehicle's motions, or "".
 
     >>> mention_motions("chaplygin_sleigh"), mention_motions("mine.py")
     (' Its motions: chaplygin-sleigh, chaplygin-sleigh-back.', '')
     """
-    motions = [name.rpartition("/")[2] for name in motions_of(vehicle)]
+    motions = [name.rpartition("/")[2] for name in list_motions(vehicle)]
     return f" Its motions: {join_first(motions)}." if motions else ""
 
 
 def _shipped_content(name: str) -> dict[str, Any]:
+    """Return the parsed tables of a shipped scenario."""
     return _parsed(name, _shipped()[name].read_text(encoding="utf-8"))
 
 
 def _text(path: Path) -> str:
+    """Return the text of a scenario file; raise `DataError` with the reason if it cannot be read."""
     check_file(path)
     try:
         return path.read_text(encoding="utf-8")
@@ -382,6 +400,7 @@ def _text(path: Path) -> str:
 
 
 def _parsed(file: str, text: str) -> dict[str, Any]:
+    """Parse the TOML text of a scenario; raise `DataError` with file and position of a syntax error."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -389,12 +408,13 @@ def _parsed(file: str, text: str) -> dict[str, Any]:
 
 
 def _with_absolute_paths(content: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the content of a scenario with absolute paths of files, which are relative to its folder.
+    """Return the tables of a scenario with absolute file paths instead of paths relative to its folder.
 
-    Files of the terrain, of the plugs and of a sweep over them are replaced.
+    Paths of terrain files, of plug-in files and of swept files are replaced.
     """
 
     def resolve(key: str, value: Any) -> Any:
+        """Return a value, or its absolute path if the key and value denote a file."""
         is_path = isinstance(value, str) and (
             key == "file" or is_file(value) or is_parameter_file(value)
         )
@@ -414,14 +434,16 @@ def _with_absolute_paths(content: dict[str, Any], folder: Path) -> dict[str, Any
 
 
 def _stored_content(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
-    """Return name, file and content of the scenario that a result contains."""
+    """Return name, file and tables of the scenario that a stored result contains."""
     from draisine.results.attributes import read_table_attribute
     from draisine.results.store import code_files, load
 
     data = load(path, trust)
     stored = read_table_attribute(data, "scenario")
     if not stored:
-        raise DataError(f"{path} contains no scenario, because `draisine run` did not write it.")
+        raise DataError(
+            f"{path} contains no scenario: only results that `draisine run` wrote contain one."
+        )
     for file in code_files(data):
         check_trust(file, str(path))
     content = stored.get("content")
@@ -432,10 +454,12 @@ def _stored_content(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
 
 @cache
 def _shipped() -> dict[str, Traversable]:
+    """Return the TOML files of all shipped scenarios by name."""
     return dict(_walk(files("draisine").joinpath("scenarios"), ""))
 
 
 def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
+    """Yield (name, file) of all TOML files in a folder and its subfolders."""
     for entry in folder.iterdir():
         if entry.is_dir():
             yield from _walk(entry, f"{prefix}{entry.name}/")

@@ -1,4 +1,4 @@
-"""Changes of a scenario: values by key path ("run.until", "law[0].gain")."""
+"""Replacement of values in the tables of a scenario by key path ("run.until", "law[0].gain")."""
 
 import copy
 import re
@@ -11,16 +11,17 @@ from draisine.registry import find
 
 
 def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a scenario with changed values at key paths.
+    """Return the tables of a scenario with the values at some key paths replaced.
 
-    Expected values of the unchanged scenario are left out; measured ones stay, without bounds.
+    Published expected values are left out, because they apply to the unchanged scenario only; measured
+    values are kept without bounds.
 
     >>> override({"run": {"until": 5.0}, "expected": []}, {"run.dt": 0.1})
     {'run': {'until': 5.0, 'dt': 0.1}}
     >>> override({"law": [{"gain": 1.0}]}, {"law[0].gain": 2.0})
     {'law': [{'gain': 2.0}]}
 
-    If a list has one entry, its index may be left out.
+    The index of a list with one entry may be omitted.
 
     >>> override({"law": [{"gain": 1.0}]}, {"law.gain": 2.0})
     {'law': [{'gain': 2.0}]}
@@ -39,7 +40,7 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
 
 
 def unused_tolerances(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tolerances of a scenario that a change to a fixed-step integrator makes unused.
+    """Return the tolerances of a scenario that a replacement by a fixed-step integrator makes useless.
 
     >>> unused_tolerances({"run": {"rtol": 1e-12}}, {"run.integrator": "rk4"})
     {'rtol': 1e-12}
@@ -52,7 +53,7 @@ def unused_tolerances(content: Mapping[str, Any], changes: Mapping[str, Any]) ->
 
 
 def is_adaptive(integrator: str) -> bool:
-    """Return whether an integrator is adaptive; True for an unknown one, which validation reports."""
+    """Return whether an integrator has adaptive steps; True for unknown names, which validation reports."""
     try:
         return bool(find("integrator", integrator).ADAPTIVE)
     except (AttributeError, DraisineError):
@@ -60,13 +61,13 @@ def is_adaptive(integrator: str) -> bool:
 
 
 EXPECTED_BOUNDS = ("atol", "rtol", "factor", "rms")
-"""Keys with allowed deviations of expected values; they hold for the unchanged scenario."""
+"""Keys of the bounds on deviations from expected values; they apply to the unchanged scenario only."""
 
 
 def is_measured(block: Any) -> bool:
-    """Return whether a block of expected values was measured.
+    """Return whether a block of expected values contains measurements that apply to a changed scenario.
 
-    Measured values stay comparable after a change, except those at points of a grid.
+    Measurements at points of a grid do not apply, because the grid may have changed.
     """
     return (
         isinstance(block, dict)
@@ -76,21 +77,21 @@ def is_measured(block: Any) -> bool:
 
 
 def _replaced(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return content with changed values at key paths."""
+    """Return a deep copy of scenario tables with the values at some key paths replaced."""
     out: Any = copy.deepcopy(dict(content))
     for path, value in changes.items():
-        keys = key_parts(path)
+        keys = split_key_path(path)
         table = out
         for key, following in pairwise(keys):
             table = _unwrap_single(table, key)
-            # A table that is missing is added; an index beyond the end of a list is a mistake.
+            # Missing tables are created, but an index beyond the end of a list is a user's mistake.
             if isinstance(table, dict) and isinstance(following, str):
                 table = table.setdefault(key, {})
             else:
                 table = _entry(table, key, path)
             if not isinstance(table, dict | list):
                 raise DataError(
-                    f"{path}: {key!r} is {table!r:.80} in this scenario, not a table. To replace it by a "
+                    f"{path}: {key!r} has the value {table!r:.80}, which is not a table. To replace it by a "
                     "table, write a file: `draisine new scenario mine --from` this scenario."
                 )
         table = _unwrap_single(table, keys[-1])
@@ -101,13 +102,13 @@ def _replaced(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[st
 
 
 def _unwrap_single(table: Any, key: str | int) -> Any:
-    """Return the only entry of a list if a named value of it is meant, else the table itself."""
+    """Return the only entry of a one-entry list if the key is a name; otherwise return the table itself."""
     is_single = isinstance(table, list) and len(table) == 1 and isinstance(key, str)
     return table[0] if is_single and isinstance(table[0], dict) else table
 
 
 def _entry(table: Any, key: str | int, path: str) -> Any:
-    """Return an entry of a table or a list, or raise if it does not exist."""
+    """Return the entry of a table or list at a key or index; raise `ParameterError` if it does not exist."""
     entries = table if isinstance(table, dict) else dict(enumerate(table))
     if key not in entries:
         count = (
@@ -117,10 +118,10 @@ def _entry(table: Any, key: str | int, path: str) -> Any:
     return entries[key]
 
 
-def key_parts(path: str) -> list[str | int]:
-    """Return the keys of a key path; numbers in brackets are indices of a list, from zero.
+def split_key_path(path: str) -> list[str | int]:
+    """Split a key path into keys; numbers in brackets become list indices, starting from zero.
 
-    >>> key_parts("law[0].gain")
+    >>> split_key_path("law[0].gain")
     ['law', 0, 'gain']
     """
     keys: list[str | int] = []
@@ -134,10 +135,10 @@ def key_parts(path: str) -> list[str | int]:
     return keys
 
 
-def nest(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return content in which dotted keys are nested tables.
+def nest_dotted_keys(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tables in which dotted keys are replaced by nested tables.
 
-    >>> nest({"mB": 90.0, "flexible.steer_damper": 1.0})
+    >>> nest_dotted_keys({"mB": 90.0, "flexible.steer_damper": 1.0})
     {'mB': 90.0, 'flexible': {'steer_damper': 1.0}}
     """
     undotted = {key: value for key, value in content.items() if "." not in key}
@@ -145,13 +146,13 @@ def nest(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def single_run(content: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of one run of a sweep, with these values by key path."""
+    """Return the tables of one run of a sweep, with the swept values inserted at their key paths."""
     tables = {k: v for k, v in content.items() if k not in ("sweep", "expected")}
     return override(tables | {"kind": "run"}, values)
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return a short name for each key path: its last key, if that is unique.
+    """Return a short name for each key path: the last key, or the whole path if that is ambiguous.
 
     >>> short_names(["run.dt", "run.integrator"])
     {'run.dt': 'dt', 'run.integrator': 'integrator'}

@@ -1,4 +1,4 @@
-"""The objects of a valid scenario: machine, start, control law, terrain, numerics."""
+"""Objects that a valid scenario describes: machine, initial state, control law, terrain, numerics."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -17,27 +17,31 @@ from draisine.terrain import Terrain
 
 @dataclass(frozen=True)
 class SteadyRequest:
-    """The steady motion in which a run starts."""
+    """Request for the steady motion in which a run starts."""
 
-    asked: Mapping[str, float]  # prescribed quantities by name, SI units and radians
-    free: tuple[str, ...] | None = None  # unknown inputs; None: those that can maintain a motion
-    inputs: Mapping[str, float] = field(default_factory=dict)  # N m or N, by name
+    prescribed: Mapping[str, float]  # prescribed quantities by name, SI units and radians
+    free: tuple[str, ...] | None = (
+        None  # names of unknown inputs; None: a default choice that can maintain the motion
+    )
+    inputs: Mapping[str, float] = field(default_factory=dict)  # given inputs by name, N m or N
 
 
 @dataclass(frozen=True)
 class Start:
-    """The start of a machine: initial values, or a steady motion."""
+    """Specification of an initial state: initial values, or a steady motion."""
 
-    values: Mapping[str, float] = field(default_factory=dict)  # by name, SI units and radians
-    mode: Mapping[str, str] | None = None  # statuses of contacts at the start
+    values: Mapping[str, float] = field(
+        default_factory=dict
+    )  # initial values by name, SI units and radians
+    mode: Mapping[str, str] | None = None  # status of each contact (open, rolling, sliding) by name
     at_rest: bool | None = None  # whether unspecified speeds minimise the kinetic energy
-    place: WheelPlace | None = None  # on a terrain
+    place: WheelPlace | None = None  # position of the machine on a terrain
     steady: SteadyRequest | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A valid scenario with the objects that it describes."""
+    """The objects that a valid scenario describes."""
 
     scenario: Scenario
     system: System
@@ -46,15 +50,15 @@ class Plan:
     terrain: Terrain | None = None
     contact: ContactOptions = field(default_factory=ContactOptions)
     numerics: Numerics = field(default_factory=Numerics)
-    motion: Steady | None = None  # the steady motion of the start; `law` has its inputs
+    motion: Steady | None = None  # steady motion in which the run starts; `law` contains its inputs
 
     def state(self) -> State:
-        """Return the initial state, on a terrain at its place."""
-        return deepcopy(self._state)  # the caller may change its arrays
+        """Return a copy of the initial state; on a terrain the machine is at its specified place."""
+        return deepcopy(self._state)  # callers may modify the arrays of the state
 
     @cached_property
     def _state(self) -> State:
-        """The initial state, cached because solving for it may take longer than a short run."""
+        """The initial state, cached because its solution may take longer than a short run."""
         start = self.start
         options = {"mode": start.mode, "at_rest": start.at_rest}
         if self.motion is not None:

@@ -1,6 +1,6 @@
 """The tables of scenario files: machine, task, source, and expected values.
 
-A scenario is a TOML file with a `kind`:
+A scenario is a TOML file whose key `kind` selects the computation:
 
     run      simulation from an initial state until a time
     sweep    many such runs with varied values
@@ -9,9 +9,9 @@ A scenario is a TOML file with a `kind`:
     linear   straight running of a bicycle: matrices, eigenvalues over speed, critical speeds; for
              other machines the eigenvalues of their steady motions
     cycle    a limit cycle of a machine with a grip schedule, or of a walker
-    gait     displacement by a closed path of the shape, by the connection of the machine
+    gait     displacement of the base by a closed path in shape space (local connection)
 
-Unknown keys are mistakes. Names and values are checked before anything is computed.
+Unknown keys are reported as mistakes. Names and values are validated before any computation.
 """
 
 import math
@@ -29,7 +29,7 @@ from pydantic import (
 
 from draisine.control import SIGNALS
 from draisine.scenario.sweep import Sweep
-from draisine.scenario.terrain import GroundPart
+from draisine.scenario.terrain import GroundTable
 from draisine.scenario.values import (
     NUMBER_SCHEMA,
     DriftValue,
@@ -52,28 +52,30 @@ from draisine.scenario.values import (
 
 
 class ExperimentSource(ScenarioTable):
-    """The publication of an experiment."""
+    """The publication from which a scenario is taken."""
 
     citation: Text = Field(description="Authors, year, title, journal.")
     doi: str = Field(
         "",
         pattern=r"^(10\.\d{4,9}/\S+)?$",
-        description="The identifier, not its address: 10.1098/rspa.2007.1857.",
+        description="DOI of the publication without the address: 10.1098/rspa.2007.1857.",
     )
-    where: str = Field("", description="Section, table or figure.")
+    where: str = Field("", description="Section, table or figure of the publication.")
     note: str = Field("", description="Remarks about the source.")
 
 
 class VehicleTable(ScenarioTable):
-    """The machine: a vehicle, a parameter set, and changed parameters."""
+    """The machine of a scenario: vehicle, parameter set, replaced parameters and prescribed joint motions."""
 
     name: Text = Field(description="Name of a vehicle, or FILE.py:function.")
     parameter_set: str | dict[str, float] | None = Field(
         None,
-        description="A parameter set, or a file of BicycleParameters (.txt, .yml) relative to this file. "
-        "Default: the default values of the vehicle.",
+        description="Name of a parameter set, or a BicycleParameters file (.txt, .yml) relative to this "
+        "file. Default: the default values of the vehicle.",
     )
-    parameters: dict[str, Any] = Field({}, description="Parameters that replace those of the set.")
+    parameters: dict[str, Any] = Field(
+        {}, description="Parameter values that replace those of the parameter set."
+    )
     motions: dict[str, MotionEntry] = Field(
         {},
         description="Prescribed motions of joints for arguments such as `steering`: a `name`; the other keys "
@@ -88,7 +90,7 @@ SignalTable = Annotated[
 
 
 def _signals(value: Any) -> Any:
-    """Return inputs as a list of signals; numbers by input name are constant signals.
+    """Normalise the table of inputs to a list of signals; numbers by input name become constant signals.
 
     >>> _signals({"left": 0.5})
     [{'shape': 'step', 'input': 'left', 'value': 0.5}]
@@ -101,12 +103,12 @@ def _signals(value: Any) -> Any:
 
 
 def _laws(value: Any) -> Any:
-    """Return control laws as a list; a single table is a list of one."""
+    """Normalise the table of control laws to a list; a single table becomes a list of one."""
     return [value] if isinstance(value, dict) else value
 
 
 def _or_constants(schema: dict[str, Any]) -> None:
-    """Extend the JSON Schema of signals by constant inputs."""
+    """Extend the JSON Schema of input signals by constant inputs (numbers by input name)."""
     listed = {key: schema.pop(key) for key in ("type", "items")}
     schema["anyOf"] = [listed, {"type": "object", "additionalProperties": NUMBER_SCHEMA}]
 
@@ -116,19 +118,26 @@ LawTables = Annotated[list[dict[str, Any]], BeforeValidator(_laws)]
 
 
 class RunTable(ScenarioTable):
-    """Duration and numerics of a run."""
+    """Final time and numerical options of a run."""
 
     until: Duration
-    dt: Duration = Field(0.01, description="Step of fixed-step integrators, spacing of samples.")
+    dt: Duration = Field(
+        0.01, description="Step of fixed-step integrators and spacing of samples, in s."
+    )
     integrator: Text = "dop853"
     rtol: Positive = 1e-10
     atol: Positive = 1e-12
     drift: DriftValue = Field(
-        "project", description="Correction of constraint drift: project, none, or an epsilon in s."
+        "project",
+        description="Correction of constraint drift: project, none, or a time constant in s.",
     )
-    mode: dict[str, str] = Field({}, description="Statuses of contacts. Default: closed.")
+    mode: dict[str, str] = Field(
+        {}, description="Status of each contact by name. Default: all contacts are closed."
+    )
     formulation: Text = Field(
-        "projected", description="Others are slow; they need passive runs with all contacts closed."
+        "projected",
+        description="Formulation of the equations of motion. Formulations other than projected are "
+        "slow and need runs without inputs and with all contacts closed.",
     )
     fall: Limit | None = Field(
         None,
@@ -138,7 +147,7 @@ class RunTable(ScenarioTable):
     events: int = Field(
         1000,
         ge=1,
-        description="Events per second on a terrain after which the run takes time steps.",
+        description="Number of events per second on a terrain beyond which the run continues in time steps.",
     )
     expects: list[Literal["fall", "pull", "friction", "steer", "friction_demand"]] = Field(
         [],
@@ -148,18 +157,25 @@ class RunTable(ScenarioTable):
 
 
 class ContactTable(ScenarioTable):
-    """Contact options on a terrain."""
+    """Options of unilateral contacts on a terrain: impact model, friction, stops, solver."""
 
     impact: Text | None = Field(
-        None, description="Name of the impact model. Default: plastic, with friction moreau."
+        None,
+        description="Name of the impact model. Default: plastic without friction, moreau with friction.",
     )
-    restitution: dict[str, Quantity] = Field({}, description="Coefficients of the impact model.")
+    restitution: dict[str, Quantity] = Field(
+        {}, description="Coefficients of restitution of the impact model by name."
+    )
     mu: Friction = Field(
         default_factory=lambda: math.inf,
         description="Friction coefficient of all wheels, by wheel, or by 'wheel/feature'. Default: inf.",
     )
-    stops: dict[str, Ends] = Field({}, description="Lower and upper limits of joints.")
-    rest_speed: NotNegative = Field(0.0, description="Slower impacts (m/s) are plastic.")
+    stops: dict[str, Ends] = Field(
+        {}, description="Lower and upper limit of joint coordinates, by joint."
+    )
+    rest_speed: NotNegative = Field(
+        0.0, description="Approach speed (m/s) below which impacts are plastic."
+    )
     resolution: Literal["complete", "reduced"] = "complete"
     solver: Literal["auto", "events", "time_stepping"] | dict[str, Any] = Field(
         "auto",
@@ -174,7 +190,7 @@ class ContactTable(ScenarioTable):
 
 
 class Axis(ScenarioTable):
-    """One axis of a map: a coordinate and its evenly spaced values."""
+    """One axis of a map: name of a coordinate and the range of its evenly spaced values."""
 
     name: Text
     low: Quantity
@@ -183,6 +199,7 @@ class Axis(ScenarioTable):
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
+        """Check that the upper end of the axis is above the lower end."""
         return check_rising(self)
 
 
@@ -193,31 +210,37 @@ class Grid(ScenarioTable):
     y: Axis
     outputs: list[Text] = Field(min_length=1)
     locked: str | None = Field(
-        None, description="A joint that is locked while yaw is integrated along a path."
+        None,
+        description="Name of the joint that is locked while the yaw angle is integrated along a path.",
     )
     path: str = Field(
-        "straight", description="For yaw: 'lean, steer', 'steer, lean' or 'straight'."
+        "straight",
+        description="Integration path of the yaw angle: 'lean, steer', 'steer, lean' or 'straight'.",
     )
 
 
 class Speeds(ScenarioTable):
-    """Speeds in m/s: evenly spaced, or a list."""
+    """Speeds (m/s) of a linear scenario: evenly spaced, or a list."""
 
     low: NotNegative | None = None
     high: Positive | None = None
     count: int | None = Field(None, ge=2, le=10001)
     at: list[NotNegative] | None = Field(
-        None, min_length=1, max_length=10001, description="Instead of low, high and count."
+        None,
+        min_length=1,
+        max_length=10001,
+        description="List of speeds in m/s, instead of low, high and count.",
     )
 
     @model_validator(mode="after")
     def _either(self) -> Self:
+        """Check that the speeds are given either as a range or as a list."""
         if self.model_fields_set not in ({"low", "high", "count"}, {"at"}):
             raise ValueError("needs either low, high and count, or at")
         return self if self.at else check_rising(self)
 
     def values(self) -> NDArray[np.float64]:
-        """Return the speeds."""
+        """Return the speeds in m/s, (speeds,)."""
         if self.at is not None:
             return np.array(self.at)
         assert self.low is not None and self.high is not None and self.count is not None
@@ -225,10 +248,10 @@ class Speeds(ScenarioTable):
 
 
 class Expected(ScenarioTable):
-    """Expected values of a result.
+    """A block of expected values with which the result of a scenario is compared.
 
-    `values` has one number per query ("final lean"); or, with `at`, one per time (of a run), point (of
-    a map or sweep) or speed (of straight running) for each series ("lean").
+    `values` has one number per scalar query ("final lean"). With `at`, it has one list per time series
+    ("lean"): one number per time of a run, grid point of a map or sweep, or speed of straight running.
     """
 
     title: Text
@@ -237,14 +260,19 @@ class Expected(ScenarioTable):
         "mechanics. measured: judged only if bounds are given. disputed: printed in the source but wrong; "
         "the `note` explains why, and our value must differ by more than the bounds."
     )
-    at: Places | None = Field(None, description="Times, speeds, or coordinates of points by name.")
+    at: Places | None = Field(
+        None,
+        description="Times (s), speeds (m/s), or coordinates of grid points by name, of the values.",
+    )
     atol: NotNegative = 0.0
     rtol: NotNegative = 0.0
     factor: float = Field(
-        1.0, ge=1.0, description="Allowed ratio of our value to the expected one, or its inverse."
+        1.0,
+        ge=1.0,
+        description="Largest allowed ratio of computed to expected value, or of expected to computed value.",
     )
     rms: NotNegative | None = Field(
-        None, description="Allowed root mean square of the deviations of a quantity."
+        None, description="Largest allowed root mean square of the deviations of a quantity."
     )
     note: str = ""
     values: dict[str, Numbers] = Field(min_length=1)
@@ -257,13 +285,13 @@ class Expected(ScenarioTable):
 
     @property
     def judged(self) -> bool:
-        """Whether our values must agree; measured values without bounds are only compared."""
+        """Whether computed values must agree within the bounds; measured values without bounds need not."""
         bounds = (self.atol, self.rtol, self.factor - 1.0, self.rms is not None)
         return self.origin != "measured" or any(bounds)
 
 
-class Common(ScenarioTable):
-    """Tables of every scenario."""
+class CommonTables(ScenarioTable):
+    """Tables that every kind of scenario has."""
 
     title: Text
     about: str = ""
@@ -272,8 +300,8 @@ class Common(ScenarioTable):
     expected: list[Expected] = Field([])
 
 
-class GroundedScenario(Common):
-    """Scenarios with initial values and a terrain."""
+class GroundedScenario(CommonTables):
+    """Base class of scenarios with initial values and a terrain."""
 
     initial: dict[str, Any] = Field(
         {},
@@ -282,7 +310,7 @@ class GroundedScenario(Common):
         "`steady`: a steady motion by quantities (lean, forward_speed, radius, forward_acceleration ...), "
         "`free` inputs and `inputs`.",
     )
-    terrain: GroundPart | None = Field(
+    terrain: GroundTable | None = Field(
         None, description="Ground with unilateral contacts; without it, contacts are bilateral."
     )
     contact: ContactTable = Field(
@@ -292,7 +320,7 @@ class GroundedScenario(Common):
 
 
 class MotionScenario(GroundedScenario):
-    """Simulations from an initial state until a time."""
+    """Base class of scenarios that simulate from an initial state until a final time."""
 
     law: LawTables = Field(
         [], description="Control laws: a `name`; the other keys are its options."
@@ -307,39 +335,40 @@ class MotionScenario(GroundedScenario):
 
 
 class RunScenario(MotionScenario):
-    """A simulation from an initial state until a time."""
+    """Scenario of one simulation from an initial state until a final time."""
 
     kind: Literal["run"]
 
 
 class SweepScenario(MotionScenario):
-    """Many runs of a machine with varied values."""
+    """Scenario of many simulations of a machine with varied values."""
 
     kind: Literal["sweep"]
     sweep: Sweep
 
 
-class StateScenario(Common):
-    """Accelerations and forces at one state."""
+class StateScenario(CommonTables):
+    """Scenario of accelerations and forces at one state."""
 
     kind: Literal["state"]
     initial: dict[str, Any] = Field({}, description="Outputs, joints and speeds by name.")
     inputs: dict[str, Quantity] = Field({})
 
 
-class MapScenario(Common):
-    """One configuration per point of a grid."""
+class MapScenario(CommonTables):
+    """Scenario that solves one configuration per point of a grid of two coordinates."""
 
     kind: Literal["map"]
     map: Grid
 
 
-class LinearScenario(Common):
-    """Straight running of a bicycle, or steady motions of another machine."""
+class LinearScenario(CommonTables):
+    """Scenario of eigenvalues: straight running of a bicycle, or steady motions of another machine."""
 
     kind: Literal["linear"]
     speeds: Speeds | None = Field(
-        None, description="Default: 0 to 10 m/s for a bicycle, 0 for other machines."
+        None,
+        description="Speeds of the steady motions. Default: 0 to 10 m/s for a bicycle, 0 for other machines.",
     )
     law: LawTables = Field(
         [],
@@ -347,8 +376,8 @@ class LinearScenario(Common):
     )
 
 
-class CyclePart(ScenarioTable):
-    """The limit cycle to find."""
+class CycleTable(ScenarioTable):
+    """The limit cycle that a scenario computes: kind of return map and initial guess."""
 
     near: dict[str, Quantity] = Field(
         description="First guess of Newton's method. With a grip schedule: Omega and theta of the body after "
@@ -362,36 +391,36 @@ class CyclePart(ScenarioTable):
     )
     joint: Literal["free", "held"] = Field(
         "free",
-        description="Prescribed joints at a change of contacts: held, or free and then reset.",
+        description="Prescribed joints during an impact: held, or free and reset afterwards.",
     )
     longest: Quantity = Field(5.0, gt=0, description="Longest duration of a step in s.")
     samples: int = Field(200, ge=2, le=100_000, description="Number of samples of the motion.")
 
     @property
     def components(self) -> tuple[str, ...]:
-        """The periodic quantities of a cycle with a given period, else nothing."""
+        """Names of the periodic quantities of a cycle with a prescribed period; empty for other cycles."""
         return tuple(self.near) if self.period is not None else ()
 
 
 class CycleScenario(GroundedScenario):
-    """A limit cycle: of a machine with a grip schedule, of a walker, or of a given period."""
+    """Scenario of a limit cycle: alternating grips, steps of a walker, or a prescribed period."""
 
     kind: Literal["cycle"]
-    cycle: CyclePart
+    cycle: CycleTable
 
 
-class GaitPart(ScenarioTable):
-    """A closed path of all joints with its scale factors, or shapes at which the curvature is computed."""
+class GaitTable(ScenarioTable):
+    """A gait: closed path of all joint coordinates with its scale factors, or shapes for the curvature."""
 
     corners: list[list[Quantity]] | None = Field(
         None,
         min_length=2,
-        description="Shapes in order; the path is closed from the last to the first.",
+        description="Shapes (joint coordinates) along a closed path; the last is connected to the first.",
     )
     harmonics: list[list[Quantity]] | None = Field(
         None,
         min_length=1,
-        description="Instead of corners, for each joint: mean, cosine and sine coefficients.",
+        description="Fourier coefficients of the path of each joint: mean, cosines, sines.",
     )
     shapes: list[list[Quantity]] | None = Field(
         None,
@@ -399,16 +428,18 @@ class GaitPart(ScenarioTable):
         description="Instead of a path: shapes at which the curvature in the plane of two joints is given.",
     )
     plane: tuple[str, str] | None = Field(
-        None, description="The two joints of this plane. Default: the first two."
+        None,
+        description="Names of the two joints that span the plane of the curvature. Default: the first two.",
     )
     sizes: list[Quantity] = Field([1.0], min_length=1)
     ruler: Literal["contacts", "momentum", "drag"] | None = Field(
         None,
-        description="What determines the motion of the base. Default: contacts, if there are any.",
+        description="Physics that determines the motion of the base. Default: contacts, if there are any.",
     )
 
     @model_validator(mode="after")
     def _one_path(self) -> Self:
+        """Check that the table specifies exactly one path or list of shapes, with consistent lengths."""
         tables = [x for x in (self.corners, self.harmonics, self.shapes) if x is not None]
         if len(tables) != 1:
             raise ValueError("needs one of corners, harmonics and shapes")
@@ -424,11 +455,11 @@ class GaitPart(ScenarioTable):
         return self
 
 
-class GaitScenario(Common):
-    """Displacement by a closed path of the shape, or curvature at shapes."""
+class GaitScenario(CommonTables):
+    """Scenario of the net displacement by a gait, or of the curvature of the local connection at shapes."""
 
     kind: Literal["gait"]
-    gait: GaitPart
+    gait: GaitTable
 
 
 Scenario = (
@@ -442,11 +473,11 @@ Scenario = (
 )
 
 SCENARIO_TABLES_BY_KIND = tables_by_tag(Scenario, "kind")
-"""The tables of scenarios by kind."""
+"""Record types of scenarios by the value of the key `kind`."""
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of scenario files, which editors use for completion."""
+    """Return the JSON Schema of scenario files, which editors use for completion and checks."""
     adapter: TypeAdapter[Any] = TypeAdapter(Annotated[Scenario, Field(discriminator="kind")])
     tables = adapter.json_schema()
     return {

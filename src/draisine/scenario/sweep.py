@@ -1,4 +1,4 @@
-"""The table of a sweep: the varied values, their design, and the outputs of each run."""
+"""Table `[sweep]` of a scenario: varied values, experimental design, and outputs of each run."""
 
 import math
 from typing import Annotated, Any, Literal, Self
@@ -9,11 +9,11 @@ from pydantic import Field, model_validator
 from draisine.scenario.values import Quantity, ScenarioTable, Text, check_rising
 
 MAX_SWEEP_RUNS = 10**8
-"""Runs of a sweep: more need more memory than computers have, and more than a week."""
+"""Largest number of runs of a sweep; more would exceed the memory and take more than a week."""
 
 
 class Interval(ScenarioTable):
-    """Numbers between two ends; evenly spaced ones if a count is given."""
+    """Range of numbers; evenly spaced values if a count is given."""
 
     low: Quantity
     high: Quantity
@@ -21,20 +21,21 @@ class Interval(ScenarioTable):
 
     @model_validator(mode="after")
     def _ends(self) -> Self:
+        """Check that the upper end of the range is above the lower end."""
         return check_rising(self)
 
 
 class Sweep(ScenarioTable):
-    """The varied values of a sweep, and the outputs of each run."""
+    """Varied values of a sweep, their experimental design, and the outputs of each run."""
 
     design: Literal["grid", "list", "one-at-a-time", "latin-hypercube", "sobol"] = Field(
         "grid",
-        description="grid: all combinations. list: the first values of all, then the second ones. "
-        "one-at-a-time: the unchanged scenario, then each value alone. latin-hypercube, sobol: `count` "
-        "points between the ends.",
+        description="grid: all combinations. list: run k uses the k-th value of every key path. "
+        "one-at-a-time: the unchanged scenario, then one changed value per run. latin-hypercube, sobol: "
+        "`count` points between the ends.",
     )
     over: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
-        {}, description="Values by key path (`run.dt`, `vehicle.parameters.mB`)."
+        {}, description="Lists of values by key path (`run.dt`, `vehicle.parameters.mB`)."
     )
     between: dict[str, Interval] = Field(
         {},
@@ -56,11 +57,12 @@ class Sweep(ScenarioTable):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        """Check that the table specifies a design completely and without contradictions."""
         if not self.paths:
             raise ValueError("varies nothing: give values in over or ends in between")
         if set(self.over) & set(self.between):
             raise ValueError("has a key path both in over and in between")
-        if self.drawn:
+        if self.is_random:
             if self.over or self.count is None:
                 raise ValueError(
                     f"of the design {self.design!r} needs between and a count, not over"
@@ -85,15 +87,15 @@ class Sweep(ScenarioTable):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The key paths of the varied values."""
+        """Key paths of the varied values."""
         return (*self.over, *self.between)
 
     @property
-    def drawn(self) -> bool:
-        """Whether the design consists of random points."""
+    def is_random(self) -> bool:
+        """Whether the points of the design are random."""
         return self.design in ("latin-hypercube", "sobol")
 
     def values(self) -> dict[str, list[Any]]:
-        """Return the values by key path; between ends those of a grid, or both ends."""
+        """Return the values by key path; for a range the evenly spaced values, or its two ends."""
         spaced = {p: np.linspace(x.low, x.high, x.count or 2) for p, x in self.between.items()}
         return self.over | {path: x.tolist() for path, x in spaced.items()}

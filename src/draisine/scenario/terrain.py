@@ -1,7 +1,8 @@
-"""The ground of a scenario: its tables, the terrains that they describe, and the placing of a machine.
+"""Ground of a scenario: its tables, the terrains that they describe, and the position of the machine.
 
-A machine is placed on a face by a rotation that takes the vertical to the normal of the face, and a
-translation that puts the centre of a wheel above a point (`place_state`).
+A machine is placed on a face by the rotation from the vertical to the normal of the face, followed by a
+translation that puts the centre of a wheel above a given point (`place_state`).
+
 """
 
 import math
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 
 
 def _drop(value: Any) -> float:
-    """Return the height of a drop in m; raise if it is not positive."""
+    """Convert the height of a drop to m; raise `ValueError` if it is not positive."""
     height = parse_number(value, "m")
     if height <= 0.0:
         raise ValueError(
@@ -72,11 +73,11 @@ def _drop(value: Any) -> float:
 
 
 Drop = Annotated[float, BeforeValidator(_drop), WithJsonSchema(LENGTH_SCHEMA)]
-"""A positive length in m, or with a unit."""
+"""Type of a positive length in m, optionally written with a unit."""
 
 
 class PlaneGround(ScenarioTable):
-    """A plane through (0, 0, height) with a slope and a camber; its face is `ground`."""
+    """An inclined plane through (0, 0, height) with a slope and a camber; its face has the name `ground`."""
 
     shape: Literal["plane"]
     slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
@@ -86,12 +87,12 @@ class PlaneGround(ScenarioTable):
     height: Length = Field(0.0, description="height at the origin, m")
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain with one inclined plane."""
         return plane(self.slope, self.height, self.camber)
 
 
 class RampGround(ScenarioTable):
-    """A ramp (`ramp`) up to its `lip` at the origin, then a `wall` and level ground (`low`)."""
+    """A ramp (face `ramp`) up to its edge `lip` at x = 0, then a `wall` and level ground (face `low`)."""
 
     shape: Literal["ramp"]
     slope: Slope = Field(description="slope, positive uphill: '12deg', or rad", examples=["10deg"])
@@ -100,24 +101,24 @@ class RampGround(ScenarioTable):
     )
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain of a ramp with a drop."""
         return ramp(self.slope, self.drop)
 
 
 class KerbGround(ScenarioTable):
-    """Level ground with a step: faces `before` and `after`, its `edge` and `wall`."""
+    """Level ground with one step: faces `before` and `after`, the step's `edge` and `wall`."""
 
     shape: Literal["kerb"]
     at: Length = Field(description="position of the step along x, m", examples=[0])
     rise: Length = Field(description="height of the step, negative downwards, m", examples=[0.02])
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain of a kerb."""
         return kerb(self.at, self.rise)
 
 
 class StairsGround(ScenarioTable):
-    """Level ground with stairs: faces `before`, `tread1` ..., with `edge1` ... and `wall1` ..."""
+    """Level ground with stairs: faces `before`, `tread1` ..., with `edge1` ... and `wall1` ...."""
 
     shape: Literal["stairs"]
     at: Length = Field(description="position of the first step along x, m")
@@ -126,12 +127,12 @@ class StairsGround(ScenarioTable):
     count: int = Field(description="number of steps")
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain of stairs."""
         return stairs(self.at, self.rise, self.run, self.count)
 
 
 class RoughGround(ScenarioTable):
-    """Level ground with a rough patch: random heights at grid points, linear in between."""
+    """Level ground with a rough patch: random heights at grid points, linearly interpolated."""
 
     shape: Literal["rough"]
     height: Positive = Field(description="largest height, m")
@@ -143,41 +144,46 @@ class RoughGround(ScenarioTable):
     smooth: bool = Field(False, description="whether splines interpolate the heights")
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain with a rough patch."""
         sizes = (self.height, self.cell, self.at, self.length, self.width)
         return rough(*sizes, self.seed, smooth=self.smooth)
 
 
 class CornerGround(ScenarioTable):
-    """Level ground (`level`), followed by a slope (`rise`)."""
+    """Level ground (face `level`), followed by a slope (face `rise`)."""
 
     shape: Literal["corner"]
     angle: Slope = Field(description="slope, positive uphill: '12deg', or rad", examples=["5deg"])
     at: Length = Field(0.0, description="start of the slope along x, m")
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain of a change of slope."""
         return corner(self.angle, self.at)
 
 
 class Border(ScenarioTable):
-    """A border of a face, which consists of points with normal . x <= offset."""
+    """A border plane of a face: the face contains points x with normal . x <= offset."""
 
     normal: WorldVector
     offset: Quantity
 
 
 class GroundMotion(ScenarioTable):
-    """The motion of a ground: constant velocity, `amplitude sin(rate t)`, or rotation about a vertical."""
+    """Motion of the ground: constant velocity, `amplitude sin(rate t)`, or rotation about a vertical axis."""
 
-    slide: WorldVector | None = Field(None, description="Velocity, in m/s.")
-    shake: WorldVector | None = Field(None, description="Amplitude, in m.")
-    turn: Quantity | None = Field(None, description="Angular velocity, in rad/s.")
-    rate: Positive | None = Field(None, description="Angular frequency of a shake, in rad/s.")
+    slide: WorldVector | None = Field(None, description="Velocity of the ground, in m/s.")
+    shake: WorldVector | None = Field(None, description="Amplitude of a sinusoidal motion, in m.")
+    turn: Quantity | None = Field(
+        None, description="Angular velocity about a vertical axis, in rad/s."
+    )
+    rate: Positive | None = Field(
+        None, description="Angular frequency of the sinusoidal motion `shake`, in rad/s."
+    )
     centre: list[Length] = Field([0.0, 0.0], min_length=2, max_length=2)
 
     @model_validator(mode="after")
     def _check_one_motion(self) -> Self:
+        """Check that the table specifies exactly one motion."""
         if sum(x is not None for x in (self.slide, self.shake, self.turn)) != 1:
             raise ValueError("needs one of slide, shake and turn")
         if (self.shake is None) != (self.rate is None):
@@ -185,7 +191,7 @@ class GroundMotion(ScenarioTable):
         return self
 
     def motion(self) -> ObstacleMotion:
-        """Return the motion as a function of time."""
+        """Return the motion of the ground as a function of time."""
         if self.slide is not None:
             return Slide(self.slide)
         if self.shake is not None and self.rate is not None:
@@ -194,12 +200,12 @@ class GroundMotion(ScenarioTable):
 
 
 def _with_motion(ground: Any, motion: GroundMotion | None) -> Any:
-    """Return a feature or a terrain with its motion, or itself if it does not move."""
+    """Return a feature or terrain with a prescribed motion, or unchanged if the motion is None."""
     return ground if motion is None else move_ground(ground, motion.motion())
 
 
 class Face(ScenarioTable):
-    """A face in the plane normal . x = offset; the normal points out of the ground."""
+    """A planar face normal . x = offset; the normal points out of the ground."""
 
     name: Text
     normal: WorldVector
@@ -208,8 +214,8 @@ class Face(ScenarioTable):
     motion: GroundMotion | None = None
 
     def feature(self) -> Feature:
-        """Return the face as a feature."""
-        # Normals need not be unit vectors; a zero normal is reported by `face`.
+        """Build the terrain feature of the face."""
+        # Normals need not be unit vectors. The function `face` reports a zero normal as an error.
         size = float(np.linalg.norm(self.normal)) or 1.0
         borders = [
             (b.normal, b.offset / (float(np.linalg.norm(b.normal)) or 1.0)) for b in self.borders
@@ -219,7 +225,7 @@ class Face(ScenarioTable):
 
 
 class Edge(ScenarioTable):
-    """A convex edge from a point along a direction, between faces with two normals."""
+    """A convex edge through a point along a direction, between faces with two normals."""
 
     name: Text
     point: WorldVector
@@ -229,13 +235,13 @@ class Edge(ScenarioTable):
     motion: GroundMotion | None = None
 
     def feature(self) -> Feature:
-        """Return the edge as a feature."""
+        """Build the terrain feature of the edge."""
         feature = edge(self.name, self.point, self.along, *self.normals, self.length)
         return cast(Feature, _with_motion(feature, self.motion))
 
 
 class FacesGround(ScenarioTable):
-    """A ground of faces and convex edges between them."""
+    """A ground that consists of planar faces and convex edges between them."""
 
     shape: Literal["faces"]
     faces: list[Face] = Field(min_length=1)
@@ -243,6 +249,7 @@ class FacesGround(ScenarioTable):
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
+        """Check that all faces and edges have different names."""
         names = [f.name for f in self.faces] + [e.name for e in self.edges]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
@@ -250,37 +257,39 @@ class FacesGround(ScenarioTable):
         return self
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain of all faces and edges."""
         return Terrain([*(f.feature() for f in self.faces), *(e.feature() for e in self.edges)])
 
 
 class MeshGround(ScenarioTable):
-    """A mesh of triangles, from a file or from points."""
+    """A triangle mesh, from a file or from lists of points and triangles."""
 
     shape: Literal["mesh"]
     file: str | None = Field(
-        None, description="STL, OBJ or PLY file, relative to the folder of the scenario."
+        None,
+        description="STL, OBJ or PLY file with the mesh, relative to the folder of the scenario.",
     )
-    scale: Positive = Field(1.0, description="Factor from the lengths of the file to metres.")
+    scale: Positive = Field(1.0, description="Factor that converts lengths in the file to metres.")
     points: list[WorldVector] = Field([])
     triangles: list[tuple[int, int, int]] = Field([])
     motion: GroundMotion | None = None
 
     @model_validator(mode="after")
     def _check_source(self) -> Self:
+        """Check that the mesh comes either from a file or from points and triangles."""
         if (self.file is None) == (not self.points or not self.triangles):
             raise ValueError("needs either a file, or points and triangles")
         return self
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain of the triangle mesh."""
         if self.file is None:
             return cast(Terrain, _with_motion(Mesh(self.points, self.triangles), self.motion))
         return cast(Terrain, _with_motion(read_mesh(self.file, self.scale), self.motion))
 
 
 class HeightGround(ScenarioTable):
-    """Heights over a grid: one row of `z` per x, one column per y."""
+    """A height field over a rectangular grid: one row of `z` per x, one column per y."""
 
     shape: Literal["heights"]
     x: list[Length] = Field(min_length=2)
@@ -291,6 +300,7 @@ class HeightGround(ScenarioTable):
 
     @model_validator(mode="after")
     def _check_size(self) -> Self:
+        """Check that the array of heights matches the grid coordinates."""
         rows = len(self.x)
         columns = len(self.y)
         if len(self.z) != rows or any(len(row) != columns for row in self.z):
@@ -298,7 +308,7 @@ class HeightGround(ScenarioTable):
         return self
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain of the height field."""
         ground = height_field(self.x, self.y, self.z, smooth=self.smooth)
         return cast(Terrain, _with_motion(ground, self.motion))
 
@@ -317,6 +327,7 @@ class RoadGround(ScenarioTable):
 
     @model_validator(mode="after")
     def _check_size(self) -> Self:
+        """Check that the heights match the grid coordinates."""
         columns = None if self.y is None else len(self.y)
         sizes = [len(height) if isinstance(height, list) else None for height in self.z]
         if len(sizes) != len(self.x) or any(size != columns for size in sizes):
@@ -325,7 +336,7 @@ class RoadGround(ScenarioTable):
         return self
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain of the road."""
         angles = {"slope": self.slope, "camber": self.camber, "crown": self.crown}
         return cast(Terrain, _with_motion(road(self.z, self.x, self.y, **angles), self.motion))
 
@@ -362,18 +373,18 @@ AnyGround = (
 
 
 def _with_shape(table: Any) -> Any:
-    """Return the table of a ground with a shape; slope, camber and height alone describe a plane."""
+    """Return the table of a ground with its key `shape`; a table without it describes a plane."""
     if isinstance(table, dict) and table and set(table) <= {"slope", "camber", "height"}:
         return {"shape": "plane", **table}
     return table
 
 
-GroundPart = Annotated[
+GroundTable = Annotated[
     Annotated[AnyGround, Field(discriminator="shape")], BeforeValidator(_with_shape)
 ]
 
 GROUND_TABLES = tables_by_tag(AnyGround, "shape")
-"""The tables of grounds by shape."""
+"""Record types of grounds by the value of the key `shape`."""
 
 
 FIRST_FACES = {
@@ -383,11 +394,11 @@ FIRST_FACES = {
     "stairs": "before",
     "corner": "level",
 }
-"""The first face along x by shape; other shapes have faces with names of the user, or none."""
+"""Name of the first face along x by shape of the ground; other shapes have no fixed names."""
 
 
 def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a scenario whose ground gets another shape.
+    """Return the tables of a scenario in which the ground gets another shape.
 
     Dimensions that the new shape does not have are left out, with a warning. A machine that starts on a
     face starts on the first face of the new shape.
@@ -409,7 +420,9 @@ def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[st
 
 
 def _check_dimensions(shape: str, given: Collection[str]) -> None:
-    """Raise if required dimensions of a shape are missing, with the options that set them."""
+    """Raise `DataError` if required dimensions of a ground shape are missing; list the options that set
+    them.
+    """
     fields = GROUND_TABLES[shape].model_fields
     missing = {n: f for n, f in fields.items() if f.is_required() and n not in given}
     missing.pop("shape", None)
@@ -420,41 +433,49 @@ def _check_dimensions(shape: str, given: Collection[str]) -> None:
     raise DataError(f"{'; '.join(texts)}. Example: --set terrain.shape={shape} {options}.")
 
 
-def terrain_of(data: "Dataset") -> Terrain | None:
-    """Return the terrain of the scenario of a dataset, or None."""
+def restore_terrain(data: "Dataset") -> Terrain | None:
+    """Build the terrain of the scenario stored in a dataset; None if the scenario has no terrain."""
     content = read_table_attribute(data, "scenario").get("content")
     if not isinstance(content, dict) or content.get("terrain") is None:
         return None
-    adapter: TypeAdapter[Any] = TypeAdapter(GroundPart)
+    adapter: TypeAdapter[Any] = TypeAdapter(GroundTable)
     terrain: Terrain = adapter.validate_python(content["terrain"]).terrain()
     return terrain
 
 
 class WheelPlace(ScenarioTable):
-    """The place of a machine at the start: the centre of one of its wheels.
+    """Initial position of a machine on a terrain, given by the centre of one of its wheels.
 
-    With `on` the machine is tilted and set on that face; then x and y suffice, and by default they do not
-    change. Without a place, a machine starts on the face of a plane.
+    If `on` names a face, the machine is tilted with the face and put on it; then x and y of the wheel centre
+    suffice and are optional. A machine without a place starts on the face of a plane ground.
     """
 
-    wheel: Text | None = Field(None, description="Default: the first one.")
+    wheel: Text | None = Field(
+        None, description="Name of the wheel. Default: the first wheel of the machine."
+    )
     centre: list[Length] | None = Field(None, min_length=2, max_length=3)
-    on: str | None = Field(None, description="A face; without it, the machine is only translated.")
+    on: str | None = Field(
+        None,
+        description="Name of the face under the wheel; without it, the machine is only translated.",
+    )
 
     @model_validator(mode="after")
     def _check_position(self) -> Self:
+        """Check that the table determines the position of the wheel centre."""
         if self.centre is None and self.on is None:
-            raise ValueError("needs a centre with x, y and z, or the face `on` which it starts")
+            raise ValueError(
+                "needs the centre of a wheel as [x, y, z], or the face on which the machine starts (`on`)"
+            )
         expected = "x and y; the face determines the height"
         if self.on is None:
-            expected = "x, y and z, or x and y with the face `on` which it starts"
+            expected = "[x, y, z], or [x, y] with the face on which the machine starts (`on`)"
         if self.centre is not None and len(self.centre) != (3 if self.on is None else 2):
             raise ValueError(f"has a centre of {len(self.centre)} numbers; give {expected}")
         return self
 
 
-def faces_of(terrain: Terrain) -> dict[str, Feature]:
-    """Return the faces of a terrain by name; those of a mesh have no names and are left out."""
+def named_faces(terrain: Terrain) -> dict[str, Feature]:
+    """Return the faces of a terrain by name; faces of a mesh have no names and are left out."""
     features: tuple[Feature, ...] = getattr(terrain, "features", ())
     return {f.name: f for f in features if f.kind == "face"}
 
@@ -468,31 +489,31 @@ def place(
     centre: tuple[float, ...] | None = None,
     on: str | None = None,
 ) -> State:
-    """Return a state with the machine moved rigidly to a place on a terrain.
+    """Move a machine rigidly to a place on a terrain and return the new state.
 
-    The speeds do not change, because they refer to the frame of the base: on a slope of angle a, the
-    output `forward_speed` is cos(a) times that on level ground.
+    The speeds do not change, because they are expressed in the frame of the base: on a slope of angle a, the
+    output `forward_speed` is cos(a) times its value on level ground.
 
     Parameters
     ----------
     system
-        The machine.
+        Compiled machine.
     state
-        A state on level ground.
+        State of the machine on level ground.
     terrain
-        The terrain.
+        Terrain on which the machine is placed.
     wheel
-        The wheel whose centre is placed. Default: the first one.
+        Name of the wheel whose centre is placed. Default: the first wheel.
     centre
-        Position of its centre in m: (x, y, z), or (x, y) if `on` is given. Default with `on`: its
-        position in `state`.
+        Position of the wheel centre in m: (x, y, z), or (x, y) if `on` is given. Default with `on`:
+        the position in `state`.
     on
-        Name of a face; the machine is tilted with it and set on it.
+        Name of a face. The machine is tilted with the face and put on it.
 
     Returns
     -------
     State
-        The placed state.
+        State of the machine at the new place.
 
     Raises
     ------
@@ -521,7 +542,7 @@ def start_on(
     place: WheelPlace | None,
     **options: Any,
 ) -> State:
-    """Return the initial state at a place, at which all outputs have their requested values.
+    """Return the initial state of a machine at a place on a terrain, with requested output values.
 
     `options` are those of `make_state`.
     """
@@ -563,7 +584,7 @@ def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:
 
 
 def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -> State:
-    """Return a state with the machine moved rigidly to a place of a scenario."""
+    """Move a machine rigidly to the place that a scenario specifies and return the new state."""
     wheels = {c.name: c for c in tree.model.wheels}
     name = place.wheel or next(iter(wheels), "")
     expect_known("no wheel", name, wheels)
@@ -580,14 +601,14 @@ def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -
     target = _centre(tree, wheels[name], state)[:2] if place.centre is None else place.centre
     shift = np.zeros(3)
     shift[:2] = np.asarray(target) - _centre(tree, wheels[name], tilted)[:2]
-    # The tilted machine touches the plane N . x = 0; the shift takes it to N . x = d.
+    # The tilted machine touches the plane N . x = 0; this shift moves it to the plane N . x = d.
     shift[2] = (d - N[:2] @ shift[:2]) / N[2]
     return replace(tilted, p=tilted.p + shift)
 
 
 def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
-    """Return normal (3) and offset (m) of a face; raise if it does not point upwards."""
-    faces = faces_of(terrain)
+    """Return normal (3,) and offset (m) of a named face; raise `ParameterError` if it faces downwards."""
+    faces = named_faces(terrain)
     expect_known("no face", name, faces)
     N = faces[name].numbers[:3]
     if not N[2] > VERTICAL_NORMAL:
@@ -598,17 +619,17 @@ def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
 
 
 VERTICAL_NORMAL = 1e-9
-"""A normal with a smaller vertical component belongs to a wall: rounding of a horizontal normal."""
+"""Largest vertical component of a unit normal that belongs to a wall (round-off of a horizontal normal)."""
 
 
 def _tilt(N: Floats) -> Floats:
-    """Return the rotation (3, 3) by the smallest angle from the vertical to a unit vector N (3)."""
+    """Return the rotation matrix (3, 3) by the smallest angle from the vertical to a unit vector N (3,)."""
     K = hat(np.array([-N[1], N[0], 0.0]))
     return cast(Floats, np.eye(3) + K + K @ K / (1.0 + N[2]))
 
 
 def _centre(tree: Tree, wheel: Wheel, state: State) -> Floats:
-    """Return the position (3) of a wheel's centre in the world, in m."""
+    """Return the world position (3,) of a wheel centre in m."""
     link, _ = tree.place[wheel.body]
     centre = point(geometry(tree, state.r), link, None, tree.local(wheel.body, wheel.centre))
     return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ centre.c)

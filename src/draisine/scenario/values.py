@@ -1,4 +1,4 @@
-"""Types of values in scenario files: numbers with units, limits, vectors, friction, motions of joints.
+"""Types of values in scenario files: numbers with units, limits, vectors, friction, joint motions.
 
 Each type has a validator, which converts to SI units, and a JSON Schema for editors.
 """
@@ -13,31 +13,32 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from draisine.model.quantity import SI_UNITS, UNIT_DIVISORS, parse_number
 
 Text = Annotated[str, Field(min_length=1)]
+"""Type of a non-empty text."""
 
 
 class ScenarioTable(BaseModel):
-    """A table of a scenario; unknown keys are mistakes, and it is immutable."""
+    """Base class of scenario tables: immutable records that reject unknown keys."""
 
-    # Validators are built at the first use, because a scenario uses few of all tables.
+    # Validators are built at first use, because one scenario uses few of the table types.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def tables_by_tag(union: Any, key: str) -> dict[str, type[ScenarioTable]]:
-    """Return the table types of a union by the literal value of the key that distinguishes them."""
+    """Return the table types of a tagged union by the literal value of their tag `key`."""
     return {get_args(table.model_fields[key].annotation)[0]: table for table in get_args(union)}
 
 
 def check_rising(axis: Any) -> Any:
-    """Return an axis; raise if its high end is not above its low one."""
+    """Return an axis unchanged; raise `ValueError` if its upper end is not above its lower end."""
     if not axis.low < axis.high:
         raise ValueError(f"goes from {axis.low:g} to {axis.high:g}; low must be below high")
     return axis
 
 
-def limit(value: Any) -> float:
-    """Return a non-negative number, which may be infinite.
+def parse_limit(value: Any) -> float:
+    """Convert a value to a non-negative number in SI units, which may be infinite.
 
-    >>> limit(float("inf")), limit("90deg")
+    >>> parse_limit(float("inf")), parse_limit("90deg")
     (inf, 1.5707963267948966)
     """
     if isinstance(value, float) and math.isinf(value) and value > 0:
@@ -49,6 +50,7 @@ def limit(value: Any) -> float:
 
 
 def _vector(value: Any) -> tuple[float, float, float]:
+    """Convert a list to a vector of three numbers."""
     if not isinstance(value, (list, tuple)) or len(value) != 3:
         raise ValueError(f"{value!r} is not a list of three numbers")
     x, y, z = (parse_number(entry) for entry in value)
@@ -56,19 +58,21 @@ def _vector(value: Any) -> tuple[float, float, float]:
 
 
 def _positive(value: float) -> float:
+    """Return a positive number unchanged; raise `ValueError` otherwise."""
     if value <= 0.0:
         raise ValueError(f"{value:g} is not greater than zero")
     return value
 
 
 def _not_negative(value: float) -> float:
+    """Return a non-negative number unchanged; raise `ValueError` otherwise."""
     if value < 0.0:
         raise ValueError(f"{value:g} is negative")
     return value
 
 
 def _slope(value: Any) -> float:
-    """Return the slope of a ground in rad; a slope beyond a right angle was meant in degrees."""
+    """Convert a slope to rad; values beyond a right angle are rejected as likely degrees."""
     slope = parse_number(value, "rad")
     if abs(slope) >= math.pi / 2:
         raise ValueError(
@@ -83,100 +87,113 @@ NUMBER_SCHEMA: dict[str, Any] = {
         {"type": "string", "pattern": r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*deg\s*$"},
     ]
 }
+"""JSON Schema of a number, or of a text that contains a number with a unit."""
 
 
 def _unit_schema(unit: str) -> dict[str, Any]:
-    """Return the JSON Schema of a number that may be written with a unit."""
+    """Return the JSON Schema of a number that may be written with the given unit."""
     units = "|".join([unit, *(other for other, base in UNIT_DIVISORS if base == unit)])
     pattern = rf"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*({units})\s*$"
     return {"anyOf": [{"type": "number"}, {"type": "string", "pattern": pattern}]}
 
 
 LENGTH_SCHEMA = _unit_schema("m")
+"""JSON Schema of a length, as a number in m or as text with a unit."""
 
 Length = Annotated[
     float, BeforeValidator(lambda x: parse_number(x, "m")), WithJsonSchema(LENGTH_SCHEMA)
 ]
-"""A length in m, or with a unit."""
+"""Type of a length in m, optionally written with a unit."""
 
 Duration = Annotated[
     float,
     BeforeValidator(lambda x: _positive(parse_number(x, "s"))),
     WithJsonSchema(_unit_schema("s")),
 ]
-"""A positive time in s, or with a unit."""
+"""Type of a positive time in s, optionally written with a unit."""
 
 Quantity = Annotated[float, BeforeValidator(parse_number), WithJsonSchema(NUMBER_SCHEMA)]
-"""A number, or an angle written in degrees."""
+"""Type of a number in SI units, or an angle written in degrees ("18deg")."""
 
 Slope = Annotated[float, BeforeValidator(_slope), WithJsonSchema(NUMBER_SCHEMA)]
-"""The slope of a ground."""
+"""Type of a ground slope in rad, optionally written in degrees."""
 
 Positive = Annotated[
     float,
     BeforeValidator(lambda x: _positive(parse_number(x, SI_UNITS))),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
-"""A positive number, not an angle."""
+"""Type of a positive number that is not an angle."""
 
 NotNegative = Annotated[
     float,
     BeforeValidator(lambda x: _not_negative(parse_number(x, SI_UNITS))),
     WithJsonSchema({"type": "number", "minimum": 0}),
 ]
-"""A non-negative number, not an angle."""
+"""Type of a non-negative number that is not an angle."""
 
-Limit = Annotated[float, BeforeValidator(limit), WithJsonSchema(NUMBER_SCHEMA)]
-"""A non-negative number or angle, or `inf`."""
+Limit = Annotated[float, BeforeValidator(parse_limit), WithJsonSchema(NUMBER_SCHEMA)]
+"""Type of a non-negative number or angle that may be `inf`."""
 
 WorldVector = Annotated[
     tuple[float, float, float],
     BeforeValidator(_vector),
     WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}),
 ]
-"""Three numbers, along the axes of the world."""
+"""Type of a vector (3,) in world axes."""
 
 
 def _numbers(value: Any) -> float | list[float]:
+    """Convert a number or a list of numbers, optionally with units, to SI units."""
     return [parse_number(x) for x in value] if isinstance(value, list) else parse_number(value)
 
 
 def _places(value: Any) -> list[float] | dict[str, list[float | str]]:
+    """Convert times or speeds (list), or coordinates of grid points (lists by name), to SI units."""
     if isinstance(value, dict):
         return {name: [_label(x) for x in _non_empty(value[name])] for name in value}
     return _list(value)
 
 
 def _label(value: Any) -> float | str:
-    """Return a number, or a name, which is a value in a sweep."""
+    """Convert a swept value: a name stays a name, anything else becomes a number in SI units."""
     return value if isinstance(value, str) and value.isidentifier() else parse_number(value)
 
 
 def _list(value: Any) -> list[float]:
+    """Convert a non-empty list of numbers, optionally with units, to SI units."""
     return [parse_number(x) for x in _non_empty(value)]
 
 
 def _non_empty(value: Any) -> list[Any]:
+    """Return a non-empty list unchanged; raise `ValueError` otherwise."""
     if not isinstance(value, list) or not value:
         raise ValueError(f"{value!r} is not a list of numbers")
     return value
 
 
 def _drift(value: Any) -> str | float:
+    """Validate a drift correction: "project", "none" or a positive time constant in s."""
     if value in ("project", "none"):
         return str(value)
     if isinstance(value, str):
-        raise ValueError(f"{value!r} is not 'project', 'none' or an epsilon in seconds")
+        raise ValueError(f"{value!r} is not 'project', 'none' or a time constant in seconds")
     if parse_number(value) <= 0.0:
         raise ValueError(f"{value} is not greater than zero")
     return parse_number(value)
 
 
 def _friction(value: Any) -> float | dict[str, float]:
-    return {k: limit(v) for k, v in value.items()} if isinstance(value, dict) else limit(value)
+    """Convert one friction coefficient, or a table of coefficients by contact."""
+    return (
+        {k: parse_limit(v) for k, v in value.items()}
+        if isinstance(value, dict)
+        else parse_limit(value)
+    )
 
 
 def _ends(value: Any) -> tuple[float, float]:
+    """Convert a list of two numbers to an interval with increasing ends."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise ValueError(f"{value!r} is not a list of two numbers, the lower and the upper end")
     low, high = (parse_number(x) for x in value)
@@ -186,11 +203,13 @@ def _ends(value: Any) -> tuple[float, float]:
 
 
 _LIST_SCHEMA = {"type": "array", "items": NUMBER_SCHEMA, "minItems": 1}
+"""JSON Schema of a non-empty list of numbers."""
 Numbers = Annotated[
     float | list[float],
     BeforeValidator(_numbers),
     WithJsonSchema({"anyOf": [NUMBER_SCHEMA, _LIST_SCHEMA]}),
 ]
+"""Type of one number or a list of numbers, SI units."""
 Places = Annotated[
     list[float] | dict[str, list[float | str]],
     BeforeValidator(_places),
@@ -203,6 +222,7 @@ Places = Annotated[
         }
     ),
 ]
+"""Type of the times, speeds or grid points at which expected values apply."""
 Friction = Annotated[
     float | dict[str, float],
     BeforeValidator(_friction),
@@ -215,11 +235,13 @@ Friction = Annotated[
         }
     ),
 ]
+"""Type of a friction coefficient, or of coefficients by contact."""
 Ends = Annotated[
     tuple[float, float],
     BeforeValidator(_ends),
     WithJsonSchema({"type": "array", "items": NUMBER_SCHEMA, "minItems": 2, "maxItems": 2}),
 ]
+"""Type of an interval [lower end, upper end]."""
 DriftValue = Annotated[
     str | float,
     BeforeValidator(_drift),
@@ -227,10 +249,11 @@ DriftValue = Annotated[
         {"anyOf": [{"enum": ["project", "none"]}, {"type": "number", "exclusiveMinimum": 0}]}
     ),
 ]
+"""Type of a drift correction: "project", "none" or a time constant in s."""
 
 
 def motion_entry(value: Any) -> dict[str, str | float | list[float]]:
-    """Return the motion of a joint as plain data: its name and its options."""
+    """Validate the table of a prescribed joint motion: its name and its options."""
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         raise ValueError(f"{value!r} is not a table with a `name` and options")
     return {k: v if k == "name" else _numbers(v) for k, v in value.items()}
@@ -250,10 +273,11 @@ MotionEntry = Annotated[
         }
     ),
 ]
+"""Type of the table of a prescribed joint motion."""
 
 
 def record_schema(record: Any, **tags: str) -> dict[str, Any]:
-    """Return the JSON Schema of a table that describes a dataclass: its fields, and constant tags.
+    """Return the JSON Schema of a table that describes a dataclass: its fields and constant tags.
 
     >>> from draisine.control import SIGNALS
     >>> record_schema(SIGNALS["ramp"], shape="ramp")["required"]
@@ -274,6 +298,7 @@ def record_schema(record: Any, **tags: str) -> dict[str, Any]:
 
 
 def _field_schema(hint: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a dataclass field with the given type annotation."""
     if hint in (str, bool):
         return {"type": "string" if hint is str else "boolean"}
     if hint is float:
@@ -285,7 +310,7 @@ def _field_schema(hint: Any) -> dict[str, Any]:
 
 
 def field_value(hint: Any, value: Any) -> Any:
-    """Return a value of a table, converted to the type of a field of a dataclass."""
+    """Convert a value of a table to the annotated type of a dataclass field."""
     if hint in (str, bool):
         if not isinstance(value, hint):
             expected = "a name" if hint is str else "true or false"
@@ -299,7 +324,7 @@ def field_value(hint: Any, value: Any) -> Any:
             raise ValueError(f"{value!r} is not a whole number")
         return int(count)
     arguments = get_args(hint)
-    if type(None) in arguments:  # an optional value
+    if type(None) in arguments:  # the field is optional
         return field_value(arguments[0], value)
     if get_origin(hint) is Mapping:
         if not isinstance(value, dict):

@@ -33,7 +33,7 @@ from draisine.model.names import (
     output_names,
     variables,
 )
-from draisine.registry import plug_label, trust
+from draisine.registry import plugin_label, trust
 from draisine.simulation.options import CONTACT, NUMERICS, Task
 from draisine.system.closed_form import ClosedForm
 from draisine.system.system import UNNAMED_SYSTEMS, System
@@ -112,7 +112,7 @@ def make_dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset"
             "validity": run.validity.dumps(),
             **_redundant_rows(run),
             **{
-                k: v if isinstance(v, float | int) else plug_label(v)
+                k: v if isinstance(v, float | int) else plugin_label(v)
                 for k, v in run.settings.items()
                 if v is not None
             },
@@ -538,7 +538,7 @@ class _Script:
         name = name if name.isidentifier() else "value"
         name = f"{name}_{len(self.missing) + 1}"
         source = _source(value) if isinstance(value, FunctionType) else ""
-        self.missing.append((name, source or f"{plug_label(value)!s:.200}"))
+        self.missing.append((name, source or f"{plugin_label(value)!s:.200}"))
         return name
 
 

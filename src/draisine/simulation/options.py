@@ -28,7 +28,7 @@ from draisine.errors import (
 )
 from draisine.mechanics.readings import law_start
 from draisine.model.contact import Contact
-from draisine.registry import find, own_plugs
+from draisine.registry import find, shipped_plugins
 from draisine.system.state import State, angles_of, find_wrong_lengths, make_state_error
 from draisine.system.system import System
 from draisine.terrain import Terrain
@@ -120,7 +120,7 @@ def _check_plug(kind: str, plug: Any) -> None:
     """Raise ParameterError if an option is neither the name of a plug nor an object with the plug's
     attribute.
     """
-    if isinstance(plug, str) and plug in own_plugs(kind):
+    if isinstance(plug, str) and plug in shipped_plugins(kind):
         return
     if not hasattr(find(kind, plug), PLUG_ATTRIBUTES[kind]):
         raise ParameterError(f"Unknown {kind} {plug!r:.80}. See `draisine list {kind}s`.")
@@ -280,7 +280,7 @@ class ContactOptions:
     def _check_resolution(self) -> None:
         """Raise ParameterError if a resolution is set for an impact model that has only one."""
         model = self.impact_name
-        is_shipped = isinstance(model, str) and model in own_plugs("impact")
+        is_shipped = isinstance(model, str) and model in shipped_plugins("impact")
         if self.resolution != "complete" and is_shipped and model not in ("newton", "plastic"):
             raise ParameterError(
                 f"resolution = {self.resolution!r} applies to the impact models 'newton' and 'plastic', "

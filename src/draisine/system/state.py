@@ -169,6 +169,12 @@ def state(
         Outputs, joints and speeds by name, in SI units and radians; angles may be written "10deg". `speed`
         means `forward_speed`.
 
+    Returns
+    -------
+    State
+        Pose, joint coordinates and speeds that satisfy the closed contacts and the requested values, SI
+        units.
+
     Raises
     ------
     ConfigurationError

@@ -470,6 +470,11 @@ def compile(
         the optional parameters `slope` (the ground rises along x) and `camber` (it rises to the left):
         then the axes of the world are those of the inclined ground, and gravity is tilted.
 
+    Returns
+    -------
+    System
+        The compiled machine. Code for a contact mode is derived and compiled when it is first needed.
+
     Examples
     --------
     >>> compile("whipple", parameter_set="browser_jason", g=9.7).parameters["g"]

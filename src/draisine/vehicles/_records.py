@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.errors import ModelError, ParameterError, expect_known
 from draisine.model import Model, Tyre
-from draisine.registry import find, names, own_plugs
+from draisine.registry import find, names, shipped_plugins
 from draisine.vehicles._annotations import meanings
 from draisine.vehicles._sets import parameter_set
 
@@ -109,9 +109,9 @@ def _takes_plain(kind: Any) -> bool:
 def record_table(value: Any) -> dict[str, Any] | None:
     """Return a record as a table; None for other values and for force elements defined by the user."""
     entries = {name: x for name, x in _fields(value).items() if x is not None and x != ""}
-    plug = type(value).__module__.rpartition(".")[2]
-    if plug in own_plugs("force"):
-        return {"name": plug, **entries}
+    plugin = type(value).__module__.rpartition(".")[2]
+    if plugin in shipped_plugins("force"):
+        return {"name": plugin, **entries}
     return None if hasattr(value, "states") else entries or None
 
 

@@ -1,6 +1,8 @@
-"""An HTML page with sliders for the parameters of a bicycle: eigenvalues, critical speeds, root
-locus and mode shapes, computed in the browser by generated JavaScript. One file, no server, no
-network.
+"""HTML page with sliders for the parameters of a bicycle in straight running.
+
+The page shows eigenvalues, critical speeds, root locus and mode shapes, computed in the browser by
+generated JavaScript. It is one file and needs neither a server nor a network.
+
 """
 
 import html
@@ -20,28 +22,30 @@ from draisine.vehicles import meanings, parameter_set, parameter_sets
 from draisine.view.scene.description import describe_machine
 
 MATRIX_POWERS = {"C0": ("C", (0, 0)), "C1": ("C", (1, 0)), "Ks": ("K", (0, 0))}
-"""Matrices of the page besides M: damping (C) or stiffness (K), and the powers of speed and
-gravity.
-"""
+"""Matrices of the page besides M: damping (C) or stiffness (K), and the powers of speed and gravity."""
 MATRIX_POWERS |= {"K0": ("K", (0, 1)), "K2": ("K", (2, 0))}
-"""The matrices of the page beside M: damping or stiffness, and the powers of speed and gravity."""
+"""Canonical matrices on the page except M: damping (C) or stiffness (K), and powers of speed and gravity."""
 
 
 def explore_page(system: System, origin: str = "as compiled") -> str:
-    """Return the HTML text of a page on which the parameters of a bicycle in straight running are
-    varied.
+    """Return the HTML text of a page with sliders for the parameters of a bicycle in straight running.
 
     Parameters
     ----------
     system
-        A bicycle that rolls without slip.
+        Compiled bicycle whose wheels roll without slip.
     origin
         Text that names the source of the initial parameters.
+
+    Returns
+    -------
+    str
+        Text of the HTML file.
 
     Raises
     ------
     ParameterError
-        The machine has no linear equations in lean and steer of the canonical form.
+        The linear equations of the machine do not have the canonical form in lean and steer.
 
     Examples
     --------
@@ -74,8 +78,9 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
 
 
 def straight_program(system: System) -> Program:
-    """Return the program from parameters to the matrices of straight running, `M qdd + (C0 + v C1)
-    qd + (Ks + g K0 + v^2 K2) q = 0`.
+    """Return the program that computes the canonical matrices of straight running from the parameters.
+
+    The equations are M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = 0.
     """
     straight = StraightRunning(system.subject())
     lateral = straight.lateral
@@ -98,7 +103,7 @@ def straight_program(system: System) -> Program:
 
 
 def _content(system: System) -> dict[str, Any]:
-    """Return the data of the page: parameters with meanings, parameter sets and shapes of the machine."""
+    """Return the data of the page: parameters with descriptions, parameter sets, shapes of the machine."""
     meanings_by_name = meanings(system.vehicle)
     return {
         "parameters": [
@@ -113,7 +118,7 @@ def _content(system: System) -> dict[str, Any]:
 
 
 def _sets(system: System) -> dict[str, dict[str, float]]:
-    """Return the parameter sets with exactly the parameters of this machine."""
+    """Return the parameter sets that have exactly the parameters of this machine, by name."""
     vehicle = system.vehicle.__name__
     try:
         names = parameter_sets(vehicle)
@@ -124,11 +129,11 @@ def _sets(system: System) -> dict[str, dict[str, float]]:
 
 
 def _steer_joint(system: System) -> int:
-    """Return the index of the joint that is not a wheel axle, the second coordinate."""
+    """Return the index of the steering joint: the joint that is not a wheel axle."""
     rolling = {wheel.body for wheel in system.model.wheels}
     return next(k for k, joint in enumerate(system.model.joints) if joint.child not in rolling)
 
 
 def _file(name: str) -> str:
-    """Return the text of a file of this subpackage."""
+    """Return the text of a data file of this subpackage."""
     return files("draisine.view").joinpath(name).read_text(encoding="utf-8")

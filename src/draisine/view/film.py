@@ -1,6 +1,4 @@
-"""Animations of a stored run: a film (.gif, .mp4), an interactive replay page (.html), or a glTF
-scene (.glb).
-"""
+"""Animations of a stored run: film (.gif, .mp4), interactive replay page (.html) or glTF scene (.glb)."""
 
 import shutil
 from collections.abc import Callable
@@ -13,13 +11,13 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.files import atomic_write, write_text
 from draisine.errors import DataError, ParameterError
-from draisine.results.store import check_target, dataset_of
+from draisine.results.store import check_target, to_dataset
 from draisine.simulation.options import Progress, report_progress
 from draisine.terrain import Terrain
 from draisine.view.scene.camera import Camera
-from draisine.view.scene.ground import Patch, heights, hidden_points
-from draisine.view.scene.scene import Scene, scene
-from draisine.view.style import COLOURS, LINE_WIDTHS, SOLID_OPACITY, words
+from draisine.view.scene.ground import Patch, ground_heights, hidden_points
+from draisine.view.scene.scene import Scene, build_scene
+from draisine.view.style import COLOURS, LINE_WIDTHS, SOLID_OPACITY, to_words
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -28,33 +26,33 @@ if TYPE_CHECKING:
     from draisine.view.notebook import InlinePage
 
 ANIMATION_FORMATS = (".gif", ".mp4", ".html", ".glb")
-"""File endings of animations."""
+"""File suffixes of animations."""
 
 DEFAULT_FPS = 20.0
-"""Default number of frames per second."""
+"""frames/s; default frame rate of films."""
 
 MAX_FILM_TIME = 30.0
-"""Longest film in s at the default speed; longer runs are played faster."""
+"""s; longest film at the default playback speed; longer runs are played faster."""
 
 MAX_FRAMES = 2000
-"""Largest number of frames of a film; more take minutes to draw."""
+"""Largest number of frames of a film; drawing more takes minutes."""
 
-PIXELS = (640, 360)
+FILM_SIZE = (640, 360)
 """Width and height of a film in pixels."""
 
 SHADOW_COLOUR = "#00000026"
-"""Colour of shadows with opacity, as #RRGGBBAA."""
+"""Colour of shadows including opacity, as #RRGGBBAA."""
 MAX_OCCLUDING_PATCHES = 40
-"""Number of ground patches that are tested for hiding a shadow; more would dominate the cost of a frame."""
+"""Largest number of ground patches that are tested for hiding a shadow; more would slow down each frame."""
 
 FILM_DPI = 100
-"""Resolution of a film in dots per inch; together with `PIXELS` it determines the size of texts."""
+"""dots/inch; resolution of a film, which determines the size of texts."""
 PLAYBACK_SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-"""Default playback speeds; the smallest one that keeps the film below `MAX_FILM_TIME` is used."""
+"""Default playback speeds; the smallest one that keeps the film below `MAX_FILM_TIME` is chosen."""
 
 
 def check_film(path: Path) -> None:
-    """Raise if an animation cannot be written to a path, before any computation."""
+    """Raise `DataError` if an animation cannot be written to a path, before any computation starts."""
     check_target(path, ANIMATION_FORMATS)
     if path.suffix == ".mp4" and shutil.which("ffmpeg") is None:
         raise DataError(
@@ -72,24 +70,24 @@ def animate(
     terrain: Terrain | None = None,
     progress: Progress = None,
 ) -> "InlinePage | None":
-    """Write an animation of a run.
+    """Write an animation of a run, or return a replay page for a notebook.
 
     Parameters
     ----------
     what
-        A run, a result, a dataset, or the path of a stored result.
+        Trajectory, result, dataset, or path of a stored result.
     path
-        File to be written: a film (.gif, .mp4), an interactive replay page (.html) or a glTF scene
+        Path of the output file: a film (.gif, .mp4), an interactive replay page (.html) or a glTF scene
         (.glb). No partial file remains if writing fails.
     fps
-        Frames per second of a film, by default 20. Pages and scenes have none.
+        Frames per second of a film, by default 20. Not for pages and scenes.
     speed
         Playback speed: 1 is real time, 0.2 slow motion. By default 1, and more for runs longer than
         30 s. A page can change it while it plays.
     terrain
-        The ground to draw, if the dataset has none.
+        Ground to draw if the dataset does not contain one.
     progress
-        Called with the completed fraction (0 to 1) of the frames; True shows a progress bar.
+        Function that is called with the completed fraction (0 to 1); True shows a progress bar.
 
     Returns
     -------
@@ -111,7 +109,7 @@ def animate(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     draisine.animate(run, f"{folder}/disc.html")
     """
-    data = dataset_of(what)
+    data = to_dataset(what)
     path = None if path is None else Path(path)
     if path is not None:
         check_film(path)
@@ -135,9 +133,9 @@ def animate(
             _film(data, path, DEFAULT_FPS if fps is None else fps, speed, terrain, report)
         return None
     from draisine.view.notebook import InlinePage
-    from draisine.view.replay import page
+    from draisine.view.replay import replay_page
 
-    text = page(data, speed or 1.0, terrain)
+    text = replay_page(data, speed or 1.0, terrain)
     if path is None:
         return InlinePage(text)
     write_text(text, path)
@@ -145,7 +143,7 @@ def animate(
 
 
 def frame_times(sampled: Floats, fps: float, speed: float | None) -> tuple[Floats, float]:
-    """Return the times (s) of the frames of a film, and its playback speed.
+    """Return the sample times (s) of the frames of a film, and its playback speed.
 
     >>> times, speed = frame_times(np.array([0.0, 90.0]), 20.0, None)
     >>> len(times), speed
@@ -177,11 +175,12 @@ def _film(
     film_speed = 1.0
 
     def choose(sampled: Floats) -> Floats:
+        """Return the frame times (s) for given sample times, and store the playback speed."""
         nonlocal film_speed
         times, film_speed = frame_times(sampled, fps, speed)
         return times
 
-    stage = FilmStage(scene(data, choose, terrain), film_speed, progress)
+    stage = FilmStage(build_scene(data, choose, terrain), film_speed, progress)
     try:
         with atomic_write(path) as new:
             (_gif if path.suffix == ".gif" else _mp4)(stage, new, fps)
@@ -190,13 +189,14 @@ def _film(
 
 
 def _gif(stage: "FilmStage", path: Path, fps: float) -> None:
-    """Write a GIF. All frames share one palette of 128 colours, so that the file is small and does
-    not flicker.
+    """Write a GIF film.
+
+    All frames share one palette of 128 colours, so that the file is small and does not flicker.
     """
     from PIL.Image import Dither, Quantize
 
     count = len(stage.motion.time)
-    # The frame in the middle shows tracks and machine; its palette serves all frames.
+    # The palette of the middle frame, which shows tracks and machine, is used for all frames.
     colours = stage.picture(count // 2).quantize(128, method=Quantize.MAXCOVERAGE)
     frames = [stage.picture(k).quantize(palette=colours, dither=Dither.NONE) for k in range(count)]
     frames[0].save(
@@ -218,11 +218,12 @@ def _mp4(stage: "FilmStage", path: Path, fps: float) -> None:
 
 
 class FilmStage:
-    """A figure that draws single frames of a motion."""
+    """A matplotlib figure that draws single frames of a motion."""
 
     def __init__(
         self, motion: Scene, speed: float = 1.0, progress: Callable[[float], None] | None = None
     ) -> None:
+        """Create the figure for a motion with its playback speed."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.collections import LineCollection, PolyCollection
         from matplotlib.figure import Figure
@@ -230,11 +231,11 @@ class FilmStage:
         self.motion = motion
         self.progress = progress
         self.figure: Any = Figure(
-            figsize=(PIXELS[0] / FILM_DPI, PIXELS[1] / FILM_DPI), dpi=FILM_DPI
+            figsize=(FILM_SIZE[0] / FILM_DPI, FILM_SIZE[1] / FILM_DPI), dpi=FILM_DPI
         )
         FigureCanvasAgg(self.figure)
         axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        aspect = PIXELS[0] / PIXELS[1]
+        aspect = FILM_SIZE[0] / FILM_SIZE[1]
         axes.set(xlim=(-aspect, aspect), ylim=(-1.0, 1.0))
         axes.set_axis_off()
         self.faces: Any = axes.add_collection(PolyCollection([], zorder=-1.0))
@@ -256,14 +257,14 @@ class FilmStage:
         for k, name in enumerate(self.motion.tracks):
             y = -0.93 + 0.1 * (len(self.motion.tracks) - 1 - k)
             axes.plot([-0.96 * aspect, -0.89 * aspect], [y, y], color=COLOURS[k % 7], lw=2)
-            axes.text(-0.87 * aspect, y, f"{words(name)} contact", fontsize=8, va="center")
+            axes.text(-0.87 * aspect, y, f"{to_words(name)} contact", fontsize=8, va="center")
         squares = f"squares of {self.motion.cell:g} m"
         axes.text(
             0.96 * aspect, -0.93, squares, fontsize=8, va="center", ha="right", color="#666666"
         )
 
     def show(self, k: int) -> None:
-        """Draw frame k."""
+        """Draw frame k into the figure."""
         motion = self.motion
         camera = Camera.following(motion, k)
         ground = motion.ground_at(k)
@@ -273,16 +274,16 @@ class FilmStage:
         lines = [f"{motion.time[k]:.2f} s"]
         for reading in motion.readings:
             value = f"{_clean(float(reading.values[k])):.1f}".replace("-", "\N{MINUS SIGN}")
-            lines.append(f"{words(reading.name)} {value} {reading.unit}")
+            lines.append(f"{to_words(reading.name)} {value} {reading.unit}")
         self.text.set_text("\n".join(lines))
 
     def report(self, k: int) -> None:
-        """Report the progress after frame k."""
+        """Report the completed fraction after frame k."""
         if self.progress is not None:
             self.progress((k + 1) / len(self.motion.time))
 
     def picture(self, k: int) -> "Image":
-        """Return frame k as an image."""
+        """Draw frame k and return it as an image."""
         from PIL.Image import fromarray
 
         self.show(k)
@@ -314,7 +315,7 @@ class FilmStage:
         return flat[ahead], np.column_stack([grey, 0.55 * fade[ahead]])
 
     def _faces(self, camera: Camera, ground: list[Patch]) -> None:
-        """Draw faces of the terrain with their lines, the farthest first, so that near ones hide them."""
+        """Draw terrain faces with grid lines from far to near, so that near faces hide far ones."""
         projected = [(patch, *camera.face(patch)) for patch in ground]
         pieces: list[Floats] = []
         inside: list[Any] = []
@@ -343,7 +344,7 @@ class FilmStage:
         self.layers["tracks"].set(segments=lines, colors=colours, linewidths=1.8)
 
     def _machine(self, camera: Camera, k: int, ground: list[Patch]) -> None:
-        """Draw the machine at frame k, its parts sorted by depth, and its shadow."""
+        """Draw the machine at frame k with its parts sorted by depth, and its shadow."""
         motion = self.motion
         pieces = []
         colours = []
@@ -374,13 +375,13 @@ class FilmStage:
             flat, depth = camera.project(np.array(centres))
             points = np.array([ball.radius for ball in motion.balls]) * camera.zoom / depth
             self.marks.set_offsets(flat)
-            self.marks.set_sizes((points * PIXELS[1] / FILM_DPI * 72.0) ** 2)
+            self.marks.set_sizes((points * FILM_SIZE[1] / FILM_DPI * 72.0) ** 2)
             self.marks.set_facecolor([motion.colour(ball) for ball in motion.balls])
 
 
 def _shadow(camera: Camera, motion: Scene, points: Floats, ground: list[Patch]) -> list[Floats]:
-    """Return the visible segments of the shadow of a line on the ground, split at steps of the ground."""
-    below = heights(ground, points) if ground else np.full(len(points), motion.ground)
+    """Return the visible segments of the shadow of a line on the ground, split at ground steps."""
+    below = ground_heights(ground, points) if ground else np.full(len(points), motion.ground)
     projected = np.column_stack([points[:, :2], below])
     projected[hidden_points(ground[:MAX_OCCLUDING_PATCHES], camera.eye, projected)] = np.nan
     steps = np.flatnonzero(~(np.abs(np.diff(projected[:, 2])) < motion.size / 4.0)) + 1
@@ -389,5 +390,5 @@ def _shadow(camera: Camera, motion: Scene, points: Floats, ground: list[Patch]) 
 
 
 def _clean(x: float) -> float:
-    """Return a number for one decimal, without the sign of a zero."""
+    """Round a number to one decimal; a rounded zero has no minus sign."""
     return 0.0 if abs(x) < 0.05 else x

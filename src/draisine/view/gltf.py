@@ -1,8 +1,8 @@
-"""A motion as a glTF scene in one file (.glb), for Blender, game engines and web viewers.
+"""Export of a motion as a glTF scene in one file (.glb) for Blender, game engines and web viewers.
 
-Every body is a node with animated translation and rotation. Lines of the machine are tubes, mass
-centres are balls. The ground is fixed or animated like a body. The y axis of glTF points up: a root
-node rotates the axes of the world. Format: Khronos Group, glTF 2.0, ISO/IEC 12113:2022.
+Every body is a node with animated translation and rotation. Outlines of the machine are tubes, mass
+centres are balls. The ground is fixed or animated like a body. The y axis of glTF points up, so a root
+node rotates the world axes. Format: Khronos Group, glTF 2.0, ISO/IEC 12113:2022.
 """
 
 import json
@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
 from draisine.terrain import Terrain
 from draisine.view.replay import even_times, unit_quaternions
-from draisine.view.scene.scene import Scene, level, scene
+from draisine.view.scene.scene import Scene, build_scene, rotation_to_vertical
 from draisine.view.style import LINE_WIDTHS
 
 if TYPE_CHECKING:
@@ -29,21 +29,21 @@ GLTF_UNSIGNED = 5125
 """Component type of 32-bit unsigned integers in glTF."""
 
 TUBE_CORNERS = 8
-"""Number of corners of the cross section of a tube and of a ball: round enough, with few triangles."""
+"""Number of corners of the cross section of tubes and balls; more would need more triangles."""
 
 BALL_BANDS = 6
-"""Number of latitude bands of a ball."""
+"""Number of latitude bands of a ball mesh."""
 
 TUBE_RADIUS = 0.0035
 """Radius of a tube per point of line width, relative to the size of the machine."""
 
 TO_Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-"""Rotation from axes with z up to axes with y up."""
+"""Rotation matrix from axes with z up to axes with y up."""
 
 
 def write_gltf(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) -> bytes:
     """Return a stored run as the bytes of a .glb file, played `speed` times as fast as real time."""
-    motion = scene(data, even_times, terrain)
+    motion = build_scene(data, even_times, terrain)
     return _Asset(motion, speed).pack()
 
 
@@ -75,7 +75,7 @@ def ball_mesh(centre: Floats, radius: float) -> tuple[Floats, Floats]:
 
 
 def _quads(rows: int, columns: int) -> Floats:
-    """Return the triangles (m, 3) between neighbouring rings of corners."""
+    """Return the triangles (m, 3) between neighbouring rings of mesh corners."""
     i, j = np.meshgrid(np.arange(rows - 1), np.arange(columns), indexing="ij")
     a = i * columns + j
     b = i * columns + (j + 1) % columns
@@ -87,17 +87,18 @@ class _Asset:
     """A glTF asset under construction: the JSON lists of the format and the binary buffer."""
 
     def __init__(self, motion: Scene, speed: float) -> None:
+        """Collect nodes, meshes and animations of a motion, played `speed` times as fast as real time."""
         self.motion = motion
         self.bytes = bytearray()
         self.lists: dict[str, list[Any]] = {
             name: [] for name in ("nodes", "meshes", "materials", "accessors", "bufferViews")
         }
-        # Keyframes must have increasing times; a run has two samples at an event.
+        # Times of keyframes must increase strictly, but a run has two samples at the time of an event.
         self.kept = np.unique(motion.time, return_index=True)[1]
         time = (motion.time[self.kept] - motion.time[0]) / speed
         self.samplers: list[dict[str, Any]] = []
         self.channels: list[dict[str, Any]] = []
-        root_rotation = quaternion(TO_Y_UP @ level(motion.up))
+        root_rotation = quaternion(TO_Y_UP @ rotation_to_vertical(motion.up))
         self.lists["nodes"].append(
             {"name": motion.title, "rotation": _last_scalar(root_rotation).tolist()}
         )
@@ -105,7 +106,7 @@ class _Asset:
         self.lists["nodes"][0]["children"] = [*self._bodies(), *self._ground()]
 
     def _bodies(self) -> list[int]:
-        """Add the bodies and return their node numbers."""
+        """Add the bodies as nodes and return their node indices."""
         motion = self.motion
         nodes = []
         for b, name in enumerate(motion.bodies):
@@ -128,7 +129,7 @@ class _Asset:
         return nodes
 
     def _ground(self) -> list[int]:
-        """Add the patches of the ground by the motion that carries them; return their node numbers."""
+        """Add the ground patches, grouped by moving ground; return their node indices."""
         motion = self.motion
         by_carrier: dict[int | None, list[Any]] = {}
         for patch in motion.patches:
@@ -144,7 +145,7 @@ class _Asset:
         ]
 
     def _plane(self) -> tuple[str, Floats, Floats]:
-        """Return level ground around the path, as colour, corners and triangles."""
+        """Return level ground around the path as (colour, corners, triangles)."""
         path = self.motion.focus[:, :2]
         reach = 6.0 * self.motion.size
         low = path.min(axis=0) - reach
@@ -154,7 +155,7 @@ class _Asset:
         return _hex(0.9), flat, np.array([[0, 1, 2], [0, 2, 3]])
 
     def _node(self, name: str, pieces: list[Any], poses: tuple[Floats, Floats] | None) -> int:
-        """Add a node with its mesh and its animation; return its number."""
+        """Add a node with its mesh and its animation; return its index."""
         node: dict[str, Any] = {"name": name}
         if pieces:
             self.lists["meshes"].append({"name": name, "primitives": [*map(self._piece, pieces)]})
@@ -193,7 +194,7 @@ class _Asset:
         }
 
     def _accessor(self, values: Floats, kind: int = GLTF_FLOAT) -> int:
-        """Append an array (n, components) to the buffer and return the number of its accessor."""
+        """Append an array (n, components) to the buffer and return the index of its accessor."""
         with np.errstate(over="ignore"):
             numbers = np.ascontiguousarray(values, np.float32 if kind == GLTF_FLOAT else np.uint32)
         if not np.isfinite(numbers).all():
@@ -224,7 +225,7 @@ class _Asset:
             "buffers": [{"byteLength": len(self.bytes)}],
         }
         text = json.dumps(root, allow_nan=False, separators=(",", ":")).encode()
-        # Chunks are aligned to four bytes: JSON is padded with spaces, the buffer with zeros.
+        # glTF aligns chunks to four bytes: JSON is padded with spaces, the buffer with zeros.
         text += b" " * (-len(text) % 4)
         numbers = bytes(self.bytes) + b"\0" * (-len(self.bytes) % 4)
         length = 12 + 8 + len(text) + 8 + len(numbers)
@@ -240,17 +241,17 @@ class _Asset:
 
 
 def _last_scalar(q: Floats) -> Floats:
-    """Return quaternions with the scalar part last, as glTF has them."""
+    """Reorder quaternions so that the scalar part comes last, as glTF requires."""
     return np.roll(q, -1, axis=-1)
 
 
 def _hex(grey: float) -> str:
-    """Return a grey level (0 to 1) as a hexadecimal colour."""
+    """Format a grey level (0 to 1) as a hexadecimal colour."""
     return f"#{round(255 * grey):02x}" + f"{round(255 * grey):02x}" * 2
 
 
 def _linear(colour: str) -> list[float]:
-    """Return a colour in linear light, as glTF requires.
+    """Convert a hexadecimal colour to linear RGB components (0 to 1), as glTF requires.
 
     >>> _linear("#ff0000")
     [1.0, 0.0, 0.0]

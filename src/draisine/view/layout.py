@@ -1,6 +1,4 @@
-"""Layout of figures: minimum heights of panels, line breaks in titles and labels, positions of
-notes, and a message in empty panels.
-"""
+"""Layout of figures: minimum heights of panels, line breaks in titles and labels, positions of notes."""
 
 import re
 import warnings
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.view.style import NOTE_GID, legend
+from draisine.view.style import NOTE_GID, add_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,13 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 MIN_PANEL_HEIGHT = 0.75
-"""Smallest height of a panel in inches; legends and labels must not shrink it further."""
+"""inches; smallest height of a panel; the figure grows if legends and labels need more space."""
 
 
 def break_labels(figure: "Figure") -> None:
-    """Break vertical axis labels that are longer than their axes: before the unit, or into as few
-    lines as possible.
-    """
+    """Break vertical axis labels that are longer than their axes, if possible before the unit."""
     _laid_out(figure)
     for axes in figure.axes:
         label = axes.get_ylabel()
@@ -50,7 +46,7 @@ def break_title(figure: "Figure") -> None:
 
 
 def _broken(line: str, max_length: int) -> str:
-    """Return a line broken into as few lines as possible, of similar lengths, and not at an equals sign.
+    """Break a line into as few lines of similar length as possible, but not at an equals sign.
 
     >>> print(_broken("a ride with lean = 5deg, steer = 2deg and 1 more", 45))
     a ride with lean = 5deg,
@@ -64,14 +60,15 @@ def _broken(line: str, max_length: int) -> str:
 
 
 def enlarge_figure(figure: "Figure") -> None:
-    """Enlarge the height of a figure whose legends and labels leave too little height for its
-    panels, and reduce the columns of legends that cross its border.
+    """Increase the height of a figure whose legends and labels leave too little space for its panels.
+
+    Legends that cross the border of the figure get fewer columns.
     """
     original_height = figure.get_figheight()
-    # Each change of the height or of a legend changes the layout: iterate, but not for ever.
+    # Each change of the height or of a legend changes the layout, so the adjustment is repeated a few times.
     for _ in range(6):
         if not _laid_out(figure):
-            # If twice the height does not help, the width is too small.
+            # If twice the height does not suffice, the width of the figure is too small.
             if figure.get_figheight() > 2.0 * original_height:
                 figure.set_figheight(original_height)
                 return
@@ -79,7 +76,7 @@ def enlarge_figure(figure: "Figure") -> None:
             continue
         crossing = [axes for axes in figure.axes if _passes_border(figure, axes)]
         for axes in crossing:
-            legend(axes, cast("Any", axes.get_legend())._ncols - 1)
+            add_legend(axes, cast("Any", axes.get_legend())._ncols - 1)
         missing = _missing_height(figure)
         if missing < 0.02 and not crossing:
             return
@@ -106,7 +103,7 @@ def _passes_border(figure: "Figure", axes: "Axes") -> bool:
 
 
 def _missing_height(figure: "Figure") -> float:
-    """Return the missing height of all rows of panels together, in inches."""
+    """Return the height that is missing for all rows of panels together, in inches."""
     rows: dict[int, float] = {}
     width, height = figure.get_size_inches()
     for axes in figure.axes:
@@ -126,8 +123,9 @@ def _missing_height(figure: "Figure") -> float:
 
 
 def place_notes(figure: "Figure") -> None:
-    """Move notes beside points so that they hide neither curves nor other notes: as near to their
-    point as possible, and nearer to it than to other points.
+    """Move notes beside points so that they hide neither curves nor other notes.
+
+    A note is as close to its point as possible, and closer to it than to other points.
     """
     if not any(text.get_gid() == NOTE_GID for axes in figure.axes for text in axes.texts):
         return
@@ -146,9 +144,9 @@ def place_notes(figure: "Figure") -> None:
 
 
 def _best_places(boxes: list[Floats], points: Floats, axes: "Axes") -> list[int]:
-    """Return the index of the chosen box of each note, by coordinate descent over the notes.
+    """Return the index of the chosen candidate box of each note, by coordinate descent over the notes.
 
-    The weights order the criteria: overlap with other notes or the border (1000), nearness to another
+    The weights order the criteria: overlap with other notes or the border (1000), closeness to another
     point (50), hidden points of curves (5 each), distance from the own point (0.5 per point).
     """
     drawn = _drawn_points(axes)
@@ -174,16 +172,19 @@ NOTE_OFFSETS = np.array(
         key=lambda offset: float(np.hypot(*offset)),
     )
 )
-"""Candidate offsets of a note from its point, in points, the nearest first."""
+"""Candidate offsets of a note from its point, in typographic points, sorted by distance."""
 
 
 def _boxes_around(note: "Text", point: Floats, axes: "Axes") -> Floats:
-    """Return the boxes (candidates, 4) of a note in pixels, as left, bottom, right and top, clipped
-    to the width of the axes.
+    """Return the candidate boxes (candidates, 4) of a note in pixels: left, bottom, right, top.
+
+    The boxes are clipped to the width of the axes.
     """
     from matplotlib.text import Text
 
-    size = Text.get_window_extent(note).size  # without the line to its point
+    size = Text.get_window_extent(
+        note
+    ).size  # size of the text without the leader line to its point
     corner = (
         point
         + cast("Any", note).figure.dpi / 72.0 * NOTE_OFFSETS
@@ -195,9 +196,7 @@ def _boxes_around(note: "Text", point: Floats, axes: "Axes") -> Floats:
 
 
 def _hidden(boxes: Floats, drawn: Floats, room: Floats) -> Floats:
-    """Return the costs (candidates) of boxes: hidden points of curves, crossing the border of the
-    axes, and distance.
-    """
+    """Return the cost (candidates,) of each box: hidden curve points, crossed axes border, distance."""
     left, bottom, right, top = boxes.T[..., None] + np.array([-2.0, -2.0, 2.0, 2.0])[:, None, None]
     x, y = drawn.T
     inside = ((x > left) & (x < right) & (y > bottom) & (y < top)).sum(axis=1)
@@ -206,13 +205,13 @@ def _hidden(boxes: Floats, drawn: Floats, room: Floats) -> Floats:
 
 
 def _overlaps(boxes: Floats, others: Floats) -> Floats:
-    """Return the number of other boxes that each box overlaps."""
+    """Return the number of other boxes that each box overlaps, (boxes,)."""
     below = (boxes[:, None, :2] < others[None, :, 2:]).all(axis=2)
     return (below & (boxes[:, None, 2:] > others[None, :, :2]).all(axis=2)).sum(axis=1)
 
 
 def _distance(boxes: Floats, points: Floats) -> Floats:
-    """Return the distances (boxes, points) between boxes and points."""
+    """Return the distances (boxes, points) between boxes and points in pixels."""
     nearest = np.clip(points, boxes[:, None, :2], boxes[:, None, 2:])
     return np.asarray(np.linalg.norm(nearest - points, axis=2))
 

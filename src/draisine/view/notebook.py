@@ -1,4 +1,4 @@
-"""Figures, pages and sliders in notebooks (`pip install 'draisine[notebook]'`)."""
+"""Display of figures, pages and sliders in notebooks (`pip install 'draisine[notebook]'`)."""
 
 import io
 import sys
@@ -13,12 +13,12 @@ import numpy as np
 from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues, is_plain
 from draisine.errors import DraisineError, import_extra
-from draisine.results.store import dataset_of
+from draisine.results.store import to_dataset
 from draisine.system.system import System
 from draisine.vehicles import expect_parameters
 from draisine.view.figures._linear import draw_eigenvalues, draw_roots
 from draisine.view.figures.eigenvalues import draw
-from draisine.view.style import figure_of, new_figure
+from draisine.view.style import new_figure, parent_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class InlinePage:
-    """An HTML page that a notebook shows in place.
+    """An HTML page that a notebook displays below a cell.
 
     Attributes
     ----------
     text
-        The HTML text.
+        Text of the HTML file.
     height
         Height of the frame in pixels.
     """
@@ -40,27 +40,29 @@ class InlinePage:
     height: int = 480
 
     def _repr_html_(self) -> str:
+        """Return an iframe with the page, for notebooks."""
         style = f"width:100%;height:{self.height}px;border:1px solid #ddd;box-sizing:border-box"
         return f'<iframe srcdoc="{escape(self.text)}" style="{style}"></iframe>'
 
     def __repr__(self) -> str:
+        """Return a short description of the page."""
         return f"HTML page of {len(self.text) // 1000} kB; a notebook shows it"
 
 
 def _notebook() -> Any:
-    """Return the shell of the running notebook, or None outside a notebook."""
-    # IPython is imported in a notebook already; importing it elsewhere would be slow.
+    """Return the IPython shell of the running notebook; None outside a notebook."""
+    # A notebook has already imported IPython; importing it elsewhere would be slow.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell if hasattr(shell, "kernel") else None
 
 
 def _cell() -> Any:
-    """Return the number of the running cell."""
+    """Return the execution count of the running cell."""
     return getattr(_notebook(), "execution_count", None)
 
 
 def show_inline(figure: "Figure") -> None:
-    """Show a figure below the running cell of a notebook; outside a notebook do nothing."""
+    """Show a figure below the running cell of a notebook; do nothing outside a notebook."""
     if _notebook() is None:
         return
     inline = import_extra("IPython.display", "notebook")
@@ -70,20 +72,21 @@ def show_inline(figure: "Figure") -> None:
 
 
 class InlineArray(np.ndarray):
-    """Axes of a figure that has been shown."""
+    """Array of axes whose figure has already been displayed."""
 
 
 class InlineTable(dict[str, Any]):
-    """Axes by name of a figure that has been shown."""
+    """Axes by name whose figure has already been displayed."""
 
 
 def shown_axes(axes: Any) -> Any:
-    """Return axes that print nothing in the cell that has shown their figure, and show the figure
-    again in a later cell. Outside a notebook, return the axes unchanged.
+    """Return axes that do not print themselves in the cell that has displayed their figure.
+
+    A later cell displays the figure again. Outside a notebook, the axes are returned unchanged.
     """
     if _notebook() is None:
         return axes
-    figure = figure_of(axes)
+    figure = parent_figure(axes)
     if isinstance(axes, dict):
         axes = InlineTable(axes)
     elif isinstance(axes, Sequence | np.ndarray):
@@ -93,20 +96,20 @@ def shown_axes(axes: Any) -> Any:
 
 
 def _show_later(figure: "Figure", cell: Any) -> None:
-    """Show a figure unless the running cell is the one that created it."""
+    """Display a figure unless the running cell is the one that created it."""
     if _cell() != cell:
         show_inline(figure)
 
 
 DEFAULT_SLIDERS = ("w", "c", "lam", "mB", "zB")
-"""Parameters of a bicycle that get sliders by default: wheelbase, trail, head angle, mass and
-height of the rear frame.
+"""Parameters of a bicycle with sliders by default: wheelbase, trail, steer-axis tilt, mass and height of
+the rear frame.
 """
 
 
 SLIDER_STEP = 0.01
-"""Step of a slider relative to the value of the parameter; the ends (0.3 and 2 times the value) are
-multiples.
+"""Step of a slider relative to the parameter value; the ends (0.3 and 2 times the value) are multiples of
+it.
 """
 
 
@@ -145,8 +148,8 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
     slider_by_name = {}
     for name in names:
         value = system.parameters[name]
-        # A browser rounds values to the grid of the slider and sends them back: the grid must contain
-        # the parameter's own value, or the first figure is that of another machine.
+        # A browser rounds values to the steps of the slider and returns them. The steps must contain the
+        # parameter value, otherwise the first figure would show another machine.
         step = SLIDER_STEP * (abs(value) or 1.0)
         low, high = (0.3 * value, 2.0 * value) if value else (-1.0, 1.0)
         slider_by_name[name] = ipywidgets.FloatSlider(
@@ -154,6 +157,7 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
         )
 
     def show(**parameters: float) -> None:
+        """Draw the eigenvalues for the parameter values of the sliders."""
         try:
             show_inline(_eigenvalue_figure(system.with_parameters(**parameters), speed))
         except DraisineError as error:  # invalid parameters, or no steady motion
@@ -167,12 +171,14 @@ def _eigenvalue_figure(system: System, speed: Any) -> "Figure":
     """Return a figure of the eigenvalues about one steady motion, or against speed."""
     if speed is None and is_plain(system):
         modes = eigenvalues(system, np.linspace(0.0, 10.0, 101))
-        return figure_of(draw_eigenvalues(modes, critical_speeds(system)))
+        return parent_figure(draw_eigenvalues(modes, critical_speeds(system)))
     v = [0.0] if speed is None else np.atleast_1d(speed)
     modes = eigenvalues(system, v)
-    return figure_of(draw_roots(modes, new_figure()) if len(v) == 1 else draw(dataset_of(modes)))
+    return parent_figure(
+        draw_roots(modes, new_figure()) if len(v) == 1 else draw(to_dataset(modes))
+    )
 
 
 def _check_names(system: System, names: Sequence[str]) -> None:
-    """Raise if a name is not a parameter of the machine."""
+    """Raise `ParameterError` if a name is not a parameter of the machine."""
     expect_parameters(system.vehicle, names, system.parameters)

@@ -1,4 +1,4 @@
-"""Draw the default figure of a result, or one by name."""
+"""Drawing of the default figure of a result, or of a figure by name."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, ParameterError
 from draisine.registry import find, names
-from draisine.results.attributes import measured_of
-from draisine.results.store import dataset_of
+from draisine.results.attributes import read_measured_series
+from draisine.results.store import to_dataset
 from draisine.system.system import System
 from draisine.view.figures.side import draw_model
 from draisine.view.layout import (
@@ -18,14 +18,14 @@ from draisine.view.layout import (
     label_empty_axes,
     place_notes,
 )
-from draisine.view.style import figure_of, figure_width, head, set_headline
+from draisine.view.style import add_headline, figure_width, parent_figure, set_headline
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 
 SERIES_FIGURES = ("histories", "phase", "comparison")
-"""Figures that accept a list of quantities (`series`)."""
+"""Names of figures that accept a list of time series (`series`)."""
 
 
 def plot(
@@ -42,17 +42,17 @@ def plot(
     Parameters
     ----------
     what
-        A run, a result, eigenmodes, a dataset, the path of a stored result, or a system (its drawing).
+        Trajectory, result, eigenmodes, dataset, path of a stored result, or compiled machine (its drawing).
     figure
         Name of the figure, see `draisine list figures`; by default the figure that fits the kind of result.
     path
-        File to be written (.png, .jpg, .svg, .pdf with TrueType fonts).
+        Path of the output file (.png, .jpg, .svg, .pdf with TrueType fonts).
     series
-        Quantities to draw in histories, phase portraits and comparisons.
+        Names of time series to draw in histories, phase planes and comparisons.
     width
         Printed width, for example "85mm" for one column of a paper; the font size fits the text.
     title
-        Another title; False draws none.
+        Title that replaces the default; False draws no title.
 
     Returns
     -------
@@ -74,12 +74,12 @@ def plot(
     >>> draisine.plot(run, "histories", series=["lean"]).get_xlabel()
     'time (s)'
     """
-    # The width applies until the figure is written: ticks are placed when it is drawn.
+    # The width must apply until the figure is written, because ticks are placed during drawing.
     with figure_width(width):
         axes = draw_model(what.model) if isinstance(what, System) else _draw(what, figure, series)
-        drawn = figure_of(axes)
+        drawn = parent_figure(axes)
         set_headline(drawn, title)
-        # A single panel of the default size needs no adjustment.
+        # A single panel of the default size needs no adjustment of its layout.
         crowded = width is not None or len(drawn.axes) > 1
         if crowded:
             break_labels(drawn)
@@ -100,8 +100,8 @@ def plot(
 
 
 def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
-    """Draw a figure of data and return its axes."""
-    data = _reduce_instant(dataset_of(what))
+    """Draw a figure of a dataset or a machine and return its axes."""
+    data = _reduce_instant(to_dataset(what))
     if isinstance(series, str):
         raise ParameterError(f"series must be a list of quantities: series=[{series!r}].")
     if figure in data.variables and figure not in names("figure"):
@@ -109,7 +109,7 @@ def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
             f"{figure!r} is a quantity, not a figure. Draw it with series=[{figure!r}], or with "
             f"--series {figure} on the command line."
         )
-    figure = figure or figure_for(data, bool(series))
+    figure = figure or default_figure(data, bool(series))
     check_single(data, figure)
     if series and figure not in SERIES_FIGURES:
         raise ParameterError(
@@ -124,13 +124,13 @@ def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
     except KeyError as error:
         text = str(error.args[0]).partition(".")[0] if error.args else "something"
         raise DataError(f"The result is incomplete: {text}.") from error
-    label_empty_axes(figure_of(axes))
-    head(figure_of(axes), data)
+    label_empty_axes(parent_figure(axes))
+    add_headline(parent_figure(axes), data)
     return axes
 
 
 def _reduce_instant(data: "Dataset") -> "Dataset":
-    """Return the last sample of a run whose start and end times are equal; else the data unchanged."""
+    """Return the last sample of a run whose start and end times are equal, otherwise the data unchanged."""
     if data.sizes.get("time", 0) < 2 or data["time"].dims != ("time",):
         return data
     first, last = data["time"].values[[0, -1]]
@@ -138,7 +138,7 @@ def _reduce_instant(data: "Dataset") -> "Dataset":
 
 
 def _parts(data: "Dataset", name: str) -> list[str]:
-    """Return the name of a series, or the names of all components of a quantity with several."""
+    """Return the names of all components of a quantity; its own name if it is scalar."""
     variable = data.data_vars.get(name)
     dims = [] if variable is None else [dim for dim in variable.dims if dim != "time"]
     if variable is None or not dims or "run" in dims or any(dim not in data.coords for dim in dims):
@@ -147,9 +147,9 @@ def _parts(data: "Dataset", name: str) -> list[str]:
     return [f"{name}[{', '.join(each)}]" for each in labels]
 
 
-def figure_for(data: "Dataset", series: bool = False) -> str:
-    """Return the name of the default figure of a result, or of selected series of it."""
-    # The order matters: specific kinds of results also have the variables of general ones.
+def default_figure(data: "Dataset", series: bool = False) -> str:
+    """Return the name of the default figure of a result, or of selected time series."""
+    # The order matters: datasets of specific kinds also contain the variables of general kinds.
     if "locus_over" in data.attrs:
         return "root_locus"
     if {"measured", "fitted"} <= set(data.data_vars):
@@ -164,7 +164,7 @@ def figure_for(data: "Dataset", series: bool = False) -> str:
         return "comparison"
     if "time" in data.dims:
         is_recording = "vehicle" not in data.attrs
-        run_figure = "histories" if series or is_recording or measured_of(data) else "path"
+        run_figure = "histories" if series or is_recording or read_measured_series(data) else "path"
         return run_figure if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims and "radius" in data:
         return "steady"
@@ -172,7 +172,7 @@ def figure_for(data: "Dataset", series: bool = False) -> str:
 
 
 def check_single(data: "Dataset", figure: str = "") -> None:
-    """Raise if a result has several cycles but the figure shows one motion."""
+    """Raise `ParameterError` if a result has several cycles but the figure shows one motion."""
     if "cycle" in data.dims and figure != "cycle":
         raise ParameterError(
             f"This result has {data.sizes['cycle']} cycles, but the figure shows one motion. Draw them "

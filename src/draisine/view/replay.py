@@ -1,4 +1,4 @@
-"""An interactive 3D replay of a run as an HTML page. One file, no server, no network."""
+"""Interactive 3D replay of a run as one HTML file, without server and network."""
 
 import html
 import json
@@ -13,41 +13,39 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
 from draisine.terrain import Terrain
 from draisine.view.scene.camera import CAMERA_AZIMUTH, CAMERA_DISTANCE, CAMERA_ZOOM
-from draisine.view.scene.scene import GROUND_LINES, Scene, scene
-from draisine.view.style import COLOURS, LINE_WIDTHS, SOLID_OPACITY, words
+from draisine.view.scene.scene import GROUND_LINES, Scene, build_scene
+from draisine.view.style import COLOURS, LINE_WIDTHS, SOLID_OPACITY, to_words
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_SAMPLE_RATE = 60.0
-"""Largest number of stored samples per second of the run: the frame rate of screens. The page
-interpolates between samples.
-"""
+"""1/s; largest rate of stored samples (frame rate of screens); the page interpolates between samples."""
 
 MAX_REPLAY_SAMPLES = 4000
-"""Largest number of stored samples; keeps the page below some megabytes."""
+"""Largest number of stored samples, which keeps the page below a few megabytes."""
 
 
-def page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) -> str:
+def replay_page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) -> str:
     """Return the HTML text of a page that replays a stored run.
 
     `speed` is the initial playback speed (1: real time), `terrain` the ground if the dataset has
     none.
     """
-    motion = scene(data, even_times, terrain)
+    motion = build_scene(data, even_times, terrain)
     motion = replace(motion, title=motion.title.replace("\n", "; "))
     text = files("draisine.view").joinpath("replay.html").read_text(encoding="utf-8")
     try:
         content = json.dumps(_content(motion, speed), allow_nan=False, separators=(",", ":"))
     except ValueError:
         raise DataError("The run has values that are not finite: the result is damaged.") from None
-    # A title may come from a foreign file: it must not become HTML or end the script.
+    # A title may come from an untrusted file: it must not be interpreted as HTML or end the script.
     text = text.replace("{{title}}", html.escape(motion.title))
     return text.replace("{{motion}}", content.replace("<", "\\u003c"))
 
 
 def even_times(sampled: Floats) -> Floats:
-    """Return evenly spaced times of the samples that a page stores, from the first to the last."""
+    """Return evenly spaced times (s) of the samples that a page stores, from first to last."""
     length = float(sampled[-1] - sampled[0])
     spacing = float(np.median(np.diff(sampled)))
     rate = MAX_SAMPLE_RATE if spacing <= 0 else min(MAX_SAMPLE_RATE, 1.0 / spacing)
@@ -57,16 +55,16 @@ def even_times(sampled: Floats) -> Floats:
 
 
 def _content(motion: Scene, speed: float) -> dict[str, Any]:
-    """Return the data of the page in SI units."""
+    """Return the data that the page displays, in SI units."""
     return {
         "title": motion.title,
         "time": _rounded(motion.time),
         **_machine(motion),
         "tracks": _tracks(motion),
-        "events": [{"time": t, "name": words(name)} for t, name in motion.events],
+        "events": [{"time": t, "name": to_words(name)} for t, name in motion.events],
         "readings": [
             {
-                "name": words(reading.name),
+                "name": to_words(reading.name),
                 "unit": reading.unit,
                 "colour": COLOURS[k % 7],
                 "values": _rounded(reading.values),
@@ -93,10 +91,10 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
 
 
 def _tracks(motion: Scene) -> list[dict[str, Any]]:
-    """Return the paths of the contact points and the forces at them."""
+    """Return the paths of the contact points and the contact forces as data for the page."""
     return [
         {
-            "name": f"{words(name)} contact",
+            "name": f"{to_words(name)} contact",
             "colour": COLOURS[k % 7],
             "points": _rounded(track),
             "pushes": _rounded(motion.pushes[name]),
@@ -110,11 +108,11 @@ def _tracks(motion: Scene) -> list[dict[str, Any]]:
 
 
 def _machine(motion: Scene) -> dict[str, Any]:
-    """Return the poses of the bodies and their shapes."""
+    """Return the poses of the bodies and their shapes as data for the page."""
     return {
         "bodies": [
             {
-                "name": words(name),
+                "name": to_words(name),
                 "position": _rounded(motion.p[:, b]),
                 "orientation": _rounded(unit_quaternions(motion.R[:, b])),
             }
@@ -143,7 +141,7 @@ def _machine(motion: Scene) -> dict[str, Any]:
             {
                 "body": motion.bodies.index(stone.body),
                 "centre": _rounded(stone.centre),
-                "ways": _rounded(stone.ways.T),
+                "ways": _rounded(stone.semi_axes.T),
                 "colour": motion.colour(stone),
             }
             for stone in motion.stones
@@ -153,7 +151,7 @@ def _machine(motion: Scene) -> dict[str, Any]:
 
 
 def _ground(motion: Scene) -> dict[str, Any]:
-    """Return the patches of the ground, the poses of moving ground, and the posts below elevated tracks."""
+    """Return ground patches, poses of moving ground, and posts below elevated tracks as data for the page."""
     return {
         "patches": [
             {
@@ -174,16 +172,15 @@ def _ground(motion: Scene) -> dict[str, Any]:
 
 
 def _rounded(values: Floats) -> list[float | None]:
-    """Return the entries of an array as a list, rounded to 0.01 mm; None replaces values that are
-    not finite.
-    """
+    """Return an array as a list of numbers rounded to 0.01 mm; None replaces values that are not finite."""
     flat = np.round(np.ravel(values), 5)
     return [float(x) if np.isfinite(x) else None for x in flat]
 
 
 def unit_quaternions(R: Floats) -> Floats:
-    """Return unit quaternions (times, 4) of rotation matrices (times, 3, 3), scalar first,
-    continuous in time.
+    """Return unit quaternions (times, 4), scalar first, of rotation matrices (times, 3, 3).
+
+    The quaternions are continuous in time.
 
     Each quaternion is the normalised row of q q^T with the largest diagonal entry, which avoids
     cancellation.
@@ -204,6 +201,6 @@ def unit_quaternions(R: Floats) -> Floats:
     largest = np.argmax(squares, axis=1)
     q = outer[np.arange(len(R)), largest]
     q = q / np.linalg.norm(q, axis=1, keepdims=True)
-    # q and -q are the same rotation; interpolation needs the nearer one of the two.
+    # q and -q describe the same rotation; interpolation needs the one closer to the previous sample.
     turns = np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)
     return q * np.concatenate([[1.0], np.cumprod(turns)])[:, None]

@@ -1,4 +1,4 @@
-"""Write figures into files, completely or not at all."""
+"""Atomic writing of figures into files."""
 
 from pathlib import Path
 from typing import Any
@@ -6,17 +6,17 @@ from typing import Any
 from draisine.codegen.files import atomic_write
 from draisine.errors import DataError
 from draisine.results.store import FIGURE_SUFFIXES, check_target
-from draisine.view.style import figure_of
+from draisine.view.style import parent_figure
 
 FIGURE_DPI = 288
-"""Resolution of raster images in dots per inch: sharp in print at the width of a column."""
+"""dots/inch; resolution of raster images, sharp in print at the width of a column."""
 
-FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
-"""Fonts are embedded as TrueType (Type 42): many journals refuse Type 3, and text stays editable."""
+FONT_SETTINGS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
+"""Matplotlib settings that embed TrueType fonts (Type 42), because many journals reject Type 3 fonts."""
 
 
 def save(axes: Any, path: Path) -> None:
-    """Write the figure of axes into a file (.png, .jpg, .svg, .pdf).
+    """Write the figure of some axes into a file (.png, .jpg, .svg, .pdf).
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def save(axes: Any, path: Path) -> None:
     check_target(path, FIGURE_SUFFIXES)
     from matplotlib import rc_context
 
-    with atomic_write(path) as new, rc_context(FONTS):
+    with atomic_write(path) as new, rc_context(FONT_SETTINGS):
         try:
-            figure_of(axes).savefig(new, dpi=FIGURE_DPI)
+            parent_figure(axes).savefig(new, dpi=FIGURE_DPI)
         except OverflowError as error:
             raise DataError(f"{path}: the result has values that are too large to draw.") from error

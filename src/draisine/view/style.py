@@ -1,5 +1,7 @@
-"""Style of all figures: colours safe for colour-blind readers, line styles, font sizes, labels with
-units, and new axes.
+"""Style of all figures: colours, line styles, font sizes, labels with units, and new axes.
+
+The colours can be distinguished by colour-blind readers.
+
 """
 
 import re
@@ -15,10 +17,10 @@ from draisine.errors import ParameterError, expect_known
 from draisine.mechanics.base import base_angles
 from draisine.model import Joint, Model
 from draisine.model.quantity import readable
-from draisine.results.attributes import validity_of
+from draisine.results.attributes import read_validity
 from draisine.results.bodies import Bodies
-from draisine.results.events import events_of
-from draisine.results.queries import evaluate_series, unit_of
+from draisine.results.events import read_events
+from draisine.results.queries import evaluate_series, series_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Palette of Okabe and Ito, dark colours first."""
+"""Palette of Okabe and Ito for colour-blind readers, dark colours first."""
 
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), "-")
 """Line styles that distinguish curves without colour."""
@@ -34,38 +36,42 @@ DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1
 LINE_WIDTHS = {
     "link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "box": 1.6, "section": 1.0,
 }  # fmt: skip
-"""Line widths of parts of a machine in points, at the distance of the camera's focus."""
+"""Line widths of the outlines of a machine by kind, in points at the distance of the camera's focus."""
 
 SOLID_OPACITY = 0.45
 """Opacity of balls and ellipsoids, so that parts behind them stay visible."""
 
 GREY = "#666666"
+"""Colour of secondary curves and texts."""
 
 MAIN_ANGLES = ("lean", "steer")
-"""Angles that describe the motion of a two-wheeler best; they are drawn first."""
+"""Angles that describe the motion of a two-wheeler; they are drawn first."""
 
 
 NOTE_GID = "note"
 """Group identifier (gid) of notes beside points, which `layout.place_notes` may move."""
 
 DEFAULT_WIDTH = 5.2
-"""Largest width of figures in inches. Reduced to one column of a paper (84 mm), fonts of 8 points
-still have 5 points.
+"""inches; default width of figures.
+
+Reduced to one column of a paper (84 mm), fonts of 8 points still have 5 points.
+
 """
 
 MAX_FONT_SIZE = 8.0
-"""Largest font size in points of a figure with a prescribed printed width."""
+"""points; largest font size in a figure with a prescribed printed width."""
 
 INCHES_PER_UNIT = {"mm": 1.0 / 25.4, "cm": 1.0 / 2.54, "in": 1.0, "": 1.0 / 0.0254}
-"""Units of the width of a figure in inches; a plain number is in metres."""
+"""Inches per unit of length of a figure width; a plain number is in metres."""
 
 _prescribed_width: ContextVar[float | None] = ContextVar("width of figures, inches", default=None)
+"""Printed width of new figures in inches within a context; None for the default."""
 
 
-def inches(width: str | float) -> float:
-    """Return the width of a figure in inches.
+def to_inches(width: str | float) -> float:
+    """Convert the width of a figure (number in m, or text with a unit) to inches.
 
-    >>> inches("85mm"), inches(0.0254)
+    >>> to_inches("85mm"), to_inches(0.0254)
     (3.3464566929133857, 1.0)
     """
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(mm|cm|in|)\s*", str(width))
@@ -79,13 +85,13 @@ def inches(width: str | float) -> float:
 
 @contextmanager
 def figure_width(width: str | float | None) -> Iterator[None]:
-    """Set the printed width of new figures, with fonts of a readable size, within a context."""
+    """Context manager that sets the printed width of new figures."""
     if width is None:
         yield
         return
     from matplotlib import rc_context
 
-    before = _prescribed_width.set(inches(width))
+    before = _prescribed_width.set(to_inches(width))
     try:
         with rc_context(
             {
@@ -99,21 +105,21 @@ def figure_width(width: str | float | None) -> Iterator[None]:
         _prescribed_width.reset(before)
 
 
-def narrowness() -> float:
+def relative_width() -> float:
     """Return the prescribed width of figures relative to the default width, at most 1."""
     width = _prescribed_width.get()
     return 1.0 if width is None else min(1.0, width / DEFAULT_WIDTH)
 
 
-def letters(size: float) -> float:
-    """Return a font size in points, at most that of the text."""
+def font_size(size: float) -> float:
+    """Return a font size in points, limited in figures with a prescribed width."""
     from matplotlib import rcParams
 
     return float(min(size, rcParams["font.size"]))
 
 
 def empty_figure(size: tuple[float, float] = (7.0, 4.0)) -> "Figure":
-    """Return a figure of a given shape (inches), scaled to one column of a paper.
+    """Return an empty figure with the aspect ratio of `size` (inches), scaled to the figure width.
 
     A narrower figure keeps more of its height than of its width, since font sizes do not shrink.
     """
@@ -124,7 +130,7 @@ def empty_figure(size: tuple[float, float] = (7.0, 4.0)) -> "Figure":
     width = scale * size[0]
     height = scale * size[1]
     if prescribed is not None:
-        # Titles and labels need about 1.2 inches, whatever the width of the figure.
+        # Titles and labels need about 1.2 inches of height at any width of the figure.
         ratio = prescribed / width
         width = prescribed
         height = max(height * ratio**0.75, height * ratio + 1.2 * (1.0 - ratio))
@@ -137,12 +143,12 @@ def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0
 
 
 def given_or_new(axes: "Axes | None", size: tuple[float, float] = (7.0, 4.0)) -> "Axes":
-    """Return the axes, or new ones."""
+    """Return the given axes, or the axes of a new figure if it is None."""
     return cast("Axes", new_figure(size=size) if axes is None else axes)
 
 
-def plain(axes: "Axes") -> "Axes":
-    """Remove the upper and right frame of axes, add a light grid and plain tick labels without offsets."""
+def simplify_axes(axes: "Axes") -> "Axes":
+    """Remove the upper and right frame of axes, and add a light grid and tick labels without offsets."""
     axes.yaxis.set_major_formatter(lambda x, _: f"{x:.8g}".replace("-", "\N{MINUS SIGN}"))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="#dddddd", linewidth=0.6)
@@ -150,12 +156,13 @@ def plain(axes: "Axes") -> "Axes":
     return axes
 
 
-def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
-    """Place the legend above the axes in as many columns as fit; entries run down the columns or,
-    with `by_rows`, along the rows.
+def add_legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
+    """Place the legend above the axes in as many columns as fit.
+
+    Entries are ordered down the columns or, with `by_rows`, along the rows.
     """
     handles, labels = axes.get_legend_handles_labels()
-    # The width of a legend is known after drawing only: reduce the columns until it fits.
+    # The width of a legend is known only after drawing, so columns are removed until it fits.
     for count in range(min(columns, len(labels)), 0, -1):
         order = [k for j in range(count) for k in range(j, len(labels), count)]
         box = axes.legend(
@@ -165,7 +172,7 @@ def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
             borderaxespad=0.2,
             frameon=False,
             ncols=count,
-            fontsize=letters(9),
+            fontsize=font_size(9),
             handlelength=2.4 if _prescribed_width.get() is None else 1.8,
             columnspacing=1.4,
         )
@@ -174,7 +181,7 @@ def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
 
 
 def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
-    """Return a series with angles in degrees, and its unit.
+    """Return a time series with angles converted to degrees, and its displayed unit.
 
     A stored series is read without restoring the machine, whose code may not be trusted.
     """
@@ -184,12 +191,13 @@ def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
         return readable(stored.values, "" if unit == "1" else unit)
     if "vehicle" not in bodies.data.attrs:
         expect_known("Unknown column", name, [str(column) for column in bodies.data.data_vars])
-    return readable(evaluate_series(name, bodies), unit_of(name, bodies.model))
+    return readable(evaluate_series(name, bodies), series_unit(name, bodies.model))
 
 
 def main_angles(model: Model) -> list[str]:
-    """Return the angles that describe a motion: lean or yaw, and the joints other than wheel axles;
-    sliding joints if no joint turns.
+    """Return the names of the angles that describe a motion: lean or yaw, and joints except wheel axles.
+
+    If no joint is revolute, prismatic joints are returned.
     """
     free = [joint for joint in model.joints if not _turns_wheel(joint, model)]
     revolute = [j.name for j in free if j.unit == "rad"]
@@ -201,8 +209,9 @@ def main_angles(model: Model) -> list[str]:
 
 
 def _turns_wheel(joint: Joint, model: Model) -> bool:
-    """Return whether a joint is the axle of a wheel. The centre of a wheel lies on its axle; the
-    foot of a leg does not lie on its joint.
+    """Return whether a joint is the axle of a wheel.
+
+    The centre of a wheel lies on its axle, whereas the foot of a leg does not lie on its joint.
     """
     axis = np.asarray(joint.axis, float)
     through = np.asarray(joint.through, float)
@@ -212,27 +221,29 @@ def _turns_wheel(joint: Joint, model: Model) -> bool:
 
 
 def angles_to_draw(data: "Dataset", model: Model) -> list[str]:
-    """Return the angles to draw for a run: with the pitch if it has events; if all of them are
-    constant, the moving angles of the base.
+    """Return the names of the angles to draw for a run.
+
+    The pitch is added if the run has events. If all these angles are constant, the varying angles of
+    the base are drawn.
     """
-    angles = [*(["pitch"] if events_of(data) else []), *main_angles(model)]
-    angles = [name for name in angles if unit_of(name, model) == "rad"] or angles
+    angles = [*(["pitch"] if read_events(data) else []), *main_angles(model)]
+    angles = [name for name in angles if series_unit(name, model) == "rad"] or angles
     moves = {n: n in data and float(np.ptp(data[n].values)) > 1e-9 for n in base_angles(model)}
     constant = all(float(np.ptp(data[n].values)) <= 1e-9 for n in angles if n in data)
     return [name for name, moving in moves.items() if constant and moving] or angles
 
 
-def words(name: str) -> str:
-    """Return the name of a series as words.
+def to_words(name: str) -> str:
+    """Return the name of a time series as words.
 
-    >>> words("contact_force[rear, normal]")
+    >>> to_words("contact_force[rear, normal]")
     'contact force, rear, normal'
     """
     return name.replace("[", ", ").replace("]", "").replace("_", " ")
 
 
 def check_run(data: "Dataset") -> None:
-    """Raise if a dataset is not a run over time."""
+    """Raise `ParameterError` if a dataset is not a run over time."""
     if "time" not in data.dims:
         raise ParameterError(
             "This result is not a run over time, which the figure needs. See `draisine list figures`."
@@ -240,11 +251,9 @@ def check_run(data: "Dataset") -> None:
 
 
 def headline(data: "Dataset") -> str:
-    """Return the title of a result, followed by the first validity fault of a run and the time of
-    its fall.
-    """
+    """Return the title of a result, followed by the first validity fault and the time of a fall."""
     title = str(data.attrs.get("title", data.attrs.get("vehicle", "")))
-    validity = validity_of(data)
+    validity = read_validity(data)
     faults = {} if validity is None else validity.faults
     lines = [f"from {t:.3g} s {fault}" for fault, t in list(faults.items())[:1]]
     fall = None if validity is None else validity.fall_from
@@ -253,29 +262,28 @@ def headline(data: "Dataset") -> str:
     return "\n".join([title, *lines])
 
 
-def bodies_of(data: "Dataset") -> Bodies:
-    """Return the bodies of a run; raise if the dataset is not a run."""
+def restore_bodies(data: "Dataset") -> Bodies:
+    """Return the motions of all bodies of a run; raise `ParameterError` if the dataset is not a run."""
     check_run(data)
     return Bodies(data)
 
 
-def curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:
+def draw_curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:
     """Draw a curve with the k-th colour and line style."""
     axes.plot(x, y, color=COLOURS[k % 7], linestyle=DASHES[k % 7], linewidth=1.6, label=label)
 
 
 MIN_DISPLAYED_RANGE = {"deg": 1e-3, "deg/s": 1e-3, "m/s": 1e-6, "N": 1e-4}
-"""Range of values, by unit, below which a curve is constant except for round-off, possibly
-amplified; 1e-9 for other units.
-"""
+"""Ranges of values, by unit, below which a curve is constant up to round-off (1e-9 for other units)."""
 
 
-def rest(axes: "Axes", least: float = 1.0, unit: str = "", along: str = "") -> None:
-    """Show an almost constant curve as a straight line instead of magnified round-off, and write
-    its range into the axes.
+def flatten_round_off(axes: "Axes", least: float = 1.0, unit: str = "", along: str = "") -> None:
+    """Draw an almost constant curve as a straight line instead of magnifying its round-off.
 
-    `unit` is the unit of the vertical axis, `along` that of the horizontal one, and `least` half
-    the new range of the axis.
+    The range of the values is written into the axes.
+
+    `unit` is the unit of the vertical axis, `along` that of the horizontal axis, and `least` half the new
+    range of the vertical axis.
     """
     ranges = []
     for low, high, set_limits, axis_unit in (
@@ -292,11 +300,11 @@ def rest(axes: "Axes", least: float = 1.0, unit: str = "", along: str = "") -> N
             )
     if ranges:
         text = f"moves by {' and '.join(ranges)} at most"
-        axes.text(0.01, 0.97, text, transform=axes.transAxes, va="top", fontsize=letters(8))
+        axes.text(0.01, 0.97, text, transform=axes.transAxes, va="top", fontsize=font_size(8))
 
 
 def unit_label(unit: str) -> str:
-    """Return an axis label for several quantities of one unit.
+    """Return an axis label for several quantities with the same unit.
 
     >>> unit_label("deg"), unit_label("m/s"), unit_label("kg")
     ('angle (deg)', 'speed (m/s)', 'kg')
@@ -312,29 +320,29 @@ def unit_label(unit: str) -> str:
     return f"{quantities[unit]} ({unit})" if unit in quantities else unit
 
 
-def figure_of(axes: Any) -> "Figure":
-    """Return the figure of axes, or of a sequence or mapping of axes."""
+def parent_figure(axes: Any) -> "Figure":
+    """Return the figure to which axes, or a sequence or mapping of axes, belong."""
     first = next(iter(axes.values())) if isinstance(axes, dict) else axes
     while isinstance(first, (np.ndarray, Sequence)):
         first = first[0]
     return cast("Figure", first.figure)
 
 
-def head(figure: "Figure", data: "Dataset") -> None:
-    """Write the title of a result above a figure without a title or legend of its own."""
+def add_headline(figure: "Figure", data: "Dataset") -> None:
+    """Write the title of a result above a figure that has no title or legend."""
     if (
         not figure.legends
         and not figure.get_suptitle()
         and not any(axes.get_title() for axes in figure.axes)
     ):
-        figure.suptitle(headline(data), fontsize=letters(10))
+        figure.suptitle(headline(data), fontsize=font_size(10))
 
 
 def set_headline(figure: "Figure", title: str | bool) -> None:
     """Replace the title of a figure, or remove it if `title` is False.
 
-    The title is that of the figure or of its only axes. Titles of several axes describe the panels
-    and stay.
+    The replaced title is that of the figure or of its only axes. Titles of several axes describe the
+    panels and are kept.
     """
     if title is True:
         return
@@ -347,4 +355,4 @@ def set_headline(figure: "Figure", title: str | bool) -> None:
     elif len(figure.axes) == 1 and figure.axes[0].get_title():
         figure.axes[0].set_title(text)
     elif text:
-        figure.suptitle(text, fontsize=letters(10))
+        figure.suptitle(text, fontsize=font_size(10))

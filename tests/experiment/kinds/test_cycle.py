@@ -4,11 +4,11 @@ import pytest
 
 from draisine.errors import DataError, ParameterError
 from draisine.experiment.check import check
-from draisine.experiment.report import summary
+from draisine.experiment.report import summarise_result
 from draisine.experiment.run import run
 from draisine.scenario.library import load
 from draisine.view.figures.cycle import draw
-from draisine.view.plot import figure_for
+from draisine.view.plot import default_figure
 
 SWING = """
 kind = 'cycle'
@@ -23,8 +23,8 @@ def test_a_ball_on_a_shaking_table_by_its_scenario():
     """Fixed point in closed form, multipliers by an independent computation."""
     result, findings = check(load("walkers/bouncing-cycle-1"))
     assert len(findings) == 6 and all(finding.agrees for finding in findings)
-    assert figure_for(result.data) == "path"
-    assert summary(result)["cycle"]["stable"]
+    assert default_figure(result.data) == "path"
+    assert summarise_result(result)["cycle"]["stable"]
     with pytest.raises(ParameterError, match="drawn like a run"):
         draw(result.data)
 
@@ -34,7 +34,7 @@ def test_a_pendulum_at_rest_is_periodic_with_any_period(tmp_path):
     file = tmp_path / "rest.toml"
     names = "{ bar = 0.01, hip = 0.0, bar_rate = 0.0, hip_rate = 0.0 }"
     file.write_text(SWING.replace("{ bar = 0.1 }", names) + "period = 0.5\nsamples = 10\n")
-    cycle = summary(run(load(str(file))))["cycle"]
+    cycle = summarise_result(run(load(str(file))))["cycle"]
     assert max(map(abs, cycle["start"].values())) < 1e-9
     sizes = zip(
         cycle["multiplier_real"].values(), cycle["multiplier_imaginary"].values(), strict=True

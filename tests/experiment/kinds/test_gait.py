@@ -4,10 +4,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import DataError
-from draisine.experiment.report import summary
+from draisine.experiment.report import summarise_result
 from draisine.experiment.run import run
 from draisine.scenario.library import load
-from draisine.view.plot import figure_for
+from draisine.view.plot import default_figure
 
 SMALL = """
 kind = 'gait'
@@ -25,8 +25,8 @@ def test_small_loops_displace_by_the_curvature(tmp_path):
     result = run(load(str(file)))
     area = 3.141592653589793 * result.data["size"].values ** 2
     assert_allclose(result.data["distance"].values / area, 5 / 81, rtol=2e-5)
-    assert figure_for(result.data) == "sweep"
-    assert [row["size"] for row in summary(result)["runs"]] == [0.001, 0.002]
+    assert default_figure(result.data) == "sweep"
+    assert [row["size"] for row in summarise_result(result)["runs"]] == [0.001, 0.002]
 
 
 def test_the_curvature_of_shapes(tmp_path):
@@ -66,5 +66,5 @@ def test_expected_numbers_of_a_gait_have_sizes_and_names(tmp_path):
     with pytest.raises(DataError, match="needs points"):
         load(str(file))
     file.write_text(path + wrong.format(at="at = { size = [1.0] }", name="length", n="[0.0]"))
-    with pytest.raises(DataError, match="no result of a gait"):
+    with pytest.raises(DataError, match="not a result of a gait"):
         load(str(file))

@@ -6,9 +6,9 @@ import pytest
 from draisine import compile
 from draisine.analysis.lqr import balance
 from draisine.experiment.kinds.linear import simulate_linear
-from draisine.experiment.report import remarks, summary
+from draisine.experiment.report import describe_result, summarise_result
 from draisine.experiment.run import run
-from draisine.scenario.library import accept, load
+from draisine.scenario.library import load, validate_scenario
 
 
 def apart(push):
@@ -32,12 +32,14 @@ def test_lqr_gains_are_printed():
     """They are those that the law is made with, and a law on the handlebar leaves the speed alone."""
     law = [{"name": "lqr", "costs": {"steer": 1.0}}]
     content = {"kind": "linear", "title": "held", "vehicle": {"name": "whipple"}, "law": law}
-    result = run(accept("held", "held", content | {"speeds": {"at": [3.0]}}))
+    result = run(validate_scenario("held", "held", content | {"speeds": {"at": [3.0]}}))
     bicycle = compile("whipple")
     wanted = balance(bicycle, costs={"steer": 1.0}, forward_speed=3.0)
-    gains = summary(result)["gains"]["steer"]
+    gains = summarise_result(result)["gains"]["steer"]
     assert list(gains.values()) == pytest.approx(wanted.K[0].tolist(), rel=1e-9)
     line = next(
-        text for text in remarks(result) if text.startswith("feedback of deviations: steer =")
+        text
+        for text in describe_result(result)
+        if text.startswith("feedback of deviations: steer =")
     )
     assert f"{-gains['lean']:+.5g} lean" in line and "rear_wheel" not in line

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import DataError
 from draisine.experiment.check import check
-from draisine.experiment.report import remarks, summary, table
+from draisine.experiment.report import describe_result, summarise_result, tabulate_result
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
@@ -102,11 +102,11 @@ def test_sweeps_for_spreadsheets_and_programs(mine, tmp_path):
     assert lines[0].split(",")[:4] == ["lean_rate", "mB", "integrator", "maximum lean"]
     assert lines[1].startswith("0.10000000000000001,80,rk4,")
     assert len(lines) == 7
-    runs = summary(result)["runs"]
+    runs = summarise_result(result)["runs"]
     assert [row["mB"] for row in runs] == [80, 85, 90, 80, 85, 90]
     assert runs[-1]["maximum lean"] == float(result.data["maximum lean"][1, 2, 0])
-    assert remarks(result)[0].startswith("6 runs")
-    assert table(result) == []
+    assert describe_result(result)[0].startswith("6 runs")
+    assert tabulate_result(result) == []
 
 
 def test_a_run_that_stops_early_keeps_its_outputs(mine):
@@ -125,7 +125,7 @@ def test_a_run_that_stops_early_keeps_its_outputs(mine):
     assert np.all(end.sel(drift="project") == 0.5)
     assert np.all(end.sel(drift="0.01") < 0.3)
     assert np.isfinite(result.data["maximum lean"]).all()
-    assert remarks(result)[-1].startswith("12 runs")
+    assert describe_result(result)[-1].startswith("12 runs")
 
 
 EXPECTED = """
@@ -170,7 +170,7 @@ def test_numbers_are_compared_within_a_factor_and_with_their_sign(mine):
         (
             '"run.integrator"',
             '"title.integrator"',
-            "'title' is 'pushes' in this scenario, not a table",
+            "'title' has the value 'pushes', which is not a table",
         ),
         ("[sweep.over]", "[sweep.ower]", "Did you mean 'over'"),
     ],

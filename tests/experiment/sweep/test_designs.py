@@ -5,7 +5,7 @@ import pytest
 
 from draisine.errors import DataError
 from draisine.experiment.run import run
-from draisine.experiment.sweep.designs import design_of
+from draisine.experiment.sweep.designs import make_design
 from draisine.scenario.library import load
 
 DISC = """
@@ -36,7 +36,7 @@ def discs(tmp_path):
 
 def columns(loaded):
     """Return all values, and see that two parts of them are the same."""
-    design = design_of(loaded.scenario.sweep, loaded)
+    design = make_design(loaded.scenario.sweep, loaded)
     complete = design.columns(0, design.count)
     parts = [design.columns(0, 1), design.columns(1, design.count + 7)]
     for path, values in complete.items():
@@ -102,7 +102,7 @@ def test_a_large_latin_hypercube_in_parts_has_uncorrelated_sides(discs):
     """
     n = 100_003
     loaded = discs(f'design = "latin-hypercube"\ncount = {n}{BETWEEN}')
-    design = design_of(loaded.scenario.sweep, loaded)
+    design = make_design(loaded.scenario.sweep, loaded)
     parts = [design.columns(k, k + 20_001) for k in range(0, n, 20_001)]
     x, y = (np.concatenate([interval[path] for interval in parts]) for path in (SPEEDS, MASS))
     layers = [np.floor((z - low) / 2.0 * n).astype(int) for z, low in ((x, 1.0), (y, 2.0))]

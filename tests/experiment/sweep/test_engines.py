@@ -120,14 +120,14 @@ def test_a_missing_scheduler_is_an_error(whole):
     for address in ("tcp://127.0.0.1:9", "nowhere"):
         with (
             dask.config.set({"distributed.comm.timeouts.connect": "100ms"}),
-            pytest.raises(ParameterError, match=f"No Dask scheduler answers at {address}"),
+            pytest.raises(ParameterError, match=f"No Dask scheduler responds at {address}"),
         ):
             draisine.sweep("discs.toml", engine="dask", scheduler=address)
     assert dask.config.get("scheduler", None) is None  # else every file read later asks a cluster
 
 
 def test_workers_of_another_version_are_refused(whole):
-    source = (*engines.source_of(load("discs.toml"))[:3], "99.0")
+    source = (*engines.serialise_scenario(load("discs.toml"))[:3], "99.0")
     with pytest.raises(SimulationError, match=r"the driver has 99\.0\. Install the same"):
         engines.run_range(source, 0, 1)
 

@@ -102,7 +102,7 @@ def test_an_unexpected_error_keeps_the_complete_chunks(monkeypatch):
 @pytest.mark.parametrize("place", [1, 3, 6])
 def test_a_full_disk_leaves_a_chunk_without_its_mark(monkeypatch, place):
     """Some of the six variables of a chunk find no room."""
-    real = stores.zarr_group
+    real = stores.open_group
     calls = []
 
     class Full:
@@ -119,7 +119,7 @@ def test_a_full_disk_leaves_a_chunk_without_its_mark(monkeypatch, place):
             return getattr(self.group, name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(stores, "zarr_group", lambda path, mode: Full(real(path, mode)))
+        patch.setattr(stores, "open_group", lambda path, mode: Full(real(path, mode)))
         with pytest.raises(DataError, match="chunk 1 cannot be written: No space left"):
             draisine.sweep("discs.toml", "a.zarr")
     assert stores.SweepStore(Path("a.zarr"), 2).missing() == [1, 2]

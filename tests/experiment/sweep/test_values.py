@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.experiment.sweep.chunks import Runner
 from draisine.experiment.sweep.driver import make_tasks
-from draisine.scenario.library import accept, load
+from draisine.scenario.library import load, validate_scenario
 from draisine.scenario.overrides import override
 
 
@@ -16,7 +16,7 @@ def sweep_of(name, over, outputs, **changes):
     content = dict(load(name, changes or None).content)
     content.pop("expected", None)
     content |= {"kind": "sweep", "sweep": {"over": over, "outputs": outputs}}
-    return accept("mine", "mine.toml", content)
+    return validate_scenario("mine", "mine.toml", content)
 
 
 def test_jumps_run_together_over_a_terrain_and_a_mass():
@@ -62,12 +62,12 @@ def test_constants_of_laws_can_be_varied():
     gains = [0.0, 10.0, 40.0]
     over = {"law[0].rate_gain": gains}
     data = draisine.sweep(
-        accept("a", "a.toml", LAWS | {"sweep": LAWS["sweep"] | {"over": over}})
+        validate_scenario("a", "a.toml", LAWS | {"sweep": LAWS["sweep"] | {"over": over}})
     ).data
     plain = {name: LAWS[name] for name in LAWS if name != "sweep"} | {"kind": "run"}
     for gain, lean in zip(gains, data["final lean"].values, strict=True):
         law = [{"name": "steer_into_lean", "lean_gain": 0.0, "rate_gain": gain}]
-        single = draisine.run(accept("a", "a.toml", plain | {"law": law}))
+        single = draisine.run(validate_scenario("a", "a.toml", plain | {"law": law}))
         assert lean == pytest.approx(float(single.data["lean"][-1]), rel=1e-12)
     assert len(np.unique(data["final lean"])) == 3
 
@@ -89,7 +89,7 @@ def test_constants_of_laws_and_inputs_share_lanes(over, side_by_side):
         {"shape": "sine", "input": "rear_wheel", "amplitude": 1.0, "frequency": 2.0},
     ]
     content = LAWS | {"inputs": signals, "sweep": LAWS["sweep"] | {"over": over}}
-    loaded = accept("a", "a.toml", content)
+    loaded = validate_scenario("a", "a.toml", content)
     runner = Runner(loaded)
     assert (set(runner.free) == {path for path in over if path[0] in "li" and "[" in path}) == (
         side_by_side
@@ -99,7 +99,7 @@ def test_constants_of_laws_and_inputs_share_lanes(over, side_by_side):
         columns = runner.design.columns(k, k + 1)
         changes = {path: float(x[0]) for path, x in columns.items()}
         plain = {name: content[name] for name in content if name != "sweep"} | {"kind": "run"}
-        single = draisine.run(accept("a", "a.toml", override(plain, changes))).data
+        single = draisine.run(validate_scenario("a", "a.toml", override(plain, changes))).data
         for name in ("lean", "steer"):
             assert float(flat[f"final {name}"][k]) == pytest.approx(
                 float(single[name][-1]), rel=1e-11
@@ -112,9 +112,9 @@ def test_lqr_is_designed_for_each_run():
     law = [{"name": "lqr", "weights": {"lean": 1.0}, "costs": {"steer": 0.1}}]
     over = {"initial.forward_speed": [2.0, 5.0]}
     content = LAWS | {"law": law, "sweep": LAWS["sweep"] | {"over": over}}
-    data = draisine.sweep(accept("a", "a.toml", content)).data
+    data = draisine.sweep(validate_scenario("a", "a.toml", content)).data
     plain = {name: content[name] for name in content if name != "sweep"} | {"kind": "run"}
     for speed, lean in zip(over["initial.forward_speed"], data["final lean"].values, strict=True):
         start = plain["initial"] | {"forward_speed": speed}
-        single = draisine.run(accept("a", "a.toml", plain | {"initial": start}))
+        single = draisine.run(validate_scenario("a", "a.toml", plain | {"initial": start}))
         assert lean == pytest.approx(float(single.data["lean"][-1]), rel=1e-12)

@@ -16,7 +16,7 @@ from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.passive_tyre import PassiveTyre
-from draisine.scenario.library import accept
+from draisine.scenario.library import validate_scenario
 from draisine.vehicles import meanings, parameter_set
 from draisine.vehicles.bicycle import Arms, Flexible, Legs, Seat
 from draisine.view.figures.eigenvalues import draw as draw_eigenvalues
@@ -194,7 +194,7 @@ class TestWobble:
         parameters = {"rear_tyre": tyre, "front_tyre": tyre, "flexible": soft}
         table = {"kind": "linear", "title": "t", "speeds": {"low": 1.0, "high": 15.0, "count": 15}}
         vehicle = {"name": "whipple", "parameters": parameters}
-        data = run(accept("shimmy", "shimmy", table | {"vehicle": vehicle})).data
+        data = run(validate_scenario("shimmy", "shimmy", table | {"vehicle": vehicle})).data
         growth, axes = draw_eigenvalues(data)
         labels = growth.get_legend_handles_labels()[1]
         assert len(labels) == len(set(labels))

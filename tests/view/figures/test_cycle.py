@@ -9,7 +9,7 @@ from draisine.experiment.run import run
 from draisine.experiment.tables.cycles import find_all_cycles, scan_cycles
 from draisine.scenario.library import load
 from draisine.view.figures import cycle
-from draisine.view.style import figure_of
+from draisine.view.style import parent_figure
 
 mpl.use("Agg")
 
@@ -34,20 +34,20 @@ def test_one_cycle(tmp_path):
     assert first.get_ydata()[-1] == pytest.approx(4.559377751712487)
     drawn = max(np.abs(line.get_ydata()).max() for line in torque.lines[:2])
     assert drawn == pytest.approx(0.24237961808931568, rel=1e-3)
-    figure_of(panels[0]).savefig(tmp_path / "cycle.png")
+    parent_figure(panels[0]).savefig(tmp_path / "cycle.png")
 
 
 def test_several_cycles_and_families(tmp_path):
     panels = cycle.draw(find_all_cycles("rocr", {"phase": 1.0}))
     assert panels.shape == (2, 4)
-    figure_of(panels[0]).savefig(tmp_path / "cycles.png")
+    parent_figure(panels[0]).savefig(tmp_path / "cycles.png")
     family = cycle.draw(scan_cycles("rocr", np.linspace(3.5, 4.0, 4)))
     assert len(family) == 4
     assert family[-1].get_xlabel() == "phase (rad)"
     assert [t.get_text() for t in family[0].get_legend().get_texts()][-1] == "stable"
     still = [x for line in family[2].lines if line.get_marker() == "o" for x in line.get_xdata()]
     assert still == pytest.approx([3.751888761136569])
-    figure_of(family).savefig(tmp_path / "families.png")
+    parent_figure(family).savefig(tmp_path / "families.png")
 
 
 def test_other_results_have_no_cycles():

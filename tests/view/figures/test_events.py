@@ -82,7 +82,7 @@ def test_labels_stay_apart_and_inside(jump, bounces):
 
 def test_many_events_and_other_machines_can_be_drawn():
     disc = draisine.compile("rolling_disc")
-    from draisine.scenario.library import accept
+    from draisine.scenario.library import validate_scenario
 
     content = {
         "kind": "run",
@@ -97,7 +97,7 @@ def test_many_events_and_other_machines_can_be_drawn():
         "initial": {"z": 0.1, "mode": {disc.model.contacts[0].name: "open"}},
         "run": {"until": 2.0},
     }
-    data = run(accept("disc", "disc", content)).data
+    data = run(validate_scenario("disc", "disc", content)).data
     texts = [text.get_text() for text in event_graph.draw(data).texts]
     assert any(text.endswith("more") for text in texts)
     gaps.draw(data)

@@ -29,9 +29,9 @@ from draisine.view.figures import (
     top,
 )
 from draisine.view.save import save
-from draisine.view.scene.shapes import parts
+from draisine.view.scene.shapes import machine_outlines
 from draisine.view.scene.skeleton import rim_points
-from draisine.view.style import COLOURS, figure_of, words
+from draisine.view.style import COLOURS, parent_figure, to_words
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,9 @@ def test_other_machines_can_be_drawn(disc):
 def test_the_drawing_of_a_bicycle():
     axes = side.draw_model(whipple())
     assert labels(axes) == ["frame, 85 kg", "fork, 4 kg", "rear wheel, 2 kg", "front wheel, 3 kg"]
-    (fork,) = (part for part in parts(whipple()) if (part.body, part.kind) == ("fork", "link"))
+    (fork,) = (
+        part for part in machine_outlines(whipple()) if (part.body, part.kind) == ("fork", "link")
+    )
     assert any(np.allclose(point, [1.02, 0.0, 0.35]) for point in fork.points)
     around = rim_points(whipple().contacts[1])
     assert_allclose(np.linalg.norm(around - [1.02, 0.0, 0.35], axis=1), 0.35)
@@ -191,7 +193,7 @@ def test_figures_are_saved_whole_or_not_at_all(passive, tmp_path, monkeypatch):
 
 def test_colours_are_distinct():
     assert len(set(COLOURS)) == 7
-    assert words("steer_rate") == "steer rate"
+    assert to_words("steer_rate") == "steer rate"
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ def test_a_drawing_shows_the_frames_of_its_links():
 
 def test_a_figure_for_one_column_is_as_wide_and_has_the_texts_letters(passive, tmp_path):
     axes = draisine.plot(passive, "overview", tmp_path / "column.png", width="85mm")
-    figure = figure_of(axes)
+    figure = parent_figure(axes)
     assert_allclose(25.4 * figure.get_figwidth(), 85.0)
     assert {text.get_fontsize() for text in figure.findobj(Text) if text.get_text()} == {8.0}
     assert all(legend_is_outside(panel) for panel in axes.values() if panel.get_legend())

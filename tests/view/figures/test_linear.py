@@ -19,9 +19,9 @@ from draisine.analysis.continuation import steady_turns
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.analysis.linear import linearise
 from draisine.errors import ParameterError
-from draisine.scenario.library import accept
+from draisine.scenario.library import validate_scenario
 from draisine.view.figures import _linear as view
-from draisine.view.style import figure_of, figure_width
+from draisine.view.style import figure_width, parent_figure
 
 BICYCLE = compile("whipple")
 
@@ -75,7 +75,9 @@ TYRES = {"name": "load_tyre", "parameter_set": "city_bicycle"}
 )
 def test_notes_hide_no_curve_and_are_nearest_to_their_point(vehicle, width) -> None:
     content = {"kind": "linear", "title": "t", "vehicle": {"name": "whipple"} | vehicle}
-    drawn = figure_of(draisine.plot(draisine.run(accept("t", "t", content)), width=width))
+    drawn = parent_figure(
+        draisine.plot(draisine.run(validate_scenario("t", "t", content)), width=width)
+    )
     drawn.draw_without_rendering()
     axes = drawn.axes[0]
     points = axes.transData.transform([text.xy for text in axes.texts])
@@ -99,7 +101,9 @@ def test_a_bicycle_on_tyres_is_drawn_by_real_parts_above_imaginary_ones() -> Non
     """
     parameters = {"rear_tyre": TYRES, "front_tyre": TYRES}
     vehicle = {"name": "whipple", "parameters": parameters}
-    data = draisine.run(accept("t", "t", {"kind": "linear", "title": "t", "vehicle": vehicle})).data
+    data = draisine.run(
+        validate_scenario("t", "t", {"kind": "linear", "title": "t", "vehicle": vehicle})
+    ).data
     growth, swing = draisine.plot(data)
     slow = data.eigenvalue_real.sel(eigenmode=["weave", "weave_2", "capsize"]).values
     assert np.ptp(slow) > 0.3 * np.ptp(growth.get_ylim())

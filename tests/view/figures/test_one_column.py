@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import draisine
-from draisine.view.style import angles_to_draw, bodies_of, figure_of
+from draisine.view.style import angles_to_draw, parent_figure, restore_bodies
 
 DRAWN = {
     "locomotion/skater-jump": ("forces", "event_graph", "side"),
@@ -24,7 +24,7 @@ def result(request):
 def test_panels_are_high_enough_and_nothing_is_cut_off(result):
     name, data = result
     for kind in DRAWN[name]:
-        figure = figure_of(draisine.plot(data, kind, width="84mm"))
+        figure = parent_figure(draisine.plot(data, kind, width="84mm"))
         figure.canvas.draw()
         title = figure._suptitle
         for axes in figure.axes:
@@ -46,7 +46,7 @@ def test_two_runs_are_below_their_legend():
     from draisine.results.comparison import compare
 
     both = compare(*(run.to_xarray() for run in runs))
-    figure = figure_of(draisine.plot(both, width="84mm"))
+    figure = parent_figure(draisine.plot(both, width="84mm"))
     assert len(figure.legends) == 1
     assert not figure.get_suptitle()
     assert [axes.get_ylabel() for axes in figure.axes[:4:2]] == ["lean\n(deg)", "steer\n(deg)"]
@@ -54,8 +54,8 @@ def test_two_runs_are_below_their_legend():
 
 def test_a_walker_shows_its_legs_and_a_pendulum_its_pitch():
     walk = draisine.run("walkers/compass-walks").data
-    assert {"left", "right"} <= set(angles_to_draw(walk, bodies_of(walk).model))
+    assert {"left", "right"} <= set(angles_to_draw(walk, restore_bodies(walk).model))
     falls = draisine.run("locomotion/segway").data
-    angles = angles_to_draw(falls, bodies_of(falls).model)
+    angles = angles_to_draw(falls, restore_bodies(falls).model)
     assert "pitch" in angles
     assert all(float(np.ptp(falls[name].values)) > 1e-9 for name in angles)

@@ -12,15 +12,15 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.registry import names
-from draisine.results.events import events_of
-from draisine.scenario.library import accept
+from draisine.results.events import read_events
+from draisine.scenario.library import validate_scenario
 from draisine.vehicles.segway import segway
 from draisine.view.figures import forces, histories, path, profile
 from draisine.view.layout import label_empty_axes
-from draisine.view.plot import figure_for
-from draisine.view.scene.scene import level
-from draisine.view.scene.shapes import parts
-from draisine.view.style import figure_of
+from draisine.view.plot import default_figure
+from draisine.view.scene.scene import rotation_to_vertical
+from draisine.view.scene.shapes import machine_outlines
+from draisine.view.style import parent_figure
 
 
 def run(name, **changes):
@@ -49,7 +49,7 @@ def bounces():
         "initial": {"mode": {"ground": "open"}, "z": 0.5, "Vx": 3.0},
         "run": {"until": 2.0},
     }
-    return draisine.run(accept("bounces", "bounces", content)).data
+    return draisine.run(validate_scenario("bounces", "bounces", content)).data
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def kerb():
         "initial": {"place": place, "forward_speed": 4.0},
         "run": {"until": 1.0},
     }
-    return draisine.run(accept("kerb", "kerb", content)).data
+    return draisine.run(validate_scenario("kerb", "kerb", content)).data
 
 
 def told(axes):
@@ -72,7 +72,7 @@ def told(axes):
 
 
 def test_the_first_picture_of_a_run_is_its_path(jump, slope):
-    assert figure_for(jump) == figure_for(slope) == "path"
+    assert default_figure(jump) == default_figure(slope) == "path"
 
 
 def test_events_are_marked_and_named(jump):
@@ -86,7 +86,7 @@ def test_events_are_marked_and_named(jump):
 
 def test_crowded_events_are_merged_and_counted(bounces):
     """Every event has its own machine or is counted at the previous one."""
-    count = len(events_of(bounces))
+    count = len(read_events(bounces))
     axes = path.draw(bounces)
     marks = [line for line in axes.lines if line.get_marker() in ("v", "^", ">", "s", "D")]
     more = [int(text.split(", ")[1].split()[0]) for text in told(axes) if text.endswith("more")]
@@ -190,7 +190,7 @@ def test_snapshots_do_not_overlap_and_the_last_state_is_drawn():
 
 def test_a_snakeboard_stands_on_trucks():
     """Each truck is an axle across with a wheel at both ends, all smaller than the board."""
-    drawn = parts(draisine.compile("snakeboard").model)
+    drawn = machine_outlines(draisine.compile("snakeboard").model)
     for body in ("rear_truck", "front_truck"):
         outlines = [outline for outline in drawn if outline.body == body]
         assert sorted(outline.kind for outline in outlines) == ["blade", "blade", "link"]
@@ -217,10 +217,10 @@ def test_a_slope_is_drawn_as_a_slope(slope):
 def test_level_takes_up_to_the_vertical():
     up = np.array([0.3, -0.2, 0.5])
     up = up / np.linalg.norm(up)
-    R = level(up)
+    R = rotation_to_vertical(up)
     assert_allclose(R @ up, [0.0, 0.0, 1.0], atol=1e-15)
     assert_allclose(R @ R.T, np.eye(3), atol=1e-15)
-    assert_allclose(level(np.array([0.0, 0.0, 1.0])), np.eye(3), atol=0.0)
+    assert_allclose(rotation_to_vertical(np.array([0.0, 0.0, 1.0])), np.eye(3), atol=0.0)
 
 
 def test_impulses_and_the_rejected_trial_of_test_4():
@@ -239,13 +239,13 @@ def test_impulses_and_the_rejected_trial_of_test_4():
 
 def test_a_segway_has_a_body_in_its_profile():
     """The link from the axle to the mass centre."""
-    assert ("body", "link") in {(part.body, part.kind) for part in parts(segway())}
+    assert ("body", "link") in {(part.body, part.kind) for part in machine_outlines(segway())}
 
 
 @pytest.mark.parametrize("vehicle", names("vehicle"))
 def test_every_body_with_mass_is_drawn(vehicle):
     model = draisine.compile(vehicle).model
-    drawn = {part.body for part in parts(model)}
+    drawn = {part.body for part in machine_outlines(model)}
     assert {body.name for body in model.bodies if float(body.mass) > 0.0} <= drawn
 
 
@@ -266,7 +266,7 @@ LETTERS = ("path", "histories", "energies", "phase", "event_graph", "profile", "
 @pytest.mark.parametrize("name", LETTERS)
 def test_texts_are_readable_in_one_column_of_a_paper(jump, name):
     """At 84 mm no text of a figure is smaller than 5 points."""
-    figure = figure_of(draisine.plot(jump, name))
+    figure = parent_figure(draisine.plot(jump, name))
     FigureCanvasAgg(figure).draw()
     shrink = 84 / 25.4 / figure.get_figwidth()
     sizes = [text.get_fontsize() for text in figure.findobj(Text) if text.get_text()]
@@ -285,7 +285,7 @@ def test_times_of_a_short_run_do_not_overlap():
 def test_numbers_on_the_border_do_not_overlap():
     """The last one without a unit stood close to the one with it."""
     changed = {"initial.lean": "5deg", "run.until": 3.5}
-    figure = figure_of(draisine.plot(run("passive-stabilisation", **changed)))
+    figure = parent_figure(draisine.plot(run("passive-stabilisation", **changed)))
     figure.draw_without_rendering()
     boxes = [t.get_window_extent().padded(2.0) for t in figure.axes[0].texts if t.get_visible()]
     assert len(boxes) > 8
@@ -319,5 +319,5 @@ def test_a_fall_is_reported_and_marked():
 
 def test_a_run_that_stopped_where_it_began_is_drawn_once(jump):
     still = jump.isel(time=[0, 0, 0])
-    assert figure_of(draisine.plot(still)).axes[0].lines
-    assert figure_of(draisine.plot(still, "path")).axes[0].lines
+    assert parent_figure(draisine.plot(still)).axes[0].lines
+    assert parent_figure(draisine.plot(still, "path")).axes[0].lines

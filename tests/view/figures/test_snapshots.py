@@ -10,9 +10,9 @@ from draisine.errors import ParameterError
 from draisine.experiment.run import run
 from draisine.scenario.library import load
 from draisine.view.figures import front, side, sweep, top
-from draisine.view.figures._snapshots import MachineAt, pause
-from draisine.view.scene.shapes import parts
-from draisine.view.style import bodies_of
+from draisine.view.figures._snapshots import MachineAt, snapshot_interval
+from draisine.view.scene.shapes import machine_outlines
+from draisine.view.style import restore_bodies
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_from_the_front_right_is_left(leaning):
     assert axes.get_ylabel() == "z, up (m)"
     diamond = next(x for x in axes.lines if x.get_marker() == "D")
     (across,), (height,) = diamond.get_data()
-    z = float(bodies_of(leaning).model.body("frame").com[2])
+    z = float(restore_bodies(leaning).model.body("frame").com[2])
     assert_allclose([across, height], [-z * 0.5, z * math.sqrt(0.75)], atol=0.01)
     rims = [np.column_stack(x.get_data()) for x in axes.lines if x.get_linewidth() == 1.8]
     assert len(rims) == 2
@@ -91,7 +91,7 @@ def test_flat_machines_are_seen_from_above():
     board = draisine.compile("snakeboard")
     axle = next(
         np.linalg.norm(np.diff(part.points, axis=0))
-        for part in parts(board.model)
+        for part in machine_outlines(board.model)
         if (part.body, part.kind) == ("rear_truck", "link")
     )
     still = draisine.simulate(board, draisine.state(board, rear_truck=0.3), 0.5).to_xarray()
@@ -103,25 +103,25 @@ def test_flat_machines_are_seen_from_above():
 
 
 def test_own_axes_and_the_worlds(passive):
-    machine = MachineAt(bodies_of(passive), -1)
+    machine = MachineAt(restore_bodies(passive), -1)
     points = np.array([[0.3, -0.2, 1.0], [2.0, 0.5, 0.0]])
-    assert_allclose(machine.own(machine.world(points)), points, atol=1e-12)
+    assert_allclose(machine.to_machine(machine.to_world(points)), points, atol=1e-12)
     rear = passive["contact_point"].sel(contact="rear").values[-1]
-    assert_allclose(machine.own(rear), 0.0, atol=1e-12)
-    ahead = machine.world(np.array([[1.0, 0.0, 0.0]]))[0] - machine.world(np.zeros((1, 3)))[0]
+    assert_allclose(machine.to_machine(rear), 0.0, atol=1e-12)
+    ahead = machine.to_world(np.array([[1.0, 0.0, 0.0]]))[0] - machine.to_world(np.zeros((1, 3)))[0]
     yaw = float(passive["yaw"][-1])
     assert_allclose(ahead, [math.cos(yaw), math.sin(yaw), 0.0], atol=1e-12)
 
 
 @pytest.mark.parametrize(("length", "expected"), [(5.0, 0.5), (20.0, 2.0), (0.3, 0.05), (1.0, 0.1)])
 def test_snapshots_are_a_round_time_apart(length, expected):
-    assert pause(np.array([0.0, length])) == pytest.approx(expected)
+    assert snapshot_interval(np.array([0.0, length])) == pytest.approx(expected)
 
 
 def test_a_train_is_drawn_with_as_many_trailers_as_it_has():
     """Lists in its structure are kept with its data: the car by itself has two trailers."""
     data = run(load("locomotion/trailer-circle")).data
-    assert set(bodies_of(data).motions) == {"car", "wheel", "fork", "trailer1"}
+    assert set(restore_bodies(data).motions) == {"car", "wheel", "fork", "trailer1"}
     labels = top.draw(data).get_legend_handles_labels()[1]
     assert "trailer1" in labels and "trailer2" not in labels
 

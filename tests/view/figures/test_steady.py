@@ -13,7 +13,7 @@ from draisine.experiment.tables.circles import find_hands_free_circles
 from draisine.registry import names
 from draisine.scenario.library import load
 from draisine.view.figures import steady
-from draisine.view.style import figure_of
+from draisine.view.style import parent_figure
 
 
 def test_panels_share_the_speed():
@@ -36,7 +36,7 @@ def test_other_results_are_rejected():
 
 @pytest.mark.parametrize("width", [None, "85mm"])
 def test_labels_beside_panels_do_not_overlap(width):
-    figure = figure_of(draisine.plot(find_hands_free_circles("whipple"), width=width))
+    figure = parent_figure(draisine.plot(find_hands_free_circles("whipple"), width=width))
     figure.draw_without_rendering()
     labels = [axes.yaxis.label.get_window_extent() for axes in figure.axes]
     assert not any(a.overlaps(b) for a, b in combinations(labels, 2))

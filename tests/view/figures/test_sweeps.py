@@ -6,7 +6,7 @@ import xarray
 
 import draisine
 from draisine.errors import ParameterError
-from draisine.experiment.tables.critical import compute_critical_speeds, table
+from draisine.experiment.tables.critical import compute_critical_speeds, tabulate_critical_speeds
 from draisine.view.figures import basin, scatter_matrix, sweep, tornado
 
 
@@ -124,4 +124,4 @@ def test_critical_speeds_over_two_parameters_are_a_map():
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("c (m)", "lam (deg)")
     labels = axes.get_legend_handles_labels()[1]
     assert labels == ["weave speed (m/s)", "capsize speed (m/s)"]
-    assert len(table(data)[1]) == 20
+    assert len(tabulate_critical_speeds(data)[1]) == 20

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.model import Body, Model, Revolute, inertia
 from draisine.view.scene.paths import fine_path
-from draisine.view.scene.scene import scene
-from draisine.view.scene.shapes import Stone, parts, stones
+from draisine.view.scene.scene import build_scene
+from draisine.view.scene.shapes import Stone, machine_outlines, rolling_solids
 
 
 def swinging(moment):
@@ -24,7 +24,7 @@ def swinging(moment):
 
 @pytest.mark.parametrize(("moment", "length"), [(0.0, 1.0), (2.0 * 2.0**2 / 12.0, 2.0)])
 def test_a_rod_ends_at_a_mass_without_inertia(moment, length):
-    (rod,) = (part for part in parts(swinging(moment)) if part.body == "bob")
+    (rod,) = (part for part in machine_outlines(swinging(moment)) if part.body == "bob")
     assert_allclose(np.ptp(rod.points[:, 2]), length)
 
 
@@ -40,9 +40,9 @@ def test_the_silhouette_of_an_ellipsoid_is_where_its_surface_turns_away():
 
 
 def test_stones_are_balls_and_ellipsoids():
-    (stone,) = stones(draisine.compile("rattleback").model)
-    assert_allclose(np.sort(np.linalg.norm(stone.ways, axis=0)), [0.02, 0.03, 0.2])
-    assert not stones(draisine.compile("rolling_disc").model)
+    (stone,) = rolling_solids(draisine.compile("rattleback").model)
+    assert_allclose(np.sort(np.linalg.norm(stone.semi_axes, axis=0)), [0.02, 0.03, 0.2])
+    assert not rolling_solids(draisine.compile("rolling_disc").model)
 
 
 def test_the_path_of_eulers_disc_is_a_circle():
@@ -52,7 +52,7 @@ def test_the_path_of_eulers_disc_is_a_circle():
     turning = math.sqrt(9.81 / (0.0375 * 0.25 * math.sin(tilt)))
     start = draisine.state(disc, lean=math.pi / 2 - tilt, yaw_rate=turning, spin=0.0)
     run = draisine.simulate(disc, start, 0.5, numerics=draisine.Numerics(dt=0.01))
-    motion = scene(run.to_xarray(), lambda known: known)
+    motion = build_scene(run.to_xarray(), lambda known: known)
     points = motion.paths["ground"].points
     middle = motion.place("disc", np.array([0.0, 0.0, 0.0375]), 0)
     away = np.linalg.norm(points[10:-10, :2] - middle[:2], axis=1) / (0.0375 * math.cos(tilt))

@@ -18,17 +18,17 @@ from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import Cycle, fixed_point, return_map
 from draisine.results.cycle import (
     GRIP_CYCLE_QUANTITIES,
-    ORDINALS,
+    MULTIPLIER_LABELS,
     PERIODIC_CYCLE_QUANTITIES,
     PLANE_AXES,
     WALKING_CYCLE_QUANTITIES,
     CycleQuantity,
-    multipliers_of,
-    summary_of,
+    format_multipliers,
+    summarise_cycle,
 )
 from draisine.results.events import CONTACT_DIRECTIONS
 from draisine.scenario.plan import Plan
-from draisine.scenario.schema import CyclePart
+from draisine.scenario.schema import CycleTable
 from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
 from draisine.simulation.simulate import compute_run
 from draisine.simulation.trajectory import Trajectory
@@ -46,8 +46,8 @@ class PeriodicMotion:
     cycle: Cycle
 
 
-def find_cycle(plan: Plan, request: CyclePart) -> tuple[Trajectory, "Dataset"]:
-    """Find the limit cycle of a scenario; return its motion over one period and its dataset."""
+def find_cycle(plan: Plan, request: CycleTable) -> tuple[Trajectory, "Dataset"]:
+    """Solve the limit cycle of a scenario; return its motion over one period and its dataset."""
     system = plan.system
     if request.period is not None:
         return _find_period(plan, request, request.period)
@@ -58,13 +58,13 @@ def find_cycle(plan: Plan, request: CyclePart) -> tuple[Trajectory, "Dataset"]:
     run = simulate_cycle(stride, request.samples)
     data = cycle_dataset(stride, run)
     count = len(grip_map.cycles())
-    attributes = {"units": "", "long_name": "number of cycles that a search finds"}
+    attributes = {"units": "", "long_name": "number of limit cycles that a global search finds"}
     data["number_of_cycles"] = ((), count, attributes)
     return run, data
 
 
-def _find_period(plan: Plan, request: CyclePart, period: float) -> tuple[Trajectory, "Dataset"]:
-    """Find a motion that repeats after a prescribed period."""
+def _find_period(plan: Plan, request: CycleTable, period: float) -> tuple[Trajectory, "Dataset"]:
+    """Solve a motion that repeats after a prescribed period (s) as a fixed point of the period map."""
     system = plan.system
     names = request.components
     fixed: dict[str, Any] = dict(plan.start.values)
@@ -85,8 +85,8 @@ def _find_period(plan: Plan, request: CyclePart, period: float) -> tuple[Traject
 
 
 def _cycle_numerics(period: float, samples: int) -> Numerics:
-    """Return the options of an integration over one period (s) with evenly spaced samples."""
-    # The motion must close to the accuracy of the fixed point, which is solved to round-off.
+    """Return numerical options for an integration over one period (s) with evenly spaced samples."""
+    # The end of the motion must meet its start as accurately as the fixed point is solved (round-off).
     return Numerics(dt=period / samples, rtol=1e-12, atol=1e-13)
 
 
@@ -96,19 +96,19 @@ def _add_quantities(
     cycle: Any,
     labels: Mapping[str, Sequence[str]],
 ) -> "Dataset":
-    """Add the quantities of a cycle to the dataset of its motion, with labels of their dimensions."""
+    """Add the scalar results of a limit cycle to the dataset of its motion."""
     for name, (dims, evaluate, unit, meaning) in table.items():
         data[name] = (dims, evaluate(cycle), {"units": unit, "long_name": meaning})
     return data.assign_coords(labels)
 
 
 def _component_labels(names: Sequence[str]) -> dict[str, list[str]]:
-    """Return labels of the components of the fixed point and of its multipliers."""
-    return {"component": list(names), "multiplier": list(ORDINALS[: len(names)])}
+    """Return the labels of the components of a fixed point and of its Floquet multipliers."""
+    return {"component": list(names), "multiplier": list(MULTIPLIER_LABELS[: len(names)])}
 
 
-def _find_step(system: System, request: CyclePart) -> tuple[Trajectory, "Dataset"]:
-    """Find the limit cycle of a walker; return one step of it and its dataset."""
+def _find_step(system: System, request: CycleTable) -> tuple[Trajectory, "Dataset"]:
+    """Solve the limit cycle of a walker; return the motion of one step and its dataset."""
     walker = walk(system, request.longest)
     names = walker.steps.components
     step = Footstep(walker, walker.cycle([request.near[name] for name in names]))
@@ -120,7 +120,7 @@ def _find_step(system: System, request: CyclePart) -> tuple[Trajectory, "Dataset
 
 
 def simulate_cycle(stride: Stride, samples: int) -> Trajectory:
-    """Simulate one cycle of a machine whose grips alternate."""
+    """Simulate one period of a machine with alternating grips, starting on its limit cycle."""
     grip_map = stride.gait
     modes, pause = turns_of(grip_map.system)
     start = grip_map.holds[0].state(stride.cycle.x)
@@ -130,7 +130,7 @@ def simulate_cycle(stride: Stride, samples: int) -> Trajectory:
 
 
 def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":
-    """Return the run of a cycle as a dataset, with the quantities of the cycle and its unwrapped angle."""
+    """Return the dataset of one period of a limit cycle, with its scalar results and unwrapped angle."""
     data = run.to_xarray()
     theta = np.unwrap(data["yaw"].values)
     theta += stride.cycle.x[1] - theta[0]
@@ -141,10 +141,10 @@ def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":
 
 
 def dimension_labels(grip_map: Gait) -> dict[str, list[str]]:
-    """Return the labels along the dimensions of the quantities of a cycle."""
+    """Return the labels of the dimensions of the scalar results of a limit cycle, by dimension."""
     grips = [next(n for n, s in hold.mode.items() if s == "gripped") for hold in grip_map.holds]
     return {
-        "multiplier": list(ORDINALS[:2]),
+        "multiplier": list(MULTIPLIER_LABELS[:2]),
         "way": list(PLANE_AXES),
         "impact": [*grips[1:], grips[0]],
         "joint": [joint.name for joint in grip_map.system.model.joints],
@@ -152,8 +152,8 @@ def dimension_labels(grip_map: Gait) -> dict[str, list[str]]:
 
 
 def cycle_lines(data: "Dataset") -> list[str]:
-    """Return printed lines about a cycle."""
-    values = summary_of(data)
+    """Return the text lines that report a limit cycle."""
+    values = summarise_cycle(data)
     period = float(data.attrs["period"])
     if "start" in values:
         return _step_lines(values) if "step_time" in values else _period_lines(values, period)
@@ -186,17 +186,19 @@ def cycle_lines(data: "Dataset") -> list[str]:
 
 
 def _stability_line(values: dict[str, Any]) -> str:
-    """Return the line with the multipliers of a cycle and its stability."""
-    return f"multipliers {multipliers_of(values)}: {'stable' if values['stable'] else 'unstable'}"
+    """Return the text line with the Floquet multipliers of a cycle and its stability."""
+    return (
+        f"multipliers {format_multipliers(values)}: {'stable' if values['stable'] else 'unstable'}"
+    )
 
 
 def _fixed_point_text(values: dict[str, Any]) -> str:
-    """Return the components of the fixed point as text."""
+    """Format the components of the fixed point of a return map as text."""
     return ", ".join(f"{name} = {x:.9g}" for name, x in values["start"].items())
 
 
 def _period_lines(values: dict[str, Any], period: float) -> list[str]:
-    """Return printed lines about a cycle of a prescribed period (s)."""
+    """Return the text lines that report a limit cycle of a prescribed period (s)."""
     return [
         f"periodic after {period:.9g} s with {_fixed_point_text(values)}",
         _stability_line(values),
@@ -204,8 +206,8 @@ def _period_lines(values: dict[str, Any], period: float) -> list[str]:
 
 
 def _step_lines(values: dict[str, Any]) -> list[str]:
-    """Return printed lines about the cycle of a walker."""
-    # Components that vanish by symmetry are left out: the smallest real ones are far above.
+    """Return the text lines that report the limit cycle of a walker."""
+    # Impulse components that vanish by symmetry are left out; all others are far above this bound.
     impulses = ", ".join(
         f"{name} {x:.6g}" for name, x in values["impulse"].items() if abs(x) > 1e-12
     )

@@ -1,5 +1,8 @@
-"""Scenarios of the kind `gait`: net displacement of a closed path in shape space by the local connection
-of the machine, or the curvature of the connection (displacement per area of small loops).
+"""Scenarios of the kind `gait`: displacement of the base by a closed path in shape space.
+
+The local connection of the machine is integrated along the path. Alternatively, its curvature
+(displacement per area of small loops) is evaluated at given shapes.
+
 """
 
 from collections.abc import Mapping
@@ -16,7 +19,7 @@ from draisine.analysis.connection import (
     local_connection,
     polygon,
 )
-from draisine.scenario.schema import GaitPart
+from draisine.scenario.schema import GaitTable
 from draisine.scenario.validate.expectations import GAIT_CURVATURE_UNITS, GAIT_UNITS
 from draisine.system.system import System
 
@@ -24,8 +27,10 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def compute_gait(system: System, request: GaitPart) -> "Dataset":
-    """Return the displacement of a gait per cycle over its amplitudes, or the curvature over shapes."""
+def compute_gait(system: System, request: GaitTable) -> "Dataset":
+    """Return the displacement per gait cycle for each amplitude, or the curvature of the connection
+    at shapes.
+    """
     connection = local_connection(system, request.ruler)
     if request.shapes is None:
         return _displacements(connection, request)
@@ -35,8 +40,8 @@ def compute_gait(system: System, request: GaitPart) -> "Dataset":
     return _dataset(system, "shape", np.arange(1.0, len(F) + 1.0), values, GAIT_CURVATURE_UNITS)
 
 
-def _displacements(connection: LocalConnection, request: GaitPart) -> "Dataset":
-    """Return the displacement of a gait in one cycle for each amplitude."""
+def _displacements(connection: LocalConnection, request: GaitTable) -> "Dataset":
+    """Return the displacement of the base over one gait cycle for each amplitude."""
     path, theta = make_shape_path(request)
     cycles = [displacement(connection, path, size * theta) for size in request.sizes]
     values = {
@@ -51,7 +56,7 @@ def _displacements(connection: LocalConnection, request: GaitPart) -> "Dataset":
 def _dataset(
     system: System, dim: str, nodes: Floats, values: Mapping[str, Any], units: Mapping[str, str]
 ) -> "Dataset":
-    """Return values along one dimension as a dataset."""
+    """Return results along one dimension as a dataset with units."""
     import xarray
 
     data = {name: (dim, value, {"units": units[name]}) for name, value in values.items()}
@@ -60,8 +65,8 @@ def _dataset(
     return xarray.Dataset(data | {"outcome": outcome}, coords, {"vehicle": system.vehicle.__name__})
 
 
-def make_shape_path(request: GaitPart) -> tuple[ShapePath, Floats]:
-    """Return the shape path of a gait and its parameters at amplitude one."""
+def make_shape_path(request: GaitTable) -> tuple[ShapePath, Floats]:
+    """Return the closed path in shape space of a gait, and its coefficients at amplitude one."""
     if request.corners is not None:
         return polygon(request.corners), np.ones(1)
     assert request.harmonics is not None  # the schema requires corners, harmonics or shapes

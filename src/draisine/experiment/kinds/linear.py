@@ -25,7 +25,7 @@ from draisine.analysis.equilibrium import steady_driven
 from draisine.analysis.lqr import StateFeedback
 from draisine.results.bodies import Bodies
 from draisine.results.queries import evaluate_series
-from draisine.results.straight import COORDINATES
+from draisine.results.straight import CANONICAL_COORDINATES
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import Expected, LinearScenario, RunScenario
 from draisine.system.system import System
@@ -68,16 +68,17 @@ def simulate_linear(plan: Plan, data: "Dataset") -> "Dataset":
 
 
 def _default_speeds(system: System) -> Floats:
-    """Return the speeds (m/s) of a scenario without speeds: 0 to 10 for two-wheelers, else rest."""
+    """Return default speeds (m/s) of a linear scenario: 0 to 10 for two-wheelers, 0 for other machines."""
     return np.linspace(0.0, 10.0, 101) if is_two_wheeler(system) else np.zeros(1)
 
 
 def _uncertainty(
     scenario: LinearScenario, system: System, law: Law | None, v: Floats
 ) -> dict[str, Any]:
-    """Return standard deviations of eigenvalues and critical speeds as variables of a dataset.
+    """Return standard deviations of eigenvalues and critical speeds as dataset variables.
 
-    They are propagated from the standard deviations of the parameter set; empty if it has none.
+    They are propagated from the standard deviations of the parameter set. The result is empty if the set has
+    no standard deviations.
     """
     parameter_set = scenario.vehicle.parameter_set
     if not isinstance(parameter_set, str) or not is_two_wheeler(system):
@@ -87,7 +88,7 @@ def _uncertainty(
     if isinstance(law, StateFeedback):
         return {}
     published = parameter_deviations(system.vehicle.__name__, parameter_set)
-    # A parameter that the scenario replaces has no measured deviation any more.
+    # A parameter that the scenario replaces no longer has a measured standard deviation.
     replaced = scenario.vehicle.parameters
     deviations = {name: sigma for name, sigma in published.items() if name not in replaced}
     if not deviations:
@@ -103,8 +104,10 @@ def _uncertainty(
 
 
 def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
-    """Return measured values as variables of a dataset: quantity, speed, value, standard deviation
-    (NaN if unknown) and the window of speeds of each measurement.
+    """Return measured values as dataset variables.
+
+    The variables are quantity, speed (m/s), value, standard deviation (NaN if unknown) and speed
+    window.
     """
     rows = []
     for block in blocks:
@@ -128,7 +131,7 @@ def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
 
 
 def _compute(system: System, law: Law | None, v: Floats) -> "Dataset":
-    """Return eigenvalues, critical speeds and matrices at the speeds v (m/s)."""
+    """Return eigenvalues, critical speeds and canonical matrices at the speeds v (m/s) as a dataset."""
     if not is_two_wheeler(system) or isinstance(law, StateFeedback):
         return _linearise_steady(system, law, v)
     # Canonical matrices exist for the ideal bicycle only: four states, polynomial in the speed.
@@ -156,8 +159,10 @@ def _compute(system: System, law: Law | None, v: Floats) -> "Dataset":
 
 
 def _follow_eigenmodes(running: TwoWheeler, v: Floats) -> "Dataset":
-    """Return the eigenvalues of a two-wheeler with tyres, flexible parts or a control law, and the
-    lowest speeds at which weave, capsize and wobble change their stability.
+    """Return the eigenvalues of a two-wheeler over the speeds v (m/s), followed by name of the eigenmode.
+
+    The dataset also contains the lowest speeds at which weave, capsize and wobble change their
+    stability. The machine may have tyres, flexible parts or a control law.
     """
     modes = running.eigenmodes(v)
     low = max(float(v.min()), SEARCHED_SPEEDS[0])
@@ -177,7 +182,7 @@ def _follow_eigenmodes(running: TwoWheeler, v: Floats) -> "Dataset":
 
 
 def _linearise_steady(system: System, law: Law | None, v: Floats) -> "Dataset":
-    """Return the eigenvalues of any machine about its steady motions, and these motions."""
+    """Return the steady motions of a machine at the speeds v (m/s) and their eigenvalues."""
     modes, motions = steady_modes(system, v, law)
     states = np.array([[m.values.get(name, 0.0) for name in modes.states] for m in motions])
     inputs = np.array([list(m.inputs.values()) for m in motions])
@@ -194,8 +199,10 @@ def _linearise_steady(system: System, law: Law | None, v: Floats) -> "Dataset":
 
 
 def _dataset(system: System, modes: Eigenmodes, data: dict[str, Any]) -> "Dataset":
-    """Return eigenvalues and further variables, given as (dimensions, values, unit), as a dataset."""
-    dataset = modes.to_xarray().assign_coords(row=list(COORDINATES), column=list(COORDINATES))
+    """Return eigenmodes and further variables (dimensions, values, unit) as one dataset."""
+    dataset = modes.to_xarray().assign_coords(
+        row=list(CANONICAL_COORDINATES), column=list(CANONICAL_COORDINATES)
+    )
     dataset = dataset.assign(
         {name: (dims, values, {"units": unit}) for name, (dims, values, unit) in data.items()}
     )

@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.variation import vary
 from draisine.errors import ConfigurationError
 from draisine.results.bodies import Bodies
-from draisine.results.queries import evaluate_series, unit_of
+from draisine.results.queries import evaluate_series, series_unit
 from draisine.scenario.schema import Grid
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.closed_form import ClosedForm
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 def compute_contact_map(system: System, grid: Grid) -> "Dataset":
-    """Return the outputs of a map over its grid as a dataset with two dimensions."""
+    """Return the outputs of a map scenario as a dataset over the grid of two coordinates."""
     import xarray
 
     machine = system.machine()
     x, y = (np.linspace(a.low, a.high, a.count) for a in (grid.x, grid.y))
     xs, ys = (a.ravel() for a in np.meshgrid(x, y, indexing="ij"))
     states = _solve_configurations(machine, {grid.x.name: xs, grid.y.name: ys})
-    # Outputs are evaluated by the program of runs: the grid points pose as samples over time.
+    # The program `observe` evaluates outputs of runs; here grid points take the place of time samples.
     inputs = np.zeros((len(system.model.inputs), len(xs)))
     arc = BilateralArc(machine, np.arange(len(xs), dtype=float), states, inputs)
     data = Trajectory((arc,), "completed").to_xarray()
     bodies = Bodies(data, system.model)
     dims = (grid.x.name, grid.y.name)
-    units = {name: unit_of(name, system.model) for name in (*dims, *grid.outputs)}
+    units = {name: series_unit(name, system.model) for name in (*dims, *grid.outputs)}
     out = {
         name: (dims, evaluate_series(name, bodies).reshape(len(x), len(y)), {"units": units[name]})
         for name in grid.outputs
@@ -57,7 +57,7 @@ def compute_contact_map(system: System, grid: Grid) -> "Dataset":
 
 
 def _solve_configurations(machine: ClosedForm, values: Mapping[str, Floats]) -> Floats:
-    """Return states at rest (n, y) with closed contacts and prescribed values (n) of coordinates."""
+    """Return states at rest with closed contacts and prescribed coordinates, (points, states)."""
     try:
         return find_configurations(machine, values)
     except ConfigurationError as error:
@@ -68,9 +68,7 @@ def _solve_configurations(machine: ClosedForm, values: Mapping[str, Floats]) -> 
 
 
 def _yaw_rates(machine: ClosedForm, y: Floats, rates: Mapping[str, Floats], locked: str) -> Floats:
-    """Return the yaw rates (n) at states y while coordinates have prescribed rates and one joint is
-    locked.
-    """
+    """Return the yaw rates (n,) at states y with prescribed coordinate rates while one joint is locked."""
     derivatives = vary(machine, y, seeds=("du",))
     rows = derivatives.rows([*(f"{name}_rate" for name in rates), f"{locked}_rate"], "du")
     prescribed = np.array([*rates.values(), np.zeros(len(y))]).T
@@ -85,7 +83,7 @@ def _integrate_yaw(machine: ClosedForm, grid: Grid, x: Floats, y: Floats) -> Flo
         return _integrate_rays(machine, grid, x, y)
     first, second = (0, 1) if grid.path == f"{names[0]}, {names[1]}" else (1, 0)
     sides = (x, y)
-    # The first coordinate moves while the other is zero, then the second one moves.
+    # The first coordinate moves while the second is zero, then the second one moves.
     leg1 = _integrate_legs(machine, grid, names[first], names[second], sides[first], np.zeros(1))
     leg2 = _integrate_legs(machine, grid, names[second], names[first], sides[second], sides[first])
     total = leg1[:, :1] + leg2.T
@@ -95,13 +93,14 @@ def _integrate_yaw(machine: ClosedForm, grid: Grid, x: Floats, y: Floats) -> Flo
 def _integrate_legs(
     machine: ClosedForm, grid: Grid, moving: str, fixed: str, ends: Floats, offsets: Floats
 ) -> Floats:
-    """Return the change of yaw (ends, offsets) while one coordinate moves from zero to each end, for
-    each value of the fixed coordinate.
+    """Return the change of yaw (ends, offsets) while one coordinate moves from zero to each end.
+
+    The other coordinate is fixed at each of the offsets.
     """
     stops = np.unique(np.concatenate([ends, [0.0]]))
     panels = list(pairwise(stops))
     widest = max(b - a for a, b in panels)
-    # Four nodes integrate panels below 0.1 rad to round-off; coarse grids need more.
+    # Four Gauss nodes are exact to round-off for intervals below 0.1 rad; wider ones need more nodes.
     nodes, weights = np.polynomial.legendre.leggauss(4 if widest < 0.1 else 10)
     points = np.array([(a + b) / 2 + (b - a) / 2 * nodes for a, b in panels])
     moving_values = np.repeat(points.ravel(), len(offsets))
@@ -119,7 +118,7 @@ def _integrate_legs(
 
 def _integrate_rays(machine: ClosedForm, grid: Grid, x: Floats, y: Floats) -> Floats:
     """Return the change of yaw (x, y) along the straight line from zero to each grid point."""
-    # A ray spans the whole range in one panel and needs a high order.
+    # One quadrature interval covers the whole ray, which requires a high order.
     nodes, weights = np.polynomial.legendre.leggauss(24)
     fractions = (nodes + 1.0) / 2.0
     xs, ys = (a.ravel() for a in np.meshgrid(x, y, indexing="ij"))

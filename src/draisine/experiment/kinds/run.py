@@ -1,4 +1,4 @@
-"""Scenarios of the kind `run`: integrate a machine from its initial state to an end time."""
+"""Scenarios of the kind `run`: integration of a machine from its initial state to a final time."""
 
 import json
 import warnings
@@ -27,15 +27,15 @@ def simulate_plan(
     plan
         Machine, initial state, terrain, control law and options of the scenario.
     progress
-        Called with the completed fraction of the run; True shows a progress bar.
+        Function that is called with the completed fraction (0 to 1); True shows a progress bar.
     mu
-        Coefficient of friction that replaces the one of the scenario.
+        Friction coefficient that replaces that of the scenario.
     strict
         Raise `ValidityError` if the run is not physically valid.
     """
     assert isinstance(plan.scenario, RunScenario)
     contact = plan.contact if mu is None else replace(plan.contact, mu=mu)
-    # Each event records the energy that its impact creates; a warning would report it twice.
+    # Each event records the energy that its impact creates, so the warning would repeat it.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EnergyWarning)
         return compute_run(
@@ -52,8 +52,8 @@ def simulate_plan(
 
 
 def run_dataset(trajectory: Trajectory) -> "Dataset":
-    """Return all recorded quantities of a motion, with its events as attributes."""
-    # A second Ctrl-C during the conversion is needed to discard the computed run.
+    """Return all recorded quantities of a trajectory as a dataset with its events as attributes."""
+    # The first Ctrl-C stopped the run. Only a second one, during the conversion, discards its data.
     try:
         data = trajectory.to_xarray()
     except KeyboardInterrupt:

@@ -1,4 +1,6 @@
-"""Run a range of the runs of a sweep: machines of one structure in SIMD lanes, the others one by one."""
+"""Simulation of a range of the runs of a sweep: machines of one structure in SIMD lanes, others one by
+one.
+"""
 
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -7,7 +9,13 @@ from typing import Any
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ConfigurationError, DataError, SimulationError
 from draisine.experiment.kinds.run import run_dataset, simulate_plan
-from draisine.experiment.sweep.designs import Columns, Design, design_of, scalar, side
+from draisine.experiment.sweep.designs import (
+    Columns,
+    Design,
+    make_design,
+    scenario_value,
+    to_column,
+)
 from draisine.experiment.sweep.free_law import can_differ
 from draisine.experiment.sweep.lanes import INITIAL_TABLE, PARAMETER_TABLE, Lanes
 from draisine.experiment.sweep.table import (
@@ -22,7 +30,7 @@ from draisine.experiment.sweep.table import (
 from draisine.experiment.sweep.terrain_runs import TERRAIN_TABLE, TerrainRuns
 from draisine.results.bodies import Bodies
 from draisine.results.queries import parse_query
-from draisine.scenario.library import Loaded, accept
+from draisine.scenario.library import Loaded, validate_scenario
 from draisine.scenario.overrides import single_run
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario, SweepScenario
@@ -42,14 +50,14 @@ VARIED_TABLES = (PARAMETER_TABLE, INITIAL_TABLE, TERRAIN_TABLE)
 
 
 class Runner:
-    """Runs ranges of the runs of a sweep.
+    """Simulates ranges of the runs of a sweep.
 
     Attributes
     ----------
     loaded
         The scenario of the sweep.
     threads
-        Threads that share the lanes; by default those of the scenario.
+        Number of threads that share the lanes; by default that of the scenario.
     outputs
         Names of the outputs of each run.
     chunk
@@ -57,6 +65,7 @@ class Runner:
     """
 
     def __init__(self, loaded: Loaded, threads: int | None = None) -> None:
+        """Prepare the runs of a sweep scenario."""
         assert isinstance(loaded.scenario, SweepScenario)
         self.loaded = loaded
         self.scenario = loaded.scenario
@@ -67,16 +76,16 @@ class Runner:
 
     @cached_property
     def design(self) -> Design:
-        """The values of each run."""
-        return design_of(self.scenario.sweep, self.loaded)
+        """Experimental design: the varied values of each run."""
+        return make_design(self.scenario.sweep, self.loaded)
 
     @cached_property
     def free(self) -> tuple[str, ...]:
-        """Key paths of constants of control laws that may differ between lanes."""
+        """Key paths of control-law constants that may differ between lanes."""
         plan = self.loaded.plan
         paths = []
         for path, values in self.scenario.sweep.values().items():
-            numbers = as_numbers(side(values))
+            numbers = as_numbers(to_column(values))
             if numbers is not None and can_differ(plan.law, path, numbers):
                 paths.append(path)
         fits = paths and Lanes(plan, self.scenario.run.until, self.outputs, paths).fits(paths)
@@ -84,21 +93,19 @@ class Runner:
 
     @cached_property
     def task_size(self) -> int:
-        """Number of runs that are computed together: a chunk in SIMD lanes, some runs on terrain, or one;
-        decided by the first run.
-        """
+        """Number of runs that are computed together: a chunk in lanes, `TERRAIN_TASK` on terrain, or one."""
         group = self._lanes(*self._split(self.design.columns(0, 1), 0))
         if group is None:
             return 1
         return TERRAIN_TASK if isinstance(group, TerrainRuns) else self.chunk
 
     def rows(self, first: int, last: int) -> SweepRows:
-        """Return outputs and outcomes of the runs from number `first` up to `last`."""
+        """Simulate the runs with numbers `first` <= k < `last`; return their outputs and outcomes."""
         columns = self.design.columns(first, last)
         count = len(next(iter(columns.values())))
         rows = SweepRows.empty(self.outputs, count)
         # Runs with equal structural values form a group that may share lanes. Without structural
-        # values all runs are one group: splitting the first one suffices.
+        # values all runs form one group, so that only the first run must be classified.
         groups: dict[Any, list[int]] = {}
         for k in range(count) if self._structural(columns) else [0]:
             groups.setdefault(self._split(columns, k), []).append(k)
@@ -124,7 +131,7 @@ class Runner:
         return rows
 
     def _structural(self, columns: Columns) -> list[str]:
-        """Return the key paths whose values must be equal in all lanes."""
+        """Return the key paths of values that must be equal in all lanes (structure of the machine)."""
         return [
             path
             for path, values in columns.items()
@@ -133,19 +140,15 @@ class Runner:
         ]
 
     def _split(self, columns: Columns, k: int) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Return the key paths that may differ between lanes, and the structural values of run k as a
-        hashable key.
-        """
+        """Return the key paths that may differ between lanes, and the structural values of run k."""
         structural = self._structural(columns)
-        values = tuple((path, scalar(columns[path], k)) for path in structural)
+        values = tuple((path, scenario_value(columns[path], k)) for path in structural)
         return tuple(path for path in columns if path not in structural), _Key(values)
 
     def _make_lanes(self, paths: tuple[str, ...], values: "_Key") -> Lanes | TerrainRuns | None:
-        """Return the runs of machines with these structural values in lanes or on terrain, or None if they
-        must run alone.
-        """
+        """Return the group of runs with these structural values (lanes or terrain); None for single runs."""
         plan = self.loaded.plan
-        if not paths:  # each structure occurs once
+        if not paths:  # every run has its own structure, so that no lanes can be shared
             return None
         if values:
             try:
@@ -164,11 +167,11 @@ class Runner:
         return lanes if lanes.fits(paths) else None
 
     def _plan(self, values: dict[str, Any]) -> Plan:
-        """Return the plan of a run with these values by key path."""
-        plan = accept(
+        """Return the plan of the run with these values by key path."""
+        plan = validate_scenario(
             self.loaded.name, self.loaded.file, single_run(self.loaded.content, values)
         ).plan
-        # Machines of one structure share derivation and compiled code: only parameters differ.
+        # Machines that differ only in parameters share derivation and compiled code.
         artifacts = plan.system.artifacts
         shared = self.loaded.plan.system.artifacts
         same_structure = artifacts.vehicle is shared.vehicle and (
@@ -179,9 +182,9 @@ class Runner:
         return replace(plan, system=System(shared, plan.system.parameters))
 
     def _run_single(self, columns: Columns, k: int, rows: SweepRows) -> None:
-        """Simulate run k alone and fill in its row, until it stopped or fell."""
+        """Simulate run k by itself and store its outputs and outcome in `rows`."""
         try:
-            plan = self._plan({path: scalar(values, k) for path, values in columns.items()})
+            plan = self._plan({path: scenario_value(values, k) for path, values in columns.items()})
         except DataError:
             rows.outcome[k] = NO_MACHINE
             return
@@ -208,7 +211,7 @@ class Runner:
 
 
 def _cut_at_fall(trajectory: Trajectory) -> tuple[Trajectory, Validity]:
-    """Return a run until it falls or its steer angle exceeds its limit, and its validity."""
+    """Return a trajectory until the machine falls or exceeds its steer limit, and its validity."""
     fall = trajectory.validity.fall_from
     steer_limit = trajectory.validity.steer_beyond
     if fall is None and steer_limit is None:
@@ -222,14 +225,17 @@ def _cut_at_fall(trajectory: Trajectory) -> tuple[Trajectory, Validity]:
 
 
 class _Key(tuple[tuple[str, Any], ...]):
-    """Hashable values by key path. Values compare by their `repr`, since tables and lists of a scenario
-    are not hashable and 1 differs from 1.0.
+    """Hashable values by key path, compared by their `repr`.
+
+    Tables and lists of a scenario are not hashable, and 1 must differ from 1.0.
     """
 
     __slots__ = ()
 
     def __hash__(self) -> int:
+        """Return a hash of the representation of all values."""
         return hash(repr(tuple(self)))
 
     def __eq__(self, other: object) -> bool:
+        """Return whether both dictionaries have equal representations."""
         return isinstance(other, _Key) and repr(tuple(self)) == repr(tuple(other))

@@ -1,8 +1,8 @@
-"""Experimental designs: the values of each run of a sweep.
+"""Experimental designs of sweeps: the varied values of each run.
 
 A grid has all combinations, a list pairs values, and one-at-a-time varies each quantity alone. Sobol
-sequences and Latin hypercubes sample ranges; any interval of their points is computed on its own, so
-that workers need no common list of points.
+sequences and Latin hypercubes sample ranges. Each worker computes the points of its own runs, so that
+no list of all points is needed.
 """
 
 import math
@@ -17,69 +17,72 @@ from numpy.typing import NDArray
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
 from draisine.scenario.library import Loaded
-from draisine.scenario.overrides import key_parts
+from draisine.scenario.overrides import split_key_path
 from draisine.scenario.sweep import Sweep
 
 Words = NDArray[np.uint64]
+"""Type of an array of unsigned 64-bit integers."""
 
 Columns = dict[str, NDArray[Any]]
-"""Values (runs) by key path: floats, or objects as in the scenario file."""
+"""Varied values by key path, one array (runs,) each: floats, or objects as in the scenario file."""
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Values of the runs of a sweep.
+    """Experimental design of a sweep: the varied values of all runs.
 
     Attributes
     ----------
     sweep
         The table `[sweep]` of the scenario.
-    sides
-        Values by key path: the sides of a grid, or one value per run.
+    axis_values
+        Values by key path: nodes along each axis of a grid, or one value per run.
     """
 
     sweep: Sweep
-    sides: Columns
+    axis_values: Columns
 
     @property
     def count(self) -> int:
-        """Number of runs."""
+        """Number of runs of the sweep."""
         if self.sweep.design == "grid":
-            return math.prod(map(len, self.sides.values()))
+            return math.prod(map(len, self.axis_values.values()))
         if self.sweep.design in SAMPLED_DESIGNS:
             assert self.sweep.count is not None
             return self.sweep.count
-        return len(next(iter(self.sides.values())))
+        return len(next(iter(self.axis_values.values())))
 
     def columns(self, first: int, last: int) -> Columns:
-        """Return the values of runs `first` to `last`; the last key path of a grid varies fastest."""
+        """Return the values of runs `first` <= k < `last`; the last key path of a grid varies fastest."""
         last = min(last, self.count)
         if self.sweep.design == "grid":
-            shape = [len(x) for x in self.sides.values()]
+            shape = [len(x) for x in self.axis_values.values()]
             indices = np.unravel_index(np.arange(first, last), shape)
-            return {path: x[k] for (path, x), k in zip(self.sides.items(), indices, strict=True)}
+            return {
+                path: x[k] for (path, x), k in zip(self.axis_values.items(), indices, strict=True)
+            }
         if self.sweep.design in SAMPLED_DESIGNS:
             unit_points = SAMPLED_DESIGNS[self.sweep.design](self.sweep, first, last)
             return {
                 path: bounds.low + (bounds.high - bounds.low) * x
                 for (path, bounds), x in zip(self.sweep.between.items(), unit_points, strict=True)
             }
-        return {path: x[first:last] for path, x in self.sides.items()}
+        return {path: x[first:last] for path, x in self.axis_values.items()}
 
 
-def design_of(sweep: Sweep, loaded: Loaded) -> Design:
-    """Return the design of a sweep."""
-    values = {path: side(x) for path, x in sweep.values().items()}
+def make_design(sweep: Sweep, loaded: Loaded) -> Design:
+    """Return the experimental design of a sweep scenario."""
+    values = {path: to_column(x) for path, x in sweep.values().items()}
     if sweep.design == "one-at-a-time":
         nominal = {path: _nominal_value(path, loaded) for path in values}
         values = _vary_one_at_a_time(sweep.values(), nominal)
     return Design(sweep, values)
 
 
-def side(values: list[Any]) -> NDArray[Any]:
-    """Return values as an array of floats if all are floats, else of objects.
+def to_column(values: list[Any]) -> NDArray[Any]:
+    """Convert values to an array of floats if all are floats, otherwise to an array of objects.
 
-    >>> side([0.5, 1.0]).dtype, side([1, "10deg"]).dtype
+    >>> to_column([0.5, 1.0]).dtype, to_column([1, "10deg"]).dtype
     (dtype('float64'), dtype('O'))
     """
     if all(isinstance(x, float) for x in values):
@@ -89,21 +92,21 @@ def side(values: list[Any]) -> NDArray[Any]:
     return out
 
 
-def scalar(values: NDArray[Any], k: int) -> Any:
+def scenario_value(values: NDArray[Any], k: int) -> Any:
     """Return value k as the Python object that a scenario file has."""
     return values[k].item() if isinstance(values[k], np.generic) else values[k]
 
 
 def _vary_one_at_a_time(values: Mapping[str, list[Any]], nominal: Mapping[str, Any]) -> Columns:
-    """Return the nominal values, and then each other value alone."""
+    """Return a run with nominal values, followed by runs in which one value differs."""
     rows = [dict(nominal)] + [{**nominal, path: x} for path in values for x in values[path]]
-    return {path: side([row[path] for row in rows]) for path in values}
+    return {path: to_column([row[path] for row in rows]) for path in values}
 
 
 def _nominal_value(path: str, loaded: Loaded) -> Any:
-    """Return the value of the scenario at a key path, or the parameter of its vehicle."""
+    """Return the value at a key path of the scenario, or the parameter value of its vehicle."""
     node: Any = loaded.content
-    for key in key_parts(path):
+    for key in split_key_path(path):
         children = node if isinstance(node, dict) else dict(enumerate(node or ()))
         node = children.get(key)
     if node is not None:
@@ -118,37 +121,40 @@ def _nominal_value(path: str, loaded: Loaded) -> Any:
 
 
 def _sobol(sweep: Sweep, first: int, last: int) -> Floats:
-    """Return points (sides, runs) of Sobol's sequence, scrambled by Owen (doi:10.1006/jcom.1998.0487)."""
+    """Return points (axes, runs) of a Sobol sequence with Owen scrambling (doi:10.1006/jcom.1998.0487)."""
     from scipy.stats import qmc
 
     points = qmc.Sobol(d=len(sweep.between), seed=sweep.seed)
     if first:
         points.fast_forward(first)
-    # SciPy warns about counts other than powers of two. The whole design has one (see the schema).
+    # SciPy warns unless the number of points is a power of two. The whole design satisfies this (checked
+    # by the schema), but a chunk need not.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The balance properties", category=UserWarning)
         return np.asarray(points.random(last - first)).T
 
 
 def _latin_hypercube(sweep: Sweep, first: int, last: int) -> Floats:
-    """Return points (sides, runs) of a Latin hypercube: one per layer along every side (McKay, Beckman,
-    Conover 1979, doi:10.2307/1268522), at a random position within its layer.
+    """Return points (axes, runs) of a Latin hypercube: one point per layer along every axis.
+
+    Each point has a random position within its layer (McKay, Beckman, Conover 1979,
+    doi:10.2307/1268522).
     """
     assert sweep.count is not None
     runs = np.arange(first, last, dtype=np.uint64)
     points = []
-    seed = mix(np.array([sweep.seed % 2**64], dtype=np.uint64))
-    for side in range(len(sweep.between)):
-        key = mix(seed + np.uint64(side))
+    seed = hash_numbers(np.array([sweep.seed % 2**64], dtype=np.uint64))
+    for axis in range(len(sweep.between)):
+        key = hash_numbers(seed + np.uint64(axis))
         layer = permute(runs, sweep.count, key)
-        # The upper 53 bits of a hash are a uniform double in [0, 1).
-        offset = mix(layer ^ mix(~key)) >> np.uint64(11)
+        # The upper 53 bits of a 64-bit hash yield a uniformly distributed double in [0, 1).
+        offset = hash_numbers(layer ^ hash_numbers(~key)) >> np.uint64(11)
         points.append((layer + offset * 2.0**-53) / sweep.count)
     return np.array(points)
 
 
 def permute(numbers: Words, count: int, key: Words) -> Words:
-    """Return the images of numbers under a random permutation of 0 to `count` - 1, without storing it.
+    """Return the images of numbers under a random permutation of 0 ... `count` - 1, without storing it.
 
     A Feistel network permutes the numbers of an even number of bits; it is repeated until the image is
     below count ("cycle walking", Black, Rogaway 2002, doi:10.1007/3-540-45760-7_9).
@@ -164,15 +170,16 @@ def permute(numbers: Words, count: int, key: Words) -> Words:
         a = images[pending] >> half
         b = images[pending] & mask
         for turn in range(6):
-            a, b = b, a ^ (mix(b ^ mix(key + np.uint64(turn))) & mask)
+            a, b = b, a ^ (hash_numbers(b ^ hash_numbers(key + np.uint64(turn))) & mask)
         images[pending] = (a << half) | b
         pending &= images >= count
     return images
 
 
-def mix(numbers: Words) -> Words:
-    """Return a 64-bit hash of each number: SplitMix64 (Steele, Lea, Flood 2014,
-    doi:10.1145/2660193.2660195).
+def hash_numbers(numbers: Words) -> Words:
+    """Return a 64-bit hash of each number by SplitMix64.
+
+    Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195.
     """
     z = numbers + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -181,6 +188,4 @@ def mix(numbers: Words) -> Words:
 
 
 SAMPLED_DESIGNS = {"sobol": _sobol, "latin-hypercube": _latin_hypercube}
-"""Sampling function of each design by name. It returns the points of an interval of runs in the unit cube,
-shape (dimensions, runs).
-"""
+"""Sampling function of each random design: points of an interval of runs in the unit cube, (axes, runs)."""

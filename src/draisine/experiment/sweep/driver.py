@@ -1,4 +1,4 @@
-"""Driver of a sweep: divide chunks into tasks, run them by an engine, and store complete chunks."""
+"""Driver of a sweep: divides chunks into tasks, runs them by an engine, and stores complete chunks."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -8,11 +8,11 @@ from draisine.experiment.sweep.table import SweepRows
 from draisine.simulation.options import Progress, report_progress
 
 Engine = Callable[[Runner, Sequence[RunRange]], TaskResults]
-"""Function that runs tasks and yields their rows in any order."""
+"""Type of a function that runs tasks and yields their rows in any order."""
 
 
 def make_tasks(runner: Runner, chunks: Iterable[int]) -> list[RunRange]:
-    """Return the tasks of chunks: ranges of runs that are computed together."""
+    """Divide chunks into tasks: ranges of runs that are computed together."""
     count = runner.design.count
     size = runner.task_size
     tasks = []
@@ -30,9 +30,9 @@ def run_sweep(
     keep: Callable[[int, SweepRows], None],
     progress: Progress = None,
 ) -> None:
-    """Run chunks by an engine and pass each complete chunk to `keep`.
+    """Run the chunks of a sweep by an engine and pass each complete chunk to the function `keep`.
 
-    On Ctrl-C, incomplete chunks are passed to `keep` with the rows computed until then.
+    After Ctrl-C, incomplete chunks are passed to `keep` with the rows computed until then.
     """
     open_chunks: dict[int, SweepRows] = {}
     tasks = make_tasks(runner, chunks)

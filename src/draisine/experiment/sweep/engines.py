@@ -1,8 +1,8 @@
 """Engines that run the tasks of a sweep: in this process, in worker processes, or on a Dask cluster.
 
 A task is a range of runs (first, last). An engine yields the rows of each task in any order. Workers
-receive the scenario once and then ranges of runs; only the driver writes to the store. A task whose
-worker died is given to another worker, at most `MAX_ATTEMPTS` times.
+receive the scenario once and then ranges of runs; only the driver writes to the store. If a worker
+process dies, its task is repeated by another worker, at most `MAX_ATTEMPTS` times.
 """
 
 import json
@@ -24,33 +24,33 @@ import draisine
 from draisine.errors import ParameterError, SimulationError, import_extra
 from draisine.experiment.sweep.chunks import Runner
 from draisine.experiment.sweep.table import SweepRows
-from draisine.scenario.library import Loaded, accept
+from draisine.scenario.library import Loaded, validate_scenario
 
 RunRange = tuple[int, int]
+"""Type of a range of runs: (first, last), where the last run is excluded."""
 TaskResults = Iterator[tuple[RunRange, SweepRows]]
-Source = tuple[str, str, str, str]
-"""A scenario for other processes: name, file, content in JSON, and the version of draisine."""
+"""Type of the results of tasks: (range of runs, rows), in any order."""
+SerialisedScenario = tuple[str, str, str, str]
+"""Serialised scenario for worker processes: name, file, tables as JSON, and version of draisine."""
 
 MAX_ATTEMPTS = 3
-"""Number of workers that try a task before it is an error: a worker may die for lack of memory, but a
-task that ends three of them will end the next one, too.
+"""Number of workers that may die during a task before the sweep stops with an error.
+
+A worker may die for lack of memory; a task that ended three workers is likely to end the next one.
+
 """
 
 TASKS_PER_THREAD = 4
-"""Number of submitted tasks per thread of a Dask cluster: hides the latency of the scheduler."""
+"""Number of submitted tasks per thread of a Dask cluster; several tasks hide the scheduler latency."""
 
 SILENCE_WORKER_LOGS = "import logging; logging.getLogger('distributed').setLevel('CRITICAL')"
-"""Code that workers of a local cluster run first. Errors return to the driver, which reports them; the
-log of a worker whose scheduler ends would only alarm the user.
-"""
+"""Python code that silences the logs of local Dask workers; the driver reports their errors."""
 
 ESTIMATION_TIME = 1.0
-"""Time in s after which the remaining time of a sweep is estimated, and between two counts of the workers
-of a cluster.
-"""
+"""s; run time before the remaining time of a sweep is estimated, and interval between worker counts."""
 
 MIN_PARALLEL_TIME = 5.0
-"""Remaining time in s from which worker processes are started: they need a second or two to start."""
+"""s; remaining time from which worker processes are started, because starting them takes a second or two."""
 
 
 def run_tasks(
@@ -60,14 +60,14 @@ def run_tasks(
     workers: int | None = None,
     scheduler: str | None = None,
 ) -> TaskResults:
-    """Run tasks by an engine and yield their rows in the order of completion.
+    """Run the tasks of a sweep by an engine and yield their rows in the order of completion.
 
-    "processes" starts in this process and adds one worker per core if the rest takes long; with a
-    number of `workers`, these are started at once (1: this process alone). "dask" uses the cluster of a
-    scheduler, or a local one.
+    "processes" begins in this process and adds one worker process per core if the remaining runs take long.
+    A given number of `workers` is started at once (1: this process alone). "dask" uses the cluster of a
+    `scheduler`, or a local cluster.
     """
     if engine == "dask":
-        return _run_on_dask(source_of(runner.loaded), tasks, workers, scheduler)
+        return _run_on_dask(serialise_scenario(runner.loaded), tasks, workers, scheduler)
     if scheduler is not None:
         raise ParameterError("A scheduler applies to the engine 'dask' only. Set engine='dask'.")
     if engine != "processes":
@@ -75,16 +75,16 @@ def run_tasks(
     if workers is None:
         return _run_adaptively(runner, tasks)
     if workers > 1:
-        return _run_in_processes(source_of(runner.loaded), tasks, workers)
+        return _run_in_processes(serialise_scenario(runner.loaded), tasks, workers)
     return ((task, runner.rows(*task)) for task in tasks)
 
 
 def _run_adaptively(runner: Runner, tasks: Sequence[RunRange]) -> TaskResults:
-    """Start in this process; continue with one worker per core if that saves time."""
+    """Run tasks in this process, and continue with one worker process per core if that saves time."""
     cores = os.cpu_count() or 1
     start_time = 0.0
     for completed, task in enumerate(tasks):
-        # The first task includes the compilation and is left out of the estimate.
+        # The first task includes the compilation and is excluded from the time estimate.
         start_time = time.perf_counter() if completed < 2 else start_time
         elapsed = time.perf_counter() - start_time
         remaining = len(tasks) - completed
@@ -94,51 +94,55 @@ def _run_adaptively(runner: Runner, tasks: Sequence[RunRange]) -> TaskResults:
             and elapsed / (completed - 1) * remaining > MIN_PARALLEL_TIME
             and workers > 1
         ):
-            yield from _run_in_processes(source_of(runner.loaded), tasks[completed:], workers)
+            yield from _run_in_processes(
+                serialise_scenario(runner.loaded), tasks[completed:], workers
+            )
             return
         yield task, runner.rows(*task)
 
 
-def source_of(loaded: Loaded) -> Source:
-    """Return a scenario for other processes."""
+def serialise_scenario(loaded: Loaded) -> SerialisedScenario:
+    """Serialise a scenario for worker processes."""
     return loaded.name, loaded.file, json.dumps(loaded.content), draisine.__version__
 
 
 @lru_cache(maxsize=1)
-def runner_of(source: Source) -> Runner:
-    """Return the runner of a scenario in a worker, with one thread: there is one worker per core."""
+def make_runner(source: SerialisedScenario) -> Runner:
+    """Build the runner of a serialised scenario in a worker process, with one thread."""
     name, file, content, version = source
     if version != draisine.__version__:
         raise SimulationError(
             f"A worker has draisine {draisine.__version__}, the driver has {version}. Install the same "
             "version on both."
         )
-    return Runner(accept(name, file, json.loads(content)), threads=1)
+    return Runner(validate_scenario(name, file, json.loads(content)), threads=1)
 
 
-def run_range(source: Source, first: int, last: int) -> SweepRows:
-    """Return the rows of a range of runs; called in a worker."""
-    return runner_of(source).rows(first, last)
+def run_range(source: SerialisedScenario, first: int, last: int) -> SweepRows:
+    """Simulate a range of runs in a worker process and return the rows."""
+    return make_runner(source).rows(first, last)
 
 
 class Worker:
-    """Worker process that runs tasks sent through a pipe; it ends with the driver."""
+    """Worker process that runs tasks which it receives through a pipe; it ends with the driver."""
 
-    CODE = "from draisine.experiment.sweep.engines import serve; serve()"
+    CODE = "from draisine.experiment.sweep.engines import serve_tasks; serve_tasks()"
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SerialisedScenario) -> None:
+        """Start the worker process and send the scenario."""
         self.process = subprocess.Popen(
             [sys.executable, "-c", self.CODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._send(source)
 
     def _send(self, message: Any) -> None:
+        """Send a pickled message to the worker process."""
         assert self.process.stdin is not None
         pickle.dump(message, self.process.stdin)
         self.process.stdin.flush()
 
     def run(self, task: RunRange) -> SweepRows | Exception:
-        """Return the rows of a task, or the exception that it raised; raise EOFError if the worker died."""
+        """Run a task; return its rows or the exception it raised; raise EOFError if the worker died."""
         assert self.process.stdout is not None
         try:
             self._send(task)
@@ -148,7 +152,7 @@ class Worker:
         return reply
 
     def end(self) -> None:
-        """End the process."""
+        """End the worker process."""
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -157,14 +161,14 @@ class Worker:
                     pipe.close()
 
 
-def serve() -> None:
-    """Run the tasks that arrive by standard input until it is closed; send rows by standard output."""
-    # Ctrl-C reaches all processes of a terminal; the driver alone handles it.
+def serve_tasks() -> None:
+    """Run tasks that arrive on standard input until it is closed; write rows to standard output."""
+    # Ctrl-C reaches all processes of a terminal, but only the driver handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Standard output carries pickled rows. Anything that user code prints goes to standard error.
+    # Standard output transmits pickled rows, so text printed by user code is redirected to standard error.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    source: Source = pickle.load(sys.stdin.buffer)
+    source: SerialisedScenario = pickle.load(sys.stdin.buffer)
     while True:
         reply: SweepRows | Exception
         try:
@@ -179,17 +183,20 @@ def serve() -> None:
             pickle.dump(reply, replies)
             replies.flush()
         except BrokenPipeError:
-            # The driver has ended. Skip the clean-up, which would write to the pipe again.
+            # The driver has ended. Skip the usual clean-up, which would write to the closed pipe.
             os._exit(1)
 
 
-def _run_in_processes(source: Source, tasks: Sequence[RunRange], workers: int) -> TaskResults:
-    """Run tasks in worker processes, one thread of this process for each; replace workers that die."""
+def _run_in_processes(
+    source: SerialisedScenario, tasks: Sequence[RunRange], workers: int
+) -> TaskResults:
+    """Run tasks in worker processes, each fed by one thread; replace workers that die."""
     queue = deque(tasks)
     replies = SimpleQueue[tuple[RunRange, SweepRows | Exception]]()
     started: list[Worker] = []
 
     def feed_worker() -> None:
+        """Send tasks to one worker process until no task is left."""
         worker = start_worker()
         while queue and not stopped:
             # Another thread may take the last task between the test and `popleft`.
@@ -209,6 +216,7 @@ def _run_in_processes(source: Source, tasks: Sequence[RunRange], workers: int) -
         worker.end()
 
     def start_worker() -> Worker:
+        """Start a worker process and register it for termination."""
         started.append(Worker(source))
         return started[-1]
 
@@ -227,7 +235,7 @@ def _run_in_processes(source: Source, tasks: Sequence[RunRange], workers: int) -
 
 
 def _worker_death_error(task: RunRange) -> SimulationError:
-    """Return the error of a task during which every worker died."""
+    """Return the error for a task during which every worker died."""
     return SimulationError(
         f"Every worker died during the runs {task[0]} to {task[1] - 1}. Check the memory of the "
         "workers, or compute these runs alone."
@@ -235,16 +243,19 @@ def _worker_death_error(task: RunRange) -> SimulationError:
 
 
 def _raise_errors(task: RunRange, rows: SweepRows | Exception) -> tuple[RunRange, SweepRows]:
-    """Return a task with its rows, or raise its exception."""
+    """Return a task with its rows, or raise the exception that the worker returned."""
     if isinstance(rows, Exception):
         raise rows
     return task, rows
 
 
 def _run_on_dask(
-    source: Source, tasks: Sequence[RunRange], workers: int | None, scheduler: str | None
+    source: SerialisedScenario,
+    tasks: Sequence[RunRange],
+    workers: int | None,
+    scheduler: str | None,
 ) -> TaskResults:
-    """Run tasks on a Dask cluster, a few per thread at a time; Dask moves the tasks of dead workers."""
+    """Run tasks on a Dask cluster, a few per thread at a time; Dask reassigns tasks of dead workers."""
     distributed = import_extra("distributed", "dask")
     with _dask_client(distributed, workers, scheduler) as client:
         queue = deque(tasks)
@@ -253,7 +264,7 @@ def _run_on_dask(
         last_count = -ESTIMATION_TIME
         capacity = 0
         while queue or running:
-            # Workers join and leave a cluster, so the capacity is updated once per second.
+            # Workers may join or leave a cluster, so their number is updated once per second.
             if time.monotonic() - last_count >= ESTIMATION_TIME:
                 last_count = time.monotonic()
                 capacity = TASKS_PER_THREAD * max(1, sum(client.nthreads().values()))
@@ -272,7 +283,7 @@ def _run_on_dask(
 
 
 def _dask_client(distributed: Any, workers: int | None, scheduler: str | None) -> Any:
-    """Return a client of the cluster of a scheduler, or of a new local cluster."""
+    """Return a client of the Dask cluster at a scheduler address, or of a new local cluster."""
     if scheduler is not None:
         if workers is not None:
             raise ParameterError(
@@ -281,13 +292,13 @@ def _dask_client(distributed: Any, workers: int | None, scheduler: str | None) -
         try:
             return distributed.Client(scheduler, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise ParameterError(f"No Dask scheduler answers at {scheduler}: {error}") from error
+            raise ParameterError(f"No Dask scheduler responds at {scheduler}: {error}") from error
     options: dict[str, Any] = {"dashboard_address": None, "preload": [SILENCE_WORKER_LOGS]}
     options |= {"n_workers": workers or os.cpu_count() or 1, "threads_per_worker": 1}
     if current_thread() is not main_thread():
         return distributed.Client(set_as_default=False, **options)
-    # Workers inherit the ignored Ctrl-C, which the driver alone handles. Only the main thread may
-    # change signal handlers.
+    # Workers inherit the ignored SIGINT, so that only the driver handles Ctrl-C. Python allows only the
+    # main thread to change signal handlers.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return distributed.Client(set_as_default=False, **options)

@@ -15,19 +15,19 @@ from draisine.control._combined import CombinedLaws
 from draisine.control._signals.time_inputs import TimeInputs
 from draisine.errors import DraisineError
 from draisine.mechanics.readings import Readings, call_law, law_start, law_states
-from draisine.scenario.overrides import key_parts
+from draisine.scenario.overrides import split_key_path
 
 
 @dataclass(frozen=True)
 class FreeLaw:
-    """Laws and inputs of a scenario with varied constants as additional states.
+    """Combined control law of a scenario whose varied constants are additional states.
 
     Attributes
     ----------
     law
-        The law with its nominal constants.
+        Combined control law with nominal constants.
     paths
-        Key paths of the varied constants; their states follow those of the law.
+        Key paths of the varied constants; their states follow the states of the law.
     """
 
     law: Any
@@ -35,7 +35,7 @@ class FreeLaw:
 
     @property
     def states(self) -> int:
-        """Number of states: those of the law and one per varied constant."""
+        """Number of states: those of the law, and one per varied constant."""
         return law_states(self.law) + len(self.paths)
 
     @property
@@ -44,31 +44,31 @@ class FreeLaw:
         return tuple(getattr(self.law, "breakpoints", ()))
 
     def start_at(self, x: float, y: float, yaw: float) -> Floats:
-        """Return the initial states at a position (m) and heading (rad), with the nominal constants."""
+        """Return the initial states of the law at a position (m) and yaw (rad), with nominal constants."""
         nominal = [getattr(*_locate(self.law, path)[:2]) for path in self.paths]
         return np.concatenate([law_start(self.law, x, y, yaw), nominal])
 
     def __call__(
         self, readings: Readings, z: Array
     ) -> tuple[Mapping[str, Any], tuple[Scalar, ...]]:
-        """Return the inputs and the rates of the states; constants, the last states, have zero rate."""
+        """Return inputs and state rates; the last states, the varied constants, have zero rate."""
         count = law_states(self.law)
-        law = with_numbers(self.law, dict(zip(self.paths, z[count:], strict=True)))
+        law = replace_constants(self.law, dict(zip(self.paths, z[count:], strict=True)))
         inputs, rates = call_law(law, readings, z[:count])
         return inputs, (*rates, *(0.0 for _ in self.paths))
 
 
-def with_numbers(law: Any, numbers: Mapping[str, Any]) -> Any:
-    """Return the law of a scenario with other constants at some key paths.
+def replace_constants(law: Any, numbers: Mapping[str, Any]) -> Any:
+    """Return a control law in which the constants at some key paths are replaced.
 
     >>> from draisine.control.steer_into_lean import SteerIntoLean
-    >>> with_numbers(SteerIntoLean(1.0, 2.0), {"law[0].rate_gain": 5.0}).rate_gain
+    >>> replace_constants(SteerIntoLean(1.0, 2.0), {"law[0].rate_gain": 5.0}).rate_gain
     5.0
     """
     for path, x in numbers.items():
         member, name, parents = _locate(law, path)
         new = replace(member, **{name: x})
-        # Records are immutable: rebuild the parents from the inside out.
+        # Records are immutable, so the enclosing records are rebuilt from the innermost outwards.
         for parent, key, k in reversed(parents):
             children = list(getattr(parent, key))
             children[k] = new
@@ -78,10 +78,12 @@ def with_numbers(law: Any, numbers: Mapping[str, Any]) -> Any:
 
 
 def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
-    """Return the law or signal at a key path, the name of its constant, and its parents as (record,
+    """Find a constant of a combined law by its key path.
+
+    Return the law or signal, the name of the constant, and the enclosing records as (record,
     field, index), outermost first.
     """
-    table, number, *rest = key_parts(path)
+    table, number, *rest = split_key_path(path)
     parents: list[tuple[Any, str, int]] = []
     k = int(number)
     name = ".".join(map(str, rest))
@@ -96,10 +98,10 @@ def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
 
 
 def can_differ(law: Any, path: str, numbers: Sequence[float] | Floats) -> bool:
-    """Return whether a constant of a law may differ between lanes.
+    """Return whether a constant of a control law may differ between lanes.
 
-    It must not influence the number of states, their initial values or the breakpoints of the law. Only
-    the smallest and the largest value are tested.
+    The constant must not influence the number of states, their initial values or the breakpoints of the law.
+    Only the smallest and the largest value are tested.
     """
     if not path.startswith(("law[", "inputs[")):
         return False
@@ -107,13 +109,13 @@ def can_differ(law: Any, path: str, numbers: Sequence[float] | Floats) -> bool:
         member, name, _ = _locate(law, path)
         if isinstance(member, TimeInputs) or get_type_hints(type(member)).get(name) is not float:
             return False
-        extremes = [with_numbers(law, {path: x}) for x in (np.min(numbers), np.max(numbers))]
+        extremes = [replace_constants(law, {path: x}) for x in (np.min(numbers), np.max(numbers))]
         return all(_invariants(extreme) == _invariants(law) for extreme in extremes)
     except (DraisineError, LookupError, TypeError, ValueError, AttributeError):
         return False
 
 
 def _invariants(law: Any) -> tuple[Any, ...]:
-    """Return the properties of a law that all lanes must share: states, breakpoints, initial values."""
+    """Return the properties of a law that must be equal in all lanes: states, breakpoints, initial values."""
     start = law_start(law, 0.0, 0.0, 0.0)
     return law_states(law), tuple(getattr(law, "breakpoints", ())), tuple(start.tolist())

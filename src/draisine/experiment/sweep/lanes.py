@@ -19,7 +19,7 @@ from draisine.codegen.program import select_outputs
 from draisine.control.follow_path import FollowPath
 from draisine.control.lqr import LQR
 from draisine.errors import DraisineError
-from draisine.experiment.sweep.free_law import FreeLaw, with_numbers
+from draisine.experiment.sweep.free_law import FreeLaw, replace_constants
 from draisine.experiment.sweep.samples import Indices, Samples
 from draisine.experiment.sweep.table import (
     FELL_OUTCOME,
@@ -61,28 +61,29 @@ from draisine.system.state import State, states
 from draisine.system.tracing import UntraceableLawError
 
 PARAMETER_TABLE = "vehicle.parameters."
-"""Prefix of the key paths of parameters, which may differ between lanes."""
+"""Prefix of the key paths of vehicle parameters, which may differ between lanes."""
 
 INITIAL_TABLE = "initial."
 """Prefix of the key paths of initial values, which may differ between lanes."""
 
 MAX_BLOCK_BYTES = 2**28
-"""Largest memory in bytes for the samples of one block of lanes: 256 MiB, small beside usual memories."""
+"""bytes; largest memory for the samples of one block of lanes (256 MiB)."""
 
 LANE_PIVOT_FACTOR = 1e-4
-"""Factor by which pivots may be smaller than in a single run, which would choose other pivots there.
-Machines come near this bound while they fall and stop. Five of sixteen digits are lost instead of one;
-the error of equal time steps is larger than that.
+"""Factor on the smallest allowed pivot of the constraint elimination in lanes, relative to a single run.
+
+A single run would choose other pivots. Machines approach this bound while they fall and stop. Five of
+sixteen digits are lost instead of one, which is less than the error of fixed time steps.
 """
 
 OUTCOME_BY_STATUS = np.array(
     [short_outcome(STOP_REASONS.get(k, "completed")) for k in range(8)], dtype=object
 )
-"""Short outcome of a run by the status of its integration."""
+"""Short outcome of a run by the status code of its integration."""
 
 
 class Lanes:
-    """Runs of one plan in SIMD lanes that differ in parameters, initial values and constants of laws.
+    """Simulation of runs in SIMD lanes that differ in parameters, initial values and law constants.
 
     Parameters
     ----------
@@ -93,12 +94,13 @@ class Lanes:
     outputs
         Names of the outputs of each run.
     free
-        Key paths of the constants of laws that differ between lanes.
+        Key paths of control-law constants that differ between lanes.
     """
 
     def __init__(
         self, plan: Plan, until: float, outputs: Sequence[str], free: Sequence[str] = ()
     ) -> None:
+        """Prepare the queries and the control law that all lanes share."""
         self.plan = plan
         self.until = until
         self.free = tuple(free)
@@ -107,15 +109,15 @@ class Lanes:
         self.queries = {text: parse_query(text, model) for text in outputs}
 
     def fits(self, paths: Sequence[str]) -> bool:
-        """Return whether runs that differ in these key paths may share lanes.
+        """Return whether runs that differ in the values at these key paths may share lanes.
 
-        Their results must equal those of single runs: equal time steps, one contact mode, and outputs
-        that are functions of single states.
+        Results in lanes must equal those of single runs. This requires fixed time steps, one contact
+        mode, and outputs that are functions of single states.
         """
         plan = self.plan
         numerics = plan.numerics
-        parameters = names_of_table(paths, PARAMETER_TABLE)
-        initial = names_of_table(paths, INITIAL_TABLE)
+        parameters = paths_in_table(paths, PARAMETER_TABLE)
+        initial = paths_in_table(paths, INITIAL_TABLE)
         return (
             plan.terrain is None
             and plan.start.mode is None
@@ -139,13 +141,13 @@ class Lanes:
         )
 
     def _is_observed(self, query: object) -> bool:
-        """Return whether an output is computed from single states or from the validity of the run."""
+        """Return whether an output follows from single states or from the validity record of the run."""
         if isinstance(query, SeriesQuery):
             return observed_entry(query.series, self.plan.system.model) is not None
         return isinstance(query, ValidityQuery)
 
     def _is_traced(self) -> bool:
-        """Return whether the control law can be traced; Python code cannot drive several lanes."""
+        """Return whether the control law can be traced; a plain Python law cannot control lanes."""
         try:
             self.machine.rate  # noqa: B018 - traces the law
         except UntraceableLawError:
@@ -153,20 +155,20 @@ class Lanes:
         return True
 
     def _bytes(self) -> float:
-        """Return the memory in bytes for the samples of one block: four vectors of lanes."""
+        """Return the memory in bytes for the samples of one block (four SIMD vectors of lanes)."""
         steps = self.until / self.plan.numerics.dt
         return 8.0 * steps * 4 * self.machine.rate.lanes * self.machine.observe.inputs.size
 
     @cached_property
     def machine(self) -> ClosedForm:
-        """The machine in its contact mode, under its control law."""
+        """Compiled machine in its contact mode, under its control law."""
         plan = self.plan
         assert not isinstance(plan.contact.mode, GripSchedule)
         return plan.system.machine(plan.contact.mode, self.law, law_states(self.law))
 
     @cached_property
     def _entries(self) -> dict[str, list[int]]:
-        """Entries of the outputs of the program `observe` that the outputs of the sweep need."""
+        """Indices of the outputs of program `observe` that the outputs of the sweep require, by output."""
         model = self.plan.system.model
         entries: list[tuple[str, int]] = []
         for query in self.queries.values():
@@ -174,20 +176,20 @@ class Lanes:
                 entry = observed_entry(query.series, model)
                 if entry is not None:
                     entries.append(entry)
-        # The validity needs contact forces, and the energy of a conservative machine.
+        # Validity queries need contact forces, and the energy of a conservative machine.
         if any(isinstance(query, ValidityQuery) for query in self.queries.values()):
             entries += [("forces", 3 * k + i) for k in self._wheels for i in range(3)]
             entries += [("kinetic", 0), ("potential", 0)] if self._conserves_energy else []
         by_array: dict[str, list[int]] = {}
         for name, k in dict.fromkeys(entries):
-            # Joint coordinates and time are samples themselves.
+            # Joint coordinates and time are part of the samples and need no program.
             if name not in ("r", "time"):
                 by_array.setdefault(name, []).append(k)
         return by_array
 
     @cached_property
     def _observe(self) -> Compiled | None:
-        """Compiled part of the program `observe` that computes `_entries`; None if there are none."""
+        """Compiled part of the program `observe` that computes `_entries`; None if none are needed."""
         if not self._entries:
             return None
         program = select_outputs(self.machine.programs["observe"], self._entries)
@@ -201,25 +203,25 @@ class Lanes:
 
     @property
     def _conserves_energy(self) -> bool:
-        """Whether the machine has neither a law nor dissipation, so that its energy is constant."""
+        """Whether the machine has neither a control law nor dissipation, so that its energy is constant."""
         return self.plan.law is None and conserves_energy(self.plan.system.model)
 
     def run(self, columns: Mapping[str, Floats]) -> tuple[SweepRows, list[int]]:
-        """Run lanes with values (runs) by key path.
+        """Simulate runs with varied values, given as arrays (runs,) by key path.
 
         Returns
         -------
         SweepRows
             Outputs and outcomes of all runs.
         list of int
-            Indices of the runs whose pivots became too small; they must be run alone.
+            Indices of the runs whose pivots became too small; they must be simulated one by one.
         """
         count = len(next(iter(columns.values())))
         system = self.plan.system
         rows = SweepRows.empty(list(self.queries), count)
-        # Parameters (parameters, runs); invalid machines and laws are not run.
+        # Parameters (parameters, runs). Runs with invalid parameters or law constants are skipped.
         parameters = np.repeat(system.values[:, None], count, axis=1)
-        for name, path in names_of_table(columns, PARAMETER_TABLE).items():
+        for name, path in paths_in_table(columns, PARAMETER_TABLE).items():
             parameters[list(system.parameters).index(name)] = columns[path]
         invalid = [
             *find_invalid_machines(system.artifacts, parameters),
@@ -227,9 +229,9 @@ class Lanes:
         ]
         rows.outcome[invalid] = NO_MACHINE
         valid = np.flatnonzero(rows.outcome != NO_MACHINE)
-        # Initial states; runs with infeasible values are not run.
+        # Initial states. Runs with infeasible initial values are skipped.
         initial = {name: np.full(count, x) for name, x in self.plan.start.values.items()}
-        for name, path in names_of_table(columns, INITIAL_TABLE).items():
+        for name, path in paths_in_table(columns, INITIAL_TABLE).items():
             initial[name] = columns[path]
         arrays, errors = states(
             system,
@@ -247,28 +249,28 @@ class Lanes:
         return rows, self._record(start_states, parameters, constants, runs, rows)
 
     def _invalid_laws(self, columns: Mapping[str, Floats]) -> Iterator[int]:
-        """Yield the indices of runs with constants that their law rejects."""
+        """Yield the indices of runs whose constants the control law rejects."""
         constants = (columns[path].tolist() for path in self.free)
         for k, numbers in enumerate(zip(*constants, strict=True)):
             try:
-                with_numbers(self.plan.law, dict(zip(self.free, numbers, strict=True)))
+                replace_constants(self.plan.law, dict(zip(self.free, numbers, strict=True)))
             except DraisineError:
                 yield k
 
     def _make_fleet(
         self, arrays: Mapping[str, Floats], parameters: Floats, constants: Floats
     ) -> tuple[Fleet, Floats, list[float]]:
-        """Return the lanes, their initial y (states, runs), and the times (s) between which inputs are
-        continuous.
+        """Return the lanes, their initial states y (states, runs), and the breakpoints (s) of inputs.
 
-        `arrays` are the arrays q, p, r, v of the initial states, `parameters` (parameters, runs) and
-        `constants` (constants of laws, runs) those of each lane.
+        `arrays` contains q, p, r, v of the initial states; `parameters` (parameters, runs) and `constants`
+        (law constants, runs) contain the values of each lane.
         """
         plan = self.plan
         machine = self.machine
         count = parameters.shape[1]
 
         def make_task(k: int) -> Task:
+            """Return the integration task of lane k."""
             q, p, r, v = (arrays[name][:, k] for name in "qprv")
             start = State(q, p, r, v)
             return Task(
@@ -288,7 +290,7 @@ class Lanes:
         z = np.repeat(task.law_start(machine.states)[:, None], count, axis=1)
         pose = np.concatenate([arrays["p"][:2], arrays["q"]])
         if hasattr(self.law, "start_at") and np.any(pose != pose[:, :1]):
-            # Initial states of the law may depend on the initial pose of its machine.
+            # The initial states of a control law may depend on the initial pose of the machine.
             for k in range(count):
                 z[:, k] = make_task(k).law_start(machine.states)
         # The varied constants are the last states of the law, see `FreeLaw`.
@@ -305,18 +307,21 @@ class Lanes:
         runs: Floats,
         rows: SweepRows,
     ) -> list[int]:
-        """Simulate the lanes of these runs and fill in their rows; return the runs that must be run
-        alone.
+        """Simulate the lanes of these runs and store their outputs in `rows`.
+
+        Return the indices of runs that must be simulated one by one, because their pivots became
+        too small.
         """
         fleet, y, edges = self._make_fleet(arrays, parameters[:, runs], constants)
         frame = fleet.frames[0]
         tables = None if self._observe is None else self._observe.tables(fleet.values)
 
-        # A run that diverges may end with huge numbers.
+        # A diverging run may overflow; its outcome reports the failure.
         @np.errstate(all="ignore")
         def reduce_block(
             block: slice, times: Floats, x: Floats, ends: Indices, status: Floats
         ) -> None:
+            """Reduce the samples of one block of lanes to the outputs of the sweep."""
             width = x.shape[2]
             count = block.stop - block.start
             lane_frames = pad_columns(frame[:, block], width)
@@ -343,10 +348,10 @@ class Lanes:
         return sorted(single)
 
     def _fall_times(self, samples: Samples, frames: Floats) -> tuple[Floats, Floats]:
-        """Return the times (columns, s) of falls and of steer angles beyond their limit.
+        """Return the times (columns,) in s of falls and of steer angles beyond their limit.
 
-        A time is NaN if the run has no such event, or if the other one comes first. `frames` are
-        quaternions (4, columns) of the frames in which the lanes are integrated.
+        A time is NaN if the event does not occur, or if the other event occurs first. `frames` contains
+        the quaternions (4, columns) of the frames in which the lanes are integrated.
         """
         model = self.plan.system.model
         layout = self.machine.layout
@@ -377,12 +382,13 @@ class Lanes:
         fall_times: Floats,
         limit_times: Floats,
     ) -> dict[str, Floats]:
-        """Return the outputs (columns) of a block by name, from observed entries (time, columns)."""
+        """Return the outputs of the sweep by name, (columns,), from observed entries (time, columns)."""
         model = self.plan.system.model
         t = samples.held_times
         shape = samples.x[:, 1:][:, self.machine.layout.r].transpose(1, 0, 2)
 
         def series(text: str) -> Floats:
+            """Return an observed or sampled time series, (columns, time)."""
             entry = observed_entry(text, model)
             assert entry is not None
             name, k = entry
@@ -391,6 +397,7 @@ class Lanes:
             return samples.hold(shape[k] if name == "r" else observed[name][self._entry(name, k)])
 
         def validity_output(text: str) -> Floats:
+            """Return the value of a validity query, (columns,)."""
             if text == "time to fall":
                 return fall_times
             forces = self._contact_forces(samples, observed)
@@ -402,7 +409,7 @@ class Lanes:
                     for force in forces
                 ]
                 return np.max(ratios, axis=0, initial=0.0)
-            # The run is valid until the first fall, pull of the ground, or drift of the energy.
+            # A run is valid until the first fall, negative normal force, or energy drift beyond its bound.
             largest = np.abs(forces).max(axis=(0, 1, 3), initial=0.0)[:, None] if forces else 0.0
             pulls = [crossing_times(t, force[0] + FORCE_RESOLUTION * largest) for force in forces]
             drifts = self._energy_drift_times(samples, observed)
@@ -416,12 +423,12 @@ class Lanes:
         }
 
     def _contact_forces(self, samples: Samples, observed: Mapping[str, Floats]) -> list[Floats]:
-        """Return the ground forces on each wheel in N, as (normal, along, across; columns; time)."""
+        """Return the ground forces on each wheel in N, (normal-along-across, columns, time)."""
         entries = [[self._entry("forces", 3 * k + i) for i in range(3)] for k in self._wheels]
         return [np.array([samples.hold(observed["forces"][i]) for i in rows]) for rows in entries]
 
     def _energy_drift_times(self, samples: Samples, observed: Mapping[str, Floats]) -> Floats:
-        """Return the times (columns, s) at which the energy drifts beyond its bound; NaN: never."""
+        """Return the times (columns,) in s at which the energy drift exceeds its bound; NaN if never."""
         t = samples.held_times
         if not self._conserves_energy:
             return np.full(len(t), np.nan)
@@ -432,20 +439,20 @@ class Lanes:
         return np.where(drift.any(axis=1), t[np.arange(len(t)), drift.argmax(axis=1)], np.nan)
 
     def _entry(self, name: str, k: int) -> int:
-        """Return the row of entry k of an output among the compiled `_entries`."""
+        """Return the row of index k of an output of `observe` among the compiled `_entries`."""
         return self._entries[name].index(k)
 
 
 def is_law_designed(plan: Plan) -> bool:
-    """Return whether a law of a plan is designed for each machine and its speed (LQR, path following)."""
+    """Return whether a control law is designed for each machine and speed (LQR, path following)."""
     laws = getattr(plan.scenario, "law", None) or ()
     return any(find("law", str(entry["name"])) in (LQR, FollowPath) for entry in laws)
 
 
-def names_of_table(paths: Sequence[str] | Mapping[str, object], table: str) -> dict[str, str]:
-    """Return the key paths of a table of the scenario by the last word of each path.
+def paths_in_table(paths: Sequence[str] | Mapping[str, object], table: str) -> dict[str, str]:
+    """Return the key paths of one table of the scenario, by the last word of each path.
 
-    >>> names_of_table(["initial.lean", "run.dt"], INITIAL_TABLE)
+    >>> paths_in_table(["initial.lean", "run.dt"], INITIAL_TABLE)
     {'lean': 'initial.lean'}
     """
     return {path.removeprefix(table): path for path in paths if path.startswith(table)}

@@ -1,4 +1,4 @@
-"""Samples of runs in SIMD lanes; each run may end before the others."""
+"""Samples of runs in SIMD lanes, where each run may end before the others."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,20 +9,21 @@ from numpy.typing import NDArray
 from draisine.algebra.scalar import Floats
 
 Indices = NDArray[np.intp]
+"""Type of an array of indices."""
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Inputs of compiled programs at the sample times of runs in columns.
+    """Inputs of compiled programs at the sample times of several runs, one run per column.
 
     Attributes
     ----------
     times
-        Sample times (time), s.
+        Sample times in s, (time,).
     x
-        Inputs of the programs (time, inputs, columns).
+        Inputs of the programs, (time, inputs, columns).
     ends
-        Index of the last sample of each column.
+        Index of the last sample of each run, (columns,).
     """
 
     times: Floats
@@ -31,14 +32,16 @@ class Samples:
 
     @cached_property
     def _held_indices(self) -> Indices:
-        """Index of the sample at each time (columns, time); the last one is held after the end."""
+        """Sample index at each time, (columns, time); the last index is repeated after the end of a run."""
         return np.minimum(np.arange(len(self.times)), self.ends[:, None])
 
     @cached_property
     def held_times(self) -> Floats:
-        """Sample times (columns, time), s; the last one is held after the end."""
+        """Sample times in s, (columns, time); the last time is repeated after the end of a run."""
         return self.times[self._held_indices]
 
     def hold(self, series: Floats) -> Floats:
-        """Return a series (time, columns) as (columns, time); its last value is held after the end."""
+        """Return a series (time, columns) as (columns, time), repeating the last value after the
+        end of a run.
+        """
         return series[self._held_indices, np.arange(len(self.ends))[:, None]]

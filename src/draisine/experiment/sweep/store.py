@@ -1,7 +1,9 @@
 """Zarr store of the runs of a sweep, written chunk by chunk.
 
-A mark, written last, makes a chunk complete; a chunk without it is computed again on resuming. Only one
-process may write to a store: the driver locks it.
+A mark is written after each chunk. A chunk without a mark is incomplete and is computed again on
+resuming.
+Only one process may write to a store: the driver locks it.
+
 """
 
 import hashlib
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import draisine
 from draisine.codegen.files import atomic_write, lock
 from draisine.errors import DataError, SimulationError
-from draisine.results.attributes import CONTENT, collect_origin, content_hash
+from draisine.results.attributes import HASH_ATTRIBUTE, collect_origin, content_hash
 from draisine.results.runs import COMMITTED_VARIABLE, ORDER_ATTRIBUTE, read_runs
 from draisine.results.store import check_target, named_files
 
@@ -27,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweepStore:
-    """Zarr store of a sweep at `path`, with `chunk` runs in each file of every variable."""
+    """Zarr store of a sweep: each variable is stored in chunks of `chunk` runs."""
 
     path: Path
     chunk: int
 
     def create(self, like: "Dataset", count: int, identity: str) -> None:
-        """Create an empty store for `count` runs, with the variables of the one-run table `like`."""
+        """Create an empty store for `count` runs with the variables of the one-run dataset `like`."""
         with atomic_write(self.path) as new:
-            group = zarr_group(new, "w")
+            group = open_group(new, "w")
             for name, variable in like.variables.items():
                 group.create_array(
                     str(name),
@@ -55,13 +57,13 @@ class SweepStore:
             )
             coordinates = [str(name) for name in like.coords if name != "run"]
             order = json.dumps([str(name) for name in (*like.coords, *like.data_vars)])
-            # The hash of the content is added by `finish`, after the last chunk.
+            # `finish` adds the content hash after the last chunk.
             attributes = like.attrs | collect_origin()
             attributes |= {"coordinates": " ".join(coordinates), ORDER_ATTRIBUTE: order}
             group.attrs.update(attributes)
 
     def check_identity(self, identity: str) -> None:
-        """Raise if the store belongs to another sweep: resuming would mix two sweeps."""
+        """Raise `DataError` if the store belongs to another sweep, because resuming would mix two sweeps."""
         try:
             stored = self._group[COMMITTED_VARIABLE].attrs.get("identity")
         except (KeyError, ValueError, OSError):
@@ -75,16 +77,16 @@ class SweepStore:
             )
 
     def missing(self) -> list[int]:
-        """Return the numbers of the incomplete chunks."""
+        """Return the indices of incomplete chunks."""
         return [k for k, mark in enumerate(self._group[COMMITTED_VARIABLE][:].tolist()) if not mark]
 
     def write(self, k: int, table: "Dataset") -> None:
-        """Write a complete chunk, and then its mark."""
+        """Write chunk k with its runs, and then its mark."""
         import zarr
 
         rows = slice(k * self.chunk, k * self.chunk + table.sizes["run"])
         try:
-            # Zarr skips chunks that equal the fill value; then resumed stores would differ.
+            # By default Zarr omits chunks that equal the fill value, but a missing file indicates damage.
             with zarr.config.set({"array.write_empty_chunks": True}):
                 for name, variable in table.variables.items():
                     values = variable.values
@@ -98,13 +100,16 @@ class SweepStore:
             ) from error
 
     def finish(self) -> "Dataset":
-        """Store the hash of the content of a complete store and return all runs."""
+        """Store the content hash of a complete store and return the dataset of all runs."""
         data = self.read()
-        self._group.attrs[CONTENT] = content_hash(data)
-        return data.assign_attrs({CONTENT: self._group.attrs[CONTENT]})
+        self._group.attrs[HASH_ATTRIBUTE] = content_hash(data)
+        return data.assign_attrs({HASH_ATTRIBUTE: self._group.attrs[HASH_ATTRIBUTE]})
 
     def read(self) -> "Dataset":
-        """Return all runs; raise if chunks are missing. Runs that form no grid are read lazily."""
+        """Return the dataset of all runs; raise `SimulationError` if chunks are missing.
+
+        Runs that do not form a grid are read lazily.
+        """
         import xarray
 
         missing = len(self.missing())
@@ -120,11 +125,12 @@ class SweepStore:
 
     @cached_property
     def _group(self) -> Any:
-        return zarr_group(self.path, "r+")
+        """Zarr group of the store, opened for reading and writing."""
+        return open_group(self.path, "r+")
 
 
-def zarr_group(path: Path, mode: Any) -> Any:
-    """Return a Zarr group."""
+def open_group(path: Path, mode: Any) -> Any:
+    """Open a Zarr group (format 2) at a path."""
     import zarr
 
     return zarr.open_group(path, mode=mode, zarr_format=2)
@@ -134,10 +140,10 @@ def zarr_group(path: Path, mode: Any) -> Any:
 def open_store(
     like: "Dataset", count: int, path: Path, chunk: int, resume: bool
 ) -> Iterator[SweepStore]:
-    """Open the store of a sweep and lock it for this process.
+    """Create or open the store of a sweep and lock it for this process.
 
-    A new store is created after `like`, the table of the first run; an existing one is opened only to
-    `resume` the same sweep. The lock of a process that died is released by the operating system.
+    A new store gets the variables of `like`, the dataset of the first run. An existing store is opened only
+    to `resume` the same sweep. The operating system releases the lock if the process dies.
     """
     check_target(path, (".zarr",))
     store = SweepStore(path, chunk)
@@ -152,7 +158,7 @@ def open_store(
 
 
 def _identity(like: "Dataset") -> str:
-    """Return a hash that identifies a sweep: scenario, machine, values of the first run and version."""
+    """Return a hash that identifies a sweep: scenario, machine, values of the first run, version."""
     text = json.dumps(
         {
             "version": draisine.__version__,
@@ -161,7 +167,7 @@ def _identity(like: "Dataset") -> str:
         },
         sort_keys=True,
     )
-    # Files enter by their content, not by their path: a sweep may be resumed from another folder.
+    # The hash uses the content of files, not their paths, so that a sweep can be resumed in another folder.
     for file in named_files(like):
         text = text.replace(file, hashlib.sha256(Path(file).read_bytes()).hexdigest())
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Outputs and outcomes of the runs of a sweep as a dataset with one row per run."""
+"""Outputs and outcomes of the runs of a sweep as a dataset with one entry per run."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 NO_MACHINE = "no such machine"
-"""Outcome of a run with physically invalid parameters."""
+"""Outcome of a run with physically invalid parameters, which define no machine."""
 
 NO_START = "no such start"
 """Outcome of a run with infeasible initial values."""
@@ -34,11 +34,11 @@ FELL_OUTCOME = "fell"
 """Outcome of a run that stopped with a fall."""
 
 STEER_LIMIT_OUTCOME = "the steer is turned too far"
-"""Outcome of a run that stopped at the largest possible steer angle."""
+"""Outcome of a run that stopped because its steer angle reached the limit."""
 
 
 def short_outcome(text: str) -> str:
-    """Return the outcome of a run without details, equal for all runs that stopped for one reason.
+    """Return the outcome of a run without details, equal for all runs that stopped for the same reason.
 
     >>> short_outcome("fell: its lean passed 80 degrees")
     'fell'
@@ -48,15 +48,15 @@ def short_outcome(text: str) -> str:
 
 @dataclass(frozen=True)
 class SweepRows:
-    """Outputs and outcomes of consecutive runs.
+    """Outputs and outcomes of consecutive runs of a sweep.
 
     Attributes
     ----------
     outputs
-        Values (runs) by the name of the output, NaN for runs that did not start. A run that stopped
-        early has the values until then.
+        Values (runs,) by name of the output; NaN for runs that did not start. The values of a run that
+        stopped early cover the time until it stopped.
     outcome
-        Outcome (runs): "completed", or the reason why the run stopped.
+        Outcome of each run, (runs,): "completed", or the reason why the run stopped.
     """
 
     outputs: Mapping[str, Floats]
@@ -64,19 +64,19 @@ class SweepRows:
 
     @classmethod
     def empty(cls, names: list[str], count: int) -> "SweepRows":
-        """Return rows of `count` runs that have not been run."""
+        """Return rows for `count` runs that have not been simulated."""
         blank = {text: np.full(count, np.nan) for text in names}
         return cls(blank, np.full(count, NOT_RUN, dtype=object))
 
     def put(self, indices: slice | list[int], rows: "SweepRows") -> None:
-        """Replace the rows with these indices."""
+        """Overwrite the rows at the given indices."""
         for text, values in rows.outputs.items():
             self.outputs[text][indices] = values
         self.outcome[indices] = rows.outcome
 
     @property
     def finished(self) -> bool:
-        """Whether all runs have been run."""
+        """Whether all runs have been simulated."""
         return not (self.outcome == NOT_RUN).any()
 
 
@@ -87,7 +87,10 @@ def sweep_table(
     rows: SweepRows,
     numbers: NDArray[np.int64],
 ) -> "Dataset":
-    """Return consecutive runs of a sweep as a dataset along `run`; `results.runs.unfold` makes a grid."""
+    """Return consecutive runs of a sweep as a dataset along the dimension `run`.
+
+    `results.runs.unflatten_runs` arranges these runs on the grid of the sweep.
+    """
     import xarray
 
     names = short_names(columns)
@@ -111,7 +114,7 @@ def sweep_table(
 
 
 def _unit(path: str, scenario: SweepScenario, model: Model) -> str:
-    """Return the unit of the quantity at a key path; values written in degrees are angles in rad."""
+    """Return the unit of the varied quantity at a key path; values written in degrees are angles in rad."""
     table, _, name = path.rpartition(".")
     if table == "vehicle.parameters":
         return meanings(find("vehicle", scenario.vehicle.name)).get(name, ("", ""))[0]
@@ -124,13 +127,13 @@ def _unit(path: str, scenario: SweepScenario, model: Model) -> str:
 
 
 def _column(values: NDArray[Any]) -> NDArray[Any]:
-    """Return values as floats if all are numbers, else as text."""
+    """Return varied values as floats if all are numbers, otherwise as text."""
     floats = as_numbers(values)
     return np.array([str(x) for x in values]) if floats is None else floats
 
 
 def as_numbers(values: NDArray[Any]) -> Floats | None:
-    """Return values as floats in SI units, or None if some are not numbers."""
+    """Convert values to floats in SI units; None if any value is not a number."""
     try:
         return values if values.dtype == float else np.array([parse_number(x) for x in values])
     except ValueError:

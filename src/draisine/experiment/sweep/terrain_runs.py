@@ -17,12 +17,12 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.program import select_outputs
 from draisine.errors import ConfigurationError, DraisineError, SimulationError
 from draisine.experiment.kinds.run import run_dataset
-from draisine.experiment.sweep.designs import Columns, scalar
+from draisine.experiment.sweep.designs import Columns, scenario_value
 from draisine.experiment.sweep.lanes import (
     INITIAL_TABLE,
     PARAMETER_TABLE,
     is_law_designed,
-    names_of_table,
+    paths_in_table,
 )
 from draisine.experiment.sweep.table import (
     NO_MACHINE,
@@ -87,9 +87,9 @@ class TerrainRuns:
     def fits(self, paths: Sequence[str]) -> bool:
         """Return whether runs that differ in these key paths can be computed here."""
         plan = self.plan
-        parameters = names_of_table(paths, PARAMETER_TABLE)
-        initial = names_of_table(paths, INITIAL_TABLE)
-        ground = names_of_table(paths, TERRAIN_TABLE)
+        parameters = paths_in_table(paths, PARAMETER_TABLE)
+        initial = paths_in_table(paths, INITIAL_TABLE)
+        ground = paths_in_table(paths, TERRAIN_TABLE)
         return (
             plan.terrain is not None
             and plan.motion is None
@@ -169,7 +169,7 @@ class TerrainRuns:
         """Return the machine of each run; physically invalid ones are missing."""
         system = self.plan.system
         count = len(rows.outcome)
-        names = names_of_table(numbers, PARAMETER_TABLE)
+        names = paths_in_table(numbers, PARAMETER_TABLE)
         if not names:
             return dict.fromkeys(range(count), system)
         values = np.repeat(system.values[:, None], count, axis=1)
@@ -186,7 +186,7 @@ class TerrainRuns:
     def _grounds(self, columns: Columns, runs: Sequence[int]) -> dict[int, StartGround]:
         """Return the ground of each run; those that do not exist are missing."""
         plan = self.plan
-        names = names_of_table(columns, TERRAIN_TABLE)
+        names = paths_in_table(columns, TERRAIN_TABLE)
         if not names:
             assert plan.terrain is not None
             return dict.fromkeys(runs, self._ground(plan.terrain))
@@ -194,7 +194,7 @@ class TerrainRuns:
         written = table.model_dump(exclude_unset=True)
         grounds: dict[int, StartGround] = {}
         for k in runs:
-            changes = {name: scalar(columns[path], k) for name, path in names.items()}
+            changes = {name: scenario_value(columns[path], k) for name, path in names.items()}
             # Pydantic's ValidationError is a ValueError.
             with suppress(DraisineError, ValueError):
                 terrain = type(table).model_validate(written | changes).terrain()
@@ -222,7 +222,7 @@ class TerrainRuns:
         for k, ground in grounds.items():
             key = b"" if ground.turn is None else ground.turn.tobytes()
             groups.setdefault(key, []).append(k)
-        initial = names_of_table(numbers, INITIAL_TABLE)
+        initial = paths_in_table(numbers, INITIAL_TABLE)
         for members in groups.values():
             requested = {name: np.full(len(members), x) for name, x in start.values.items()}
             requested |= {name: numbers[path][members] for name, path in initial.items()}

@@ -1,3 +1,6 @@
-"""Analyses that commands print as tables: steady `circles` of a bicycle, `critical` speeds over
-parameters, limit `cycles`, straight running on `inclined` planes and root `loci`.
+"""Analyses that commands print as tables.
+
+`circles`: steady circles of two-wheelers; `critical`: critical speeds over parameters; `cycles`: limit
+cycles; `inclined`: straight running on inclined planes; `loci`: root loci.
+
 """

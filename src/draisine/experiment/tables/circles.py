@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_TURN_LEAN = math.radians(50.0)
-"""Lean in rad to which turns at constant speed are followed: about the limit of road tyres."""
+"""rad; largest lean of turns at constant speed, about the limit of road tyres."""
 
 DEFAULT_TURN_SPEED = 10.0
-"""Speed in m/s of the turns of a machine without hands-free circles: a usual riding speed."""
+"""m/s; speed of the turns of a machine without hands-free circles, a usual riding speed."""
 
 CONTINUATION_STEP = 0.04
-"""Largest change of a coordinate (rad, m/s) between neighbouring circles; finer steps give the same
-families, with more points than a figure can show.
+"""Largest change of a coordinate (rad, m/s) between neighbouring circles of a family.
+
+Finer steps yield the same families, with more points than a figure can show.
+
 """
 
 NEUTRAL_GROWTH = 1e-7
-"""Growth in 1/s below which a circle is at the limit of stability: errors of the eigenvalues are of
-this order.
-"""
+"""1/s; circles with a smaller growth rate are at the limit of stability (error of the eigenvalues)."""
 
 TURN_QUANTITIES = {
     "rear_wheel_speed": ("m/s", "speed of the rear wheel's rim"),
@@ -53,13 +53,13 @@ TURN_QUANTITIES = {
     "steer": ("rad", "steer, positive to the left"),
     "pitch": ("rad", "pitch, positive nose down"),
 }
-"""Unit and meaning of the outputs that are listed for each circle."""
+"""Unit and meaning of the outputs that are reported for each circle, by name."""
 
 TURN_UNITS = {"speed": "m/s", "radius": "m", "lean": "rad", "steer": "rad"}
-"""Quantities, with units, of which two prescribe a circle."""
+"""Units of the quantities of which two determine a circle."""
 
-FAMILY_TITLES = {"reversed": "handlebar reversed", "pivoting": "past a rear wheel at rest"}
-"""Titles of the families of hands-free circles other than "forward"."""
+FAMILY_TITLES = {"reversed": "handlebar reversed", "pivoting": "about a rear wheel at rest"}
+"""Titles of the families of hands-free circles except "forward", by family."""
 
 
 @with_recipe
@@ -72,8 +72,8 @@ def find_hands_free_circles(
 ) -> "Dataset":
     """Find a family of hands-free circles by continuation, see `steady_turns`.
 
-    A machine on tyres without a capsize speed has none; its turns at 10 m/s with a steer torque are
-    returned instead.
+    A machine on tyres without a capsize speed has no hands-free circles; its turns at 10 m/s with a steer
+    torque are returned instead.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def find_hands_free_circles(
     try:
         circles = steady_turns(system, kind=kind, step=CONTINUATION_STEP)
     except ParameterError:
-        # Slipping tyres dissipate energy: without a drive there may be no steady circle at all.
+        # Slipping tyres dissipate energy, so that without a drive torque no steady circle may exist.
         if kind != "forward" or not _has_tyres(system):
             raise
         return _follow_turns(system, DEFAULT_TURN_SPEED, start_time)
@@ -119,8 +119,10 @@ def trace_turns(
     *,
     speed: float,
 ) -> "Dataset":
-    """Follow the turns to the right at a constant speed (m/s), from straight running to a lean of
-    50 deg or to a fold of the family; a constant steer torque balances them.
+    """Compute the family of turns to the right at a constant speed (m/s) by continuation.
+
+    The family extends from straight running to a lean of 50 deg or to a fold; a constant steer
+    torque balances each turn.
 
     >>> turns = trace_turns("motorcycle", speed=20.0)
     >>> print(f"{float(turns.lean[-1]):.4f} rad")
@@ -133,7 +135,7 @@ def trace_turns(
 
 
 def _follow_turns(system: System, speed: float, start_time: float) -> "Dataset":
-    """Return the turns of a machine at a constant speed (m/s) as a dataset."""
+    """Return the family of turns of a machine at a constant speed (m/s) as a dataset."""
     inputs = _control_inputs(system)
     name = _speed_name(system)
     straight: dict[str, Any] = {name: speed}
@@ -147,7 +149,7 @@ def _follow_turns(system: System, speed: float, start_time: float) -> "Dataset":
         step=CONTINUATION_STEP,
         max_motions=400,
     )
-    # Beyond a fold the lean decreases again: a second branch with another steer angle.
+    # Beyond a fold the lean decreases again; that branch has another steer angle and is left out.
     if folds := turns.folds("lean"):
         turns = SteadyFamily(turns.points[: folds[0] + 1])
     title = f"turns at {speed:g} m/s"
@@ -181,7 +183,7 @@ def simulate_turn(
     parameter_set: str | None = None,
     **prescribed: float,
 ) -> "Dataset":
-    """Simulate one revolution along a circle with prescribed quantities, under its constant torques.
+    """Simulate one revolution along a steady circle under its constant torques.
 
     An unstable circle is simulated until rounding errors have grown to about a thousandth.
 
@@ -190,10 +192,10 @@ def simulate_turn(
     25.1327 s
     """
     _, point, title, _ = _solve_turn(vehicle, parameters, parameter_set, prescribed)
-    # Large circles, and straight running, end after a minute of riding.
+    # Large circles and straight running are simulated for about one minute.
     period = 2.0 * math.pi / max(abs(point.values["yaw_rate"]), 0.1)
     growth = float(point.linear().eigenvalues().real.max())
-    # Rounding errors of 1e-13 grow by 1e10 to a thousandth.
+    # Round-off errors of 1e-13 may grow by a factor of 1e10, to a relative error of 1e-3.
     until = min(period, math.log(1e10) / max(growth, 1e-3))
     return point.simulate(until).to_xarray().assign_attrs(title=title)
 
@@ -204,7 +206,7 @@ def _solve_turn(
     parameter_set: str | None,
     prescribed: Mapping[str, float],
 ) -> tuple[System, Steady, str, float]:
-    """Return machine, circle, title and the clock time (s) at which the solution started."""
+    """Return machine, steady circle, title and the clock time (s) at which the solution started."""
     if len(prescribed) != 2:
         raise ParameterError(
             f"A circle is determined by two of speed, radius, lean and steer; {len(prescribed)} "
@@ -223,33 +225,33 @@ def _solve_turn(
 
 
 def _has_tyres(system: System) -> bool:
-    """Return whether wheels have tyres, which slip and dissipate energy in a turn."""
+    """Return whether the wheels have tyres, which slip and dissipate energy in a turn."""
     return any(wheel.tyre is not None for wheel in system.model.wheels)
 
 
 def _control_inputs(system: System) -> list[str]:
-    """Return the inputs that balance a circle: steer torque, and a drive against tyre losses."""
+    """Return the inputs that balance a circle: steer torque, and drive torque against tyre losses."""
     return ["steer", "rear_wheel"] if _has_tyres(system) else ["steer"]
 
 
 def _speed_name(system: System) -> str:
-    """Return the output that is the speed of a circle: of the rim, or of the hub on tyres."""
+    """Return the name of the output that serves as speed: of the rear rim, or of the hub on tyres."""
     return "rear_wheel_speed" if "rear_wheel_speed" in system.outputs else "forward_speed"
 
 
 def _dataset(
     system: System, points: Sequence[Steady], eigenvalues: Floats, title: str, start_time: float
 ) -> "Dataset":
-    """Return circles with their eigenvalues (circles, states) as a dataset."""
+    """Return steady circles with their eigenvalues (circles, states) as a dataset."""
     import xarray
 
     driven = "rear_wheel" in _control_inputs(system)
     if driven:
-        # The drive fixes the speed: the circles are isolated, and no eigenvalue is zero.
+        # The drive torque determines the speed: each circle is isolated and has no zero eigenvalue.
         growth = eigenvalues.real.max(axis=1)
         backwards = -eigenvalues.real.min(axis=1)
     else:
-        # Circles form a family: one eigenvalue is zero along it and says nothing about stability.
+        # Circles form a family: the zero eigenvalue along the family does not affect stability.
         growth = growth_beside(eigenvalues)
         backwards = growth_beside(-eigenvalues)
     data: dict[str, tuple[Any, str, str]] = {
@@ -284,9 +286,9 @@ def _dataset(
 
 
 def _check_bicycle(system: System) -> None:
-    """Raise if a machine is not a bicycle or motorcycle."""
+    """Raise an error if a machine is not a bicycle or motorcycle."""
     if not is_two_wheeler(system):
-        # Raises an error that names the missing joint or wheel.
+        # `canonical_matrices` raises an error that names the missing joint or wheel.
         canonical_matrices(system)
 
 
@@ -296,7 +298,7 @@ def _radius(point: Steady) -> float:
     speed = point.values[name]
     yaw_rate = point.values["yaw_rate"]
     if abs(speed) < 1e-9 and abs(yaw_rate) < 1e-9:
-        # At rest 0/0: take the yaw rate per unit speed at constant lean and steer.
+        # At rest the radius is 0/0: use the yaw rate per unit speed at constant lean and steer.
         derivatives = vary(point.machine, point.y[None], point.w[None], seeds=("du",))
         rows = derivatives.rows(["lean_rate", "steer_rate", name], "du")[0]
         rolling = np.linalg.lstsq(rows, np.array([0.0, 0.0, 1.0]), rcond=None)[0]
@@ -305,8 +307,8 @@ def _radius(point: Steady) -> float:
     return abs(speed / yaw_rate) if abs(yaw_rate) > 1e-9 else float("inf")
 
 
-def summary(data: "Dataset") -> dict[str, Any]:
-    """Return circles as plain data in SI units, for JSON; the radius of a straight path is None."""
+def summarise_circles(data: "Dataset") -> dict[str, Any]:
+    """Return steady circles as plain data in SI units for JSON; the radius of a straight path is None."""
     columns = {
         str(name): [_plain(x) for x in values.values.tolist()]
         for name, values in data.data_vars.items()
@@ -320,12 +322,12 @@ def summary(data: "Dataset") -> dict[str, Any]:
 
 
 def _plain(x: Any) -> Any:
-    """Return a bool or a finite number, else None: JSON has no NaN."""
+    """Return a bool or finite number unchanged, and None otherwise, because JSON has no NaN."""
     return x if isinstance(x, bool) or np.isfinite(x) else None
 
 
-def table(data: "Dataset", max_rows: int = 16) -> list[list[str]]:
-    """Return evenly spaced circles as rows of text, with the first, the last and all changes of stability.
+def tabulate_circles(data: "Dataset", max_rows: int = 16) -> list[list[str]]:
+    """Return evenly spaced circles as rows of text, including the ends and all changes of stability.
 
     The columns are speed, radius, lean, steer, yaw rate, growth and stability.
     """
@@ -340,7 +342,7 @@ def table(data: "Dataset", max_rows: int = 16) -> list[list[str]]:
         radius = f"{circle['radius']:.4f}" if np.isfinite(circle["radius"]) else "straight"
         rows.append(
             [
-                f"{_clean(circle[speed_of(data)]):.4f}",
+                f"{_clean(circle[speed_variable(data)]):.4f}",
                 radius,
                 *(f"{_clean(x):.3f}" for x in angles),
                 f"{_clean(circle['growth']):.4f}",
@@ -350,8 +352,8 @@ def table(data: "Dataset", max_rows: int = 16) -> list[list[str]]:
     return rows
 
 
-def remarks(data: "Dataset") -> list[str]:
-    """Return lines about the ends of a family and its stable range, or the torques of a single circle."""
+def describe_circles(data: "Dataset") -> list[str]:
+    """Return text lines about the ends and stable range of a family, or the torques of one circle."""
     if data.sizes["motion"] == 1:
         torque = float(data["steer_torque"][0])
         side = "left" if torque > 0.0 else "right"
@@ -363,12 +365,12 @@ def remarks(data: "Dataset") -> list[str]:
         return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]
     first = data.isel(motion=0)
     last = data.isel(motion=-1)
-    name = speed_of(data)
+    name = speed_variable(data)
     speed = float(last[name])
     end = "rest" if abs(speed) < 1e-9 else f"{speed:.6g} m/s"
     stable = data[name].values[data["stable"].values]
     stability = f"{len(stable)} of {data.sizes['motion']} circles are stable"
-    # The speed varies along hands-free circles; turns at constant speed vary in lean.
+    # Hands-free circles differ in speed; turns at constant speed differ in lean.
     if len(stable) and np.ptp(data[name].values) > 1e-6:
         stability += f", at speeds from {stable.min():.6g} to {stable.max():.6g} m/s"
     elif len(stable):
@@ -382,14 +384,14 @@ def remarks(data: "Dataset") -> list[str]:
     ]
 
 
-def speed_of(data: "Dataset") -> str:
-    """Return the name of the variable that is the speed of circles."""
+def speed_variable(data: "Dataset") -> str:
+    """Return the name of the dataset variable that contains the speed of circles."""
     return "rear_wheel_speed" if "rear_wheel_speed" in data else "forward_speed"
 
 
 def _first_circle_text(data: "Dataset", first: "Dataset") -> str:
-    """Return a description of the first circle of a family."""
-    speed = float(first[speed_of(data)])
+    """Return a text that describes the first circle of a family."""
+    speed = float(first[speed_variable(data)])
     if abs(float(first["lean"])) > 1e-6:
         angles = f"lean {_degrees(first, 'lean')} and steer {_degrees(first, 'steer')}"
         return f"{speed:.6g} m/s with {angles}"
@@ -398,18 +400,19 @@ def _first_circle_text(data: "Dataset", first: "Dataset") -> str:
 
 
 def _degrees(circle: "Dataset", name: str) -> str:
-    """Return an angle of a circle as text, in degrees."""
+    """Format an angle of a circle in degrees as text."""
     return f"{_clean(float(np.degrees(circle[name]))):.6g} deg"
 
 
 def _clean(x: float) -> float:
-    """Return a number for printing; round-off becomes zero, without a minus sign."""
+    """Round a number for printing; round-off becomes zero without a minus sign."""
     return 0.0 if abs(x) < 5e-10 else x
 
 
 def _stability_text(circle: Mapping[str, Any]) -> str:
-    """Return the last column of the table: "yes", "no", "limit", or "backwards" if the circle is
-    stable in the opposite direction.
+    """Return the stability of a circle as text: "yes", "no", "limit" or "backwards".
+
+    "backwards" means that the circle is stable when run in the opposite direction.
     """
     if abs(circle["growth"]) <= NEUTRAL_GROWTH:
         return "limit"

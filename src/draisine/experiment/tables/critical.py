@@ -23,7 +23,7 @@ CRITICAL_SPEEDS = {
     "stable_from": "lower end of the stable range",
     "stable_to": "upper end of the stable range",
 }
-"""Speeds in m/s that are computed for each combination of parameters, with their meaning."""
+"""Meaning of the critical speeds (m/s) that are computed for each parameter combination, by name."""
 
 
 @with_recipe
@@ -33,7 +33,7 @@ def compute_critical_speeds(
     parameter_set: str | None,
     ranges: Mapping[str, tuple[float, float, int]],
 ) -> "Dataset":
-    """Return critical speeds on a grid of parameter values.
+    """Return the critical speeds of a bicycle on a grid of parameter values as a dataset.
 
     Each range is (first value, last value, number of values). The dataset has one dimension per range.
 
@@ -55,7 +55,7 @@ def compute_critical_speeds(
     units = {name: system.meanings.get(name, ("", ""))[0] for name in ranges}
     meanings = {name: system.meanings.get(name, ("", ""))[1] for name in ranges}
     varied = " and ".join(f"{n} ({meaning})" if meaning else n for n, meaning in meanings.items())
-    # Without canonical matrices, eigenvalues are followed up to a largest speed.
+    # Without canonical matrices, eigenvalues are followed numerically up to this speed.
     limit = "" if is_plain(system) else f" up to {SEARCHED_SPEEDS[1]:g} m/s"
     coords = {n: (n, x, {"units": units[n], "long_name": meanings[n]}) for n, x in values.items()}
     return xarray.Dataset(
@@ -75,7 +75,7 @@ def _build_first_system(
     parameter_set: str | None,
     ranges: Mapping[str, tuple[float, float, int]],
 ) -> System:
-    """Return the machine with the first value of all ranges, or raise if a range is invalid."""
+    """Return the machine with the first value of all ranges; raise an error if a range is invalid."""
     for name, (_, _, count) in ranges.items():
         if count < 2:
             raise ParameterError(f"The range of {name} needs at least two values, not {count}.")
@@ -90,7 +90,7 @@ def _build_first_system(
     return system
 
 
-def table(data: "Dataset") -> tuple[list[str], list[list[str]]]:
+def tabulate_critical_speeds(data: "Dataset") -> tuple[list[str], list[list[str]]]:
     """Return headings and rows of text; the last column is "yes" if a stable range of speeds exists."""
     dims = [str(n) for n in data["weave"].dims]
     units = {n: str(data[n].attrs["units"]) for n in dims}

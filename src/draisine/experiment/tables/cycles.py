@@ -1,6 +1,9 @@
-"""All limit cycles of a machine whose grips alternate, at one set of parameters or as families over a
-parameter. A cycle is a fixed point of the return map over one period (`analysis.gait.map`); families
-are followed by continuation.
+"""All limit cycles of a machine with alternating grips, for one parameter set or as families.
+
+A limit cycle is a fixed point of the return map over one period (`analysis.gait.map`). Families
+over a
+parameter are followed by continuation.
+
 """
 
 import json
@@ -23,7 +26,12 @@ from draisine.experiment.kinds.cycle import (
     simulate_cycle,
 )
 from draisine.results.bodies import machine_attributes
-from draisine.results.cycle import GRIP_CYCLE_QUANTITIES, ORDINALS, multipliers_of, summary_of
+from draisine.results.cycle import (
+    GRIP_CYCLE_QUANTITIES,
+    MULTIPLIER_LABELS,
+    format_multipliers,
+    summarise_cycle,
+)
 from draisine.scenario.validate.vehicle import build_system
 from draisine.simulation.dataset import with_recipe
 from draisine.vehicles import expect_parameters
@@ -32,13 +40,13 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 CYCLE_SAMPLES = 200
-"""Samples of the motion over one cycle: enough for a smooth figure."""
+"""Number of samples of the motion over one limit cycle, enough for a smooth figure."""
 
 FAMILY_QUANTITIES = (
     *("Omega0", "theta0", "multiplier_real", "multiplier_imaginary", "growth", "stable"),
     *("mean_speed", "peak_torque", "force_over_weight"),
 )
-"""Quantities that are computed for every cycle of a family."""
+"""Names of the scalar results that are computed for every limit cycle of a family."""
 
 JointStatus = Literal["free", "held"]
 
@@ -51,7 +59,7 @@ def find_all_cycles(
     *,
     joint: JointStatus = "free",
 ) -> "Dataset":
-    """Find all limit cycles of a machine, with their motions; the dimensions are time and cycle.
+    """Find all limit cycles of a machine with alternating grips; the dimensions are time and cycle.
 
     >>> cycles = find_all_cycles("rocr")
     >>> [f"{speed:.6f}" for speed in cycles.mean_speed.values]
@@ -83,7 +91,7 @@ def scan_cycles(
     joint: JointStatus = "free",
     progress: Callable[[float], None] | None = None,
 ) -> "Dataset":
-    """Follow the families of limit cycles over values of a parameter.
+    """Compute the families of limit cycles over values of a parameter by continuation.
 
     The dataset has one entry per value and family, NaN beyond the ends of a family. The attributes
     `stability` and `zero_speed` list the values at which each family changes its stability and its mean
@@ -100,6 +108,7 @@ def scan_cycles(
 
     @cache
     def make(value: float) -> Gait:
+        """Return the return map of the machine at a parameter value."""
         reached.add(value)
         if progress is not None:
             progress(min(1.0, len(reached) / len(values)))
@@ -107,9 +116,11 @@ def scan_cycles(
 
     @cache
     def stride(value: float, cycle: Cycle) -> Stride:
+        """Return the stride of a limit cycle at a parameter value."""
         return Stride(make(value), cycle)
 
     def rise(value: float, cycle: Cycle) -> float:
+        """Return the mean speed of a limit cycle at a parameter value."""
         return float(stride(value, cycle).displacement[1])
 
     branches = families(make, values, lambda G: _as_gait(G).cycles(), angles=ANGLE_COMPONENTS)
@@ -118,7 +129,7 @@ def scan_cycles(
             f"{vehicle} has no limit cycle at these values of {over}. Choose another range."
         )
     data = _family_dataset(grip_map, branches, np.asarray(values, float), over, stride)
-    # A family changes its stability when its largest multiplier crosses the unit circle.
+    # A family changes its stability where its largest Floquet multiplier crosses the unit circle.
     changes = [[v for v, _ in f.crossings(lambda _, cycle: cycle.growth - 1.0)] for f in branches]
     zeros = [[v for v, _ in f.crossings(rise)] for f in branches]
     data.attrs |= {"over": over, "stability": json.dumps(changes), "zero_speed": json.dumps(zeros)}
@@ -127,7 +138,7 @@ def scan_cycles(
 
 
 def _as_gait(G: Any) -> Gait:
-    """Return a return map with the type that `scan_cycles` made it with."""
+    """Return an object with its static type `Gait`, which `scan_cycles` passed to the continuation."""
     assert isinstance(G, Gait)
     return G
 
@@ -138,7 +149,7 @@ def _make_grip_map(
     parameter_set: str | None,
     joint: JointStatus,
 ) -> Gait:
-    """Return the return map of a vehicle with alternating grips; names and numbers are checked."""
+    """Return the return map of a vehicle with alternating grips, after validating its parameters."""
     return gait(build_system(vehicle, parameters, parameter_set), joint=joint)
 
 
@@ -149,7 +160,7 @@ def _family_dataset(
     over: str,
     make_stride: Callable[[float, Cycle], Stride],
 ) -> "Dataset":
-    """Return the quantities of all cycles by parameter value and family."""
+    """Return the scalar results of all cycles as a dataset over parameter value and family."""
     import xarray
 
     data: dict[str, Any] = {}
@@ -167,11 +178,11 @@ def _family_dataset(
                 data[name][1][k, j] = x
     labels = dimension_labels(grip_map)
     coords = {over: values, "family": np.arange(1, len(branches) + 1), "joint": labels["joint"]}
-    return xarray.Dataset(data, coords=coords | {"multiplier": list(ORDINALS[:2])})
+    return xarray.Dataset(data, coords=coords | {"multiplier": list(MULTIPLIER_LABELS[:2])})
 
 
 def _add_attributes(data: "Dataset", grip_map: Gait, title: str, start_time: float) -> "Dataset":
-    """Store machine, period and computing time as attributes."""
+    """Add machine, period and computing time to a dataset as attributes."""
     data.attrs |= {
         "vehicle": grip_map.system.vehicle.__name__,
         **machine_attributes(grip_map.system, title),
@@ -182,8 +193,8 @@ def _add_attributes(data: "Dataset", grip_map: Gait, title: str, start_time: flo
     return data
 
 
-def summary(data: "Dataset") -> dict[str, Any]:
-    """Return cycles or families as plain data in SI units, for JSON."""
+def summarise_cycles(data: "Dataset") -> dict[str, Any]:
+    """Return limit cycles or families of cycles as plain data in SI units for JSON."""
     common: dict[str, Any] = {
         "vehicle": data.attrs["vehicle"],
         "parameters": json.loads(data.attrs["parameters"]),
@@ -191,7 +202,7 @@ def summary(data: "Dataset") -> dict[str, Any]:
         "seconds": data.attrs["seconds"],
     }
     if "cycle" in data.dims:
-        cycles = [summary_of(data.isel(cycle=k)) for k in range(data.sizes["cycle"])]
+        cycles = [summarise_cycle(data.isel(cycle=k)) for k in range(data.sizes["cycle"])]
         return common | {"cycles": cycles}
     over = data.attrs["over"]
     changes = json.loads(data.attrs["stability"])
@@ -212,19 +223,19 @@ def summary(data: "Dataset") -> dict[str, Any]:
 
 
 def _member(cycle: "Dataset") -> dict[str, Any]:
-    """Return one cycle of a family as plain data."""
-    values = summary_of(cycle)
+    """Return one limit cycle of a family as plain data."""
+    values = summarise_cycle(cycle)
     return values | {"stable": bool(values["stable"])}
 
 
 CYCLE_HEADINGS = ("Omega (rad/s)", "theta (rad)", "speed (m/s)", "torque (N m)", "force / weight")
-"""Headings of the numbers of a cycle; multipliers and stability follow."""
+"""Column headings of the printed table of cycles; multipliers and stability follow."""
 
 
-def table(data: "Dataset", max_rows: int = 13) -> tuple[list[str], list[list[str]]]:
+def tabulate_cycles(data: "Dataset", max_rows: int = 13) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows of text: all cycles, or evenly spaced members of each family."""
     if "cycle" in data.dims:
-        rows = [_row(summary_of(data.isel(cycle=k))) for k in range(data.sizes["cycle"])]
+        rows = [_row(summarise_cycle(data.isel(cycle=k))) for k in range(data.sizes["cycle"])]
         return [*CYCLE_HEADINGS, "multipliers", "stable"], rows
     over = data.attrs["over"]
     count = data.sizes[over]
@@ -233,12 +244,14 @@ def table(data: "Dataset", max_rows: int = 13) -> tuple[list[str], list[list[str
         for k in np.unique(np.linspace(0, count - 1, min(max_rows, count)).round().astype(int)):
             cycle = data.isel({over: k, "family": j})
             if np.isfinite(float(cycle["Omega0"])):
-                rows.append([str(j + 1), f"{float(cycle[over]):.6g}", *_row(summary_of(cycle))])
+                rows.append(
+                    [str(j + 1), f"{float(cycle[over]):.6g}", *_row(summarise_cycle(cycle))]
+                )
     return ["family", over, *CYCLE_HEADINGS, "multipliers", "stable"], rows
 
 
 def _row(values: Mapping[str, Any]) -> list[str]:
-    """Return the cells of one cycle in the order of `CYCLE_HEADINGS`."""
+    """Return the table cells of one limit cycle in the order of `CYCLE_HEADINGS`."""
     numbers = (
         values["Omega0"],
         values["theta0"],
@@ -247,11 +260,11 @@ def _row(values: Mapping[str, Any]) -> list[str]:
         values["force_over_weight"],
     )
     stable = "yes" if values["stable"] else "no"
-    return [*(f"{x:.6f}" for x in numbers), multipliers_of(values), stable]
+    return [*(f"{x:.6f}" for x in numbers), format_multipliers(values), stable]
 
 
-def remarks(data: "Dataset") -> list[str]:
-    """Return lines about cycles or families."""
+def describe_cycles(data: "Dataset") -> list[str]:
+    """Return text lines about limit cycles or families of cycles."""
     seconds = f"computed in {data.attrs['seconds']:.3g} s"
     if data.attrs["joint_at_impact"] == "free":
         joints = "joints are free during an impact and reset after it (as published)"

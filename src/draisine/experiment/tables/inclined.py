@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 FORCE_AXES = ("normal", "along", "across")
+"""Components of contact forces: normal, longitudinal, lateral."""
 
 ZERO_VALUE = 1e-9
-"""Values (SI) below this are rounding errors of a computed steady motion, and are printed as zero."""
+"""SI units; smaller values are round-off of a computed steady motion and are printed as zero."""
 
 RIDE_TIME = 5.0
-"""Duration (s) of the drawn ride: some wavelengths of the slowest oscillation of a bicycle."""
+"""s; duration of the simulated ride that is drawn, several periods of the slowest oscillation."""
 
 
 @with_recipe
@@ -126,7 +127,7 @@ def _dataset(system: Any, motion: Steady, speed: float, slope: float, camber: fl
     )
 
 
-def table(data: "Dataset") -> tuple[list[str], list[list[str]]]:
+def tabulate_straight_running(data: "Dataset") -> tuple[list[str], list[list[str]]]:
     """Return headings and rows of the contact forces."""
     headings = [*(f"{axis} (N)" for axis in FORCE_AXES), "force of the ground at"]
     rows = [
@@ -136,7 +137,7 @@ def table(data: "Dataset") -> tuple[list[str], list[list[str]]]:
     return headings, rows
 
 
-def remarks(data: "Dataset") -> list[str]:
+def describe_straight_running(data: "Dataset") -> list[str]:
     """Return lines about the configuration, the inputs and the stability of the motion."""
     values = dict(zip(data["quantity"].values, data.motion.values, strict=True))
     speeds = [name for name in values if name.endswith("_rate") or name[0] in "VW"]

@@ -1,4 +1,4 @@
-"""Root loci of a machine: eigenvalues of the linearised motion while one quantity varies."""
+"""Root loci of a machine: eigenvalues of the linearised motion as one quantity varies."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ LOCUS_UNITS = {
     "yaw": "rad",
     ACCELERATION: "m/s2",
 }
-"""Quantities, with units, over which the command `eigenvalues` computes a root locus."""
+"""Units of the quantities over which the command `eigenvalues` computes a root locus."""
 
 
 @with_recipe
@@ -88,7 +88,7 @@ def compute_root_locus(
 
 
 def _straight_running(system: System, over: str, fixed: Mapping[str, float]) -> dict[str, float]:
-    """Return the quantities that complete straight running, if they are not varied or fixed.
+    """Return the prescribed values that complete straight running, unless they are varied or fixed.
 
     On a cambered road the machine keeps its heading and finds its lean, on other roads a two-wheeler is
     upright.
@@ -99,10 +99,8 @@ def _straight_running(system: System, over: str, fixed: Mapping[str, float]) -> 
     return {"lean": 0.0} if is_upright else {}
 
 
-def table(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str]]]:
-    """Return headings and evenly spaced rows of text: the varied value, the inputs, the largest real
-    part and the frequency of its eigenvalue.
-    """
+def tabulate_locus(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str]]]:
+    """Return headings and evenly spaced rows of text for a root locus."""
     angle = data["value"].attrs.get("units") == "rad"
     unit = "deg" if angle else str(data["value"].attrs.get("units", ""))
     used = [
@@ -133,8 +131,8 @@ def table(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str
     return headings, rows
 
 
-def remarks(data: "Dataset") -> list[str]:
-    """Return lines about the form of linearisation, an early end of the locus, and the time."""
+def describe_locus(data: "Dataset") -> list[str]:
+    """Return text lines about the linearisation, an early end of the locus, and the computing time."""
     forms = {
         "steady": "about steady motions",
         "frozen": "frozen: derivatives at each instant of an accelerating motion",
@@ -147,5 +145,5 @@ def remarks(data: "Dataset") -> list[str]:
 
 
 def _clean(x: float) -> float:
-    """Return a number for printing; round-off becomes zero, without a minus sign."""
+    """Round a number for printing; round-off becomes zero without a minus sign."""
     return 0.0 if abs(x) < 5e-10 else x

@@ -99,7 +99,7 @@ def read_root(file: str | Path, tag: str) -> Element:
 
 
 def _parse(text: str, name: str) -> Element:
-    """Return the root element of XML text; `name` is that of the file in errors."""
+    """Parse XML text and return its root element; `name` identifies the file in error messages."""
     try:
         return fromstring(text)
     except (ParseError, ValueError) as error:
@@ -158,7 +158,7 @@ def square_angles(angles: Floats) -> Floats:
 
 
 def numbers(text: str | None, count: int, default: Sequence[float], where: str) -> Floats:
-    """Return `count` numbers of an attribute, or the default; an empty default means that it is required."""
+    """Parse `count` numbers of an XML attribute; an empty default means that the attribute is required."""
     if text is None:
         if len(default) < count:
             raise ModelError(f"{where}: {count} numbers are missing.")
@@ -177,5 +177,5 @@ def numbers(text: str | None, count: int, default: Sequence[float], where: str) 
 
 
 def number(attributes: Mapping[str, str], name: str, default: float, where: str) -> float:
-    """Return a number from the attributes of an element."""
+    """Parse one number from the attributes of an XML element."""
     return float(numbers(attributes.get(name), 1, (default,), f"{where}, {name}")[0])

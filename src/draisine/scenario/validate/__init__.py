@@ -1,5 +1,7 @@
-"""Validation of scenarios: each table is read once, and either built or reported with all mistakes.
+"""Validation of scenarios: each table is converted into objects, or all its mistakes are reported.
 
-`mistakes`: the list of mistakes. `vehicle`: the machine. `motion`: start, laws, inputs. `terrain`: the
-ground. `expectations`: expected values. `scenario`: all tables.
+`mistakes` collects mistakes. `vehicle` builds the machine, `motion` initial values, control laws
+and inputs, `terrain` the ground, and `expectations` checks expected values. `scenario` combines
+all tables into a plan.
+
 """

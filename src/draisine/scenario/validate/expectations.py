@@ -1,4 +1,4 @@
-"""Validation of expected values: their quantities, and the times, points or speeds at which they hold."""
+"""Validation of expected values: names of quantities, and the times, grid points or speeds."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,19 +13,19 @@ from draisine.scenario.schema import Expected, RunTable
 from draisine.scenario.validate.mistakes import Mistakes, key_path
 
 GAIT_UNITS = {"x": "m", "y": "m", "yaw": "rad", "distance": "m"}
-"""Results of a gait after one cycle, in the frame at its start, and their units."""
+"""Units of the displacement of a gait over one cycle, in the frame at the start of the cycle."""
 
 GAIT_CURVATURE_UNITS = {
     f"curvature_{name}": unit for name, unit in zip(BASE_TWIST, 3 * ["m"] + 3 * ["1"], strict=True)
 }
-"""Curvatures at shapes, displacement per enclosed area along the twist of the base, and units."""
+"""Units of the curvature of the local connection (displacement per enclosed shape area), by component."""
 
 Tables = Mapping[str, Any]
-"""The valid tables of a scenario by name."""
+"""Type of the validated tables of a scenario by name."""
 
 
 def check_expected(kind: str, tables: Tables, model: Model, mistakes: Mistakes) -> None:
-    """Report mistakes in expected values."""
+    """Report mistakes in the blocks `[[expected]]` of a scenario."""
     blocks: list[Expected] = tables.get("expected") or []
     for k, block in enumerate(blocks):
         _check_places(kind, tables, ["expected", k, "at"], block, mistakes)
@@ -45,15 +45,19 @@ def check_expected(kind: str, tables: Tables, model: Model, mistakes: Mistakes) 
 
 
 def _check_count(path: str, values: Any, count: int | None, mistakes: Mistakes) -> None:
-    """Report a number of values that differs from the number of places."""
+    """Report a mistake if the number of expected values differs from the number of times, points or
+    speeds.
+    """
     length = len(values) if isinstance(values, list) else None
     if length != count:
-        expected = "one number" if count is None else f"{count} numbers, one per place"
+        expected = (
+            "one number" if count is None else f"{count} numbers, one per time, point or speed"
+        )
         mistakes.add(path, f"needs {expected}; it has {length or 1}.")
 
 
 def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
-    """Return the parser of the quantities of a block of expected values."""
+    """Return the function that parses the names of expected quantities of a block."""
     match kind:
         case "linear":
             return lambda text, model: parse_labels(text, straight_labels(model))
@@ -74,21 +78,21 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
 
 
 def _gait_axis(tables: Tables) -> str:
-    """Return the axis of the results of a gait: sizes of its path, or shapes."""
+    """Return the dimension of the results of a gait: amplitudes of its path, or shapes."""
     return "size" if getattr(tables.get("gait"), "shapes", None) is None else "shape"
 
 
 def _check_output(text: str, kind: str, known: list[str]) -> None:
-    """Raise if a quantity is not an output of a sweep, a map or a gait."""
+    """Raise `ParameterError` if a quantity is not an output of a sweep, a map or a gait."""
     if text not in known:
-        problem = "is no result of a gait" if kind == "gait" else f"is not in {kind}.outputs"
+        problem = "is not a result of a gait" if kind == "gait" else f"is not in {kind}.outputs"
         raise ParameterError(f"{problem}. {did_you_mean(text, known)}")
 
 
 def _check_places(
     kind: str, tables: Tables, where: list[Any], block: Expected, mistakes: Mistakes
 ) -> None:
-    """Report mistakes in the times or points of expected values."""
+    """Report mistakes in the times, grid points or speeds of expected values."""
     places = block.at
     match kind:
         case "run" if isinstance(places, list):
@@ -110,7 +114,7 @@ def _check_places(
 
 
 def _check_points(names: list[str], where: list[Any], at: Any, mistakes: Mistakes) -> None:
-    """Report mistakes in points of a grid."""
+    """Report mistakes in the grid points of expected values."""
     if not isinstance(at, dict):
         example = ", ".join(f"{name} = [...]" for name in names)
         mistakes.add(key_path(where), f"needs points; write at = {{ {example} }}.")
@@ -126,9 +130,9 @@ def _check_points(names: list[str], where: list[Any], at: Any, mistakes: Mistake
 
 
 def _check_times(run: RunTable | None, path: str, block: Expected, mistakes: Mistakes) -> None:
-    """Report times that are not in a run.
+    """Report times of expected values that are outside a run or between its samples.
 
-    Times of measurements may lie between samples, and beyond the end if they are not judged.
+    Measurements may lie between samples, and beyond the final time if they have no bounds.
     """
     if run is None or not isinstance(block.at, list):
         return
@@ -137,12 +141,13 @@ def _check_times(run: RunTable | None, path: str, block: Expected, mistakes: Mis
             mistakes.add(path, f"{t:g} s is outside of the run of {run.until:g} s.")
         elif block.origin == "measured":
             continue
-        # Sample times are multiples of dt up to rounding; the end is always a sample.
+        # Sample times are multiples of dt up to round-off; the final time is always a sample.
         elif abs(t / run.dt - round(t / run.dt)) > 1e-6 and t != run.until:
             mistakes.add(path, f"{t:g} s is not a sample time: samples are {run.dt:g} s apart.")
 
 
 def _count(places: Any) -> int | None:
+    """Return the number of times, points or speeds of a block; None if the block has single numbers."""
     if isinstance(places, dict) and places:
         places = next(iter(places.values()))
     return len(places) if isinstance(places, list) else None

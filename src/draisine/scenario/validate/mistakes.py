@@ -1,4 +1,4 @@
-"""Mistakes in scenario files: all are collected, each with its location and a hint."""
+"""Collection of all mistakes in a scenario file, each with its key path and a hint."""
 
 import inspect
 import re
@@ -16,11 +16,11 @@ from draisine.scenario.terrain import GROUND_TABLES
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in a scenario file."""
+    """One mistake in a scenario file."""
 
-    path: str  # key path
-    text: str  # what is wrong, and a hint
-    value: Any = None  # the wrong value
+    path: str  # key path of the wrong value
+    text: str  # description of the mistake, and a hint
+    value: Any = None  # wrong value, printed in the message if it is short
 
     def __str__(self) -> str:
         value = "" if self.value is None else f" = {self.value!r}"
@@ -28,23 +28,23 @@ class Mistake:
 
 
 class Mistakes(list[Mistake]):
-    """A list of mistakes."""
+    """Collection of the mistakes in a scenario file."""
 
     def add(self, path: str, text: str, value: Any = None) -> None:
-        """Add a mistake."""
+        """Add a mistake at a key path."""
         self.append(Mistake(path, text, value))
 
     def check_known(
         self, path: str, name: str, known: Collection[str], text: str, value: Any = None
     ) -> bool:
-        """Return whether a name is known; add a mistake if it is not."""
+        """Return whether a name is among the known names; otherwise add a mistake with a suggestion."""
         if name not in known:
             self.add(path, f"{text}. {did_you_mean(name, known)}", value)
         return name in known
 
     @contextmanager
     def at(self, path: str, value: Any = None) -> Iterator[None]:
-        """Add exceptions that are raised inside as mistakes at a key path."""
+        """Context manager that converts exceptions raised in its body to mistakes at a key path."""
         try:
             yield
         except DraisineError as error:
@@ -53,7 +53,7 @@ class Mistakes(list[Mistake]):
             self.add(path, f"{error}.")
 
     def check(self, file: str) -> None:
-        """Raise one error with all mistakes, if there are any."""
+        """Raise one `DataError` that lists all mistakes, if there are any."""
         if self:
             count = f"{len(self)} mistakes" if len(self) > 1 else "a mistake"
             lines = "\n".join(f"  {mistake}" for mistake in self)
@@ -63,7 +63,7 @@ class Mistakes(list[Mistake]):
 def read_tables(
     kind: type[BaseModel], content: Mapping[str, Any], mistakes: Mistakes
 ) -> dict[str, Any]:
-    """Return the valid tables of a scenario by name; report unknown and missing keys and wrong types."""
+    """Validate all tables of a scenario; return the valid ones by name and report all mistakes."""
     tables: dict[str, Any] = {}
     for name, field in kind.model_fields.items():
         if name in content:
@@ -80,6 +80,7 @@ def read_tables(
 
 @cache
 def _adapter(kind: type[BaseModel], name: str) -> TypeAdapter[Any]:
+    """Return the pydantic validator of one field of a table type."""
     field = kind.model_fields[name]
     annotated: Any = Annotated[field.annotation, field]
     return TypeAdapter(annotated)
@@ -88,7 +89,7 @@ def _adapter(kind: type[BaseModel], name: str) -> TypeAdapter[Any]:
 def validate_table(
     table: type[BaseModel], content: Any, path: str, mistakes: Mistakes
 ) -> BaseModel | None:
-    """Return a table, or None if it is wrong."""
+    """Validate one table; return its record, or None after reporting its mistakes."""
     try:
         return table.model_validate(content)
     except ValidationError as error:
@@ -102,26 +103,26 @@ def validate_table(
 def _translated(
     kind: type[BaseModel], content: Mapping[str, Any], name: str, mistakes: Mistakes
 ) -> Iterator[None]:
-    """Add errors of pydantic about a table as mistakes in terms of the file."""
+    """Context manager that reports pydantic errors about a table as mistakes in terms of the file."""
     try:
         yield
     except ValidationError as error:
         by_path: dict[str, list[Mistake]] = {}
         for detail in error.errors(include_url=False):
-            loc = detail["loc"][1:] if name == "terrain" else detail["loc"]  # without the shape
+            loc = (
+                detail["loc"][1:] if name == "terrain" else detail["loc"]
+            )  # without the discriminator `shape`
             where = [name, *_keys(content[name], loc, detail["type"])]
             mistake = _translation(detail, where, partial(_table, kind, content, where[:-1]))
             by_path.setdefault(mistake.path, []).append(mistake)
-        # A value of several possible types also has errors of the types that were not meant. The error
-        # with the longest path belongs to the type that fits best.
+        # A value of a union type has errors of all alternative types. The error with the longest path
+        # belongs to the alternative that fits best.
         outer = [path for path in by_path if any(other.startswith(f"{path}.") for other in by_path)]
         mistakes.extend(_merge(group) for path, group in by_path.items() if path not in outer)
 
 
 def _keys(content: Any, loc: Iterable[Any], kind: str) -> list[Any]:
-    """Return the keys in the location of an error of pydantic.
-
-    The location also contains the names of alternative types, which are removed.
+    """Return the keys in the error location of pydantic, without names of alternative types.
 
     >>> _keys("event", ["literal['events','time_stepping']"], "literal_error")
     []
@@ -142,7 +143,7 @@ def _keys(content: Any, loc: Iterable[Any], kind: str) -> list[Any]:
 
 
 def _merge(mistakes: list[Mistake]) -> Mistake:
-    """Return one mistake for those of all alternative types of a value.
+    """Merge the mistakes of all alternative types of a value into one.
 
     >>> texts = ["must be 'a' or 'b'. Did you mean 'a'?", "must be a table."]
     >>> _merge([Mistake("solver", text) for text in texts]).text
@@ -156,7 +157,7 @@ def _merge(mistakes: list[Mistake]) -> Mistake:
 
 
 def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseModel]]) -> Mistake:
-    """Return an error of pydantic as a mistake in terms of the file."""
+    """Convert a pydantic error to a mistake in terms of the scenario file."""
     path = key_path(where)
     kind = error["type"]
     value = error["input"]
@@ -178,7 +179,9 @@ def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseMode
     if kind == "union_tag_invalid":
         shape = value.get("shape")
         return Mistake(
-            f"{path}.shape", f"no such ground. {did_you_mean(str(shape), GROUND_TABLES)}", shape
+            f"{path}.shape",
+            f"unknown shape of ground. {did_you_mean(str(shape), GROUND_TABLES)}",
+            shape,
         )
     if kind == "union_tag_not_found":
         return Mistake(f"{path}.shape", f"is missing. Possible values: {', '.join(GROUND_TABLES)}.")
@@ -187,7 +190,7 @@ def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseMode
     if kind in TYPE_MESSAGES:
         return Mistake(path, TYPE_MESSAGES[kind], value)
     text = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    # A long table would hide the message.
+    # A long table would make the message unreadable.
     is_short = not isinstance(value, (dict, list)) or len(str(value)) < 60
     return Mistake(path, f"{text}.", value if is_short else None)
 
@@ -199,11 +202,11 @@ TYPE_MESSAGES = {
     "list_type": "must be a list.",
     "string_type": "must be a text.",
 }
-"""Messages for wrong types, by the error type of pydantic, in terms of TOML."""
+"""Messages for wrong types in terms of TOML, by pydantic error type."""
 
 
 def key_path(where: Iterable[Any]) -> str:
-    """Return a location in a file as a key path.
+    """Format the keys of a location in a scenario file as a key path.
 
     >>> key_path(["expected", 0, "values", "final lean"])
     "expected[0].values.'final lean'"
@@ -219,17 +222,17 @@ def key_path(where: Iterable[Any]) -> str:
 
 
 def _meanings(table: type[BaseModel]) -> dict[str, str]:
-    """Return the meanings of the dimensions of a ground; nothing for other tables."""
+    """Return the descriptions of the dimensions of a ground shape; an empty dict for other tables."""
     fields = table.model_fields if table in GROUND_TABLES.values() else {}
     return {key: field.description for key, field in fields.items() if field.description}
 
 
 def _table(model: type[BaseModel], content: Any, where: list[Any]) -> Any:
-    """Return the type of the table at a location of a scenario."""
+    """Return the record type of the table at a location of a scenario."""
     table: Any = model
     for key in where:
         content = content[key]
-        # Entries of lists and mappings have the type of their table.
+        # An index or a free key stays within the same record type.
         if isinstance(key, int) or key not in table.model_fields:
             continue
         if key == "terrain":

@@ -1,4 +1,4 @@
-"""Start and drive of a machine: initial values or a steady motion, contact statuses, laws, inputs."""
+"""Validation of initial values, steady starts, contact statuses, control laws and inputs of a scenario."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from draisine.terrain import Terrain
 
 
 def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: Mistakes) -> Start:
-    """Return the start of a machine from the table `initial`."""
+    """Validate the table `initial` and return the specification of the initial state."""
     units = state_units(model)
     values: dict[str, float] = {}
     if "steady" in given:
@@ -58,21 +58,21 @@ def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: M
 def _read_steady(
     given: Any, vehicle: str, model: Model, mistakes: Mistakes
 ) -> SteadyRequest | None:
-    """Return the steady motion that a table describes."""
+    """Validate the table `initial.steady` and return the requested steady motion, or None."""
     path = "initial.steady"
     if not isinstance(given, dict):
         text = "must be a table: quantities of the motion by name, free (inputs), inputs."
         mistakes.add(path, text, given)
         return None
     units = quantity_names(model) | {"radius": "m"}
-    asked: dict[str, float] = {}
+    prescribed: dict[str, float] = {}
     for name, value in given.items():
         text = f"{vehicle} has no such quantity"
         if name in ("free", "inputs"):
             continue
         if mistakes.check_known(f"{path}.{name}", name, units, text, value):
             with mistakes.at(f"{path}.{name}"):
-                asked[name] = parse_number(value, units[name])
+                prescribed[name] = parse_number(value, units[name])
     free = given.get("free")
     inputs = given.get("inputs", {})
     if free is not None and not isinstance(free, list):
@@ -88,7 +88,7 @@ def _read_steady(
     for name, value in inputs.items():
         with mistakes.at(f"{path}.inputs.{name}"):
             numbers[name] = parse_number(value)
-    return SteadyRequest(asked, None if free is None else tuple(free), numbers)
+    return SteadyRequest(prescribed, None if free is None else tuple(free), numbers)
 
 
 def find_motion(
@@ -99,9 +99,9 @@ def find_motion(
     terrain: Terrain | None = None,
     contact: ContactOptions = CONTACT,
 ) -> Steady:
-    """Return the steady motion at the start of a run, under the control laws of the run.
+    """Solve the steady motion in which a run starts, under the control laws of the run.
 
-    On a path of varying curvature no steady motion exists; then riders follow a straight line.
+    No steady motion exists on a path of varying curvature; riders then follow a straight line.
     """
     options: dict[str, Any] = {
         "law": _with_uniform_paths(law),
@@ -110,7 +110,7 @@ def find_motion(
         "terrain": terrain,
         "contact": contact,
     }
-    options |= request.asked
+    options |= request.prescribed
     if request.free is not None:
         return steady(system, free=request.free, **options)
     free = [name for name in driven_inputs(system, law) if name not in request.inputs]
@@ -118,7 +118,7 @@ def find_motion(
 
 
 def _with_uniform_paths(law: Any) -> Any:
-    """Return a law whose riders follow paths of constant curvature."""
+    """Return a law in which riders follow paths of constant curvature."""
     if isinstance(law, CombinedLaws):
         return CombinedLaws(tuple(map(_with_uniform_paths, law.laws)))
     is_varying = hasattr(law, "path") and not law.path.uniform
@@ -126,9 +126,10 @@ def _with_uniform_paths(law: Any) -> Any:
 
 
 def continue_motion(motion: Steady, law: Any, signals: Any) -> Any:
-    """Return the law of a run that starts in a steady motion.
+    """Return the control law of a run that starts in a steady motion.
 
-    It combines the control laws with their states in the motion, the inputs of the motion, and signals.
+    The law combines the control laws (with their states in the steady motion), the constant inputs of the
+    motion, and input signals.
     """
     laws: list[Any] = []
     count = motion.machine.states
@@ -144,20 +145,20 @@ def continue_motion(motion: Steady, law: Any, signals: Any) -> Any:
 
 
 def _combine(laws: list[Any]) -> Any:
-    """Return laws as one, or None if there are none."""
+    """Combine several laws into one; None if the list is empty."""
     if not laws:
         return None
     return laws[0] if len(laws) == 1 else CombinedLaws(tuple(laws))
 
 
 def _law_states(motion: Steady, law: Any, z: Any) -> list[float]:
-    """Return the states of a law in a steady motion that was found with uniform paths."""
+    """Return the states of a law in a steady motion that was solved with paths of constant curvature."""
     states: list[float] = []
     for each in law.laws if isinstance(law, CombinedLaws) else (law,):
         count = law_states(_with_uniform_paths(each))
         law_state = z[:count]
         z = z[count:]
-        if count < law_states(each):  # on a line the path parameter is not a state
+        if count < law_states(each):  # on a straight line the path parameter is not a state
             x, y = motion.state.p[:2]
             states.append(float(law_start(each, float(x), float(y), motion.values["yaw"])[0]))
         states += map(float, law_state)
@@ -165,6 +166,7 @@ def _law_states(motion: Steady, law: Any, z: Any) -> list[float]:
 
 
 def _read_place(given: Any, mistakes: Mistakes) -> WheelPlace | None:
+    """Validate the table `initial.place` and return the position of a wheel, or None."""
     if given is None:
         return None
     if not isinstance(given, dict):
@@ -175,7 +177,7 @@ def _read_place(given: Any, mistakes: Mistakes) -> WheelPlace | None:
 
 
 def read_mode(given: Any, model: Model, path: str, mistakes: Mistakes) -> dict[str, str] | None:
-    """Return statuses of contacts by name, or None."""
+    """Validate a table of contact statuses and return it by contact name, or None."""
     if not isinstance(given, dict):
         if given is not None:
             mistakes.add(path, "must be a table of contacts and statuses.", given)
@@ -197,9 +199,9 @@ def read_law(
     speed: float | None,
     mistakes: Mistakes,
 ) -> Any:
-    """Return the control laws and inputs of a scenario as one law, or None.
+    """Combine the control laws and input signals of a scenario into one law; None if there are none.
 
-    `speed` (m/s) is the forward speed of the start, for which gains are designed; None means rest.
+    `speed` (m/s) is the initial forward speed, for which gains are designed; None means unspecified.
     """
     parsed = []
     for k, entry in enumerate(laws):
@@ -219,7 +221,7 @@ def read_law(
 
 
 def check_steady_path(law: Any, mistakes: Mistakes) -> None:
-    """Report a rider on a path of varying curvature, which has no eigenvalues."""
+    """Report a rider on a path of varying curvature, for which no eigenvalues exist."""
     for each in law.laws if isinstance(law, CombinedLaws) else (law,):
         if _with_uniform_paths(each) is not each:
             text = "has a varying curvature: eigenvalues need a constant one, such as path = 0.0 (1/m)."
@@ -227,7 +229,7 @@ def check_steady_path(law: Any, mistakes: Mistakes) -> None:
 
 
 def _design(law: Any, system: System, speed: float | None) -> Any:
-    """Return the law with gains designed for a machine; laws with fixed gains as they are."""
+    """Return a law with gains designed for a machine; laws with fixed gains are returned unchanged."""
     if isinstance(law, LQR):
         has_speed = "forward_speed" in system.outputs
         about = dict(law.about) or ({"forward_speed": speed or 0.0} if has_speed else {})
@@ -239,7 +241,7 @@ def _design(law: Any, system: System, speed: float | None) -> Any:
         options["speed"] = speed if law.speed is None else law.speed
         if options["speed"] is None:
             raise ParameterError(
-                "speed is missing, but gains hold for one speed. Give speed in m/s, or the initial value "
+                "speed is missing: gains are designed for one speed. Set speed in m/s, or the initial value "
                 "forward_speed."
             )
         return follow_path(system, **options | {"weights": dict(law.weights) or None})
@@ -247,7 +249,7 @@ def _design(law: Any, system: System, speed: float | None) -> Any:
 
 
 def _read_single_law(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistakes) -> Any:
-    """Return the control law of a table, or None if it is wrong."""
+    """Validate one table of `[[law]]` and return its control law, or None."""
     name = entry.get("name")
     if not isinstance(name, str):
         mistakes.add(f"{path}.name", f"is missing. See: {', '.join(names('law'))}.", name)
@@ -268,7 +270,7 @@ def _read_single_law(entry: Mapping[str, Any], model: Model, path: str, mistakes
 
 
 def _read_signal(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistakes) -> Any:
-    """Return the signal of a table, or None if it is wrong."""
+    """Validate one input signal table and return its signal, or None."""
     shape = entry.get("shape")
     name = entry.get("input")
     if shape not in SIGNALS:
@@ -284,7 +286,10 @@ def _read_signal(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mi
 
 
 def _read_record(record: Any, table: Mapping[str, Any], path: str, mistakes: Mistakes) -> Any:
-    """Return the dataclass that a table describes; a function is a law without options."""
+    """Build the dataclass that a table describes; report unknown keys and wrong values.
+
+    A function is a law without options.
+    """
     if not dataclasses.is_dataclass(record):
         for key, value in table.items():
             mistakes.add(f"{path}.{key}", "is unknown: the law has no options.", value)

@@ -10,13 +10,13 @@ from draisine.model import Model
 from draisine.model.names import observation_names, state_units
 from draisine.registry import find
 from draisine.results.queries import parse_query, parse_series
-from draisine.scenario.overrides import is_adaptive, key_parts, single_run
+from draisine.scenario.overrides import is_adaptive, single_run, split_key_path
 from draisine.scenario.plan import Plan, Start
 from draisine.scenario.schema import (
     SCENARIO_TABLES_BY_KIND,
     ContactTable,
-    CyclePart,
-    GaitPart,
+    CycleTable,
+    GaitTable,
     Grid,
     RunTable,
     Scenario,
@@ -47,7 +47,7 @@ from draisine.system.system import System
 
 
 def read_scenario(content: Mapping[str, Any], mistakes: Mistakes) -> Plan | None:
-    """Return the plan of a scenario file, or None if there are mistakes."""
+    """Validate the tables of a scenario; return its plan, or None after reporting mistakes."""
     kind = content.get("kind")
     if kind is None:
         mistakes.add("kind", f"is missing. Possible values: {', '.join(SCENARIO_TABLES_BY_KIND)}.")
@@ -71,7 +71,7 @@ def read_scenario(content: Mapping[str, Any], mistakes: Mistakes) -> Plan | None
 
 
 def _read_objects(kind: str, tables: Tables, system: System, mistakes: Mistakes) -> dict[str, Any]:
-    """Return the fields of a plan except its scenario and its machine."""
+    """Validate the tables of one kind of scenario and return the fields of its plan."""
     model = system.model
     name = tables["vehicle"].name
     start = Start()
@@ -118,13 +118,13 @@ def _read_objects(kind: str, tables: Tables, system: System, mistakes: Mistakes)
 
 
 def _sliding_start(start: Start, table: Any) -> Start:
-    """Return a start in which the contacts that slide in the run also slide, unless it sets them."""
+    """Return a start in which contacts that slide during the run also slide initially, by default."""
     sliding = {n: x for n, x in (getattr(table, "mode", None) or {}).items() if x == "sliding"}
     return replace(start, mode=sliding | dict(start.mode or {})) if sliding else start
 
 
-def _check_cycle(cycle: CyclePart | None, model: Model, mistakes: Mistakes) -> None:
-    """Report options of a cycle that its kind does not use."""
+def _check_cycle(cycle: CycleTable | None, model: Model, mistakes: Mistakes) -> None:
+    """Report options of the table `[cycle]` that its type of return map does not use."""
     if cycle is None:
         return
     grips = cycle.period is None and model.steps is None
@@ -138,7 +138,7 @@ def _check_cycle(cycle: CyclePart | None, model: Model, mistakes: Mistakes) -> N
 
 
 def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> None:
-    """Report missing and unknown components of the first guess of a cycle."""
+    """Report missing and unknown components of the initial guess of a limit cycle."""
     components = ("Omega", "theta") if model.steps is None else model.steps.components
     for name in near:
         mistakes.check_known(
@@ -150,7 +150,7 @@ def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> Non
 
 
 def _read_cycle(tables: Tables, start: Start, model: Model, mistakes: Mistakes) -> dict[str, Any]:
-    """Return terrain and contact options of a cycle with a given period."""
+    """Validate terrain and contact options of a cycle with a prescribed period."""
     outputs = observation_names(model)
     for name in tables["cycle"].near:
         mistakes.check_known(f"cycle.near.{name}", name, outputs, "no such output")
@@ -172,8 +172,8 @@ def _read_cycle(tables: Tables, start: Start, model: Model, mistakes: Mistakes) 
     return objects
 
 
-def _check_gait(gait: GaitPart, model: Model, mistakes: Mistakes) -> None:
-    """Report paths and shapes with another number of joints than the machine."""
+def _check_gait(gait: GaitTable, model: Model, mistakes: Mistakes) -> None:
+    """Report paths and shapes whose number of joints differs from that of the machine."""
     joints = [joint.name for joint in model.joints]
     paths = {"corners": gait.corners, "harmonics": gait.harmonics, "shapes": gait.shapes}
     for name, rows in paths.items():
@@ -190,16 +190,16 @@ def _check_gait(gait: GaitPart, model: Model, mistakes: Mistakes) -> None:
 def _read_motion(
     kind: str, tables: Tables, start: Start, system: System, mistakes: Mistakes
 ) -> dict[str, Any]:
-    """Return law, start, terrain and options of a run."""
+    """Validate law, initial state, terrain and options of a run or sweep."""
     model = system.model
-    values = start.values if start.steady is None else start.steady.asked
+    values = start.values if start.steady is None else start.steady.prescribed
     speed = values.get("forward_speed")
     run = tables.get("run")
     contact = tables.get("contact")
     ground = tables.get("terrain")
     laws = tables.get("law") or []
     inputs = tables.get("inputs") or []
-    # Inputs come on top of those of a steady motion, so they are read after it.
+    # Inputs are added to those of the steady motion, so they are read after it has been solved.
     law = read_law(laws, [] if start.steady else inputs, system, speed, mistakes)
     mode = read_mode(run.mode or None, model, "run.mode", mistakes) if run is not None else None
     terrain = None
@@ -250,7 +250,7 @@ def _read_motion(
 
 
 def _numerics(run: RunTable, on_terrain: bool) -> Numerics:
-    """Return the numerics of a run; on a terrain integrator, formulation and drift are fixed."""
+    """Return the numerical options of a run; on a terrain integrator, formulation and drift are fixed."""
     tolerances = ("rtol", "atol") if on_terrain or is_adaptive(run.integrator) else ()
     methods = () if on_terrain else ("integrator", "formulation", "drift")
     return Numerics(**{name: getattr(run, name) for name in ("dt", *tolerances, *methods)})
@@ -259,7 +259,7 @@ def _numerics(run: RunTable, on_terrain: bool) -> Numerics:
 def _contact(
     run: RunTable | None, contact: ContactTable | None, mode: Any, on_terrain: bool
 ) -> ContactOptions:
-    """Return the contact options of a run; those of the table `contact` need a terrain."""
+    """Return the contact options of a run; the table `contact` applies to terrains only."""
     ends: dict[str, Any] = {} if run is None else {"fall": run.fall}
     if not on_terrain or contact is None:
         return ContactOptions(mode=mode, **ends)
@@ -274,14 +274,14 @@ def _contact(
 
 
 def _check_methods(run: RunTable, tables: Tables, mistakes: Mistakes) -> None:
-    """Report unknown methods, and options that they do not use."""
+    """Report unknown integrators and formulations, and options that they do not use."""
     for kind in ("integrator", "formulation"):
         with mistakes.at(f"run.{kind}"):
             find(kind, getattr(run, kind))
     for name in ("rtol", "atol"):
         is_unused = tables.get("sweep") is None and not is_adaptive(run.integrator)
         if is_unused and name in run.model_fields_set:
-            text = f"{run.integrator} takes equal steps of run.dt; leave it out."
+            text = f"{run.integrator} has fixed steps of run.dt and no tolerances; remove this key."
             mistakes.add(f"run.{name}", text, getattr(run, name))
     if run.formulation == "projected":
         return
@@ -297,7 +297,7 @@ def _check_methods(run: RunTable, tables: Tables, mistakes: Mistakes) -> None:
 
 
 def _check_map(grid: Grid, model: Model, mistakes: Mistakes) -> None:
-    """Report mistakes in the axes, the path and the outputs of a map."""
+    """Report mistakes in the axes, the integration path and the outputs of a map."""
     units = state_units(model)
     joints = [joint.name for joint in model.joints]
     for side, axis in (("x", grid.x), ("y", grid.y)):
@@ -324,7 +324,7 @@ def _check_map(grid: Grid, model: Model, mistakes: Mistakes) -> None:
 def _check_sweep(
     sweep: Sweep | None, content: Mapping[str, Any], model: Model, mistakes: Mistakes
 ) -> None:
-    """Report mistakes in the values of a sweep: each value is inserted into the scenario alone."""
+    """Report mistakes in the swept values, by validating the scenario with each value inserted alone."""
     if sweep is None:
         return
     places: dict[tuple[str, str, str | int], Any] = {
@@ -354,11 +354,11 @@ def _check_sweep(
 
 
 def _is_same_table(place: str, path: str) -> bool:
-    """Return whether a mistake is in the table of a key path, which may omit the index of a single entry.
+    """Return whether two key paths refer to the same table; the index of a single entry may be omitted.
 
     >>> _is_same_table("law[0].name", "law.gain"), _is_same_table("law[0].name", "law[1].gain")
     (True, False)
     """
-    table, *keys = key_parts(path)
+    table, *keys = split_key_path(path)
     has_no_index = not any(isinstance(key, int) for key in keys[:1])
     return place == table or (has_no_index and place.startswith(f"{table}[0]"))

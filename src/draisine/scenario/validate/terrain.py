@@ -1,4 +1,4 @@
-"""Validation of the terrain of a scenario, its contact options, and the place of the machine."""
+"""Validation of the terrain, the contact options and the initial position of the machine on the terrain."""
 
 import inspect
 import math
@@ -18,7 +18,7 @@ from draisine.scenario.terrain import (
     MeshGround,
     PlaneGround,
     WheelPlace,
-    faces_of,
+    named_faces,
 )
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.simulation.options import default_impact
@@ -27,7 +27,7 @@ from draisine.terrain import Terrain
 from draisine.terrain.files import MESH_FORMATS
 
 TERRAIN_RUN_KEYS = ("events",)
-"""Keys of `run` that need a terrain."""
+"""Keys of the table `run` that apply to a terrain only."""
 
 PLANE_RUN_KEYS = {
     "mode": "has no effect on a terrain, on which contacts open and close during the run; use initial.mode.",
@@ -35,13 +35,13 @@ PLANE_RUN_KEYS = {
     "drift": "has no effect on a terrain, which has its own drift correction; leave it out.",
     "formulation": "has no effect on a terrain, which has its own formulation; leave it out.",
 }
-"""Keys of `run` that cannot be used with a terrain, with the message."""
+"""Keys of the table `run` that cannot be used with a terrain: key -> message."""
 
 
 def check_without_terrain(
     contact: ContactTable | None, run: RunTable | None, start: Start, mistakes: Mistakes
 ) -> None:
-    """Report keys that need a terrain in a scenario without one."""
+    """Report keys that need a terrain in a scenario without a terrain."""
     text = "needs a terrain; add [terrain] shape = 'plane'."
     if contact is not None and contact.model_fields_set:
         mistakes.add("contact", text)
@@ -53,7 +53,7 @@ def check_without_terrain(
 
 
 def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | None:
-    """Return the terrain that a table describes, or None if it is wrong."""
+    """Build the terrain of a validated table; return None after reporting mistakes."""
     for contact in model.contacts:
         refusal = terrain_refusal(contact)
         if refusal is not None:
@@ -61,7 +61,7 @@ def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | Non
     if isinstance(ground, MeshGround) and ground.file is not None:
         path = Path(ground.file)
         if path.suffix.lower() not in MESH_FORMATS:
-            text = f"is not a mesh; known are {', '.join(MESH_FORMATS)}."
+            text = f"is not a mesh file; supported formats: {', '.join(MESH_FORMATS)}."
             mistakes.add("terrain.file", text, ground.file)
             return None
         if not os.path.isfile(path):
@@ -76,7 +76,7 @@ def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | Non
 def check_contact(
     contact: ContactTable, run: RunTable | None, model: Model, mistakes: Mistakes
 ) -> None:
-    """Report mistakes in the contact options."""
+    """Report mistakes in the contact options: unknown wheels, joints and impact models."""
     wheels = [contact.name for contact in model.contacts]
     joints = [joint.name for joint in model.joints]
     mu = contact.mu if isinstance(contact.mu, dict) else {"": contact.mu}
@@ -116,7 +116,7 @@ def _check_restitution(impact: str, contact: ContactTable, mistakes: Mistakes) -
 
 
 def on_plane(start: Start, ground: Any, model: Model) -> Start:
-    """Return a start on the face of a plane if it has no place, so that slope and height apply."""
+    """Put a start without a place on the face of a plane ground, so that slope and height apply."""
     if start.place is not None or not isinstance(ground, PlaneGround):
         return start
     if model.base != "SE(3)" or not model.wheels:
@@ -127,7 +127,7 @@ def on_plane(start: Start, ground: Any, model: Model) -> Start:
 def check_start_place(
     start: Start, ground: Any, terrain: Terrain | None, model: Model, mistakes: Mistakes
 ) -> None:
-    """Report mistakes in the place of a machine at the start."""
+    """Report mistakes in the initial position of a machine on a terrain."""
     if start.place is None:
         return
     wheel = start.place.wheel
@@ -145,7 +145,7 @@ def check_start_place(
             on,
         )
         return
-    faces = faces_of(terrain)
+    faces = named_faces(terrain)
     is_known = mistakes.check_known(path, on, faces, "no such face", on)
     if is_known and not faces[on].numbers[2] > VERTICAL_NORMAL:
         mistakes.add(path, "does not point upwards; a machine cannot start on it.", on)

@@ -1,4 +1,4 @@
-"""The machine of a scenario: a vehicle with its parameter set, parameters and motions of joints."""
+"""Construction of a scenario's machine from vehicle name, parameter set, parameters and joint motions."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from draisine.model.motion import motion_of
 from draisine.model.names import SYNONYMS
 from draisine.model.quantity import check_angle, parse_number
 from draisine.registry import find, is_parameter_file
-from draisine.scenario.overrides import nest
+from draisine.scenario.overrides import nest_dotted_keys
 from draisine.scenario.schema import VehicleTable
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.system.system import System, compile
@@ -25,7 +25,7 @@ def build_system(
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
 ) -> System:
-    """Return the system of a vehicle, or raise an error with all mistakes in its parameters.
+    """Compile a vehicle with parameters; raise one error that lists all mistakes in them.
 
     Parameters
     ----------
@@ -34,14 +34,19 @@ def build_system(
     parameters
         Values by name, as numbers in SI units or as text with a unit ("18deg").
     parameter_set
-        Name of a parameter set, or a file.
+        Name of a parameter set, or path of a parameter file.
+
+    Returns
+    -------
+    System
+        The compiled machine.
 
     Examples
     --------
     >>> build_system("whipple", {"lam": "18deg"}, "benchmark").parameters["lam"]
     0.3141592653589793
     """
-    _find_vehicle(vehicle)  # a wrong name is reported alone
+    _find_vehicle(vehicle)  # an unknown vehicle is reported without further mistakes
     table = VehicleTable(
         name=vehicle, parameter_set=parameter_set, parameters=dict(parameters or {}), motions={}
     )
@@ -55,10 +60,10 @@ def build_system(
 def read_vehicle(
     table: VehicleTable, mistakes: Mistakes, content: Mapping[str, Any] | None = None
 ) -> System | None:
-    """Return the system of a table, or None if the vehicle is unknown.
+    """Build the machine of the table `vehicle`; return None if the vehicle is unknown.
 
-    If only parameters are wrong, it is the vehicle with default values, so that other tables can be
-    checked. `content` of the scenario is searched for tables to which an unknown parameter may belong.
+    If only parameters are wrong, the machine has default values, so that other tables can be validated.
+    `content` (all tables) is searched for the table to which an unknown parameter may belong.
     """
     vehicle: Any = None
     with mistakes.at("vehicle.name", table.name):
@@ -81,7 +86,7 @@ def read_vehicle(
 
 
 def _find_vehicle(name: str) -> Any:
-    """Return a vehicle by name; raise an error with a hint if the name is that of a parameter set."""
+    """Return the vehicle function of a name; if the name is a parameter set, the error says so."""
     try:
         return find("vehicle", name)
     except UnknownNameError:
@@ -98,11 +103,11 @@ def _parameters(
     mistakes: Mistakes,
     content: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the arguments of a vehicle from its parameters, and report mistakes in them."""
+    """Convert the parameters of a scenario to arguments of the vehicle function; report mistakes."""
     parameters = inspect.signature(vehicle).parameters
     hints = annotations(vehicle)
     arguments: dict[str, Any] = {}
-    for name, value in nest(given).items():
+    for name, value in nest_dotted_keys(given).items():
         path = f"vehicle.parameters.{name}"
         if any(name.startswith(f"{record}_") for record in parameters if record in given):
             with mistakes.at(path):
@@ -125,7 +130,7 @@ def _parameters(
 def _suggest_key(
     vehicle: Callable[..., Model], name: str, value: Any, content: Mapping[str, Any]
 ) -> str:
-    """Return a hint to the key or option that sets a name which is not a parameter, or ""."""
+    """Return a hint at the key or option that sets a name which is not a vehicle parameter, or ""."""
     tables = [t for t in content if isinstance(content[t], Mapping) and name in content[t]]
     if tables:
         return f"Did you mean {tables[0]}.{name}?"
@@ -140,14 +145,14 @@ def _suggest_key(
 
 
 def _is_number(hint: Any) -> bool:
-    """Return whether an argument is a number, not part of the structure."""
+    """Return whether the type of a vehicle argument is numeric (a parameter, not a structural option)."""
     return hint is float or (isinstance(hint, UnionType) and float in get_args(hint))
 
 
 def _motions(
     vehicle: Callable[..., Model], given: Mapping[str, Any], mistakes: Mistakes
 ) -> dict[str, Any]:
-    """Return the arguments of a vehicle from prescribed motions of joints."""
+    """Convert the table `vehicle.motions` to joint motions, arguments of the vehicle function."""
     hints = annotations(vehicle)
     motions = [n for n, h in hints.items() if n != "return" and JointMotion in (h, *get_args(h))]
     arguments: dict[str, Any] = {}

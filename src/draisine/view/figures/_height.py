@@ -1,4 +1,4 @@
-"""Curvature of a connection over shape space (height functions of gaits)."""
+"""Figures of the curvature of a local connection over shape space (height functions of gaits)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,21 +8,21 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.connection.frame import QuietFrame, frame_curvature
 from draisine.analysis.connection.local import LocalConnection
-from draisine.view.style import letters, new_figure, plain, words
+from draisine.view.style import font_size, new_figure, simplify_axes, to_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CURVATURE_POINTS = 61
-"""Number of shapes along each joint angle."""
+"""Number of shapes along each joint angle at which the curvature is evaluated."""
 MAX_OVER_MEDIAN = 25.0
-"""Largest drawn curvature relative to its median: near singular shapes it is unbounded."""
+"""Largest drawn curvature relative to the median; near singular shapes the curvature is unbounded."""
 HEIGHT_PANEL_LABELS = {
     "Vx": ("ahead", r"m/rad$^2$"),
     "Vy": ("to the left", r"m/rad$^2$"),
     "Wz": ("turn", r"rad/rad$^2$"),
 }
-"""Title and unit of the curvature of each velocity component."""
+"""Panel title and unit of the curvature for each velocity component of the base."""
 
 
 def draw_heights(
@@ -32,26 +32,28 @@ def draw_heights(
     frame: QuietFrame | None = None,
     paths: Sequence[Floats] = (),
 ) -> "Figure":
-    """Draw the curvature of each velocity of a planar machine with two joints between two angles
+    """Draw the curvature of the local connection of a planar machine with two joints.
+
+    Each panel shows one velocity component of the base, for joint angles between `low` and `high`
     (rad).
 
     The displacement of a small gait is the integral of the curvature over the area that it encloses
     counter-clockwise. In the minimum-perturbation `frame` this holds approximately for large gaits.
-    `paths` (points, 2) in rad are drawn. Near singular shapes the curvature is unbounded and is cut
-    off.
+    Gaits `paths` (points, 2) in rad are drawn as curves. Near singular shapes the curvature is unbounded and
+    is cut off.
     """
     first, second = connection.joints
     angles = np.linspace(low, high, CURVATURE_POINTS)
-    # A small offset avoids singular shapes on the diagonal, where the connection does not exist.
+    # A small offset avoids singular shapes on the diagonal, at which the connection is undefined.
     beside = angles + 1e-7 * (high - low)
     r = np.stack(np.meshgrid(angles, beside), axis=-1)
     F = frame_curvature(connection, r, frame)
     count = len(connection.twist)
     panels = np.atleast_1d(new_figure(1, count, (2.5 * count, 3.8)))
-    panels[0].figure.suptitle("curvature", fontsize=letters(10))
+    panels[0].figure.suptitle("curvature", fontsize=font_size(10))
     degrees = np.degrees(angles)
     for k, (name, axes) in enumerate(zip(connection.twist, panels, strict=True)):
-        plain(axes)
+        simplify_axes(axes)
         magnitude = np.abs(F[..., k])
         limit = float(min(magnitude.max(), MAX_OVER_MEDIAN * np.median(magnitude))) or 1.0
         levels = np.linspace(-limit, limit, 21)
@@ -69,8 +71,8 @@ def draw_heights(
             format="%.2g",
             label=unit,
         )
-        bar.ax.tick_params(labelsize=letters(8))
-        axes.set_title(title, fontsize=letters(10))
-        axes.set(xlabel=f"{words(first)} (deg)", ylabel="" if k else f"{words(second)} (deg)")
+        bar.ax.tick_params(labelsize=font_size(8))
+        axes.set_title(title, fontsize=font_size(10))
+        axes.set(xlabel=f"{to_words(first)} (deg)", ylabel="" if k else f"{to_words(second)} (deg)")
         axes.set_aspect("equal")
     return panels[0].figure

@@ -1,7 +1,9 @@
-"""Figures of linear analysis: eigenvalues against speed, root locus, mode shapes, frequency
-responses, maps of steady turning, sensitivities.
+"""Figures of linear analysis.
 
-Each function takes data of `draisine.analysis` and axes (new ones by default) and returns the axes.
+They show eigenvalues against speed, root loci, mode shapes, frequency responses, maps of steady turning and
+sensitivities. Each function draws data of `draisine.analysis` into axes (by default new ones) and returns
+the axes.
+
 """
 
 from collections import defaultdict
@@ -23,37 +25,41 @@ from draisine.view.style import (
     COLOURS,
     GREY,
     NOTE_GID,
+    add_legend,
     empty_figure,
+    font_size,
     given_or_new,
-    legend,
-    letters,
     new_figure,
-    plain,
-    words,
+    simplify_axes,
+    to_words,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MODE_COLOURS = {"weave": COLOURS[0], "capsize": COLOURS[1], "castering": COLOURS[2]}
-"""Colours of the eigenmodes of the ideal bicycle."""
+"""Colours of the eigenmodes of the Whipple bicycle by name."""
 ALL_MODE_COLOURS = defaultdict(lambda: GREY, MODE_COLOURS | {"wobble": COLOURS[3]})
-"""Colours of the eigenmodes of two-wheelers; further modes are grey."""
+"""Colours of the eigenmodes of two-wheelers by name; other eigenmodes are grey."""
 STABLE_COLOUR = "#dff0d8"
-"""Colour of the stable range."""
+"""Background colour of the stable range of speeds."""
 
 
 MIN_CURVE_POINTS = 10
-"""Fewer speeds are drawn as points: straight lines between them would be misleading."""
+"""Smallest number of speeds that are connected by curves; fewer speeds are drawn as points."""
 
 LABEL_LEFT_FROM = 0.75
-"""Fraction of the axis beyond which the note of a critical speed is on its left, so that it stays inside."""
+"""Fraction of the speed axis beyond which the note of a critical speed is drawn on its left side."""
 
 WEAVE_LABEL_LEFT_FROM = 0.25
-"""The same for the weave speed, whose note below the curve would hide the capsize note on the right."""
+"""Fraction of the speed axis beyond which the note of the weave speed is drawn on its left side.
+
+On the right it would hide the note of the capsize speed.
+
+"""
 
 SPEED_MARGIN = 0.5
-"""Margin in m/s on both sides of a few speeds, so that markers are not cut off."""
+"""m/s; margin on both sides of the speed axis, so that markers are not cut off."""
 
 
 def draw_eigenvalues(
@@ -62,10 +68,9 @@ def draw_eigenvalues(
     axes: "Axes | None" = None,
     limits: tuple[float, float] = (-10.0, 10.0),
 ) -> "Axes":
-    """Draw eigenvalues against speed: real parts solid, imaginary parts dashed, stable range
-    shaded.
+    """Draw eigenvalues against speed: real parts solid, imaginary parts dashed, stable range shaded.
 
-    A few speeds are drawn as markers, imaginary parts hollow.
+    If there are few speeds, eigenvalues are drawn as markers, with hollow markers for imaginary parts.
 
     Parameters
     ----------
@@ -84,21 +89,20 @@ def draw_eigenvalues(
         The axes.
     """
     _check_single(modes)
-    axes = plain(given_or_new(axes, (7.5, 4.5)))
+    axes = simplify_axes(given_or_new(axes, (7.5, 4.5)))
     _shade_stable(modes, axes, critical)
     _curves(modes, axes, axes, limits[0], critical)
     axes.set(ylim=limits, xlabel="forward speed (m/s)", ylabel="eigenvalue (1/s)")
     if critical is not None:
-        mark_speeds(axes, critical_places(critical))
-    legend(axes)
+        mark_points(axes, critical_points(critical))
+    add_legend(axes)
     return axes
 
 
 def draw_growth_and_frequency(
     modes: Eigenmodes, limits: tuple[float, float], highest: float, axes: Any = None
 ) -> Any:
-    """Draw real parts above imaginary parts against speed, for machines with fast and slow
-    eigenmodes.
+    """Draw real parts above imaginary parts against speed, for machines with fast and slow eigenmodes.
 
     Parameters
     ----------
@@ -119,19 +123,19 @@ def draw_growth_and_frequency(
     _check_single(modes)
     growth, frequency = axes = new_figure(2, 1, (7.5, 7.2)) if axes is None else axes
     _shade_stable(modes, growth)
-    _curves(modes, plain(growth), plain(frequency), limits[0])
+    _curves(modes, simplify_axes(growth), simplify_axes(frequency), limits[0])
     growth.set(ylim=limits, ylabel="real part (1/s)")
     growth.tick_params(labelbottom=False)
     growth.locator_params(axis="y", nbins=6)
     frequency.set(
         ylim=(0.0, highest), xlabel="forward speed (m/s)", ylabel="imaginary part (rad/s)"
     )
-    legend(growth, 3)
+    add_legend(growth, 3)
     return axes
 
 
 def _shade_stable(modes: Eigenmodes, growth: "Axes", critical: Critical | None = None) -> None:
-    """Shade the ranges in which all eigenvalues are damped, and draw the line of zero growth."""
+    """Shade the ranges of speed in which all eigenvalues are damped, and draw the line of zero growth."""
     for low, high in _stable_ranges(modes, critical):
         growth.axvspan(low, high, color=STABLE_COLOUR, zorder=0, linewidth=0)
     growth.axhline(0.0, color=GREY, linewidth=0.8)
@@ -144,13 +148,14 @@ def _curves(
     lowest: float,
     critical: Critical | None = None,
 ) -> None:
-    """Draw real and imaginary parts against speed into two axes, or both into one; the legend names
-    modes whose real part is below the lower limit.
+    """Draw real and imaginary parts of eigenvalues against speed into two axes, or both into one.
+
+    The legend mentions eigenmodes whose real part is below the lower limit of the axis.
     """
     is_short = modes.speed.size < MIN_CURVE_POINTS
     shares_axes = growth is frequency
     solid, dashed = ("o", "o") if is_short else ("-", "--")
-    colours = colours_of(modes.names)
+    colours = mode_colours(modes.names)
     drawn = set[str]()
     for k, name in enumerate(modes.names):
         values = modes.values[:, k]
@@ -169,7 +174,7 @@ def _curves(
             speed, imaginary = _to_double_root(
                 modes.speed, imaginary, None if is_short else critical
             )
-            label = f"{words(name)}, imaginary" if shares_axes and name not in drawn else None
+            label = f"{to_words(name)}, imaginary" if shares_axes and name not in drawn else None
             drawn.add(name)
             frequency.plot(
                 speed,
@@ -187,49 +192,48 @@ def _curves(
 
 
 def _real_part_label(name: str, highest: float, lowest: float, shares_axes: bool) -> str:
-    """Return the legend entry of the real part of a mode; a mode below the lower limit `lowest` is
-    marked as such.
-    """
+    """Return the legend entry of the real part of an eigenmode, with a remark if it is below the axis."""
     if highest < lowest:
-        return f"{words(name)}, below {lowest:.3g}".replace("-", "\N{MINUS SIGN}")
-    return f"{words(name)}, real" if shares_axes else words(name)
+        return f"{to_words(name)}, below {lowest:.3g}".replace("-", "\N{MINUS SIGN}")
+    return f"{to_words(name)}, real" if shares_axes else to_words(name)
 
 
 def _to_double_root(
     speed: Floats, imaginary: Floats, critical: Critical | None
 ) -> tuple[Floats, Floats]:
-    """Return imaginary parts over speeds with a zero inserted at the double root."""
+    """Return imaginary parts over speeds (m/s) with a zero inserted at the speed of the double root."""
     if critical is None or not np.isfinite(critical.double_root):
         return speed, imaginary
     index = np.searchsorted(speed, critical.double_root)
     return np.insert(speed, index, critical.double_root), np.insert(imaginary, index, 0.0)
 
 
-def colours_of(names: Sequence[str]) -> Mapping[str, str]:
-    """Return a colour for each eigenmode; those of a bicycle have fixed colours."""
+def mode_colours(names: Sequence[str]) -> Mapping[str, str]:
+    """Return a colour for each eigenmode by name; eigenmodes of a bicycle have fixed colours."""
     if "weave" in names:
         return ALL_MODE_COLOURS
     return dict(zip(dict.fromkeys(names), cycle(COLOURS), strict=False))
 
 
 def draw_roots(modes: Eigenmodes, axes: "Axes") -> "Axes":
-    """Draw the eigenvalues of one motion in the complex plane, with the stable half shaded."""
+    """Draw the eigenvalues of one steady motion in the complex plane, with the stable half-plane shaded."""
     values = modes.values[0]
-    colours = colours_of(modes.names)
+    colours = mode_colours(modes.names)
     reach = 1.2 * max(float(np.abs(values).max(initial=0.0)), 1.0)
-    plain(axes).axvspan(-reach, 0.0, color=STABLE_COLOUR, zorder=0, linewidth=0)
+    simplify_axes(axes).axvspan(-reach, 0.0, color=STABLE_COLOUR, zorder=0, linewidth=0)
     for k, name in enumerate(modes.names):
-        label = words(name) if name not in modes.names[:k] else None
+        label = to_words(name) if name not in modes.names[:k] else None
         axes.plot(values[k].real, values[k].imag, "o", color=colours[name], label=label)
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
     axes.set(xlabel="real part (1/s)", ylabel="imaginary part (rad/s)")
-    legend(axes)
+    add_legend(axes)
     return axes
 
 
 def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[float, float]]:
-    """Return the ranges of speed (m/s) in which all eigenvalues are damped; exact if critical
-    speeds are given.
+    """Return the ranges of speed (m/s) in which all eigenvalues are damped.
+
+    The ranges are exact if critical speeds are given, otherwise interpolated between the speeds.
     """
     ranges = _ranges(modes.speed, modes.values.real.max(axis=1))
     if critical is None or len(ranges) != 1:
@@ -238,8 +242,8 @@ def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[f
     return [(float(critical.stable_from), min(float(critical.stable_to), end))]
 
 
-def critical_places(critical: Critical) -> dict[str, tuple[float, float]]:
-    """Return the points (m/s, 1/s) at which an eigenvalue is zero or double, by the text of their note."""
+def critical_points(critical: Critical) -> dict[str, tuple[float, float]]:
+    """Return the points (speed in m/s, real part in 1/s) of critical speeds, by the text of their note."""
     places: dict[str, tuple[Any, Any]] = {
         "weave": (critical.weave, 0.0),
         "capsize": (critical.capsize, 0.0),
@@ -248,8 +252,8 @@ def critical_places(critical: Critical) -> dict[str, tuple[float, float]]:
     return {f"{name} {float(x):.3f} m/s": (float(x), float(y)) for name, (x, y) in places.items()}
 
 
-def mark_speeds(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None:
-    """Mark points by a dot and a note if they are within the limits.
+def mark_points(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None:
+    """Mark points by a dot and a note if they are within the limits of the axes.
 
     Notes of weave are below the curve and notes of capsize above, so that they do not overlap;
     `layout.place_notes` moves them away from curves.
@@ -265,7 +269,7 @@ def mark_speeds(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None
             is_above = not note.startswith("weave")
             is_left = fraction > (LABEL_LEFT_FROM if is_above else WEAVE_LABEL_LEFT_FROM)
             axes.annotate(
-                note, (x, y), fontsize=letters(8), textcoords="offset points", gid=NOTE_GID,
+                note, (x, y), fontsize=font_size(8), textcoords="offset points", gid=NOTE_GID,
                 xytext=(-5 if is_left else 5, 5 if is_above else -5), va="bottom" if is_above else "top",
                 ha="right" if is_left else "left", zorder=6,
                 arrowprops={"arrowstyle": "-", "lw": 0.6, "shrinkA": 0.0, "shrinkB": 2.0},
@@ -274,7 +278,7 @@ def mark_speeds(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None
 
 
 def _ranges(x: Floats, growth: Floats) -> list[tuple[float, float]]:
-    """Return the ranges of x in which a growth is negative, by linear interpolation."""
+    """Return the ranges of x in which a growth rate is negative, by linear interpolation."""
     ranges = []
     first = 0
     for damped, group in groupby(growth < 0.0):
@@ -286,8 +290,9 @@ def _ranges(x: Floats, growth: Floats) -> list[tuple[float, float]]:
 
 
 def _zero(x: Floats, y: Floats, inside: int, outside: int) -> float:
-    """Return the zero of y between two samples by linear interpolation; the first sample if the
-    second does not exist.
+    """Return the zero of y between two samples by linear interpolation.
+
+    If the sample `outside` does not exist, the coordinate of the sample `inside` is returned.
     """
     if not 0 <= outside < len(x):
         return float(x[inside])
@@ -296,7 +301,7 @@ def _zero(x: Floats, y: Floats, inside: int, outside: int) -> float:
 
 
 def _check_single(modes: Eigenmodes) -> None:
-    """Raise if eigenmodes belong to several machines."""
+    """Raise `ParameterError` if eigenmodes belong to several machines."""
     if modes.values.ndim != 2:
         raise ParameterError(
             f"These are eigenvalues of several machines (shape {modes.values.shape[:-2]}). Draw one at a "
@@ -326,7 +331,7 @@ def draw_root_locus(
         The axes.
     """
     _check_single(modes)
-    axes = plain(given_or_new(axes, (7.0, 5.5)))
+    axes = simplify_axes(given_or_new(axes, (7.0, 5.5)))
     main_values = modes.values[:, [k for k, name in enumerate(modes.names) if name != "castering"]]
     reach = (
         1.1 * max(np.abs(main_values.real).max(), 1.0),
@@ -354,11 +359,11 @@ def draw_root_locus(
         if inside.any():
             spot = values[inside][len(values[inside]) // 2]
             axes.annotate(
-                name, (spot.real, spot.imag), fontsize=letters(9), textcoords="offset points",
+                name, (spot.real, spot.imag), fontsize=font_size(9), textcoords="offset points",
                 xytext=(10, 4) if spot.imag else (0, 8), ha="left" if spot.imag else "center",
             )  # fmt: skip
     axes.figure.colorbar(dots, ax=axes, label="forward speed (m/s)")
-    legend(axes)
+    add_legend(axes)
     return axes
 
 
@@ -385,7 +390,7 @@ def draw_mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | N
         figure = empty_figure((9.0, 4.2))
         axes = list(figure.subplots(1, 3, subplot_kw={"projection": "polar"}))
         title = f"eigenmodes at {modes.speed[index]:.3g} m/s, lean and steer to the right"
-        figure.suptitle(title, fontsize=letters(11))
+        figure.suptitle(title, fontsize=font_size(11))
     for name, ax in zip(MODE_COLOURS, axes, strict=True):
         k = modes.names.index(name)
         magnitudes, phases = phasors(modes.vectors[index, :2, k])
@@ -395,7 +400,7 @@ def draw_mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | N
             ax.plot([], [], color=COLOURS[j], linewidth=2.2, label=f"{state} {magnitudes[j]:.2g}")
         value = modes.values[index, k]
         imaginary = f" {value.imag:+.3f}i" if abs(value.imag) > 1e-9 else ""
-        ax.set_title(f"{name}\n{value.real:.3f}{imaginary} 1/s", fontsize=letters(9))
+        ax.set_title(f"{name}\n{value.real:.3f}{imaginary} 1/s", fontsize=font_size(9))
         ax.set_ylim(0.0, 1.05)
         ax.set_yticks([0.5, 1.0], [])
         ax.set_xticks(np.radians([0, 90, 180, 270]))
@@ -437,11 +442,11 @@ def draw_bode(
         axes = list(new_figure(2, 1, (7.0, 5.5)))
     magnitude, phase = axes
     for k, name in enumerate(outputs):
-        style: dict[str, Any] = {"color": COLOURS[k % 7], "label": words(name), "linewidth": 1.6}
+        style: dict[str, Any] = {"color": COLOURS[k % 7], "label": to_words(name), "linewidth": 1.6}
         magnitude.plot(omega, 20 * np.log10(np.abs(response[:, k])), **style)
         phase.plot(omega, np.degrees(np.unwrap(np.angle(response[:, k]))), **style)
     for ax in axes:
-        plain(ax)
+        simplify_axes(ax)
         ax.set_xscale("log")
         ax.set_xlim(omega.min(), omega.max())
     magnitude.set_ylabel("magnitude (dB)")
@@ -450,9 +455,9 @@ def draw_bode(
     step = 90.0 if high - low > 120 else 45.0
     phase.set_yticks(np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step)
     phase.set_xlabel("angular frequency (rad/s)")
-    legend(magnitude)
+    add_legend(magnitude)
     magnitude.set_title(
-        f"response to the input {words(input)}", loc="right", fontsize=letters(9), color=GREY
+        f"response to the input {to_words(input)}", loc="right", fontsize=font_size(9), color=GREY
     )
     return axes
 
@@ -481,21 +486,21 @@ def draw_circles(
     Axes
         The axes.
     """
-    axes = plain(given_or_new(axes, (7.0, 4.5)))
+    axes = simplify_axes(given_or_new(axes, (7.0, 4.5)))
     for k, (name, family) in enumerate(families.items()):
         (across, unit), (up, unit_up) = (_readable(n, family[n]) for n in (x, y))
         colour = COLOURS[k % 7]
         axes.plot(across, up, color=colour, linewidth=1.4, label=name)
         axes.plot(across, np.where(family.stable, up, np.nan), color=colour, linewidth=4.5)
         axes.plot(across[0], up[0], "o", color=colour, markersize=5)
-        axes.set(xlabel=f"{words(x)} ({unit})", ylabel=f"{words(y)} ({unit_up})")
+        axes.set(xlabel=f"{to_words(x)} ({unit})", ylabel=f"{to_words(y)} ({unit_up})")
     axes.plot([], [], color=GREY, linewidth=4.5, label="stable")
-    legend(axes)
+    add_legend(axes)
     return axes
 
 
 def _readable(name: str, values: Floats) -> tuple[Floats, str]:
-    """Return values with angles in degrees, and their unit."""
+    """Return values of a quantity with angles converted to degrees, and the displayed unit."""
     if name.endswith("speed"):
         return values, "m/s"
     if name.endswith("_rate"):
@@ -511,8 +516,7 @@ def draw_turning_map(
     friction: float | None = 0.8,
     family: SteadyFamily | None = None,
 ) -> "Axes":
-    """Draw steady circles over steer and lean: contours of speed (solid) and of steer torque
-    (dashed).
+    """Draw steady circles over steer and lean: contours of speed (solid) and of steer torque (dashed).
 
     Stable circles are shaded; circles that require more friction than `friction` are dotted.
 
@@ -534,7 +538,7 @@ def draw_turning_map(
     Axes
         The axes.
     """
-    axes = plain(given_or_new(axes, (7.5, 5.5)))
+    axes = simplify_axes(given_or_new(axes, (7.5, 5.5)))
     steer = np.degrees(turns.steer)
     lean = np.degrees(turns.lean)
     axes.contourf(steer, lean, turns.growth, levels=[-1e9, 0.0], colors=[STABLE_COLOUR])
@@ -561,7 +565,7 @@ def draw_turning_map(
         axes.plot(*path, color="black", linewidth=2.2, label="hands free")
     axes.set(xlim=(steer.min(), steer.max()), ylim=(lean.min(), lean.max()))
     axes.set(xlabel="steer (deg, left positive)", ylabel="lean (deg, right positive)")
-    legend(axes, 5)
+    add_legend(axes, 5)
     return axes
 
 
@@ -575,14 +579,14 @@ def draw_sensitivities(moved: Sensitivities, axes: "Axes | None" = None, most: i
     axes
         Axes to draw into; by default new ones.
     most
-        Number of parameters, those with the largest sensitivities.
+        Largest number of parameters; those with the largest sensitivities are drawn.
 
     Returns
     -------
     Axes
         The axes.
     """
-    axes = plain(given_or_new(axes, (7.5, 4.5)))
+    axes = simplify_axes(given_or_new(axes, (7.5, 4.5)))
     colours = {
         "weave": MODE_COLOURS["weave"],
         "capsize": MODE_COLOURS["capsize"],
@@ -594,11 +598,11 @@ def draw_sensitivities(moved: Sensitivities, axes: "Axes | None" = None, most: i
     for k, (name, values) in enumerate(bars.items()):
         axes.barh(
             np.arange(len(ranked)) + 0.27 * (k - 1), values[ranked], 0.27, color=colours[name],
-            label=words(name),
+            label=to_words(name),
         )  # fmt: skip
     axes.set_yticks(np.arange(len(ranked)), [moved.parameters[k] for k in ranked])
     axes.invert_yaxis()
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     axes.set_xlabel("change of the critical speed (m/s) if the parameter grows by 1 %")
-    legend(axes)
+    add_legend(axes)
     return axes

@@ -1,10 +1,10 @@
-"""Markers of events on time axes."""
+"""Markers of events on the time axis of figures."""
 
 import math
 from typing import TYPE_CHECKING
 
-from draisine.results.attributes import validity_of
-from draisine.results.events import events_of
+from draisine.results.attributes import read_validity
+from draisine.results.events import read_events
 from draisine.view.style import GREY
 
 if TYPE_CHECKING:
@@ -22,28 +22,26 @@ EVENT_MARKERS = {
     "event-location": ("2", GREY),
     "fall": ("X", "#D55E00"),
 }
-"""Marker and colour of each kind of event."""
+"""Marker symbol and colour of each kind of event."""
 
 
 def time_of_fall(data: "Dataset") -> float:
-    """Return the time (s) at which a machine fell; infinite without a fall."""
-    validity = validity_of(data)
+    """Return the time (s) at which a machine fell; infinity without a fall."""
+    validity = read_validity(data)
     return math.inf if validity is None or validity.fall_from is None else validity.fall_from
 
 
-def marks_of(data: "Dataset") -> list[tuple[float, str]]:
-    """Return times (s) and kinds of the events and the fall of a run."""
-    marks = [(float(event["time"]), str(event["kind"])) for event in events_of(data)]
+def list_marks(data: "Dataset") -> list[tuple[float, str]]:
+    """Return time (s) and kind of all events and of the fall of a run."""
+    marks = [(float(event["time"]), str(event["kind"])) for event in read_events(data)]
     fall = time_of_fall(data)
     return [*marks, (fall, "fall")] if math.isfinite(fall) else marks
 
 
 def mark_events(data: "Dataset", axes: "Axes") -> None:
-    """Mark the events and the fall of a run by a vertical line and a marker at the top; the legend
-    names them.
-    """
+    """Mark events and fall of a run by vertical lines with markers at the top, named in the legend."""
     labelled: set[str] = set()
-    for t, kind in marks_of(data):
+    for t, kind in list_marks(data):
         sign, colour = EVENT_MARKERS.get(kind, ("x", GREY))
         axes.axvline(t, color=colour, lw=0.7, alpha=0.5, zorder=1.5)
         axes.plot(

@@ -1,4 +1,4 @@
-"""A machine seen along one of its own axes: one state, or several times of a run side by side."""
+"""Snapshots of a machine along one of its own axes: one state, or several times of a run side by side."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,49 +11,54 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.results.bodies import Bodies
-from draisine.scenario.terrain import terrain_of
-from draisine.view.scene.shapes import balls, lies_flat, parts, stones
+from draisine.scenario.terrain import restore_terrain
+from draisine.view.scene.shapes import (
+    lies_flat,
+    machine_outlines,
+    mass_centre_balls,
+    rolling_solids,
+)
 from draisine.view.style import (
     COLOURS,
     GREY,
     SOLID_OPACITY,
+    add_legend,
     displayed_series,
+    font_size,
     given_or_new,
-    legend,
-    letters,
     main_angles,
-    narrowness,
-    plain,
-    words,
+    relative_width,
+    simplify_axes,
+    to_words,
 )
-from draisine.view.style import bodies_of as bodies_in
+from draisine.view.style import restore_bodies as bodies_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
 MAX_ROW_MACHINES = 12
-"""Largest number of machines in a row."""
+"""Largest number of snapshots in a row."""
 
 MIN_ROW_MACHINES = 4
-"""Smallest number of machines in a row, even if they are long."""
+"""Smallest number of snapshots in a row, even if the machine is long."""
 
 MAX_ROW_ASPECT = 20.0
-"""Largest ratio of length to height of a row of machines."""
+"""Largest ratio of length to height of a row of snapshots."""
 
 DEFAULT_ELEVATION = math.radians(20.0)
-"""Elevation of the viewpoint of one state in rad, so that lines on the ground are visible."""
+"""rad; elevation of the viewpoint for one state, so that lines on the ground are visible."""
 
 VERTICAL_VIEW = math.pi / 2.0
-"""Elevation of the viewpoint of a flat machine in rad: straight from above."""
+"""rad; elevation of the viewpoint for a planar machine, which is seen from above."""
 
 GRID_SPACING = 0.25
-"""Spacing of the lines on the ground below one machine, m."""
+"""m; spacing of the grid lines on the ground below one machine."""
 
 
 @dataclass(frozen=True)
 class Sight:
-    """A viewing direction in the axes of the machine (x ahead, y left, z up).
+    """A viewing direction in the axes of the machine (x forward, y left, z up).
 
     Attributes
     ----------
@@ -66,7 +71,7 @@ class Sight:
     above
         Label of the vertical axis for a view from above.
     side
-        Name of the visible side.
+        Name of the side of the machine that is visible.
     """
 
     right: tuple[float, float, float]
@@ -76,8 +81,9 @@ class Sight:
     side: str
 
     def picture(self, points: Floats, raised: float) -> Floats:
-        """Return the coordinates (..., 2) of points (..., 3) in the picture, for a distant
-        viewpoint at an elevation (rad).
+        """Project points (..., 3) onto the picture plane; return coordinates (..., 2).
+
+        The viewpoint is distant, at elevation `raised` (rad).
         """
         up = np.array([0.0, 0.0, math.cos(raised)]) - math.sin(raised) * np.array(self.towards)
         return np.asarray(points, float) @ np.array([self.right, up]).T
@@ -85,14 +91,14 @@ class Sight:
 
 @dataclass(frozen=True, eq=False)
 class MachineAt:
-    """A machine at sample k of a dataset, in axes on the ground along its heading."""
+    """A machine at sample k of a dataset, with axes on the ground along its heading."""
 
     bodies: Bodies
     k: int
 
     @property
     def turn(self) -> Floats:
-        """Rotation (3, 3) from the axes of the world to those of the machine."""
+        """Rotation matrix (3, 3) from world axes to the axes of the machine."""
         yaw = float(self.bodies.data["yaw"].values[self.k]) if "yaw" in self.bodies.data else 0.0
         c = math.cos(yaw)
         s = math.sin(yaw)
@@ -100,42 +106,47 @@ class MachineAt:
 
     @property
     def foot(self) -> Floats:
-        """Point (3) on the ground below the first contact, or below the base."""
+        """Point (3,) on the ground below the first contact, or below the base, m."""
         data = self.bodies.data
         track = data["position"].values
         if "contact_point" in data:
             track = data["contact_point"].values[:, 0]
         return np.array([*track[self.k, :2], 0.0])
 
-    def own(self, points: Floats) -> Floats:
-        """Return points of the world in the axes of the machine."""
+    def to_machine(self, points: Floats) -> Floats:
+        """Transform world points to the axes of the machine."""
         return (points - self.foot) @ self.turn.T
 
-    def world(self, points: Floats) -> Floats:
-        """Return points of the machine in the axes of the world."""
+    def to_world(self, points: Floats) -> Floats:
+        """Transform points in the axes of the machine to world axes."""
         return self.foot + points @ self.turn
 
     def lines(self) -> Iterator[tuple[str, str, Floats]]:
-        """Yield the shapes of the machine as (kind, body, points)."""
-        marks = [("ball", ball.body, ball.centre[None, :]) for ball in balls(self.bodies.model)]
-        drawn = [(shape.kind, shape.body, shape.points) for shape in parts(self.bodies.model)]
+        """Yield the outlines of the machine as (kind, body, points)."""
+        marks = [
+            ("ball", ball.body, ball.centre[None, :])
+            for ball in mass_centre_balls(self.bodies.model)
+        ]
+        drawn = [
+            (shape.kind, shape.body, shape.points) for shape in machine_outlines(self.bodies.model)
+        ]
         for kind, body, points in [*(x for x in drawn if x[0] != "valve"), *marks]:
             motion = self.bodies.motions[body]
-            yield kind, body, self.own(motion.p[self.k] + points @ motion.R[self.k].T)
+            yield kind, body, self.to_machine(motion.p[self.k] + points @ motion.R[self.k].T)
 
     def silhouettes(self, towards: Floats) -> Iterator[tuple[str, Floats]]:
         """Yield the silhouettes of balls and ellipsoids for a distant viewpoint as (body, points)."""
-        for stone in stones(self.bodies.model):
+        for stone in rolling_solids(self.bodies.model):
             motion = self.bodies.motions[stone.body]
             line = stone.silhouette(motion.R[self.k].T @ self.turn.T @ towards)
-            yield stone.body, self.own(motion.p[self.k] + line @ motion.R[self.k].T)
+            yield stone.body, self.to_machine(motion.p[self.k] + line @ motion.R[self.k].T)
 
     def contacts(self) -> Floats:
-        """Return the contact points (contacts, 3)."""
+        """Return the contact points (contacts, 3) in m."""
         data = self.bodies.data
         if "contact_point" not in data:
             return np.zeros((0, 3))
-        return self.own(data["contact_point"].values[self.k])
+        return self.to_machine(data["contact_point"].values[self.k])
 
 
 def draw_view(
@@ -143,8 +154,8 @@ def draw_view(
 ) -> "Axes":
     """Draw a machine along a viewing direction and return the axes.
 
-    One state is seen from an elevated viewpoint, with heading and line of contacts on the ground; a
-    run at several times side by side, from ground level. A flat machine is seen from above.
+    One state is drawn from an elevated viewpoint, with heading and line of contacts on the ground. A run is
+    drawn at several times side by side, from ground level. A planar machine is drawn from above.
     """
     if "orientation" not in data:
         raise ParameterError("This result has no poses of a machine. Draw a run or a state.")
@@ -158,12 +169,14 @@ def draw_view(
 
 
 def _draw_single(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: float) -> "Axes":
-    """Draw the machine in one state."""
+    """Draw the machine in one state and return the axes."""
     machine = MachineAt(bodies, 0)
     lines = list(_grid(machine))
     projected = [sight.picture(x, raised) for x in (*lines, *(x for *_, x in machine.lines()))]
     wide, high = np.ptp(np.vstack(projected), axis=0)
-    axes = plain(given_or_new(axes, (7.0, 1.6 + 6.2 * float(np.clip(high / wide, 0.2, 1.2)))))
+    axes = simplify_axes(
+        given_or_new(axes, (7.0, 1.6 + 6.2 * float(np.clip(high / wide, 0.2, 1.2))))
+    )
     for line in lines if raised else ():
         axes.plot(*sight.picture(line, raised).T, color="#dddddd", lw=0.7, zorder=0)
     draw_outline(axes, machine, lambda points: sight.picture(points, raised))
@@ -186,18 +199,18 @@ def _draw_single(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: floa
         axes.axhline(0.0, color="black", lw=0.8)
     write_angles(axes, bodies)
     axes.set_aspect("equal", adjustable="box")
-    legend(axes, 3)
+    add_legend(axes, 3)
     return axes
 
 
 def _row(
     bodies: Bodies, sight: Sight, axes: "Axes | None", every: float | None, raised: float
 ) -> "Axes":
-    """Draw the machine at several times side by side."""
+    """Draw snapshots of the machine at several times side by side and return the axes."""
     t = bodies.data["time"].values
-    every = every or pause(t, _max_machines(bodies, sight, raised))
+    every = every or snapshot_interval(t, _max_machines(bodies, sight, raised))
     times_wanted = np.arange(t[0], t[-1] + 1e-9 * every, every)
-    # Short runs may have fewer samples than snapshots: draw each sample once.
+    # A short run may have fewer samples than snapshots, so duplicate samples are removed.
     samples = list(dict.fromkeys(int(np.argmin(np.abs(t - s))) for s in times_wanted))
     machines = [MachineAt(bodies, k) for k in samples]
     times = t[samples]
@@ -209,12 +222,12 @@ def _row(
     )
     spacing = max(1.15 * (right_edge - left_edge), 0.5 * height)
     share = float(np.clip(height / (spacing * len(machines)), 0.05, 0.6))
-    axes = plain(given_or_new(axes, (9.0, 1.6 + 9.0 * share)))
+    axes = simplify_axes(given_or_new(axes, (9.0, 1.6 + 9.0 * share)))
     for k, machine in enumerate(machines):
         picture = partial(_beside, sight, raised, k * spacing)
         draw_outline(axes, machine, picture, labels=k == 0)
     flat = raised == VERTICAL_VIEW
-    if terrain_of(bodies.data) is None and not flat:
+    if restore_terrain(bodies.data) is None and not flat:
         axes.axhline(0.0, color="black", lw=0.8, zorder=0)
     ticks = (left_edge + right_edge) / 2.0 + spacing * np.arange(len(machines))
     axes.set_xticks(ticks, [f"{s:.4g}" for s in times])
@@ -222,19 +235,19 @@ def _row(
     axes.set_xlabel(f"time (s); each machine seen {where}")
     axes.set_ylabel(f"{sight.above if flat else 'z, up'} (m)")
     axes.set_aspect("equal", adjustable="box")
-    low, top = axes.get_ylim()  # marks of mass centres are larger than their points
+    low, top = axes.get_ylim()  # the limits ignore the size of mass-centre markers
     axes.set_ylim(low - 0.12 * height, top + 0.12 * height)
-    legend(axes, 5)
+    add_legend(axes, 5)
     return axes
 
 
 def _beside(sight: Sight, raised: float, shift: float, points: Floats) -> Floats:
-    """Return the coordinates of points in the picture, shifted to the right."""
+    """Return the picture coordinates of points, shifted to the right by `shift`."""
     return sight.picture(points, raised) + np.array([shift, 0.0])
 
 
 def _max_machines(bodies: Bodies, sight: Sight, raised: float) -> float:
-    """Return the number of machines in a row at which each is large enough."""
+    """Return the largest number of snapshots in a row at which each is large enough."""
     samples = np.linspace(0, bodies.data.sizes["time"] - 1, MAX_ROW_MACHINES).astype(int)
     machines = [MachineAt(bodies, k) for k in samples.tolist()]
     projected = [sight.picture(x, raised) for machine in machines for *_, x in machine.lines()]
@@ -242,13 +255,13 @@ def _max_machines(bodies: Bodies, sight: Sight, raised: float) -> float:
     return float(np.clip(MAX_ROW_ASPECT * high / wide, MIN_ROW_MACHINES, MAX_ROW_MACHINES))
 
 
-def pause(t: Floats, most: float = MAX_ROW_MACHINES) -> float:
-    """Return a round time (s) between snapshots that fit into the width of a figure."""
-    return round_step(float(t[-1] - t[0]) / (most * narrowness()) * (1.0 + 1e-12))
+def snapshot_interval(t: Floats, most: float = MAX_ROW_MACHINES) -> float:
+    """Return a round time interval (s) between snapshots that fit into the width of a figure."""
+    return round_step(float(t[-1] - t[0]) / (most * relative_width()) * (1.0 + 1e-12))
 
 
 def round_step(least: float) -> float:
-    """Return the smallest 1, 2 or 5 times a power of ten that is not below a number.
+    """Return the smallest value of the form 1, 2 or 5 times a power of ten that is not below a number.
 
     >>> round_step(0.3), round_step(2.0), round_step(70.0)
     (0.5, 2.0, 100.0)
@@ -260,7 +273,7 @@ def round_step(least: float) -> float:
 def draw_outline(
     axes: "Axes", machine: MachineAt, picture: Callable[[Floats], Floats], labels: bool = True
 ) -> None:
-    """Draw the shapes of a machine."""
+    """Draw the outlines of a machine, projected by the function `picture`."""
     names = [body.name for body in machine.bodies.model.bodies]
     styles = {"rim": ("black", 1.8), "section": ("black", 0.5), "spokes": ("#c4c4c4", 0.5)}
     labelled: set[str] = set()
@@ -274,10 +287,12 @@ def draw_outline(
             axes.plot(x, y, "D", color=COLOURS[names.index(body) % 6], ms=4.5, zorder=4)
             continue
         colour, width = styles.get(kind, (COLOURS[names.index(body) % 6], 2.2))
-        label = words(body) if labels and kind in ("link", "box") and body not in labelled else "_"
+        label = (
+            to_words(body) if labels and kind in ("link", "box") and body not in labelled else "_"
+        )
         labelled |= {body} if label != "_" else set()
         axes.plot(x, y, color=colour, lw=width, label=label, solid_capstyle="round")
-    if labels and balls(machine.bodies.model):
+    if labels and mass_centre_balls(machine.bodies.model):
         axes.plot([], [], "D", color=GREY, ls="", ms=4.5, label="mass centres")
 
 
@@ -297,7 +312,7 @@ def draw_heading(axes: "Axes", machine: MachineAt, picture: Callable[[Floats], F
 
 
 def _grid(machine: MachineAt) -> Iterator[Floats]:
-    """Yield lines on the ground below a machine."""
+    """Yield the grid lines on the ground below a machine."""
     flat = np.vstack([x for *_, x in machine.lines()])[:, :2]
     low = np.floor(flat.min(axis=0) / GRID_SPACING - 1)
     high = np.ceil(flat.max(axis=0) / GRID_SPACING + 1)
@@ -314,6 +329,8 @@ def write_angles(axes: "Axes", bodies: Bodies) -> None:
     for name in (*main_angles(bodies.model), *extra):
         values, unit = displayed_series(name, bodies)
         value = f"{round(float(values[0]), 9) + 0.0:.4g}".replace("-", "\N{MINUS SIGN}")
-        lines.append(f"{words(name)} {value} {unit}")
+        lines.append(f"{to_words(name)} {value} {unit}")
     text = "\n".join(lines)
-    axes.text(0.01, 0.99, text, ha="left", va="top", transform=axes.transAxes, fontsize=letters(9))
+    axes.text(
+        0.01, 0.99, text, ha="left", va="top", transform=axes.transAxes, fontsize=font_size(9)
+    )

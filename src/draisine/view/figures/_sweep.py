@@ -1,4 +1,4 @@
-"""Shared by the figures of sweeps: one panel per output, and labels with units."""
+"""Functions that the figures of sweeps share: one panel per output, and labels with units."""
 
 from collections.abc import Sequence
 from textwrap import fill
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.view.style import new_figure, words
+from draisine.view.style import new_figure, to_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ def sweep_outputs(data: "Dataset") -> list[str]:
 
 
 def numeric_runs(data: "Dataset", figure: str) -> "tuple[Dataset, list[str]]":
-    """Return the runs of a sweep along `run`, and the names of the varied numbers."""
+    """Return the runs of a sweep along the dimension `run`, and the names of the varied numbers."""
     sweep_outputs(data)
     flat = data if data["outcome"].dims == ("run",) else data.stack(run=data["outcome"].dims)
     sides = [str(n) for n in data.coords if n != "run" and data[n].dtype.kind == "f"]
@@ -32,7 +32,7 @@ def numeric_runs(data: "Dataset", figure: str) -> "tuple[Dataset, list[str]]":
 
 
 def output_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, list[str]]:
-    """Return one axes per output of a sweep, and the names of the outputs; further axes are hidden."""
+    """Return one axes per output of a sweep and the names of the outputs; unused axes are hidden."""
     names = sweep_outputs(data)
     if axes is None:
         rows = -(-len(names) // 2)
@@ -45,19 +45,19 @@ def output_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, 
     return panels, names
 
 
-def narrow(label: str) -> str:
-    """Return a label broken to fit beside a panel.
+def break_label(label: str) -> str:
+    """Break a label into lines so that it fits beside a panel.
 
-    >>> narrow("collision 1 of rear time (s)").count(chr(10))
+    >>> break_label("collision 1 of rear time (s)").count(chr(10))
     1
     """
     return fill(label, 22)
 
 
 def in_degrees(values: "DataArray", name: str) -> "tuple[DataArray, str]":
-    """Return values with angles in degrees, and an axis label with the unit."""
+    """Return values with angles converted to degrees, and an axis label with the unit."""
     unit = str(values.attrs.get("units", ""))
     if "rad" in unit:
         values = values * (180.0 / np.pi)
         unit = unit.replace("rad", "deg")
-    return values, f"{words(name)} ({unit})" if unit else words(name)
+    return values, f"{to_words(name)} ({unit})" if unit else to_words(name)

@@ -1,4 +1,4 @@
-"""One step of the limit cycle of a walker: snapshots from the side, phase plane and multipliers."""
+"""Figure of one step of a walker's limit cycle: snapshots, phase plane and Floquet multipliers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,12 @@ from draisine.view.style import (
     COLOURS,
     DASHES,
     GREY,
-    bodies_of,
+    add_legend,
     empty_figure,
     headline,
-    legend,
-    plain,
-    words,
+    restore_bodies,
+    simplify_axes,
+    to_words,
 )
 
 if TYPE_CHECKING:
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 STEP_SNAPSHOTS = 7
-"""Number of snapshots of a step."""
+"""Number of snapshots of one step."""
 
 TIME_LABEL_STYLE: Any = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 8}
-"""Style of the times below the snapshots."""
+"""Text style of the times below the snapshots."""
 
 
 def draw_step(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
-    """Draw snapshots of a step, angles against rates, and the multipliers; return three axes."""
+    """Draw snapshots of a step, the phase plane, and the Floquet multipliers; return three axes."""
     if axes is None:
         figure = empty_figure((7.4, 7.0))
         grid = figure.add_gridspec(2, 2)
         places = (grid[0, :], grid[1, 0], grid[1, 1])
         axes = [figure.add_subplot(place) for place in places]
         figure.suptitle(headline(data))
-    _snapshots(plain(axes[0]), data)
-    _plane(plain(axes[1]), data)
-    _multipliers(plain(axes[2]), data)
+    _snapshots(simplify_axes(axes[0]), data)
+    _plane(simplify_axes(axes[1]), data)
+    _multipliers(simplify_axes(axes[2]), data)
     return np.array(axes, dtype=object)
 
 
 def _snapshots(axes: "Axes", data: "Dataset") -> None:
-    """Draw the machine from the side at several times, side by side."""
-    bodies = bodies_of(data)
+    """Draw the walker from the side at several times, side by side."""
+    bodies = restore_bodies(data)
     count = data.sizes["time"]
     shots = np.linspace(0, count - 1, STEP_SNAPSHOTS).round().astype(int)
     drawn = [[points for _, points in world_outlines(bodies, int(k))] for k in shots]
@@ -64,8 +64,9 @@ def _snapshots(axes: "Axes", data: "Dataset") -> None:
 
 
 def _plane(axes: "Axes", data: "Dataset") -> None:
-    """Draw rate against angle of every joint during the step, and the jump at heel strike with the
-    exchange of the legs.
+    """Draw rate against angle of every joint during the step, and the jump at heel strike.
+
+    At heel strike the legs exchange their roles.
     """
     names = [str(name) for name in data["component"].values]
     joints = names[: len(names) // 2]
@@ -73,7 +74,7 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
     for k, name in enumerate(joints):
         angle = np.degrees(data[name].values)
         rate = data[f"{name}_rate"].values
-        axes.plot(angle, rate, color=COLOURS[k], linestyle=DASHES[k], label=words(name))
+        axes.plot(angle, rate, color=COLOURS[k], linestyle=DASHES[k], label=to_words(name))
     ends = [(np.degrees(data[n].values[-1]), data[f"{n}_rate"].values[-1]) for n in joints]
     for name in joints:
         start = (np.degrees(begins[name]), begins[f"{name}_rate"])
@@ -83,11 +84,11 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
         axes.plot(*start, "o", color=GREY, markersize=5)
     axes.plot([], [], color=GREY, linestyle="--", label="heel strike")
     axes.set(xlabel="angle (deg)", ylabel="rate (rad/s)")
-    legend(axes)
+    add_legend(axes)
 
 
 def _multipliers(axes: "Axes", data: "Dataset") -> None:
-    """Draw the multipliers in the complex plane; disturbances decay if all are inside the unit circle."""
+    """Draw the Floquet multipliers in the complex plane with the unit circle as stability limit."""
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     axes.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=1.0)
     real = data["multiplier_real"].values

@@ -1,4 +1,4 @@
-"""Basin of attraction of a sweep: fraction of the runs that recover, over each pair of varied numbers."""
+"""Basin of attraction: fraction of the runs of a sweep that recover, over each pair of varied numbers."""
 
 import math
 from collections.abc import Sequence
@@ -10,24 +10,23 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.view.figures._sweep import in_degrees, numeric_runs
-from draisine.view.style import figure_of, new_figure
+from draisine.view.style import new_figure, parent_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
 MAX_CELLS = 48
-"""Largest number of cells along one side: finer ones are not visible."""
+"""Largest number of cells along one axis; finer cells are not visible."""
 
 RUNS_PER_CELL = 16
-"""Mean number of runs per cell along sides that are sampled: fractions to about one tenth."""
+"""Mean number of runs per cell along sampled axes, so that fractions are accurate to about 0.1."""
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Draw the fraction of recovering runs over each pair of varied numbers. Angles are in degrees.
+    """Draw the fraction of recovering runs over each pair of varied numbers; angles are in degrees.
 
-    A run recovers if it is completed and, if the sweep has a decay rate as output, if its motion
-    decays.
+    A run recovers if it is completed and, if a decay rate is among the outputs, its decay rate is positive.
     """
     flat, sides = numeric_runs(data, "basin")
     if len(sides) < 2:
@@ -59,12 +58,12 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         panel.set(xlabel=along, ylabel=up)
     for panel in panels[len(pairs) :]:
         panel.set_visible(False)
-    figure_of(panels).colorbar(shown[0], ax=list(panels), label="fraction of runs that recover")
+    parent_figure(panels).colorbar(shown[0], ax=list(panels), label="fraction of runs that recover")
     return panels[: len(pairs)]
 
 
 def recovers(runs: "Dataset") -> Any:
-    """Return whether each run is completed and, if decay rates are among the outputs, decays."""
+    """Return whether each run of a sweep is completed and, if decay rates are outputs, decays."""
     recovered = runs["outcome"].values == "completed"
     for name in runs.data_vars:
         if str(name).startswith("decay rate of"):
@@ -73,7 +72,7 @@ def recovers(runs: "Dataset") -> Any:
 
 
 def _edges(values: Floats) -> Floats:
-    """Return the edges of cells: midway between the values of a grid, or evenly spaced."""
+    """Return the cell edges along one axis: midway between grid values, or evenly spaced."""
     distinct = np.unique(values)
     cells = min(MAX_CELLS, max(2, math.isqrt(len(values) // RUNS_PER_CELL)))
     if len(distinct) > MAX_CELLS or len(distinct) < 2:

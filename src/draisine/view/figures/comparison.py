@@ -1,4 +1,4 @@
-"""Two runs in one figure: both on the left, their difference on the right."""
+"""Figure of two runs: both runs in the left column, their difference in the right column."""
 
 from collections.abc import Sequence
 from textwrap import fill
@@ -10,14 +10,14 @@ from draisine.errors import ParameterError
 from draisine.model.quantity import readable
 from draisine.view.style import (
     MAIN_ANGLES,
-    curve,
-    figure_of,
-    legend,
-    letters,
+    add_legend,
+    draw_curve,
+    flatten_round_off,
+    font_size,
     new_figure,
-    plain,
-    rest,
-    words,
+    parent_figure,
+    simplify_axes,
+    to_words,
 )
 
 if TYPE_CHECKING:
@@ -67,43 +67,48 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
         t = data["time"].values
         (first, second) = values
         for k, values in enumerate((first, second)):
-            curve(
-                plain(runs_axes), k, t, values, fill(str(data["run"].values[k]), LEGEND_LINE_LENGTH)
+            draw_curve(
+                simplify_axes(runs_axes),
+                k,
+                t,
+                values,
+                fill(str(data["run"].values[k]), LEGEND_LINE_LENGTH),
             )
-        curve(plain(difference_axes), 2, t, second - first, "difference")
+        draw_curve(simplify_axes(difference_axes), 2, t, second - first, "difference")
         difference_axes.yaxis.set_major_formatter("{x:.3g}")
-        rest(runs_axes, unit=shown)
+        flatten_round_off(runs_axes, unit=shown)
         if not np.any(second - first):
-            rest(difference_axes)
-        runs_axes.set_ylabel(f"{words(name)}\n({shown})" if shown else words(name))
+            flatten_round_off(difference_axes)
+        runs_axes.set_ylabel(f"{to_words(name)}\n({shown})" if shown else to_words(name))
         difference_axes.set_ylabel(f"difference\n({shown})" if shown else "difference")
-    if is_new:  # titles may be wider than a panel
+    if is_new:  # titles of runs may be wider than a panel
         handles = axes[0, 0].get_legend_handles_labels()
-        figure_of(axes).legend(
-            *handles, loc="outside upper left", frameon=False, fontsize=letters(9)
+        parent_figure(axes).legend(
+            *handles, loc="outside upper left", frameon=False, fontsize=font_size(9)
         )
     else:
-        legend(axes[0][0], 1)
+        add_legend(axes[0][0], 1)
     for panel in axes[-1]:
         panel.set_xlabel("time (s)")
     return axes
 
 
 def _default_quantities(data: "Dataset") -> list[str]:
-    """Return the quantities drawn by default: all of them, if they are few; else angles within one
-    turn and speeds, lean and steer first, then by the difference relative to the range.
+    """Return the quantities that are drawn by default.
+
+    If there are many, lean and steer come first, then angles and speeds by their relative difference.
     """
     is_short = len(data.data_vars) <= MAX_COMPARED_QUANTITIES
     difference = {}
     for name in map(str, data.data_vars):
         first, second = data[name].values
-        if not np.isfinite(second - first).any():  # no common samples
+        if not np.isfinite(second - first).any():  # the runs have no finite samples in common
             continue
         ranges = (
             float(np.nanmax(first) - np.nanmin(first)),
             float(np.nanmax(second) - np.nanmin(second)),
         )
-        # Angles of wheels grow with the distance and hide the differences of other angles.
+        # Rotation angles of wheels grow with the distance and would hide differences of other angles.
         whole_turns = data[name].attrs["units"] == "rad" and max(ranges) > 2.0 * np.pi
         is_main = data[name].attrs["units"] in ("rad", "m/s") and not whole_turns
         if (is_short or is_main) and max(ranges) > 1e-12:

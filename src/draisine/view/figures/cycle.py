@@ -1,5 +1,7 @@
-"""Limit cycles of climbing machines: snapshots on the wall, phase plane, torques and grip forces;
-or families of cycles over a parameter.
+"""Figures of limit cycles of climbing machines, and of families of limit cycles over a parameter.
+
+A cycle is shown by snapshots on the wall, phase plane, torques and grip forces.
+
 """
 
 import json
@@ -17,15 +19,15 @@ from draisine.view.style import (
     COLOURS,
     DASHES,
     GREY,
-    bodies_of,
+    add_legend,
     empty_figure,
-    figure_of,
     headline,
-    legend,
-    narrowness,
     new_figure,
-    plain,
-    words,
+    parent_figure,
+    relative_width,
+    restore_bodies,
+    simplify_axes,
+    to_words,
 )
 
 if TYPE_CHECKING:
@@ -33,13 +35,14 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 CYCLE_SNAPSHOTS = 7
-"""Number of snapshots of one cycle."""
+"""Number of snapshots of one limit cycle."""
 
 Panels = Sequence[Any]
+"""Type of a sequence of axes."""
 
 
 ONE_COLUMN_BELOW = 0.8
-"""Fraction of the default width below which panels are stacked in one column."""
+"""Fraction of the default figure width below which panels are stacked in one column."""
 
 
 def draw(data: "Dataset", axes: Panels | None = None) -> Any:
@@ -79,15 +82,16 @@ def draw(data: "Dataset", axes: Panels | None = None) -> Any:
     for cycle, row in zip(cycles, panels, strict=True):
         _cycle(cycle, row)
     if axes is None:
-        figure_of(panels[0]).suptitle(headline(data))
+        parent_figure(panels[0]).suptitle(headline(data))
     return panels
 
 
 def _grid(count: int) -> Any:
-    """Return new axes (cycles, 4): snapshots above, phase plane on the left, torque and force on
-    the right; stacked in a narrow figure.
+    """Return new axes (cycles, 4); they are stacked in a narrow figure.
+
+    Snapshots are at the top, the phase plane on the left, torque and force on the right.
     """
-    if narrowness() < ONE_COLUMN_BELOW:
+    if relative_width() < ONE_COLUMN_BELOW:
         return np.reshape(new_figure(4 * count, 1, (7.4, 11.0 * count)), (count, 4))
     figure = empty_figure((7.4, 8.0 * count))
     grid = figure.add_gridspec(3 * count, 2, height_ratios=[1.3, 1.0, 1.0] * count)
@@ -99,9 +103,9 @@ def _grid(count: int) -> Any:
 
 
 def _cycle(data: "Dataset", panels: Panels) -> None:
-    """Draw one cycle into four axes."""
-    bodies = bodies_of(data)
-    strip, plane, torque, force = (plain(panel) for panel in panels)
+    """Draw one limit cycle into four axes."""
+    bodies = restore_bodies(data)
+    strip, plane, torque, force = (simplify_axes(panel) for panel in panels)
     _strip(strip, data, bodies)
     _plane(plane, data)
     names = [str(n) for n in data["prescribed"].values] if "prescribed" in data.coords else []
@@ -119,13 +123,13 @@ def _cycle(data: "Dataset", panels: Panels) -> None:
     torque.tick_params(labelbottom=False)
     for panel in (torque, force):
         panel.axhline(0.0, color=GREY, linewidth=0.8)
-        legend(panel)
+        add_legend(panel)
 
 
 def _arcs(data: "Dataset") -> Iterator[tuple[int, "Dataset"]]:
-    """Yield the intervals of a cycle between changes of grips, with their numbers."""
+    """Yield the intervals of a cycle between changes of grips, with their indices."""
     t = data["time"].values
-    # A change of grips has two samples at one time.
+    # A run stores two samples at the time of a change of grips.
     edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1), len(t)]
     for j, (a, b) in enumerate(pairwise(int(edge) for edge in edges)):
         yield j, data.isel(time=slice(a, b))
@@ -137,13 +141,13 @@ def _curve(axes: "Axes", x: Any, y: Any, j: int, dash: Any = "-", label: str | N
 
 
 def _plane(axes: "Axes", data: "Dataset") -> None:
-    """Draw yaw rate against angle; arrows show impacts, a dot the start of the cycle."""
+    """Draw yaw rate against body angle; arrows show impacts, a dot marks the start of the cycle."""
     arcs = list(_arcs(data))
     theta = [np.degrees(arc["theta"].values) for _, arc in arcs]
     Omega = [arc["yaw_rate"].values for _, arc in arcs]
     grips = [str(g) for g in np.roll(data["impact"].values, 1)]
     for (j, _), x, y in zip(arcs, theta, Omega, strict=True):
-        _curve(axes, x, y, j, "-", f"{words(grips[j])} holds")
+        _curve(axes, x, y, j, "-", f"{to_words(grips[j])} holds")
         after = (j + 1) % len(arcs)
         axes.annotate(
             "",
@@ -154,11 +158,11 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
     axes.plot([], [], color=GREY, linestyle="--", label="impact")
     axes.plot(theta[0][0], Omega[0][0], "o", color=COLOURS[0], markersize=6, label="start")
     axes.set(xlabel="angle of the body (deg)", ylabel="yaw rate (rad/s)")
-    legend(axes, 2)
+    add_legend(axes, 2)
 
 
 def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
-    """Draw snapshots of a cycle side by side, at their heights."""
+    """Draw snapshots of a limit cycle side by side at their heights on the wall."""
     t = data["time"].values
     times = np.linspace(t[0], t[-1], CYCLE_SNAPSHOTS)
     shots = [int(np.argmin(np.abs(t - s))) for s in times]
@@ -175,7 +179,7 @@ def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
         grip_point = _grips(bodies, shot)[j % len(_grips(bodies, shot))] + shift
         axes.plot(*grip_point, "o", color="black", markersize=6, zorder=5)
         axes.annotate(
-            f"{t[shot]:.2f} s" if narrowness() > ONE_COLUMN_BELOW or k % 2 == 0 else "",
+            f"{t[shot]:.2f} s" if relative_width() > ONE_COLUMN_BELOW or k % 2 == 0 else "",
             (pitch * k, 0.0),
             (0.0, 3.0),
             xycoords=("data", "axes fraction"),
@@ -186,20 +190,20 @@ def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
         )
     axes.plot([], [], "o", color="black", markersize=6, label="closed grip")
     for j, grip in enumerate(np.roll(data["impact"].values, 1)):
-        axes.plot([], [], color=COLOURS[j % 2], linewidth=3.0, label=f"{words(str(grip))} holds")
+        axes.plot([], [], color=COLOURS[j % 2], linewidth=3.0, label=f"{to_words(str(grip))} holds")
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_ylabel("height (m)")
     axes.set_xticks([])
     axes.margins(0.03, 0.14)
-    legend(axes)
+    add_legend(axes)
     axes.set_xlabel(
-        _verdict(data).replace(", ", ",\n" if narrowness() < ONE_COLUMN_BELOW else ", "),
+        _verdict(data).replace(", ", ",\n" if relative_width() < ONE_COLUMN_BELOW else ", "),
         loc="right",
     )
 
 
 def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> float:
-    """Return the distance (m) between snapshots at which none touches the next."""
+    """Return the horizontal distance (m) between snapshots at which no snapshot touches the next."""
     points = [
         np.vstack([x for _, x in lines])[:, 0] - middle[0]
         for lines, middle in zip(shapes, middles, strict=True)
@@ -208,7 +212,7 @@ def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> f
 
 
 def _verdict(data: "Dataset") -> str:
-    """Return mean speed, largest multiplier and stability of a cycle as text."""
+    """Format mean speed, largest Floquet multiplier and stability of a cycle as text."""
     speed = float(data["mean_speed"])
     growth = float(data["growth"])
     word = "stable" if bool(data["stable"]) else "unstable"
@@ -226,14 +230,16 @@ def _piece(axes: "Axes", kind: str, points: Floats, colour: str) -> None:
 
 
 def _grips(bodies: Bodies, k: int) -> list[Floats]:
-    """Return the positions (2) of the grips at sample k."""
+    """Return the positions (2,) of the grips on the wall at sample k, m."""
     pins = bodies.model.pins
     return [_wall_position(bodies, pin.body, pin.point, k) for pin in pins]
 
 
 def _machine(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the lines of a climbing machine: from grip to grip, and for each joint from the centre
-    of its parent's line to the joint and to the mass centre of the child.
+    """Yield the lines (kind, points) of a climbing machine at sample k.
+
+    One line connects the grips. For each joint, a line runs from the centre of the parent's line to the
+    joint and to the mass centre of the child.
     """
     grips = np.array(_grips(bodies, k))
     yield "body", grips
@@ -247,14 +253,14 @@ def _machine(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
 
 
 def _wall_position(bodies: Bodies, name: str, point: Any, k: int) -> Floats:
-    """Return the position (2) on the wall of a point of a body at sample k."""
+    """Return the position (2,) on the wall of a body point at sample k, m."""
     motion = bodies.motions[name]
     position: Floats = motion.p[k] + motion.R[k] @ np.asarray(point, float)
     return position[:2]
 
 
 def _families(data: "Dataset", axes: Panels | None) -> Any:
-    """Draw families over their parameter; stable cycles are thick."""
+    """Draw families of limit cycles over their parameter; stable cycles are thick."""
     over = str(data.attrs["over"])
     panels = new_figure(4, 1, (7.5, 10.0)) if axes is None else axes
     values = data[over].values
@@ -266,7 +272,7 @@ def _families(data: "Dataset", axes: Panels | None) -> Any:
         "largest multiplier",
     )
     for panel, name, label in zip(panels, names, labels, strict=True):
-        plain(panel).set_ylabel(label)
+        simplify_axes(panel).set_ylabel(label)
         for j in range(data.sizes["family"]):
             y = data[name].values[:, j]
             y = np.degrees(y) if name == "theta0" else y
@@ -275,14 +281,14 @@ def _families(data: "Dataset", axes: Panels | None) -> Any:
     angle, _, speed, growth = panels
     angle.set_yticks(range(0, 361, 90))
     angle.plot([], [], color=GREY, linewidth=4.5, label="stable")
-    legend(angle)
+    add_legend(angle)
     speed.axhline(0.0, color=GREY, linewidth=0.8)
     growth.axhline(1.0, color=GREY, linewidth=0.8)
     _logarithmic(growth)
     _marks(data, speed, growth)
-    growth.set_xlabel(f"{words(over)} (rad)" if over == "phase" else words(over))
+    growth.set_xlabel(f"{to_words(over)} (rad)" if over == "phase" else to_words(over))
     if axes is None:
-        figure_of(panels).suptitle(headline(data))
+        parent_figure(panels).suptitle(headline(data))
         for panel in panels[:-1]:
             panel.sharex(growth)
             panel.tick_params(labelbottom=False)
@@ -290,7 +296,7 @@ def _families(data: "Dataset", axes: Panels | None) -> Any:
 
 
 def _logarithmic(axes: "Axes") -> None:
-    """Make the vertical axis logarithmic, with plain numbers at 1, 2 and 5."""
+    """Make the vertical axis logarithmic with plain tick labels at 1, 2 and 5."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set_yscale("log")
@@ -300,7 +306,7 @@ def _logarithmic(axes: "Axes") -> None:
 
 
 def _marks(data: "Dataset", speed: "Axes", growth: "Axes") -> None:
-    """Mark the parameters at which families have zero speed, or change their stability."""
+    """Mark the parameter values at which families have zero speed or change their stability."""
     for panel, name, level in ((speed, "zero_speed", 0.0), (growth, "stability", 1.0)):
         for j, values in enumerate(json.loads(data.attrs[name])):
             y = np.full(len(values), level)
@@ -309,7 +315,7 @@ def _marks(data: "Dataset", speed: "Axes", growth: "Axes") -> None:
 
 
 def _branch(axes: "Axes", j: int, x: Floats, y: Floats, stable: Any, turns: bool) -> None:
-    """Draw a family, its stable part thick; lines are interrupted at jumps by a full turn."""
+    """Draw a family with its stable part thick; the line is interrupted at jumps by a full turn."""
     if turns:
         jumps = np.flatnonzero(np.abs(np.diff(y)) > 180.0) + 1
         x = np.insert(x, jumps, np.nan)

@@ -1,4 +1,4 @@
-"""Eigenvalues of straight running against speed."""
+"""Figure of the eigenvalues of straight running against speed."""
 
 import re
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from draisine.analysis.eigenmodes import MODE_NAMES, Eigenmodes
 from draisine.errors import ParameterError
 from draisine.results.attributes import read_list_attribute
 from draisine.view.figures import _linear as linear
-from draisine.view.style import figure_of, given_or_new, headline
+from draisine.view.style import given_or_new, headline, parent_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
 MODE_NUMBER = re.compile(r"_\d+$")
-"""Suffix of further eigenmodes of one name (weave_2)."""
+"""Pattern of the numeric suffix of an eigenmode name (weave_2)."""
 
 CRITICAL_FIELDS = (
     "weave_speed",
@@ -30,14 +30,16 @@ CRITICAL_FIELDS = (
     "stable_from",
     "stable_to",
 )
-"""Variables of the dataset in the order of the fields of `Critical`."""
+"""Dataset variables in the order of the fields of `Critical`."""
 
 MAIN_MODES = ("weave", "capsize", "wobble", "torso")
-"""Eigenmodes of a two-wheeler that determine the limits of the figure."""
+"""Eigenmodes of a two-wheeler that determine the limits of the axes."""
 
 MAX_DAMPING_RATIO = 4.0
-"""Real parts are shown down to this multiple of the largest one of weave and capsize; more strongly
-damped modes do not influence stability.
+"""Lower limit of the real-part axis, as a multiple of the largest real part of weave and capsize.
+
+More strongly damped eigenmodes do not influence stability.
+
 """
 
 
@@ -66,13 +68,13 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> Any:
     values = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
     names = tuple(MODE_NUMBER.sub("", str(x)) for x in data["eigenmode"].values)
     modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)
-    # Frequencies of wobble and tyres would compress weave and capsize in a common panel.
+    # In a common panel, the high frequencies of wobble and tyres would compress weave and capsize.
     if axes is None and "weave" in names and set(names) > set(MODE_NAMES):
         return _draw_both(data, modes)
     is_new = axes is None
     axes = given_or_new(axes, (7.5, 4.8))
     if is_new:
-        figure_of(axes).suptitle(headline(data), fontsize=10)
+        parent_figure(axes).suptitle(headline(data), fontsize=10)
     _draw_measured(data, axes, axes)
     _draw_bands(data, axes, axes, names)
     if "steady_motion" in data and len(values) == 1:
@@ -85,7 +87,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> Any:
     high = 1.1 * float(max(main_values.imag.max(), main_values.real.max(), 1.0))
     low = -10.0 if "weave" in names else 1.1 * float(min(values.real.min(), -1.0))
     linear.draw_eigenvalues(modes, None, axes, (low, high))
-    linear.mark_speeds(axes, _crossings(data))
+    linear.mark_points(axes, _crossings(data))
     return axes
 
 
@@ -99,16 +101,17 @@ def _draw_both(data: "Dataset", modes: Eigenmodes) -> Any:
     limits = min(low, -1.0), 1.2 * max(float(main_values.real.max()), 1.0)
     highest = 1.1 * max(float(main_values.imag.max()), 1.0)
     growth, swing = panels = linear.draw_growth_and_frequency(modes, limits, highest)
-    figure_of(growth).suptitle(headline(data), fontsize=10)
+    parent_figure(growth).suptitle(headline(data), fontsize=10)
     _draw_measured(data, growth, swing)
     _draw_bands(data, growth, swing, modes.names)
-    linear.mark_speeds(growth, _crossings(data))
+    linear.mark_points(growth, _crossings(data))
     return panels
 
 
 def _decisive(modes: Eigenmodes) -> Floats:
-    """Return the eigenvalues that determine the limits of a figure: modes of tyres and flexible
-    parts may be much faster.
+    """Return the eigenvalues that determine the limits of the axes.
+
+    Eigenmodes of tyres and flexible parts are left out, because they may be much faster.
     """
     indices = [k for k, name in enumerate(modes.names) if name in MAIN_MODES]
     return modes.values[..., indices or list(range(len(modes.names)))]
@@ -126,8 +129,8 @@ def _crossings(data: "Dataset") -> dict[str, tuple[float, float]]:
 def _draw_bands(data: "Dataset", growth: "Axes", swing: "Axes", names: Sequence[str]) -> None:
     """Shade two standard deviations about eigenvalues with known uncertainty.
 
-    A band that reaches another eigenvalue is left out: first-order propagation fails near double
-    roots.
+    A band that reaches another eigenvalue is left out, because first-order error propagation fails near
+    double roots.
     """
     if "eigenvalue_real_deviation" not in data:
         return
@@ -150,8 +153,9 @@ def _draw_bands(data: "Dataset", growth: "Axes", swing: "Axes", names: Sequence[
 
 
 def _draw_measured(data: "Dataset", growth: "Axes", swing: "Axes") -> None:
-    """Draw measured eigenvalues as markers, real parts filled and imaginary parts hollow, with
-    standard deviations and windows of speed.
+    """Draw measured eigenvalues as markers with standard deviations and speed windows.
+
+    Markers of real parts are filled, those of imaginary parts are hollow.
     """
     if "measured_value" not in data:
         return

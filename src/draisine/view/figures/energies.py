@@ -1,14 +1,21 @@
-"""Energies against time, as changes since the start, with the events."""
+"""Figure of energies against time, as changes since the start, with the events."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from draisine.view.figures._marks import mark_events
-from draisine.view.style import check_run, curve, given_or_new, legend, plain, rest
+from draisine.view.style import (
+    add_legend,
+    check_run,
+    draw_curve,
+    flatten_round_off,
+    given_or_new,
+    simplify_axes,
+)
 
 ZERO_ENERGY = 1e-12
-"""Fraction of the largest energy below which an initial energy is printed as zero."""
+"""Initial energies below this fraction of the largest energy are printed as zero."""
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +28,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     data
-        A run.
+        Dataset of a run.
     axes
         Axes to draw into; by default new ones.
 
@@ -31,16 +38,16 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         The axes; the legend states the initial energies.
     """
     check_run(data)
-    axes = plain(given_or_new(axes))
+    axes = simplify_axes(given_or_new(axes))
     t = data["time"].values
     names = {"kinetic": "kinetic_energy", "potential": "potential_energy", "total": "energy"}
     scale = max(float(np.abs(data[name].values).max()) for name in names.values())
     for k, (word, name) in enumerate(names.items()):
         values = data[name].values
         first = values[0] if abs(values[0]) > ZERO_ENERGY * scale else 0.0
-        curve(axes, k, t, values - values[0], f"{word}, from {first:.6g} J")
+        draw_curve(axes, k, t, values - values[0], f"{word}, from {first:.6g} J")
     mark_events(data, axes)
     axes.set(xlabel="time (s)", ylabel="change of energy (J)")
-    legend(axes, 3, by_rows=True)
-    rest(axes)
+    add_legend(axes, 3, by_rows=True)
+    flatten_round_off(axes)
     return axes

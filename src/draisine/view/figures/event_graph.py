@@ -1,5 +1,7 @@
-"""The events of a run as a graph: sets of closed contacts as nodes, events as edges (compare figure
-4.5 of Mauny's thesis, completed by further transitions).
+"""Figure of the events of a run as a graph: sets of closed contacts as nodes, events as edges.
+
+Compare figure 4.5 of Mauny's thesis, completed by further transitions.
+
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,41 +11,41 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.results.events import events_of, wheels_of
-from draisine.view.style import COLOURS, GREY, given_or_new, headline, letters
+from draisine.results.events import format_wheels, read_events
+from draisine.view.style import COLOURS, GREY, font_size, given_or_new, headline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
 MAX_EVENTS_PER_EDGE = 6
-"""Number of events that are listed at one edge."""
+"""Largest number of events that are listed at one edge of the graph."""
 
 HALF_BOX_SIZE = (0.78, 0.24)
-"""Half the width and height of the box of a state, in axes units."""
+"""Half the width and height of the box of a contact set, in axes units."""
 
 HALF_WIDTH = 2.1
-"""Horizontal semi-axis of the ellipse on which the states are placed, in axes units."""
+"""Horizontal semi-axis of the ellipse on which the boxes are placed, in axes units."""
 
 HALF_HEIGHT = 1.25
-"""Vertical semi-axis of the same ellipse, in axes units."""
+"""Vertical semi-axis of the ellipse on which the boxes are placed, in axes units."""
 
 ARROW_STYLE = {"arrowstyle": "-|>", "color": COLOURS[1], "lw": 1.5}
-"""Style of the arrows between states."""
+"""Style of the arrows between contact sets."""
 
 NodePlace = tuple[float, float]
+"""Type of the position (x, y) of a box in axes units."""
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
-    """Draw the sets of closed contacts as boxes and the events as arrows between them, with number
-    and time.
+    """Draw the sets of closed contacts as boxes, and events as arrows with number and time.
 
-    States that the run never visited are grey.
+    Contact sets that the run never visits are grey.
 
     Parameters
     ----------
     data
-        A run on a terrain.
+        Dataset of a run on a terrain.
     axes
         Axes to draw into; by default new ones.
 
@@ -52,10 +54,10 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     Axes
         The axes.
     """
-    events = events_of(data)
+    events = read_events(data)
     if not events:
         raise ParameterError(
-            "This run has no events, as runs without a terrain. Choose another figure."
+            "This run has no events. Only runs on a terrain have events; choose another figure."
         )
     axes = given_or_new(axes, (10.0, 8.0))
     wheels = [str(c) for c in data["contact"].values]
@@ -71,7 +73,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     edges: dict[tuple[str, str], list[str]] = {}
     for k, event in enumerate(events, 1):
         edge = (contact_set_name(event["before"], wheels), contact_set_name(event["after"], wheels))
-        description = f"{event['kind']} {wheels_of(event)}".rstrip()
+        description = f"{event['kind']} {format_wheels(event)}".rstrip()
         edges.setdefault(edge, []).append(f"{k}: {description}, {event['time']:.4g} s")
     for (start, end), labels in edges.items():
         text = "\n".join(_short(labels))
@@ -88,13 +90,12 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         xlim=(-HALF_WIDTH - 1.7, HALF_WIDTH + 1.7), ylim=(-HALF_HEIGHT - 0.45, HALF_HEIGHT + 0.45)
     )
     axes.set_axis_off()
-    axes.set_title(headline(data), fontsize=letters(10))
+    axes.set_title(headline(data), fontsize=font_size(10))
     return axes
 
 
 def contact_set_name(mode: Mapping[str, str], wheels: Sequence[str]) -> str:
-    """Return the name of a set of closed contacts: touching wheels, with sliding ones marked, and
-    joints at their stops.
+    """Return a name of a contact mode: touching wheels (sliding ones marked) and joints at their stops.
 
     >>> contact_set_name({"rear:ground": "rolling"}, ["rear", "front"])
     'rear'
@@ -110,7 +111,7 @@ def contact_set_name(mode: Mapping[str, str], wheels: Sequence[str]) -> str:
 
 
 def _short_state(state: str, wheels: Sequence[str]) -> str:
-    """Return a short name of a set of contacts.
+    """Return a short name of a set of closed contacts.
 
     >>> _short_state("a + b + c", ["a", "b", "c"]), _short_state("a + b + c", ["a", "b", "c", "d"])
     ('all touch', 'all but d')
@@ -125,7 +126,7 @@ def _short_state(state: str, wheels: Sequence[str]) -> str:
 
 
 def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, NodePlace]:
-    """Return the position of each state: those of a bicycle on a diamond, others on an ellipse."""
+    """Return the position of the box of each contact set: a diamond for a bicycle, otherwise an ellipse."""
     states = list(dict.fromkeys(visited))
     if len(wheels) == 2:
         pairs = [" + ".join(wheels), wheels[0], wheels[1], "flight"]
@@ -153,13 +154,13 @@ def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, NodePlac
 
 
 def _ends(state: str, visited: Sequence[str]) -> str:
-    """Return "start" and "end" for the first and last state of a run, else an empty text."""
+    """Return "start" or "end" for the first and last contact set of a run, otherwise ""."""
     words = [w for w, k in (("start", 0), ("end", -1)) if visited[k] == state]
     return ", ".join(words)
 
 
 def _box(axes: Any, state: str, place: NodePlace, visited: bool, remark: str) -> Any:
-    """Draw a state and return its box."""
+    """Draw the box of a contact set and return it."""
     from matplotlib.patches import FancyBboxPatch
 
     (x, y) = place
@@ -181,7 +182,7 @@ def _box(axes: Any, state: str, place: NodePlace, visited: bool, remark: str) ->
 
 
 def _short(labels: Sequence[str]) -> list[str]:
-    """Return the listed labels of an edge; more events are counted."""
+    """Return the labels that are listed at an edge; the remaining events are counted."""
     if len(labels) <= MAX_EVENTS_PER_EDGE:
         return list(labels)
     return [*labels[: MAX_EVENTS_PER_EDGE - 1], f"... {len(labels) - MAX_EVENTS_PER_EDGE + 1} more"]
@@ -201,7 +202,7 @@ def _arrow(axes: Any, start: Any, end: Any, label: str) -> None:
 
 
 def _loop(axes: Any, place: NodePlace, label: str) -> None:
-    """Draw a loop on the outer side of a state."""
+    """Draw a loop arrow on the outer side of a box."""
     side = -1.0 if place[0] < 0 else 1.0
     x = place[0] + side * HALF_BOX_SIZE[0]
     y = place[1]

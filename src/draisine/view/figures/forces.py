@@ -1,4 +1,4 @@
-"""Contact forces against time, and the required friction."""
+"""Figure of contact forces against time, and of the required friction coefficient."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,9 +7,17 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.results.events import CONTACT_DIRECTIONS, events_of
+from draisine.results.events import CONTACT_DIRECTIONS, read_events
 from draisine.view.figures._marks import mark_events
-from draisine.view.style import COLOURS, DASHES, GREY, legend, new_figure, plain, rest
+from draisine.view.style import (
+    COLOURS,
+    DASHES,
+    GREY,
+    add_legend,
+    flatten_round_off,
+    new_figure,
+    simplify_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,23 +25,23 @@ if TYPE_CHECKING:
 
 
 MIN_FRICTION_LIMIT = 0.01
-"""Smallest upper limit of the friction axis: smaller ratios may be round-off."""
+"""Smallest upper limit of the friction axis; smaller friction ratios may be round-off."""
 
 MAX_FRICTION_LIMIT = 2.0
-"""Largest upper limit of the friction axis: no tyre transmits more."""
+"""Largest upper limit of the friction axis; no tyre transmits more."""
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Draw normal forces with events, tangential forces, and the friction that they require.
+    """Draw normal forces with events, tangential forces, and the required friction coefficient.
 
-    The required friction is the ratio of tangential to normal force, undefined without a normal
-    force. A run with impacts has a fourth panel: normal impulses, and those of contact sets that
-    were rejected because a contact would pull.
+    The required friction coefficient is the ratio of tangential to normal force; it is undefined without a
+    normal force. A run with impacts has a fourth panel with normal impulses, including those of contact
+    sets that were rejected because a normal impulse was negative.
 
     Parameters
     ----------
     data
-        A run with contacts.
+        Dataset of a run with contacts.
     axes
         Three or four axes; by default new ones.
 
@@ -44,7 +52,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """
     if "contact_force" not in data:
         raise ParameterError("This result has no contact forces. Choose another figure.")
-    impacts = [event for event in events_of(data) if event.get("impulse")]
+    impacts = [event for event in read_events(data) if event.get("impulse")]
     rows = 4 if impacts else 3
     panels = list(new_figure(rows, 1, (7.5, 2.4 * rows)) if axes is None else axes)
     normal, tangential, ratio = panels[:3]
@@ -69,11 +77,11 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         (tangential, "tangential force (N)"),
         (ratio, "friction needed\n(ratio)"),
     ):
-        plain(panel).set_ylabel(text)
-        legend(panel, 6)
+        simplify_axes(panel).set_ylabel(text)
+        add_legend(panel, 6)
     normal.set_ylim(_with_zero(*normal.get_ylim()))
-    rest(normal, unit="N")
-    rest(tangential, unit="N")
+    flatten_round_off(normal, unit="N")
+    flatten_round_off(tangential, unit="N")
     ratio.set_ylim(0.0, float(np.clip(ratio.get_ylim()[1], MIN_FRICTION_LIMIT, MAX_FRICTION_LIMIT)))
     if impacts and len(panels) > 3:
         _impulses(panels[3], impacts, [str(c) for c in data["contact"].values])
@@ -84,7 +92,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 
 def _with_zero(low: float, high: float) -> tuple[float, float]:
-    """Return limits that include zero, with a margin above the largest force."""
+    """Return axis limits that include zero, with a margin above the largest force."""
     low = min(0.0, low)
     high = max(0.0, high)
     return low, high + 0.05 * (high - low)
@@ -96,6 +104,7 @@ def _impulses(axes: "Axes", impacts: list[dict[str, Any]], contacts: list[str]) 
     labelled: set[str] = set()
 
     def mark(event: dict[str, Any], pushes: dict[str, list[float]], sign: str, remark: str) -> None:
+        """Draw the normal impulses (N s) of one event as stems or crosses."""
         for name, push in pushes.items():
             wheel = name.partition(":")[0]
             colour = COLOURS[contacts.index(wheel) % 7] if wheel in contacts else GREY
@@ -111,12 +120,16 @@ def _impulses(axes: "Axes", impacts: list[dict[str, Any]], contacts: list[str]) 
         rejected = event.get("predicted") or {}
         if any(push[0] < 0.0 for push in rejected.values()):
             mark(event, rejected, "x", "all contacts closed: rejected")
-    plain(axes).set_ylabel("normal impulse (N s)")
-    legend(axes, 4)
+    simplify_axes(axes).set_ylabel("normal impulse (N s)")
+    add_legend(axes, 4)
 
 
 def _undefined_remark(normal_force: Floats, friction: Floats) -> str:
-    """Return why the friction ratio is undefined at some times, or an empty text."""
+    """Return the reason why the friction ratio is undefined at some times, or ""."""
     if not np.isnan(friction).any():
         return ""
-    return "undefined if the ground pulls" if (normal_force < 0).any() else "undefined in the air"
+    return (
+        "undefined if the normal force is negative"
+        if (normal_force < 0).any()
+        else "undefined in the air"
+    )

@@ -1,4 +1,4 @@
-"""A machine seen from its front: one state, or several times of a run side by side."""
+"""Figure of a machine from the front: one state, or several times of a run side by side."""
 
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 FRONT_VIEW = snapshots.Sight(
     (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), "y, to its left", "x, behind", "front"
 )
+"""View from the front: the machine's left is on the right side of the picture."""
 
 
 def draw(
@@ -19,10 +20,10 @@ def draw(
     every: float | None = None,
     raised: float | None = None,
 ) -> "Axes":
-    """Draw a machine from its front: it moves towards the viewer, and its left is on the right.
+    """Draw a machine from the front: it moves towards the viewer, and its left side is on the right.
 
-    A state is seen from above its front, with heading and line of contacts on the ground. A run
-    shows the machine at several times, each along its own heading.
+    One state is drawn from an elevated viewpoint, with heading and line of contacts on the ground. A run is
+    drawn at several times side by side, each along the heading at that time.
 
     Parameters
     ----------

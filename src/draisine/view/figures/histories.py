@@ -1,4 +1,4 @@
-"""Quantities against time."""
+"""Figure of time series against time."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.results.attributes import measured_of
-from draisine.view.figures._marks import mark_events, marks_of
+from draisine.results.attributes import read_measured_series
+from draisine.view.figures._marks import list_marks, mark_events
 from draisine.view.style import (
     COLOURS,
     MAIN_ANGLES,
+    add_legend,
     angles_to_draw,
-    bodies_of,
-    curve,
     displayed_series,
+    draw_curve,
+    flatten_round_off,
     given_or_new,
-    legend,
-    plain,
-    rest,
+    restore_bodies,
+    simplify_axes,
+    to_words,
     unit_label,
-    words,
 )
 
 if TYPE_CHECKING:
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 
 def _recorded_names(data: "Dataset") -> list[str]:
-    """Return the quantities drawn for a recording without a machine: lean and steer, else all with
-    the unit of the first column.
+    """Return the series that are drawn for a recording without a machine.
+
+    These are lean and steer if available, otherwise all series with the unit of the first column.
     """
     if "vehicle" in data.attrs:
         return []
@@ -40,17 +41,17 @@ def _recorded_names(data: "Dataset") -> list[str]:
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
-    """Draw quantities of one unit against time, with the events.
+    """Draw time series of one unit against time, with the events.
 
     Parameters
     ----------
     data
-        A run or a recording.
+        Dataset of a run or a recording.
     axes
         Axes to draw into; by default new ones.
     names
-        Quantities to draw; by default the measured ones, else the main angles (deg). Measured values
-        are dots beside the curves.
+        Names of the series; by default the measured series if there are any, otherwise the main angles (deg).
+        Measured values are drawn as dots.
 
     Returns
     -------
@@ -60,13 +61,13 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     Raises
     ------
     ParameterError
-        The quantities have different units.
+        The series have different units.
     """
-    bodies = bodies_of(data)
-    measured = measured_of(data)
+    bodies = restore_bodies(data)
+    measured = read_measured_series(data)
     if names is None:
         names = list(measured) or _recorded_names(data) or angles_to_draw(data, bodies.model)
-    axes = plain(given_or_new(axes))
+    axes = simplify_axes(given_or_new(axes))
     units = []
     for k, name in enumerate(names):
         values, unit = displayed_series(name, bodies)
@@ -76,18 +77,18 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
                 f"{names[0]!r} has the unit {units[0] or '1'} but {name!r} has {unit or '1'}. Draw them "
                 "in separate figures."
             )
-        curve(axes, k, data["time"].values, values, words(name))
+        draw_curve(axes, k, data["time"].values, values, to_words(name))
         if name in measured:
             t, recorded = measured[name]
             y = np.degrees(recorded) if "deg" in unit else recorded
-            axes.plot(t, y, "o", color=COLOURS[k % 7], ms=3.5, label=f"{words(name)}, measured")
+            axes.plot(t, y, "o", color=COLOURS[k % 7], ms=3.5, label=f"{to_words(name)}, measured")
     mark_events(data, axes)
     axes.set_xlabel("time (s)")
-    if len(names) > 1 or marks_of(data) or measured:
-        legend(axes)
+    if len(names) > 1 or list_marks(data) or measured:
+        add_legend(axes)
     if len(names) > 1:
         axes.set_ylabel(unit_label(units[0]))
     else:
-        axes.set_ylabel(f"{words(names[0])} ({units[0]})" if units[0] else words(names[0]))
-    rest(axes, unit=units[0])
+        axes.set_ylabel(f"{to_words(names[0])} ({units[0]})" if units[0] else to_words(names[0]))
+    flatten_round_off(axes, unit=units[0])
     return axes

@@ -1,4 +1,4 @@
-"""A fit to recordings: measured and fitted signals, and their residuals below."""
+"""Figure of a fit to recordings: measured and fitted signals, and their residuals below."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,7 +6,15 @@ import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.model.quantity import readable
-from draisine.view.style import COLOURS, GREY, figure_of, letters, new_figure, plain, words
+from draisine.view.style import (
+    COLOURS,
+    GREY,
+    font_size,
+    new_figure,
+    parent_figure,
+    simplify_axes,
+    to_words,
+)
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -36,24 +44,26 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
                 panels[2 * i + 1, j].set_axis_off()
     for j, run in enumerate(motions):
         if run:
-            panels[0, j].set_title(run, fontsize=letters(9))
+            panels[0, j].set_title(run, fontsize=font_size(9))
         panels[-1, j].set_xlabel("time (s)")
     handles = panels[0, 0].get_legend_handles_labels()
-    figure = figure_of(panels)
-    figure.legend(*handles, loc="outside upper right", ncols=2, frameon=False, fontsize=letters(9))
+    figure = parent_figure(panels)
+    figure.legend(
+        *handles, loc="outside upper right", ncols=2, frameon=False, fontsize=font_size(9)
+    )
     return panels
 
 
 def _pair(upper: Any, lower: Any, part: "Dataset", name: str) -> None:
-    """Draw one recording and its residuals."""
+    """Draw one measured signal with its fit, and its residuals below."""
     t = part["time"].values
     unit = str(part["output_unit"].values[0])
     measured, shown = readable(part["measured"].values, unit)
     fitted, residual = (readable(part[n].values, unit)[0] for n in ("fitted", "residual"))
-    plain(upper).plot(t, measured, ".", color=GREY, ms=3, label="measured")
+    simplify_axes(upper).plot(t, measured, ".", color=GREY, ms=3, label="measured")
     upper.plot(t, fitted, color=COLOURS[0], lw=1.4, label="fitted")
-    plain(lower).plot(t, residual, color=COLOURS[1], lw=0.9)
+    simplify_axes(lower).plot(t, residual, color=COLOURS[1], lw=0.9)
     lower.axhline(0.0, color=GREY, lw=0.6)
     if name:
-        upper.set_ylabel(f"{words(name)}\n({shown})" if shown else words(name))
+        upper.set_ylabel(f"{to_words(name)}\n({shown})" if shown else to_words(name))
         lower.set_ylabel(f"residual\n({shown})" if shown else "residual")

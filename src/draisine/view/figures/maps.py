@@ -1,4 +1,4 @@
-"""Contour maps over two coordinates."""
+"""Figure of contour maps over two coordinates."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.model.quantity import readable
-from draisine.view.style import letters, new_figure, words
+from draisine.view.style import font_size, new_figure, to_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     Parameters
     ----------
     data
-        Variables over two coordinates.
+        Dataset with variables over two coordinates.
     axes
         One axes per variable; by default new ones.
 
@@ -46,21 +46,21 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 
 def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
-    """Draw the contours of one variable; the colour map is symmetric if values have both signs."""
+    """Draw the contours of one variable; the colour map is symmetric about zero if both signs occur."""
     first, second = (str(d) for d in data[name].dims)
     (x, x_unit), (y, y_unit), (z, z_unit) = (_shown(data, n) for n in (first, second, name))
     reach = float(np.nanmax(np.abs(z))) or 1.0
-    # A symmetric colour map shows the sign of values on both sides of zero.
+    # If both signs occur, a symmetric colour map makes the sign visible.
     around_zero = float(np.nanmin(z)) < -0.1 * reach and float(np.nanmax(z)) > 0.1 * reach
     style = {"cmap": "PuOr", "vmin": -reach, "vmax": reach} if around_zero else {"cmap": "YlGnBu"}
     filled = axes.contourf(x, y, z.T, levels=12, **style)
     lines = axes.contour(x, y, z.T, levels=filled.levels, colors="black", linewidths=0.5)
     axes.clabel(lines, list(lines.levels)[::2], fontsize=8, fmt="%g")
     axes.figure.colorbar(filled, ax=axes, shrink=0.95, label=z_unit)
-    axes.set_title(words(name), fontsize=letters(10))
-    axes.set(xlabel=f"{words(first)} ({x_unit})", ylabel=f"{words(second)} ({y_unit})")
+    axes.set_title(to_words(name), fontsize=font_size(10))
+    axes.set(xlabel=f"{to_words(first)} ({x_unit})", ylabel=f"{to_words(second)} ({y_unit})")
 
 
 def _shown(data: "Dataset", name: str) -> tuple[Any, str]:
-    """Return the values of a variable with angles in degrees, and their unit."""
+    """Return the values of a variable with angles converted to degrees, and the displayed unit."""
     return readable(data[name].values, str(data[name].attrs.get("units", "")))

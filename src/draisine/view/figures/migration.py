@@ -1,4 +1,4 @@
-"""Migration of contact points along the tyres."""
+"""Figure of the migration of contact points along the tyres."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,14 @@ import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.view.figures._marks import mark_events
-from draisine.view.style import check_run, curve, given_or_new, legend, plain, rest
+from draisine.view.style import (
+    add_legend,
+    check_run,
+    draw_curve,
+    flatten_round_off,
+    given_or_new,
+    simplify_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +28,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     data
-        A run of a vehicle with outputs `*_contact_angle`.
+        Dataset of a run of a vehicle with outputs `*_contact_angle`.
     axes
         Axes to draw into; by default new ones.
 
@@ -36,16 +43,16 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         raise ParameterError(
             "This vehicle has no outputs `*_contact_angle`. Choose another figure."
         )
-    axes = plain(given_or_new(axes))
+    axes = simplify_axes(given_or_new(axes))
     for k, name in enumerate(names):
         label = name.removesuffix("_contact_angle")
         angle = np.degrees(data[name].values)
-        # NaN at a jump interrupts the curve.
+        # A NaN at the jump interrupts the drawn curve.
         jumps = np.flatnonzero(np.abs(np.diff(angle)) > 180.0) + 1
         t = np.insert(data["time"].values, jumps, np.nan)
-        curve(axes, k, t, np.insert(angle, jumps, np.nan), label)
+        draw_curve(axes, k, t, np.insert(angle, jumps, np.nan), label)
     mark_events(data, axes)
     axes.set(xlabel="time (s)", ylabel="contact point along the tyre (deg)")
-    legend(axes)
-    rest(axes, unit="deg")
+    add_legend(axes)
+    flatten_round_off(axes, unit="deg")
     return axes

@@ -1,22 +1,22 @@
-"""Overview of a run on one page: path, angles, rates, speeds, forces and energies."""
+"""Overview figure of a run on one page: path, angles, rates, speeds, forces and energies."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.results.events import events_of
+from draisine.results.events import read_events
 from draisine.view.figures import energies, histories, profile, top
-from draisine.view.figures._marks import marks_of
+from draisine.view.figures._marks import list_marks
 from draisine.view.style import (
+    add_legend,
     angles_to_draw,
-    bodies_of,
-    curve,
+    draw_curve,
     empty_figure,
+    flatten_round_off,
     headline,
-    legend,
-    plain,
-    rest,
+    restore_bodies,
+    simplify_axes,
 )
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: Any = None) -> Any:
-    """Draw the overview of a run.
+    """Draw the overview of a run in six panels.
 
     Parameters
     ----------
@@ -38,18 +38,18 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     dict of Axes
         The axes by name. The first panel is the view from above, or from the side for a jump.
     """
-    bodies = bodies_of(data)
+    bodies = restore_bodies(data)
     if axes is None:
         figure: Any = empty_figure((7.0, 15.0))
         axes = figure.subplot_mosaic(
             [[name] for name in OVERVIEW_PANELS], height_ratios=[1.7, 1, 1, 1, 1, 1]
         )
         figure.suptitle(headline(data))
-    # A jump along a line is visible from the side only.
-    if _stretched(data) and events_of(data):
+    # A jump along a straight path is visible from the side only.
+    if _is_elongated(data) and read_events(data):
         profile.draw(data, axes["top"])
     else:
-        top.draw(data, axes["top"], every=_every(data), columns=2)
+        top.draw(data, axes["top"], every=_snapshot_spacing(data), columns=2)
     model = bodies.model
     angles = angles_to_draw(data, model)
     rates = [f"{name}_rate" for name in angles]
@@ -63,19 +63,19 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
             axes[panel].set_visible(False)
     _normal_forces(data, axes["forces"])
     energies.draw(data, axes["energies"])
-    kinds = {kind for _, kind in marks_of(data)}
+    kinds = {kind for _, kind in list_marks(data)}
     for name in OVERVIEW_PANELS[1:]:
         _share_time(axes[name], kinds if name != "angles" else (), last=name == OVERVIEW_PANELS[-1])
     return axes
 
 
 def _share_time(axes: Any, kinds: Collection[str], last: bool) -> None:
-    """Remove texts that another panel has: event kinds in the legend, and the time axis."""
+    """Remove texts that another panel repeats: event kinds in the legend, and the time axis."""
     for line in axes.lines:
         if line.get_label() in kinds:
             line.set_label("_")
     if axes.get_legend() is not None:
-        legend(axes)
+        add_legend(axes)
     axes.set_ylabel(axes.get_ylabel().replace(" (", "\n("))
     if not last:
         axes.set_xlabel("")
@@ -83,30 +83,30 @@ def _share_time(axes: Any, kinds: Collection[str], last: bool) -> None:
 
 
 OVERVIEW_PANELS = ("top", "angles", "rates", "speed", "forces", "energies")
-"""Panels from top to bottom, in one column, so that texts stay readable in print."""
+"""Names of the panels from top to bottom; one column keeps texts readable in print."""
 
 
-def _stretched(data: "Dataset") -> bool:
+def _is_elongated(data: "Dataset") -> bool:
     """Return whether the path is much longer than wide."""
     spans = np.ptp(data["position"].values[:, :2], axis=0)
     return bool(spans[1] < 0.5 * spans[0])
 
 
-def _every(data: "Dataset") -> float:
-    """Return the time between snapshots in s: half a second, or more if there would be more than 24."""
+def _snapshot_spacing(data: "Dataset") -> float:
+    """Return the time between snapshots in s: 0.5 s, or longer if there would be more than 24 snapshots."""
     length = float(data["time"].values[-1] - data["time"].values[0])
     return next((s for s in (0.5, 1.0, 2.0, 5.0, 10.0) if length / s <= 24), length / 24 or 0.5)
 
 
 def _normal_forces(data: "Dataset", axes: Any) -> None:
-    """Draw the normal forces of all contacts."""
-    plain(axes).set_xlabel("time (s)")
+    """Draw the normal forces (N) of all contacts against time."""
+    simplify_axes(axes).set_xlabel("time (s)")
     axes.set_ylabel("normal force (N)")
     if "contact_force" not in data:
         axes.text(0.5, 0.5, "no contacts", ha="center", va="center", transform=axes.transAxes)
         return
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         force = data["contact_force"].sel(contact=contact, direction="normal").values
-        curve(axes, k, data["time"].values, force, contact)
-    legend(axes)
-    rest(axes, unit="N")
+        draw_curve(axes, k, data["time"].values, force, contact)
+    add_legend(axes)
+    flatten_round_off(axes, unit="N")

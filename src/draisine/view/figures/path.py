@@ -1,5 +1,7 @@
-"""The path in space with the machine on it: snapshots, tracks, ground with axes, and events, in an
-oblique parallel projection.
+"""Figure of the path in space with the machine on it: snapshots, tracks, ground with axes, and events.
+
+The projection is parallel and oblique.
+
 """
 
 import math
@@ -11,27 +13,27 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.mechanics.base import base_angles
-from draisine.results.attributes import validity_of
-from draisine.scenario.terrain import terrain_of
+from draisine.results.attributes import read_validity
+from draisine.scenario.terrain import restore_terrain
 from draisine.terrain import Terrain
 from draisine.view.figures import histories, side
 from draisine.view.figures._marks import EVENT_MARKERS, time_of_fall
 from draisine.view.figures._snapshots import round_step
-from draisine.view.scene.ground import Patch, heights, patches
-from draisine.view.scene.scene import Scene, scene
+from draisine.view.scene.ground import Patch, ground_heights, ground_patches
+from draisine.view.scene.scene import Scene, build_scene
 from draisine.view.style import (
     COLOURS,
     GREY,
     SOLID_OPACITY,
-    bodies_of,
+    add_legend,
     check_run,
+    font_size,
     given_or_new,
     headline,
-    legend,
-    letters,
     main_angles,
     new_figure,
-    words,
+    restore_bodies,
+    to_words,
 )
 
 if TYPE_CHECKING:
@@ -39,80 +41,72 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_PATH_SNAPSHOTS = 14
-"""Largest number of snapshots besides those at events."""
+"""Largest number of snapshots in addition to those at events."""
 
 PATH_LINE_WIDTHS = {
     "link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "box": 1.2, "section": 0.5,
 }  # fmt: skip
-"""Line widths of parts of a machine in points."""
+"""Line widths of the outlines of a machine by kind, in points."""
 
 MAX_LABEL_LIFTS = 6
-"""Number of lines by which the time of an event may be lifted to avoid other texts."""
+"""Largest number of text lines by which the time label of an event is lifted to avoid other texts."""
 
 LABEL_HEIGHT = 0.04
-"""Height reserved above the picture per event, relative to its width."""
+"""Height reserved above the picture per event, relative to the width of the picture."""
 
 PICTURE_MARGIN = 4.0
-"""Margin above and below the picture, in pixels."""
+"""pixels; margin above and below the picture."""
 
 TEXT_MARGIN = (10.0, 4.0)
-"""Horizontal and vertical margin of a text, in pixels."""
+"""pixels; horizontal and vertical margin around a text."""
 
 SNAPSHOT_GAP = 0.15
-"""Smallest gap between machines that are not at events, relative to their size."""
+"""Smallest gap between snapshots that are not at events, relative to the size of the machine."""
 
 MAX_EVENT_OVERLAP = 0.4
-"""Largest overlap of machines at events, relative to their size; with more overlap a machine is
-drawn faintly.
-"""
+"""Largest overlap of snapshots at events, relative to their size; beyond it a snapshot is drawn faintly."""
 
 MAX_SEPARATE_EVENTS = 6
-"""Up to this number, every event has its own time, however near the events are."""
+"""Largest number of events that all have their own time label, however close they are."""
 
 MERGE_DISTANCE = 0.08
-"""With more events, those nearer than this to the previous one, relative to the size of the
-machine, are merged.
-"""
+"""If there are many events, events closer than this are merged (relative to the size of the machine)."""
 
 FAINT_OPACITY = 0.12
-"""Opacity of a machine at an event that would hide another one."""
+"""Opacity of a snapshot at an event that would hide another snapshot."""
 
 SIDEWAYS_LABELS_FROM = 0.8
-"""If the outward direction of a border is more horizontal than this (sine), its numbers are beside
-it instead of below.
-"""
+"""Sine of the border's outward direction above which coordinates are written beside the border."""
 
 MAX_STEP_NORMAL = 0.1
-"""Largest vertical component of the normal of a face that is drawn as a step."""
+"""Largest vertical component of the normal of a face that is drawn as a vertical step."""
 
 MIN_ALIGNMENT = math.cos(math.radians(20.0))
-"""Cosine of the angle (20 deg) within which a path is drawn along an axis of the world, so that
-grid lines are horizontal.
+"""Cosine of the angle (20 deg) within which a path is aligned with a world axis, so that grid lines are
+horizontal.
 """
 
 MIN_TRAVEL = 0.5
-"""Smallest extent of a path, relative to the size of the machine; a machine that moves less is
-drawn in place.
-"""
+"""Smallest extent of a path, relative to the size of the machine; below it the machine is drawn in place."""
 
 EYE_DISTANCE = 1e6
-"""Distance of the viewpoint in sizes of the machine: practically a parallel projection."""
+"""Distance of the viewpoint in sizes of the machine, practically a parallel projection."""
 
 PALE_OPACITY = 0.45
-"""Opacity of a machine between events, and after a validity fault."""
+"""Opacity of snapshots between events, and after a validity fault."""
 
 
 @dataclass(frozen=True, eq=False)
 class Eye:
-    """A parallel projection, possibly oblique.
+    """A parallel projection, which may be oblique.
 
     Attributes
     ----------
     right, up
-        Vectors (3) whose scalar products with a point are its coordinates in the picture; not
+        Vectors (3,) whose scalar products with a point are its picture coordinates. They are not
         perpendicular in an oblique projection.
     towards
-        Unit vector (3) towards the viewer.
+        Unit vector (3,) towards the viewer.
     """
 
     right: Floats
@@ -121,8 +115,7 @@ class Eye:
 
     @classmethod
     def beside(cls, path: Floats, up: Floats, aside: float, raised: float) -> "Eye":
-        """Return the projection from the right of a path, `aside` rad behind and `raised` rad above
-        it.
+        """Return the projection from the right of a path, `aside` rad behind it and `raised` rad above it.
 
         Lengths along the path and upwards are true, and level ground is horizontal; lengths across
         the path are drawn obliquely and foreshortened.
@@ -144,7 +137,7 @@ class Eye:
         return cls(ahead + right * left, up + rise * left, towards / np.linalg.norm(towards))
 
     def picture(self, points: Any) -> Floats:
-        """Return the coordinates (..., 2) of points (..., 3) in the picture."""
+        """Project points (..., 3) onto the picture; return coordinates (..., 2)."""
         return np.asarray(points, float) @ np.array([self.right, self.up]).T
 
 
@@ -155,7 +148,7 @@ def draw(
     aside: float = math.radians(-12.0),
     raised: float = math.radians(18.0),
 ) -> Any:
-    """Draw the machine along its path, seen from the right.
+    """Draw the machine along its path, seen from the right side.
 
     Snapshots are drawn where they do not overlap, at events (marked with their times) and at the
     end. The border of the ground shows the coordinates of the world in m; a slope is drawn
@@ -165,7 +158,7 @@ def draw(
     Parameters
     ----------
     data
-        A run or a state.
+        Dataset of a run or of one state.
     axes
         Axes to draw into; by default new ones.
     every
@@ -181,7 +174,7 @@ def draw(
     check_run(data)
     if data.sizes["time"] == 1:
         return side.draw(data, axes)
-    motion = scene(data, lambda sampled: sampled)
+    motion = build_scene(data, lambda sampled: sampled)
     path = _mean_path(motion)
     length = float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
     if (
@@ -190,7 +183,7 @@ def draw(
     ):
         return _draw_in_place(data, axes)
     eye = Eye.beside(path, motion.up, aside, raised)
-    ground = _ground(motion, path, terrain_of(data))
+    ground = _ground(motion, path, restore_terrain(data))
     events = {sample_at(motion, t): name for t, name in motion.events}
     shots = _shots(motion, length, every)
     regular, full = _apart(motion, eye, shots, events)
@@ -203,7 +196,7 @@ def draw(
     axes = given_or_new(axes, (10.0, 2.2 + 10.0 * aspect))
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
-    # The farthest machine is drawn first, so that nearer ones are in front.
+    # The farthest snapshot is drawn first, so that nearer ones are in front.
     for k in sorted({*regular, *marked}, key=lambda k: float(path[k] @ eye.towards)):
         is_pale = motion.time[k] > _first_fault(data) or (marked and k not in marked)
         opacity = PALE_OPACITY if is_pale else 1.0 if k in full or k in regular else FAINT_OPACITY
@@ -211,7 +204,7 @@ def draw(
     times = _draw_marks(axes, eye, motion, regular, marked, more, time_of_fall(data))
     _finish(axes, extent, above)
     if is_new:
-        axes.figure.suptitle(motion.title, fontsize=letters(10))
+        axes.figure.suptitle(motion.title, fontsize=font_size(10))
     _untangle(axes, times, machines if marked else [])
     if is_new:
         _trim(axes, extent)
@@ -221,9 +214,7 @@ def draw(
 def _merged(
     motion: Scene, path: Floats, marked: dict[int, str], full: list[int]
 ) -> tuple[dict[int, str], dict[int, int]]:
-    """Return the marked events by sample, without those merged into the previous one, and the
-    number of events merged into each.
-    """
+    """Merge events that are close to the previous one; return the marked samples and merged counts."""
     merged: dict[int, int] = {}
     for k in sorted(marked):
         last = max(merged, default=k)
@@ -241,35 +232,33 @@ def _merged(
 
 
 def _picture_size(extent: Floats, events: int) -> tuple[float, float]:
-    """Return the height reserved above a picture for the times of its events, and its aspect ratio
-    (height over width).
-    """
+    """Return the height reserved above a picture for event labels, and the aspect ratio (height / width)."""
     width, height = np.ptp(extent, axis=0)
     above = float(LABEL_HEIGHT * width * min(events, MAX_LABEL_LIFTS))
     return above, float(np.clip((height + above) / width, 0.1, 0.9))
 
 
 def sample_at(motion: Scene, t: float) -> int:
-    """Return the index of the sample at a time (s); the later one of two samples at one time."""
+    """Return the index of the sample at a time (s); the later one if two samples have this time."""
     return int(np.searchsorted(motion.time, t + 1e-9, side="right")) - 1
 
 
 def _first_fault(data: "Dataset") -> float:
-    """Return the time (s) of the first validity fault of a run; infinite for a valid run."""
-    validity = validity_of(data)
+    """Return the time (s) of the first validity fault of a run; infinity for a valid run."""
+    validity = read_validity(data)
     return math.inf if validity is None else min(validity.faults.values(), default=math.inf)
 
 
 def _mean_path(motion: Scene) -> Floats:
-    """Return the mean position (times, 3) of the bodies."""
+    """Return the mean position of all bodies over time, (times, 3), m."""
     return np.asarray(motion.p.mean(axis=1), float)
 
 
 def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
-    """Draw a machine at several times side by side, and in a new figure also its angles against time."""
+    """Draw snapshots side by side and, in a new figure, the angles of the machine against time."""
     if axes is not None:
         return side.draw(data, axes)
-    model = bodies_of(data).model
+    model = restore_bodies(data).model
     panels = new_figure(2, 1, (9.0, 6.0))
     side.draw(data, panels[0]).set(yticks=[], ylabel="")
     height = float(np.clip(9.0 * _shape(panels[0]) + 0.9, 1.4, 3.0))
@@ -284,20 +273,21 @@ def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
         line.set_ydata(np.unwrap(np.asarray(line.get_ydata(), float), period=360.0))
     drawn.relim()
     drawn.autoscale_view()
-    figure.suptitle(headline(data), fontsize=letters(10))
+    figure.suptitle(headline(data), fontsize=font_size(10))
     return panels
 
 
 def _shape(axes: "Axes") -> float:
-    """Return the ratio of height to width of the limits of axes."""
+    """Return the ratio of height to width of the axes limits."""
     (x0, x1) = axes.get_xlim()
     (y0, y1) = axes.get_ylim()
     return (y1 - y0) / (x1 - x0)
 
 
 def _shots(motion: Scene, length: float, every: float | None) -> list[int]:
-    """Return the samples of snapshots, including the last; by default more than fit, so that fast
-    parts of the path have some.
+    """Return the sample indices of candidate snapshots, including the last sample.
+
+    By default there are more candidates than fit, so that fast parts of the path have some.
     """
     t = motion.time
     if every is None:
@@ -311,12 +301,11 @@ def _shots(motion: Scene, length: float, every: float | None) -> list[int]:
 def _apart(
     motion: Scene, eye: Eye, shots: list[int], marked: dict[int, str]
 ) -> tuple[list[int], list[int]]:
-    """Return the samples of snapshots that do not overlap, including the first and the last, and
-    the marked samples that hide little of each other.
-    """
+    """Select snapshots that do not overlap; return their samples and the marked samples that hide little."""
     placed: list[tuple[Floats, float]] = []
 
     def place(k: int, gap: float, always: bool = False) -> bool:
+        """Return whether a snapshot at sample k keeps the gap to all selected ones; select it if so."""
         points = eye.picture(np.vstack(motion.lines(k)))
         low = points.min(axis=0)
         high = points.max(axis=0)
@@ -343,7 +332,7 @@ def _ground(motion: Scene, path: Floats, terrain: Terrain | None) -> list[Patch]
     """Return the patches of the ground around a path."""
     reach = 1.2 * motion.size
     if terrain is not None:
-        return patches(terrain, motion.time, path, reach, motion.cell, whole_faces=True)
+        return ground_patches(terrain, motion.time, path, reach, motion.cell, whole_faces=True)
     points = np.concatenate([*motion.tracks.values(), path])
     points = points[np.isfinite(points).all(axis=1)]
     (x0, y0, _) = points.min(axis=0) - reach
@@ -357,12 +346,14 @@ def _ground(motion: Scene, path: Floats, terrain: Terrain | None) -> list[Patch]
 
 
 def _rim(ground: list[Patch]) -> Floats:
-    """Return the corners (n, 3) of all patches."""
+    """Return the corners (n, 3) of all ground patches, m."""
     return np.vstack([patch.outline for patch in ground])
 
 
 def _draw_ground(axes: "Axes", eye: Eye, ground: list[Patch], motion: Scene) -> None:
-    """Draw the faces, the farthest first, with their lines, steps, and coordinates along the near border."""
+    """Draw the ground faces from far to near, with grid lines, steps and coordinates along the near
+    border.
+    """
     from matplotlib.collections import LineCollection, PolyCollection
 
     visible = [patch for patch in ground if patch.normal @ eye.towards > 0.0]
@@ -380,8 +371,10 @@ def _draw_ground(axes: "Axes", eye: Eye, ground: list[Patch], motion: Scene) -> 
 
 
 def _draw_numbers(axes: "Axes", eye: Eye, ground: list[Patch], cell: float) -> None:
-    """Write coordinates along the near border. For each axis, one number has the name and the unit;
-    it is drawn first, so that it is never left out, and far from that of the other axis.
+    """Write coordinates along the near border of the ground.
+
+    One number per axis has name and unit. It is drawn first, so that it is never left out, and far from
+    that of the other axis.
     """
     previous: Floats | None = None
     for axis in (0, 1):
@@ -407,7 +400,7 @@ def _draw_numbers(axes: "Axes", eye: Eye, ground: list[Patch], cell: float) -> N
 
 
 def _draw_steps(axes: "Axes", eye: Eye, ground: list[Patch], up: Floats) -> None:
-    """Draw the upper edges of steps; write the height of a single step."""
+    """Draw the upper edges of ground steps; write the height of a single step."""
     steps = [patch.outline for patch in ground if abs(patch.normal @ up) < MAX_STEP_NORMAL]
     for outline in steps:
         high = outline @ up
@@ -426,8 +419,9 @@ def _draw_steps(axes: "Axes", eye: Eye, ground: list[Patch], up: Floats) -> None
 
 
 def _ticks(eye: Eye, ground: list[Patch], axis: int, cell: float) -> Floats:
-    """Return round positions (n, 3) along an axis of the world on the border nearest to the viewer;
-    empty if the axis is almost parallel to the view.
+    """Return round positions (n, 3) along a world axis on the ground border nearest to the viewer.
+
+    The result is empty if the axis is almost parallel to the view.
     """
     rim = _rim(ground)
     low = rim.min(axis=0)
@@ -445,22 +439,24 @@ def _ticks(eye: Eye, ground: list[Patch], axis: int, cell: float) -> Floats:
     places[:, 2] = high[2] + 1.0
     inside = places.copy()
     inside[:, other] += 1e-6 * ((low + high) / 2.0 - places)[:, other]
-    both_sides = [heights(ground, inside + 1e-6 * sign * along) for sign in (-1.0, 1.0)]
+    both_sides = [ground_heights(ground, inside + 1e-6 * sign * along) for sign in (-1.0, 1.0)]
     places[:, 2] = np.nan_to_num(np.fmin(*both_sides), nan=low[2])
     return places
 
 
 def _slope(ground: list[Patch], up: Floats) -> float:
-    """Return the slope of the ground in rad if all faces are parallel, else 0."""
+    """Return the slope of the ground in rad if all faces are parallel, otherwise 0."""
     cosines = [float(patch.normal @ up) for patch in ground]
     return math.acos(min(cosines[0], 1.0)) if np.ptp(cosines) < 1e-9 else 0.0
 
 
 def _draw_tracks(axes: "Axes", eye: Eye, motion: Scene) -> None:
-    """Draw the tracks of the contacts."""
+    """Draw the tracks of the contact points on the ground."""
     for k, (name, path) in enumerate(motion.paths.items()):
         flat = eye.picture(path.points)
-        axes.plot(*flat.T, color=COLOURS[k % 7], lw=1.3, zorder=2, label=f"{words(name)} contact")
+        axes.plot(
+            *flat.T, color=COLOURS[k % 7], lw=1.3, zorder=2, label=f"{to_words(name)} contact"
+        )
 
 
 def _draw_machine(
@@ -469,7 +465,7 @@ def _draw_machine(
     """Draw the machine at sample k, with its shadow vertically below it."""
     for outline, points in zip(motion.parts, motion.lines(k), strict=True):
         if outline.kind in ("rim", "link", "box", "section"):
-            below = np.column_stack([points[:, :2], heights(ground, points)])
+            below = np.column_stack([points[:, :2], ground_heights(ground, points)])
             below[1:][np.abs(np.diff(below[:, 2])) > motion.size / 4.0] = np.nan
             shadow_opacity = 0.15 * min(1.0, opacity / PALE_OPACITY)
             axes.plot(*eye.picture(below).T, color="black", alpha=shadow_opacity, lw=2.0, zorder=1)
@@ -500,8 +496,9 @@ def _draw_marks(
     merged: dict[int, int],
     fall: float,
 ) -> list[Any]:
-    """Write times above the machines, or mark the events with their times and the number of merged
-    events; return the texts. A fallen machine is marked as such.
+    """Write times above the snapshots and mark events with their times; return the texts.
+
+    The label of an event states the number of merged events and whether the machine fell.
     """
     above = 0.06 * motion.size
     tops = {}
@@ -524,7 +521,7 @@ def _draw_marks(
             axes.plot(x, y + above, sign, color=COLOURS[1], ms=6, ls="none", label=label, zorder=5)
             before = n > 0 and is_close[n - 1]
             after = n < len(is_close) and is_close[n]
-            text = f"{words(wheels)} {motion.time[k]:.3f} s".strip()
+            text = f"{to_words(wheels)} {motion.time[k]:.3f} s".strip()
             lift = 8.0
             text += f", {merged[k]} more" if merged[k] else ""
             side = "left" if before else "right" if after else "center"
@@ -537,7 +534,7 @@ def _draw_marks(
 
 
 def _untangle(axes: "Axes", times: list[Any], machines: list[Floats]) -> None:
-    """Place texts without overlaps and hide those that do not fit.
+    """Move texts so that they do not overlap, and hide those that do not fit.
 
     Times of events may be shifted and lifted, with a line to their marker; they avoid, in this
     order of priority, other texts, the markers of earlier events, and the machines. The last event
@@ -546,8 +543,8 @@ def _untangle(axes: "Axes", times: list[Any], machines: list[Floats]) -> None:
     from matplotlib.transforms import Bbox
 
     axes.figure.draw_without_rendering()  # type: ignore[union-attr]
-    legend = axes.get_legend()
-    placed: list[Any] = [] if legend is None else [legend.get_window_extent()]
+    add_legend = axes.get_legend()
+    placed: list[Any] = [] if add_legend is None else [add_legend.get_window_extent()]
     machine_boxes = [
         Bbox(axes.transData.transform([p.min(axis=0), p.max(axis=0)])) for p in machines
     ]
@@ -572,9 +569,7 @@ def _untangle(axes: "Axes", times: list[Any], machines: list[Floats]) -> None:
 
 
 def _free_place(axes: "Axes", text: Any, can_lift: bool, others: list[Any]) -> list[Any] | None:
-    """Move a text to a position without overlap, lifted and shifted if allowed; return its box and
-    that of its leader line, or None.
-    """
+    """Move a text to a position without overlap; return its box and that of its leader line, or None."""
     x, low = text.xyann
     original = text.get_ha()
     sides = dict.fromkeys((original, "center", "left", "right")) if can_lift else [original]
@@ -589,7 +584,7 @@ def _free_place(axes: "Axes", text: Any, can_lift: bool, others: list[Any]) -> l
             for other in others
             for own_box in (
                 padded if other.width else [box, *lead]
-            )  # leader lines have no width and need no margin
+            )  # boxes of leader lines have no width and need no margin
         ):
             return [box, *lead]
     text.xyann = (x, low)
@@ -598,7 +593,7 @@ def _free_place(axes: "Axes", text: Any, can_lift: bool, others: list[Any]) -> l
 
 
 def _lead(axes: "Axes", text: Any, top: float) -> Any:
-    """Return the leader line from the marker of an event up to a height in pixels, as a box without width."""
+    """Return the leader line from the marker of an event up to a height (pixels) as a box without width."""
     from matplotlib.transforms import Bbox
 
     x, y = axes.transData.transform(text.xy)
@@ -623,11 +618,13 @@ def _trim(axes: "Axes", extent: Floats) -> None:
 
 
 def _finish(axes: "Axes", extent: Floats, above: float) -> None:
-    """Remove the frame and set the limits, with space above the picture for times."""
+    """Remove the frame and set the axes limits, with space above the picture for times."""
     (x0, y0) = extent.min(axis=0)
     (x1, y1) = extent.max(axis=0)
     margin = 0.02 * (x1 - x0)
     axes.set(xlim=(x0 - margin, x1 + margin), ylim=(y0 - 3.0 * margin, y1 + 3.0 * margin + above))
-    axes.set_aspect("equal", adjustable="box", anchor="N")  # unused height is at the bottom
+    axes.set_aspect(
+        "equal", adjustable="box", anchor="N"
+    )  # unused height of the figure stays at the bottom
     axes.set_axis_off()
-    legend(axes, 6)
+    add_legend(axes, 6)

@@ -1,5 +1,7 @@
-"""A run from its right side: section of the ground, path of the mass centre, and snapshots of the
-machine, at all events and in between.
+"""Figure of a run from the right side: ground section, path of the mass centre, and snapshots.
+
+The machine is drawn at all events and at regular times in between.
+
 """
 
 from collections.abc import Iterator
@@ -10,37 +12,36 @@ import numpy as np
 from draisine.algebra.patch import evaluate_patch
 from draisine.algebra.scalar import Floats
 from draisine.results.bodies import Bodies
-from draisine.results.events import events_of
-from draisine.scenario.terrain import terrain_of
+from draisine.results.events import read_events
+from draisine.scenario.terrain import restore_terrain
 from draisine.terrain import Feature, Terrain
 from draisine.view.figures._marks import EVENT_MARKERS
-from draisine.view.scene.scene import level, up_of
+from draisine.view.scene.scene import rotation_to_vertical, up_direction
 from draisine.view.scene.shapes import world_outlines
 from draisine.view.scene.skeleton import mass_centre
-from draisine.view.style import COLOURS, bodies_of, given_or_new, legend, plain
+from draisine.view.style import COLOURS, add_legend, given_or_new, restore_bodies, simplify_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
 MAX_PROFILE_SNAPSHOTS = 24
-"""Largest number of snapshots."""
+"""Largest number of snapshots between events."""
 
 GROUND_MARGIN = 1.5
-"""Distance around the path within which the ground is drawn, m."""
+"""m; distance around the path within which the ground is drawn."""
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None) -> "Axes":
-    """Draw the section of the ground along x, the path of the heaviest body's mass centre, and the
-    machine.
+    """Draw the ground section along x, the path of the heaviest body's mass centre, and snapshots.
 
-    The machine is black at events and grey in between. Vertical is against gravity, so that a slope
-    is inclined.
+    Snapshots are black at events and grey in between. The vertical axis is opposite to gravity, so that a
+    slope is drawn inclined.
 
     Parameters
     ----------
     data
-        A run.
+        Dataset of a run.
     axes
         Axes to draw into; by default new ones.
     every
@@ -51,16 +52,18 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
     Axes
         The axes.
     """
-    bodies = bodies_of(data)
+    bodies = restore_bodies(data)
     t = data["time"].values
-    events = events_of(data)
+    events = read_events(data)
     heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
     path = np.array([mass_centre(bodies, heaviest, k) for k in range(len(t))])
-    rotation = level(up_of(bodies.model))
+    rotation = rotation_to_vertical(up_direction(bodies.model))
     wide, _, high = np.ptp(path @ rotation.T, axis=0) + GROUND_MARGIN
-    axes = plain(given_or_new(axes, (9.0, 3.0 + 6.5 * float(np.clip(high / wide, 0.1, 0.8)))))
+    axes = simplify_axes(
+        given_or_new(axes, (9.0, 3.0 + 6.5 * float(np.clip(high / wide, 0.1, 0.8))))
+    )
     label = "ground"
-    for x, z in _ground(terrain_of(data), path):
+    for x, z in _ground(restore_terrain(data), path):
         section = np.column_stack([x, np.full_like(x, np.median(path[:, 1])), z]) @ rotation.T
         axes.plot(section[:, 0], section[:, 2], color="black", lw=1.2, label=label)
         label = "_"
@@ -89,12 +92,12 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel("x, forward (m)" if rotation[2, 2] == 1.0 else "horizontal (m)")
     axes.set_ylabel("z, up (m)" if rotation[2, 2] == 1.0 else "vertical (m)")
-    legend(axes, 5, by_rows=True)
+    add_legend(axes, 5, by_rows=True)
     return axes
 
 
 def _snapshot_interval(bodies: Bodies, t: Floats, path: Floats) -> float:
-    """Return the time between snapshots (s) at which they hardly overlap."""
+    """Return the time between snapshots (s) at which neighbouring snapshots hardly overlap."""
     points = np.vstack([x for _, x in world_outlines(bodies, 0)] or [path[:1]])
     size = max(float(np.ptp(points[:, 0])), 0.1)
     length = float(np.linalg.norm(np.diff(path[:, ::2], axis=0), axis=1).sum())
@@ -103,15 +106,16 @@ def _snapshot_interval(bodies: Bodies, t: Floats, path: Floats) -> float:
 
 
 def _machine(axes: "Axes", bodies: Bodies, k: int, rotation: Floats, colour: str) -> None:
-    """Draw the machine at sample k, rotated to the vertical of the picture."""
+    """Draw the machine at sample k, rotated so that gravity points downwards."""
     for _, points in world_outlines(bodies, k):
         x, _, z = (points @ rotation.T).T
         axes.plot(x, z, color=colour, lw=1.2, solid_capstyle="round")
 
 
 def _ground(terrain: Terrain | None, path: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the section of the ground along x as (x, z), one line per face; level ground if the
-    terrain is unknown.
+    """Yield the ground section along x as (x, z) in m, one line per face.
+
+    Without a known terrain, the section is level ground.
     """
     low = path.min(axis=0) - GROUND_MARGIN
     high = path.max(axis=0) + GROUND_MARGIN
@@ -134,7 +138,7 @@ def _ground(terrain: Terrain | None, path: Floats) -> Iterator[tuple[Floats, Flo
 
 
 def _section(feature: Feature, path: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the section (x, z) of a face below the path; z is NaN beyond its borders."""
+    """Return the section (x, z) of a face below the path, m; z is NaN beyond the borders of the face."""
     N = feature.numbers[:3]
     d = feature.numbers[3]
     y = float(np.median(path[:, 1]))

@@ -1,4 +1,4 @@
-"""Root locus: eigenvalues in the complex plane while one quantity varies, and their real parts."""
+"""Figure of a root locus: eigenvalues in the complex plane as one quantity varies, and their real parts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,12 @@ from draisine.view.figures._linear import STABLE_COLOUR
 from draisine.view.style import (
     COLOURS,
     GREY,
-    figure_of,
+    font_size,
     headline,
-    letters,
     new_figure,
-    plain,
-    words,
+    parent_figure,
+    simplify_axes,
+    to_words,
 )
 
 if TYPE_CHECKING:
@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 
 
 MAX_SHOWN_DAMPING = 3.0
-"""Real parts are shown down to this multiple of the slower half of the roots; strongly damped roots
-do not influence stability.
+"""Lower limit of the real parts, as a multiple of the real parts of the slower half of the roots.
+
+Strongly damped roots do not influence stability.
+
 """
 
 
 def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
-    """Draw the roots in the complex plane, coloured by the varied value, and their real parts
-    against it.
+    """Draw the roots in the complex plane, coloured by the varied value, and their real parts against it.
 
-    The stable half is shaded. Only roots with a non-negative imaginary part are shown.
+    The stable half-plane is shaded. Only roots with a non-negative imaginary part are drawn.
     """
     if "locus_over" not in data.attrs:
         raise ParameterError(
@@ -54,25 +55,25 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
             shown.real, shown.imag, c=value, s=12, cmap="viridis", zorder=2, linewidths=0
         )
         growth.plot(value, roots[:, k].real, color=COLOURS[k % 7], linewidth=1.4)
-    plain(plane)
-    plain(growth)
+    simplify_axes(plane)
+    simplify_axes(growth)
     top = float(np.nanmax(np.where(roots.real > low, roots.imag, 0.0)))
     plane.set(xlim=(low, high), ylim=(-0.03 * max(top, 1.0), 1.08 * max(top, 1.0)))
     plane.axvspan(low, 0.0, color=STABLE_COLOUR, zorder=0, linewidth=0)
     plane.set(xlabel="real part (1/s)", ylabel="imaginary part (rad/s)")
     growth.axhspan(low, 0.0, color=STABLE_COLOUR, zorder=0, linewidth=0)
-    label = f"{words(over)} ({unit})" if unit else words(over)
+    label = f"{to_words(over)} ({unit})" if unit else to_words(over)
     growth.set(ylim=(low, high), xlabel=label, ylabel="real part (1/s)")
     if len(value) > 1:
         growth.set_xlim(float(value.min()), float(value.max()))
-    figure_of(plane).colorbar(points, ax=plane).ax.set_title(unit, fontsize=letters(9))
+    parent_figure(plane).colorbar(points, ax=plane).ax.set_title(unit, fontsize=font_size(9))
     if data.attrs.get("title"):
-        figure_of(plane).suptitle(headline(data), fontsize=letters(10))
+        parent_figure(plane).suptitle(headline(data), fontsize=font_size(10))
     return axes
 
 
 def _limits(roots: Floats) -> tuple[float, float]:
-    """Return the shown range of real parts."""
+    """Return the displayed range of real parts, 1/s."""
     high = max(float(roots.real.max()), 0.0)
     slow = np.sort(np.abs(roots.real).max(axis=0))
     reach = max(high, float(slow[len(slow) // 2]), 1.0)
@@ -82,5 +83,5 @@ def _limits(roots: Floats) -> tuple[float, float]:
 
 
 def _readable(value: Floats, unit: str) -> tuple[Floats, str]:
-    """Return angles in degrees and other values unchanged, with their unit."""
+    """Convert angles to degrees; return the values and their displayed unit."""
     return (np.degrees(value), "deg") if unit == "rad" else (value, unit)

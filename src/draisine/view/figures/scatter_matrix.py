@@ -1,12 +1,12 @@
-"""Scatter plots of the outputs of a sweep against all varied quantities."""
+"""Figure with scatter plots of the outputs of a sweep against all varied quantities."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.view.figures._sweep import in_degrees, narrow, numeric_runs, sweep_outputs
-from draisine.view.style import COLOURS, figure_of, new_figure, plain
+from draisine.view.figures._sweep import break_label, in_degrees, numeric_runs, sweep_outputs
+from draisine.view.style import COLOURS, new_figure, parent_figure, simplify_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,17 +30,17 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         for k, kind in enumerate(outcome_names):
             selected = outcomes == kind
             colour = COLOURS[k % len(COLOURS)]
-            plain(panel).plot(
+            simplify_axes(panel).plot(
                 x.values[selected], y.values[selected], ".", color=colour, markersize=3, label=kind
             )
         if row == len(names) - 1:
             panel.set_xlabel(across)
         if column == 0:
-            panel.set_ylabel(narrow(upright), fontsize=8)
+            panel.set_ylabel(break_label(upright), fontsize=8)
     if len(outcome_names) > 1:
         lines = panels[0, 0].get_lines()
         wide = min(3, len(outcome_names))
-        figure_of(panels).legend(
+        parent_figure(panels).legend(
             handles=lines, loc="outside lower center", ncols=wide, fontsize=7, markerscale=2
         )
     return panels.ravel()

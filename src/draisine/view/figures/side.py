@@ -1,6 +1,4 @@
-"""A machine seen from its right side: one state, several times of a run side by side, or its
-drawing with joints and mass centres.
-"""
+"""Figure of a machine from the right side: one state, several times of a run, or its zero configuration."""
 
 from typing import TYPE_CHECKING
 
@@ -12,15 +10,16 @@ from draisine.mechanics.tree import assemble
 from draisine.model import Model
 from draisine.reading.subject import first_wheel
 from draisine.view.figures import _snapshots as snapshots
-from draisine.view.scene.shapes import lies_flat, parts, reach
+from draisine.view.scene.shapes import lies_flat, machine_outlines, machine_size
 from draisine.view.scene.skeleton import section_curves
-from draisine.view.style import COLOURS, given_or_new, legend, plain, words
+from draisine.view.style import COLOURS, add_legend, given_or_new, simplify_axes, to_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
 SIDE_VIEW = snapshots.Sight((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), "x, ahead", "y, left", "right side")
+"""View from the right side: the machine moves from left to right."""
 
 
 def draw(
@@ -31,8 +30,8 @@ def draw(
 ) -> "Axes":
     """Draw a machine from its right side; it moves from left to right.
 
-    A state is seen from above its right side, with heading and line of contacts on the ground. A
-    run shows the machine at several times, each perpendicular to its own heading; the figure
+    One state is drawn from an elevated viewpoint, with heading and line of contacts on the ground. A run is
+    drawn at several times side by side, each perpendicular to the heading at that time. The figure
     `profile` shows the path.
 
     Parameters
@@ -55,16 +54,16 @@ def draw(
 
 
 def draw_model(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "Axes":
-    """Draw a machine in its zero configuration from its right side, or from above if it is flat.
+    """Draw a machine in its zero configuration from the right side, or from above if it is planar.
 
     Parameters
     ----------
     model
-        The machine.
+        Model of the machine.
     axes
         Axes to draw into; by default new ones.
     frames
-        Add the frames of the links, as the typeset equations use them.
+        Whether to add the link frames that the typeset equations use.
 
     Returns
     -------
@@ -73,15 +72,17 @@ def draw_model(model: Model, axes: "Axes | None" = None, frames: bool = False) -
     """
     flat = lies_flat(model)
     plane = np.array([0, 1 if flat else 2])
-    axes = plain(given_or_new(axes, (8.0, 5.5)))
-    outlines = [outline for outline in parts(model) if outline.kind in ("link", "box", "blade")]
+    axes = simplify_axes(given_or_new(axes, (8.0, 5.5)))
+    outlines = [
+        outline for outline in machine_outlines(model) if outline.kind in ("link", "box", "blade")
+    ]
     for k, body in enumerate(model.bodies):
         colour = COLOURS[k % 7]
         for outline in outlines:
             if outline.body == body.name:
                 axes.plot(*outline.points[:, plane].T, color=colour, lw=3, solid_capstyle="round")
         com = np.asarray(body.com, float)[plane]
-        label = f"{words(body.name)}, {body.mass:g} kg"
+        label = f"{to_words(body.name)}, {body.mass:g} kg"
         axes.plot(*com, "o", color=colour, ms=8, label=label)
     for wheel in model.wheels:
         for curve in section_curves(wheel):
@@ -95,19 +96,17 @@ def draw_model(model: Model, axes: "Axes | None" = None, frames: bool = False) -
             ends = np.array([through, through + along])
             axes.plot(*ends[:, plane].T, color="grey", lw=1, ls="--")
     if frames:
-        _add_frames(axes, model, plane, 0.08 * reach(model))
+        _add_frames(axes, model, plane, 0.08 * machine_size(model))
     if not flat:
         axes.axhline(0.0, color="black", lw=0.8)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set(xlabel="x, forward (m)", ylabel="y, left (m)" if flat else "z, up (m)")
-    legend(axes)
+    add_legend(axes)
     return axes
 
 
 def _add_frames(axes: "Axes", model: Model, plane: Floats, size: float) -> None:
-    """Draw the frame of every link: arrows along the axes in the plane of the picture, a dot for
-    its origin.
-    """
+    """Draw the frame of every link: a dot at the origin, and arrows along axes in the picture plane."""
     wheel = first_wheel(model)
     base = Pose(np.eye(3), np.zeros(3) if wheel is None else np.asarray(wheel.centre, float))
     for k, link in enumerate(assemble(model, frame=base).links):

@@ -1,4 +1,4 @@
-"""Steady circles of a bicycle: angles, radius and stability against speed or lean."""
+"""Figure of steady circles of a bicycle: angles, radius and stability against speed or lean."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,17 +7,24 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.view.style import COLOURS, DASHES, GREY, headline, legend, new_figure, plain
+from draisine.view.style import (
+    COLOURS,
+    DASHES,
+    GREY,
+    add_legend,
+    headline,
+    new_figure,
+    simplify_axes,
+)
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 
 def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
-    """Draw lean and steer, radius, and growth of disturbances of steady circles against speed.
+    """Draw lean and steer, path radius, and growth rate of steady circles against speed.
 
-    Circles of one speed are drawn against lean. A dot marks the first circle; stable circles are
-    thick.
+    Circles of equal speed are drawn against lean. A dot marks the first circle; stable circles are thick.
 
     Parameters
     ----------
@@ -38,13 +45,13 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
     panels = new_figure(3, 1, (7.0, 8.0)) if axes is None else axes
     x, label = _abscissa(data)
     stable = data["stable"].values
-    angles, radius, growth = (plain(panel) for panel in panels)
+    angles, radius, growth = (simplify_axes(panel) for panel in panels)
     for k, name in enumerate(("lean", "steer")):
         _line(angles, k, x, np.degrees(data[name].values), stable, name)
     if stable.any():
         angles.plot([], [], color=GREY, linewidth=4.5, label="stable")
     angles.set_ylabel("angle (deg)")
-    legend(angles)
+    add_legend(angles)
     _line(radius, 0, x, data["radius"].values, stable)
     radius.set_yscale("log")
     radius.yaxis.set_major_formatter(lambda x, _: f"{x:g}")
@@ -61,7 +68,7 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
 
 
 def _abscissa(data: "Dataset") -> tuple[Floats, str]:
-    """Return the values and the label of the horizontal axis."""
+    """Return the values and the label of the horizontal axis: speed or lean."""
     name = "rear_wheel_speed" if "rear_wheel_speed" in data else "forward_speed"
     speed = data[name].values
     if len(speed) > 1 and np.ptp(speed) < 1e-6 * np.abs(speed).max():
@@ -70,7 +77,7 @@ def _abscissa(data: "Dataset") -> tuple[Floats, str]:
 
 
 def _line(axes: Any, k: int, x: Floats, y: Floats, stable: Floats, label: str = "") -> None:
-    """Draw a curve, its stable part thick, with a dot at its start."""
+    """Draw a curve with its stable part thick, and a dot at its start."""
     shown = np.where(np.isfinite(y), y, np.nan)
     axes.plot(x, shown, color=COLOURS[k], linestyle=DASHES[k], linewidth=1.6, label=label or None)
     axes.plot(x, np.where(stable, shown, np.nan), color=COLOURS[k], linewidth=4.5)

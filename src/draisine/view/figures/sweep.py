@@ -1,4 +1,6 @@
-"""Outputs of a sweep: one panel per output, curves over the longest numeric side of the grid."""
+"""Figure of the outputs of a sweep: one panel per output, curves over the longest numeric axis of the
+grid.
+"""
 
 from collections.abc import Sequence
 from itertools import product
@@ -7,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.view.figures._linear import STABLE_COLOUR
-from draisine.view.figures._sweep import in_degrees, narrow, output_panels
-from draisine.view.style import COLOURS, curve, given_or_new, legend, letters, plain, words
+from draisine.view.figures._sweep import break_label, in_degrees, output_panels
+from draisine.view.style import (
+    COLOURS,
+    add_legend,
+    draw_curve,
+    font_size,
+    given_or_new,
+    simplify_axes,
+    to_words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,10 +28,10 @@ if TYPE_CHECKING:
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Draw one panel per output of a sweep, or the critical speeds of a bicycle in one panel.
 
-    Axes are logarithmic, with magnitudes, if values of one sign range over a factor of twenty. Runs
-    that stopped early are hollow. Runs that form no grid are points over the first varied quantity.
-    Critical speeds have the stable range shaded; over two parameters they are contours. Angles are
-    in degrees.
+    An axis is logarithmic if its values have one sign and range over a factor of twenty. Runs that stopped
+    early have hollow markers. Runs that do not form a grid are points over the first varied quantity. The
+    stable range between critical speeds is shaded; over two parameters critical speeds are contours.
+    Angles are in degrees.
 
     Parameters
     ----------
@@ -40,27 +50,27 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     panels, names = output_panels(data, axes)
     for panel, name in zip(panels, names, strict=False):
         if data[name].dims == ("run",):
-            _points(plain(panel), data[name])
+            _points(simplify_axes(panel), data[name])
         else:
-            _curves(plain(panel), data[name], data["outcome"] == "completed")
+            _curves(simplify_axes(panel), data[name], data["outcome"] == "completed")
     if len(data.dims) > 1:
-        legend(panels[0], 2)
+        add_legend(panels[0], 2)
     return panels
 
 
 CRITICAL_VARIABLES = ("weave", "capsize", "stable_from", "stable_to")
-"""Variables of a study of critical speeds: weave and capsize speed, and the ends of the stable range."""
+"""Dataset variables of critical speeds: weave, capsize, and the ends of the stable range."""
 
 
 def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
-    """Draw critical speeds against a parameter, with the stable range shaded."""
+    """Draw critical speeds against one parameter, with the stable range shaded."""
     size = (7.4, 5.6) if data["weave"].ndim == 2 else (6.4, 4.2)
     new_or_old: Any = given_or_new(None, size) if axes is None else axes
     panels: Any = np.atleast_1d(new_or_old).ravel()
     for panel in panels[1:]:
         panel.set_visible(False)
     if data["weave"].ndim == 2:
-        _critical_map(data, plain(panels[0]))
+        _critical_map(data, simplify_axes(panels[0]))
         return panels
     along, across = in_degrees(data[str(data["weave"].dims[0])], str(data["weave"].dims[0]))
     x = along.values
@@ -68,16 +78,16 @@ def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
     high = data["stable_to"].values
     speeds = np.concatenate([data[name].values for name in CRITICAL_VARIABLES])
     top = float(np.max(speeds, where=np.isfinite(speeds), initial=0.0))
-    # A stable range without an upper end is shaded up to the largest speed.
+    # A stable range without an upper end is shaded up to the largest drawn speed.
     high = np.where(np.isfinite(high), high, top)
-    drawn = plain(panels[0])
+    drawn = simplify_axes(panels[0])
     drawn.fill_between(x, low, high, color=STABLE_COLOUR, lw=0, label="stable")
     for k, name in enumerate(CRITICAL_VARIABLES[:2]):
-        curve(drawn, k, x, data[name].values, f"{name} speed")
+        draw_curve(drawn, k, x, data[name].values, f"{name} speed")
         drawn.lines[-1].set(marker="o", clip_on=False, zorder=3)
     drawn.margins(x=0.03)
     drawn.set(xlabel=across, ylabel="speed (m/s)")
-    legend(drawn, 3)
+    add_legend(drawn, 3)
     return panels
 
 
@@ -97,30 +107,32 @@ def _critical_map(data: "Dataset", axes: "Axes") -> None:
         speeds = data[name].values.T
         if np.isfinite(speeds).any():
             lines = axes.contour(x, y, speeds, colors=colour, linewidths=1.3, linestyles=dash)
-            axes.clabel(lines, fmt="%g", fontsize=letters(8), inline_spacing=2)
+            axes.clabel(lines, fmt="%g", fontsize=font_size(8), inline_spacing=2)
         axes.plot([], [], color=colour, linestyle=dash, label=f"{name} speed (m/s)")
     axes.set(xlabel=across, ylabel=up)
-    legend(axes, 2)
+    add_legend(axes, 2)
 
 
 def _points(axes: "Axes", output: "DataArray") -> None:
-    """Draw runs that form no grid."""
+    """Draw the output of runs that do not form a grid as points."""
     along = output[next(str(name) for name in output.coords if name != "run")]
     (x, across), (y, upright) = (
         in_degrees(variable, str(variable.name)) for variable in (along, output)
     )
     axes.plot(x.values, y.values, "o", markersize=3)
-    axes.set(xlabel=across, ylabel=narrow(upright))
+    axes.set(xlabel=across, ylabel=break_label(upright))
 
 
 def _curves(axes: "Axes", output: "DataArray", completed: "DataArray") -> None:
-    """Draw an output along the longest numeric side of the grid, one curve per combination of the others."""
+    """Draw an output along the longest numeric axis of the grid, one curve per combination of the others."""
     numeric = [d for d in output.dims if output[d].dtype.kind == "f"] or list(output.dims)
     along = max(numeric, key=lambda d: output.sizes[d])
     others = [d for d in output.dims if d != along]
     logarithmic = all(_is_wide(x) for x in (output[along].values, *_lines(output, along)))
     name = (
-        f"size of {output.name}" if logarithmic and float(output.min()) < 0.0 else str(output.name)
+        f"magnitude of {output.name}"
+        if logarithmic and float(output.min()) < 0.0
+        else str(output.name)
     )
     output, upright = in_degrees(output, name)
     ahead, across = in_degrees(output[along], str(along))
@@ -131,7 +143,7 @@ def _curves(axes: "Axes", output: "DataArray", completed: "DataArray") -> None:
         label = ", ".join(_value_text(output[d].sel({d: x})) for d, x in place.items())
         x = ahead.values
         y = np.abs(y) if logarithmic else y
-        curve(axes, k, x, y, label)
+        draw_curve(axes, k, x, y, label)
         axes.lines[-1].set_marker("o")
         edge = axes.lines[-1].get_color()
         axes.plot(x[stopped], y[stopped], "o", color="white", markeredgecolor=edge, zorder=3)
@@ -139,28 +151,26 @@ def _curves(axes: "Axes", output: "DataArray", completed: "DataArray") -> None:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.xaxis.set_minor_formatter(lambda *_: "")
-    axes.set(xlabel=across, ylabel=narrow(upright))
+    axes.set(xlabel=across, ylabel=break_label(upright))
 
 
 def _value_text(value: "DataArray") -> str:
-    """Return the name and the value of a varied quantity for a legend."""
+    """Format name and value of a varied quantity for a legend."""
     if value.dtype.kind != "f":
         return str(value.item())
     unit = str(value.attrs.get("units", ""))
     displayed, _ = in_degrees(value, str(value.name))
-    return (
-        f"{words(str(value.name))} = {displayed.item():.4g} {unit.replace('rad', 'deg')}".rstrip()
-    )
+    return f"{to_words(str(value.name))} = {displayed.item():.4g} {unit.replace('rad', 'deg')}".rstrip()
 
 
 def _lines(output: "DataArray", along: Any) -> Any:
-    """Return all curves (curves, n) along one side of the grid."""
+    """Return an output as curves (curves, n) along one axis of the grid."""
     return np.moveaxis(output.values, output.dims.index(along), -1).reshape(-1, output.sizes[along])
 
 
 def _is_wide(values: Any) -> bool:
     """Return whether values have one sign and range over a factor of twenty or more."""
-    # Text values have no logarithm.
+    # Texts cannot be drawn on a logarithmic axis.
     if values.dtype.kind != "f":
         return False
     sizes = np.abs(values[np.isfinite(values)])

@@ -1,4 +1,4 @@
-"""The path seen from above, with snapshots of the machine."""
+"""Figure of the path from above, with snapshots of the machine."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,14 @@ from draisine.results.bodies import Bodies
 from draisine.view.figures import _snapshots as snapshots
 from draisine.view.scene.shapes import world_outlines
 from draisine.view.scene.skeleton import mass_centre
-from draisine.view.style import COLOURS, GREY, bodies_of, given_or_new, legend, plain
+from draisine.view.style import (
+    COLOURS,
+    GREY,
+    add_legend,
+    given_or_new,
+    restore_bodies,
+    simplify_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,11 +30,10 @@ def draw(
     scale: float | None = None,
     columns: int = 4,
 ) -> "Axes":
-    """Draw the tracks of the contacts (or of the base) and the machine at several times, seen from
-    above.
+    """Draw the tracks of the contacts (or of the base) and snapshots of the machine from above.
 
-    A diamond is the mass centre of the heaviest body. A state shows the machine, its heading and
-    the line of its contacts.
+    A diamond marks the mass centre of the heaviest body. For one state, the figure shows the machine, its
+    heading and the line of its contacts.
 
     Parameters
     ----------
@@ -38,8 +44,8 @@ def draw(
     every
         Time between snapshots in s.
     scale
-        Magnification of the snapshots about their first contact; by default as large as they fit. The
-        legend states it.
+        Magnification of the snapshots about their first contact; by default the largest without overlap.
+        The legend states the magnification.
     columns
         Largest number of columns of the legend.
 
@@ -48,7 +54,7 @@ def draw(
     Axes
         The axes.
     """
-    bodies = bodies_of(data)
+    bodies = restore_bodies(data)
     if data.sizes["time"] == 1:
         return _state(bodies, axes)
     spans = np.ptp(data["position"].values[:, :2], axis=0)
@@ -57,7 +63,7 @@ def draw(
         + 0.3 * len(bodies.model.contacts)
         + 7.0 * float(np.clip(spans[1] / max(spans[0], 1e-9), 0.15, 0.9))
     )
-    axes = plain(given_or_new(axes, (8.0, height)))
+    axes = simplify_axes(given_or_new(axes, (8.0, height)))
     t = data["time"].values
     anchor = _tracks(data, axes)
     heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
@@ -80,25 +86,25 @@ def draw(
     axes.plot([], [], "D", color=COLOURS[2], ls="", ms=4, label=f"mass centre of the {heaviest}")
     axes.set_aspect("equal", adjustable="datalim")
     axes.set(xlabel="x (m)", ylabel="y, left (m)")
-    legend(axes, columns)
+    add_legend(axes, columns)
     return axes
 
 
 def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
     """Draw the machine in one state, its heading and the line of its contacts."""
-    axes = plain(given_or_new(axes, (7.5, 4.5)))
+    axes = simplify_axes(given_or_new(axes, (7.5, 4.5)))
     machine = snapshots.MachineAt(bodies, 0)
-    snapshots.draw_outline(axes, machine, lambda points: machine.world(points)[:, :2])
-    snapshots.draw_heading(axes, machine, lambda points: machine.world(points)[:, :2])
+    snapshots.draw_outline(axes, machine, lambda points: machine.to_world(points)[:, :2])
+    snapshots.draw_heading(axes, machine, lambda points: machine.to_world(points)[:, :2])
     snapshots.write_angles(axes, bodies)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set(xlabel="x (m)", ylabel="y, left (m)")
-    legend(axes, 3)
+    add_legend(axes, 3)
     return axes
 
 
 def _tracks(data: "Dataset", axes: "Axes") -> Floats:
-    """Draw the tracks on the ground and return the one (times, 3) about which snapshots are magnified."""
+    """Draw the contact tracks; return the track (times, 3) about which snapshots are magnified."""
     if "contact_point" not in data:
         track = data["position"].values
         axes.plot(track[:, 0], track[:, 1], color=COLOURS[0], lw=1.0, label="base")
@@ -113,7 +119,7 @@ def _tracks(data: "Dataset", axes: "Axes") -> Floats:
 
 
 def _magnification(places: Floats, drawn: list[list[tuple[str, Floats]]]) -> float:
-    """Return the magnification of snapshots, from 1 to 2, at which they do not touch."""
+    """Return the magnification of snapshots, from 1 to 2, at which they do not touch each other."""
     if len(places) < 2 or not drawn[0]:
         return 1.0
     size = max(

@@ -1,5 +1,7 @@
-"""Tornado diagram of a sweep with the design 'one-at-a-time': one panel per output, one bar per
-varied quantity, sorted by the range of the output.
+"""Tornado diagram of a sweep with the design 'one-at-a-time'.
+
+There is one panel per output with one bar per varied quantity, sorted by the range of the output.
+
 """
 
 from collections.abc import Sequence
@@ -9,7 +11,7 @@ import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.view.figures._sweep import in_degrees, output_panels
-from draisine.view.style import COLOURS, plain, words
+from draisine.view.style import COLOURS, simplify_axes, to_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,10 +19,12 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Draw one panel per output. Bars reach from the nominal output (line) to the outputs with
-    smaller and larger values.
+    """Draw a tornado diagram with one panel per output of a one-at-a-time sweep.
 
-    Quantities without an order have one bar. Runs without an output are counted beside the name.
+    Bars extend from the nominal output (line) to the outputs for smaller and larger values.
+
+    Quantities whose values have no order have one bar. The number of runs without an output is written
+    beside the name.
     Angles are in degrees.
     """
     if data.sizes.get("run", 0) < 2 or "outcome" not in data:
@@ -28,7 +32,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     panels, names = output_panels(data, axes)
     sides = [str(n) for n in data.coords if n != "run"]
     for panel, name in zip(panels, names, strict=False):
-        _bars(plain(panel), data[name], sides)
+        _bars(simplify_axes(panel), data[name], sides)
     panels[0].legend(fontsize=7)
     return panels
 
@@ -40,6 +44,7 @@ def _bars(axes: "Axes", output: "DataArray", sides: list[str]) -> None:
     ranges = {side: _ranges(output, side) for side in sides}
 
     def width(side: str) -> float:
+        """Return the width of the bar of a varied quantity."""
         return float(np.ptp([nominal, *np.ravel(list(ranges[side].values()))]))
 
     order = sorted(sides, key=width)
@@ -58,9 +63,7 @@ def _bars(axes: "Axes", output: "DataArray", sides: list[str]) -> None:
 
 
 def _ranges(output: "DataArray", side: str) -> dict[int, tuple[float, float]]:
-    """Return the ranges of the output for values smaller (0) or larger (1) than the nominal one, or
-    without an order (2).
-    """
+    """Return the ranges of the output for values smaller (0) or larger (1) than nominal, or unordered (2)."""
     nominal = float(output[0])
     values = output[side].values
     varied = np.flatnonzero(values != values[0])
@@ -75,4 +78,4 @@ def _ranges(output: "DataArray", side: str) -> dict[int, tuple[float, float]]:
 def _label(output: "DataArray", side: str) -> str:
     """Return the name of a varied quantity, with the number of its runs without an output."""
     missing = int(np.isnan(output.values[output[side].values != output[side].values[0]]).sum())
-    return f"{words(side)} (undefined: {missing})" if missing else words(side)
+    return f"{to_words(side)} (undefined: {missing})" if missing else to_words(side)

@@ -1,4 +1,4 @@
-"""A camera that follows a machine: perspective projection, clipping, and grid lines on the ground."""
+"""Camera that follows a machine: perspective projection, clipping, and grid lines on the ground."""
 
 import math
 from dataclasses import dataclass
@@ -11,12 +11,14 @@ from draisine.view.scene.ground import Patch, clip_patch
 from draisine.view.scene.scene import GROUND_LINES, Scene
 
 CAMERA_AZIMUTH = -72.0
-"""Direction of the camera in degrees from the initial heading: from the right and a little ahead,
-so that the lip of a ramp hides nothing.
+"""deg; azimuth of the camera from the initial heading: from the right and slightly ahead.
+
+From this side the lip of a ramp does not hide the machine.
+
 """
 
 CAMERA_ZOOM = 3.2
-"""Focal length: half the height of the picture is 1/zoom at distance one."""
+"""Focal length: half the height of the picture is 1/zoom at unit distance."""
 
 CAMERA_DISTANCE = 4.2
 """Distance of the camera from its focus, in sizes of the machine."""
@@ -24,16 +26,16 @@ CAMERA_DISTANCE = 4.2
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """A camera in perspective.
+    """A perspective camera.
 
     Attributes
     ----------
     focus
-        Point (3) in the centre of the picture, m.
+        World point (3,) in the centre of the picture, m.
     axes
-        Rows: right, up and viewing direction, unit vectors in world axes.
+        Matrix (3, 3) with rows right, up and viewing direction, unit vectors in world axes.
     distance
-        Distance from the focus, m.
+        Distance of the camera from the focus, m.
     zoom
         Focal length relative to half the height of the picture.
     """
@@ -45,7 +47,7 @@ class Camera:
 
     @classmethod
     def following(cls, motion: Scene, k: int) -> "Camera":
-        """Return the camera at sample k of a motion."""
+        """Return the camera that follows the machine at sample k of a motion."""
         u = motion.up
         e = np.array([1.0, 0.0, 0.0]) - u[0] * u
         e = e / np.linalg.norm(e)
@@ -63,24 +65,25 @@ class Camera:
 
     @property
     def eye(self) -> Floats:
-        """Position of the camera in world axes, m."""
+        """Position (3,) of the camera in world axes, m."""
         return self.focus - self.distance * self.axes[2]
 
     @property
     def near(self) -> float:
-        """Distance of the near clipping plane, m."""
+        """Distance of the near clipping plane from the camera, m."""
         return 0.05 * self.distance
 
     def project(self, points: Any) -> tuple[Floats, Floats]:
-        """Return the coordinates (..., 2) of points (..., 3) in the picture, and their depths (...) in m."""
+        """Project points (..., 3); return picture coordinates (..., 2) and depths (...) in m."""
         relative = (np.asarray(points, float) - self.focus) @ self.axes.T
         depth = relative[..., 2] + self.distance
         safe = np.where(depth > self.near, depth, self.near)
         return self.zoom * relative[..., :2] / safe[..., None], depth
 
     def face(self, patch: Patch) -> tuple[Floats, float]:
-        """Return the corners (n, 2) of a patch in the picture, clipped at the near plane, and its
-        mean depth in m; empty if the patch faces away from the camera.
+        """Return the clipped corners (n, 2) of a ground patch in the picture, and its mean depth in m.
+
+        The array is empty if the patch faces away from the camera.
         """
         forward = self.axes[2]
         if patch.normal @ (self.eye - patch.outline[0]) <= 0.0:
@@ -95,7 +98,7 @@ class Camera:
         return np.clip(1.0 - distances / (GROUND_LINES * cell), 0.0, 1.0)
 
     def grid(self, height: float, cell: float) -> Floats:
-        """Return the segments (segments, 2, 3) of a grid on level ground around the focus."""
+        """Return the segments (segments, 2, 3) of a grid on level ground around the focus, m."""
         middle = np.round(self.focus[:2] / cell) * cell
         steps = cell * np.arange(-GROUND_LINES, GROUND_LINES + 1)
         across, along = np.meshgrid(steps, steps[:-1], indexing="ij")

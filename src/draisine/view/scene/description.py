@@ -1,4 +1,4 @@
-"""A machine and its ground as plain data, for pages that draw them in motion."""
+"""Description of a machine and its ground as plain data, for pages that draw them in motion."""
 
 import math
 from typing import Any
@@ -8,18 +8,19 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.model import Joint, Model
 from draisine.terrain import Terrain
-from draisine.view.scene.ground import Patch, patches
-from draisine.view.scene.scene import cell_of, colour_of, up_of
-from draisine.view.scene.shapes import balls, parts, reach
+from draisine.view.scene.ground import Patch, ground_patches
+from draisine.view.scene.scene import grid_spacing, shape_colour, up_direction
+from draisine.view.scene.shapes import machine_outlines, machine_size, mass_centre_balls
 from draisine.view.style import LINE_WIDTHS
 
 GROUND_RADIUS = 60.0
-"""Distance around the start within which the ground is drawn, m."""
+"""m; distance around the start within which the ground is drawn."""
 
 
 def describe_machine(model: Model) -> dict[str, Any]:
-    """Return the data that a page needs to draw a machine from its pose and joints: bodies, joints
-    as screws, lines and balls on bodies, and contacts.
+    """Return the data that a page needs to draw a machine from its pose and joint coordinates.
+
+    The data are bodies, joints as screws, lines and balls on bodies, and contacts.
     """
     names = [body.name for body in model.bodies]
     return {
@@ -30,31 +31,31 @@ def describe_machine(model: Model) -> dict[str, Any]:
                 "body": names.index(outline.body),
                 "kind": outline.kind,
                 "width": LINE_WIDTHS[outline.kind],
-                "colour": colour_of(outline, names),
+                "colour": shape_colour(outline, names),
                 "points": _numbers(outline.points),
             }
-            for outline in parts(model)
+            for outline in machine_outlines(model)
         ],
         "balls": [
             {
                 "body": names.index(ball.body),
                 "centre": _numbers(ball.centre),
                 "radius": ball.radius,
-                "colour": colour_of(ball, names),
+                "colour": shape_colour(ball, names),
             }
-            for ball in balls(model)
+            for ball in mass_centre_balls(model)
         ],
         "contacts": [
             {"name": contact.name, "radius": float(contact.surface.reach)}
             for contact in model.contacts
         ],
-        "size": reach(model) / 2.0,
-        "up": up_of(model).tolist(),
+        "size": machine_size(model) / 2.0,
+        "up": up_direction(model).tolist(),
     }
 
 
 def _screw(joint: Joint, bodies: list[str]) -> dict[str, Any]:
-    """Return a joint as a screw between two bodies, in the drawing."""
+    """Describe a joint as a screw between two bodies in the zero configuration."""
     return {
         "name": joint.name,
         "parent": bodies.index(joint.parent),
@@ -67,17 +68,17 @@ def _screw(joint: Joint, bodies: list[str]) -> dict[str, Any]:
 
 
 def describe_ground(terrain: Terrain | None, start: Floats, size: float) -> dict[str, Any]:
-    """Return the patches of a terrain around a start, and the spacing of the lines on it."""
-    cell = cell_of(size)
+    """Return the patches of a terrain around a start position, and the spacing of its grid lines."""
+    cell = grid_spacing(size)
     if terrain is None:
         return {"cell": cell, "patches": []}
     path = np.asarray(start, float)[None, :]
-    drawn = patches(terrain, np.zeros(1), path, GROUND_RADIUS, cell)
+    drawn = ground_patches(terrain, np.zeros(1), path, GROUND_RADIUS, cell)
     return {"cell": cell, "patches": [_patch(patch) for patch in drawn]}
 
 
 def _patch(patch: Patch) -> dict[str, Any]:
-    """Return a patch of ground as plain data."""
+    """Return a ground patch as plain data."""
     return {
         "carrier": patch.carrier,
         "grey": round(255 * patch.grey),
@@ -88,10 +89,10 @@ def _patch(patch: Patch) -> dict[str, Any]:
 
 
 def _numbers(values: Floats) -> list[float]:
-    """Return the entries of an array as a list, rounded to 0.01 mm."""
+    """Return an array as a flat list of numbers rounded to 0.01 mm."""
     return [float(x) for x in np.round(np.ravel(values), 5)]
 
 
 def _unit(x: Floats) -> Floats:
-    """Return a vector of length one."""
+    """Return a vector divided by its length."""
     return x / math.sqrt(float(x @ x))

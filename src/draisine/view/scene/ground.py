@@ -1,5 +1,7 @@
-"""Ground of a run: convex patches of the terrain around the path, with grid lines; patches of
-moving ground follow its motion.
+"""Ground of a run: convex patches of the terrain around the path, with grid lines.
+
+Patches of moving ground follow its motion.
+
 """
 
 import math
@@ -14,26 +16,26 @@ from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT,
 from draisine.terrain.smooth import facets
 
 MAX_PATCHES = 4000
-"""Largest number of drawn patches. Around finer terrains, a smaller surrounding is drawn."""
+"""Largest number of drawn patches; on finer terrains a smaller surrounding of the path is drawn."""
 
 LIGHT_DIRECTION = np.array([-0.5, -0.3, 0.81])
-"""Direction of the light: faces towards it are bright."""
+"""Unit vector towards the light; faces that point towards it are bright."""
 
 
 @dataclass(frozen=True, eq=False)
 class Patch:
-    """A convex piece of ground.
+    """A convex polygon of the ground.
 
     Attributes
     ----------
     outline
-        Corners (corners, 3), m.
+        Corners of the polygon, (corners, 3), m.
     lines
-        Segments of grid lines (segments, 2, 3), m.
+        Segments of grid lines on the polygon, (segments, 2, 3), m.
     normal
-        Unit normal (3) out of the ground.
+        Unit normal (3,) out of the ground.
     carrier
-        Index of the motion that carries the patch, or None for fixed ground.
+        Index of the motion of the ground; None for fixed ground.
     """
 
     outline: Floats
@@ -43,19 +45,18 @@ class Patch:
 
     @property
     def grey(self) -> float:
-        """Brightness from 0 to 1."""
+        """Brightness of the patch from 0 (dark) to 1 (bright)."""
         return float(np.clip(0.25 + 0.8 * self.normal @ LIGHT_DIRECTION, 0.62, 0.95))
 
     def moved(self, R: Floats, p: Floats) -> "Patch":
-        """Return the patch at a pose of its carrier."""
+        """Return the patch at the pose (R, p) of moving ground."""
         return Patch(p + self.outline @ R.T, p + self.lines @ R.T, R @ self.normal)
 
 
-def patches(
+def ground_patches(
     terrain: Terrain, t: Floats, path: Floats, reach: float, cell: float, whole_faces: bool = False
 ) -> list[Patch]:
-    """Return the faces of a terrain within `reach` (m) of a path (times, 3), with grid lines `cell`
-    (m) apart.
+    """Return the terrain faces within `reach` (m) of a path (times, 3), with grid lines `cell` (m) apart.
 
     Lines are drawn near the path, or on complete faces with `whole_faces`.
     """
@@ -67,7 +68,7 @@ def patches(
         features = [terrain[k] for k in indices]
         faces = [feature for feature in features if feature.kind == "face"]
         faces += _facets([feature for feature in features if feature.kind == "patch"], path, reach)
-        # Halve the surrounding until the number of faces is acceptable.
+        # Halve the surrounding until the number of faces is small enough to draw.
         if len(faces) <= MAX_PATCHES or reach < cell:
             break
         reach = reach / 2.0
@@ -77,7 +78,7 @@ def patches(
         carrier = None if feature.motion is None else motions.index(feature.motion)
         local_path = path[samples]
         if feature.motion is not None:
-            poses = [pose(feature.motion, float(t[k])) for k in samples]
+            poses = [ground_pose(feature.motion, float(t[k])) for k in samples]
             local_path = np.array(
                 [R.T @ (x - p) for (R, p), x in zip(poses, local_path, strict=True)]
             )
@@ -86,7 +87,7 @@ def patches(
 
 
 def _facets(smooth: list[Feature], path: Floats, reach: float) -> list[Feature]:
-    """Return faces that approximate the smooth patches of a ground within `reach` of a path."""
+    """Return planar faces that approximate smooth ground patches within `reach` (m) of a path (times, 3)."""
     low = path[:, :2].min(axis=0) - reach
     high = path[:, :2].max(axis=0) + reach
     faces: list[Feature] = []
@@ -102,14 +103,14 @@ def _facets(smooth: list[Feature], path: Floats, reach: float) -> list[Feature]:
     return faces
 
 
-def pose(motion: ObstacleMotion, t: float) -> tuple[Floats, Floats]:
-    """Return rotation (3, 3) and position (3) of a motion at a time (s)."""
+def ground_pose(motion: ObstacleMotion, t: float) -> tuple[Floats, Floats]:
+    """Return rotation (3, 3) and position (3,) in m of a ground motion at time t (s)."""
     R, p = motion(t)
     return np.asarray(R, float), np.asarray(p, float)
 
 
 def clip_patch(corners: Floats, A: Floats, o: float) -> Floats:
-    """Return the part of a convex polygon where A.x <= o.
+    """Return the part of a convex polygon (corners, 3) in the half-space A . x <= o.
 
     >>> square = np.array([[0.0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0]])
     >>> clip_patch(square, np.array([1.0, 0, 0]), 1.0)[:, 0].tolist()
@@ -127,8 +128,8 @@ def clip_patch(corners: Floats, A: Floats, o: float) -> Floats:
     return np.array(kept).reshape(-1, 3)
 
 
-def heights(ground: list[Patch], points: Floats) -> Floats:
-    """Return the height (m) of the ground below points (n, 3); NaN without ground."""
+def ground_heights(ground: list[Patch], points: Floats) -> Floats:
+    """Return the height (m) of the ground below points (n, 3); NaN if there is no ground."""
     best = np.full(len(points), -np.inf)
     low = points[:, :2].min(axis=0)
     high = points[:, :2].max(axis=0)
@@ -149,7 +150,7 @@ def heights(ground: list[Patch], points: Floats) -> Floats:
 
 
 def hidden_points(ground: list[Patch], eye: Floats, points: Floats) -> NDArray[np.bool_]:
-    """Return whether points (n, 3) are hidden behind a patch that faces the eye (3)."""
+    """Return whether points (n, 3) are hidden behind a patch that faces the viewpoint `eye` (3,)."""
     rays = points - eye
     hidden = np.zeros(len(points), dtype=bool)
     for patch in ground:
@@ -178,7 +179,7 @@ def _patch(
     carrier: int | None,
     whole_faces: bool,
 ) -> Patch:
-    """Return the part of a face within `reach` of the path, both in the frame of the face."""
+    """Return the part of a face within `reach` (m) of the path, both in the frame of the face."""
     N = feature.numbers[:3]
     d = float(feature.numbers[3])
     low = path.min(axis=0) - reach
@@ -208,7 +209,7 @@ def _patch(
 
 
 def _lines(outline: Floats, N: Floats, cell: float) -> Floats:
-    """Return the grid lines on a polygon and its edges, in segments no longer than `cell`."""
+    """Return the grid lines on a polygon and its edges, in segments no longer than `cell` (m)."""
     ends = []
     for axis in np.argsort(np.abs(N))[:2]:
         values = outline[:, axis]
@@ -229,8 +230,10 @@ def _lines(outline: Floats, N: Floats, cell: float) -> Floats:
 
 
 def _crossings(outline: Floats, above: Floats) -> Floats:
-    """Return the zeros of a quantity on the edges of a polygon, from its values at the corners;
-    an edge on which it is zero has its first corner.
+    """Return the points on the edges of a polygon at which a quantity is zero.
+
+    The quantity is linear between its values `above` at the corners. If it is zero along an edge, the
+    first corner is returned.
     """
     above = np.where(np.abs(above) < 1e-9, 0.0, above)
     points = []
@@ -243,7 +246,7 @@ def _crossings(outline: Floats, above: Floats) -> Floats:
 
 
 def _near(pieces: Floats, path: Floats, reach: float) -> Floats:
-    """Return the segments within `reach` of a path."""
+    """Return those segments that are within `reach` (m) of a path."""
     if not len(pieces):
         return pieces
     from scipy.spatial import cKDTree

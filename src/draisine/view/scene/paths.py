@@ -1,6 +1,4 @@
-"""Smooth paths of contact points: a cubic spline adds points where the direction changes fast
-between samples.
-"""
+"""Smooth paths of contact points: a cubic spline adds points where the direction changes fast."""
 
 import math
 from typing import NamedTuple
@@ -10,16 +8,18 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 
 MAX_SEGMENT_ANGLE = math.radians(8.0)
-"""Largest angle in rad between neighbouring segments that still looks smooth."""
+"""rad; largest angle between neighbouring segments that looks smooth."""
 
 MAX_RESOLVED_ANGLE = math.radians(100.0)
-"""Largest angle in rad between neighbouring segments that interpolation can resolve; beyond it the
-path between samples is unknown.
+"""rad; largest angle between neighbouring segments that interpolation can resolve.
+
+Beyond it, the path between the samples is unknown.
+
 """
 
 
 class ContactPath(NamedTuple):
-    """Path of a contact point: times (n) in s and points (n, 3) in m."""
+    """Path of a contact point: times (n,) in s and points (n, 3) in m."""
 
     time: Floats
     points: Floats
@@ -56,7 +56,7 @@ def _refine(t: Floats, path: Floats, size: float) -> tuple[Floats, Floats]:
     """Return times and points of a path without gaps, refined by a cubic spline."""
     chords = np.diff(path, axis=0)
     lengths = np.linalg.norm(chords, axis=1)
-    # Directions of shorter segments are round-off: the contact is at rest.
+    # The direction of shorter segments is dominated by round-off, because the contact is at rest.
     shortest = 1e-6 * size
     directions = chords / np.maximum(lengths, shortest)[:, None]
     angles = np.arccos(np.clip(np.sum(directions[1:] * directions[:-1], axis=1), -1.0, 1.0))
@@ -68,7 +68,7 @@ def _refine(t: Floats, path: Floats, size: float) -> tuple[Floats, Floats]:
     )
     if counts.max() == 1 and not unresolved.any():
         return t, path
-    # The import takes longer than the rest; most paths do not need it.
+    # Importing SciPy takes longer than everything else here, and most paths do not need the spline.
     from scipy.interpolate import CubicSpline
 
     fine = np.concatenate([

@@ -1,5 +1,8 @@
-"""A run as a scene for films and pages: poses of all bodies at selected times, shapes, tracks of
-contacts, ground, and the focus of a camera that follows the machine.
+"""A run as a scene for films and pages.
+
+A scene contains poses of all bodies at selected times, shapes, contact tracks, ground, and the focus of a
+camera that follows the machine.
+
 """
 
 import math
@@ -13,38 +16,43 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, ParameterError
 from draisine.model import Model
 from draisine.results.bodies import Bodies, restore_model
-from draisine.results.events import events_of, wheels_of
-from draisine.scenario.terrain import terrain_of
+from draisine.results.events import format_wheels, read_events
+from draisine.scenario.terrain import restore_terrain
 from draisine.terrain import Terrain
-from draisine.view.scene.ground import Patch, patches, pose
+from draisine.view.scene.ground import Patch, ground_patches, ground_pose
 from draisine.view.scene.paths import ContactPath, fine_path
-from draisine.view.scene.shapes import Outline, SolidBall, Stone, balls, parts, stones
+from draisine.view.scene.shapes import (
+    Outline,
+    SolidBall,
+    Stone,
+    machine_outlines,
+    mass_centre_balls,
+    rolling_solids,
+)
 from draisine.view.style import COLOURS, angles_to_draw, displayed_series, headline
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_TRACK_GAP = 2e-3
-"""Gap in m above which a contact leaves no track: above the drift of closed contacts, below visible
-flights.
-"""
+"""m; largest gap at which a contact leaves a track: above drift of closed contacts, below visible flights."""
 
 SIDE_ELEVATION = 16.0
-"""Elevation of the camera in degrees: low, so that jumps and lean are visible."""
+"""deg; elevation of the camera, low so that jumps and lean are visible."""
 
 TOP_ELEVATION = 48.0
-"""Elevation of the camera in degrees for flat machines, whose motion is horizontal."""
+"""deg; elevation of the camera for planar machines, whose motion is horizontal."""
 
 GROUND_LINES = 10
 """Number of grid lines of the ground on each side of the machine."""
 
 FOCUS_AVERAGING_TIME = 0.8
-"""Time in s over which the focus of the camera is averaged, so that it does not shake with the machine."""
+"""s; averaging time of the camera's focus, so that the picture does not shake with the machine."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A quantity that is printed beside the machine, with its unit."""
+    """A time series that is printed beside the machine, with its unit."""
 
     name: str
     unit: str
@@ -53,12 +61,12 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A machine in motion; all series have the dimension time first.
+    """A machine in motion; the first axis of all time series is time.
 
     Attributes
     ----------
     title
-        Title of the run, with its first validity fault.
+        Title of the run, including its first validity fault.
     time
         Times of the samples, s.
     bodies
@@ -66,17 +74,17 @@ class Scene:
     R, p
         Rotations (times, bodies, 3, 3) and positions (times, bodies, 3) from the drawing to the world.
     parts, balls, stones
-        Polylines, mass centres and solids on the bodies.
+        Polylines, balls at mass centres, and solids (balls, ellipsoids) on the bodies.
     tracks
         Contact points (times, 3) by contact, NaN in flight.
     paths
-        The same with all samples of the run, refined where they turn fast.
+        Contact paths with all samples of the run, refined where their direction changes fast.
     focus
-        Points (times, 3) at which the camera looks.
+        Points (times, 3) in the centre of the camera picture, m.
     size
         Radius of the machine about its centre, m.
     ground
-        Height of level ground, m.
+        Height of the level ground, m.
     up
         Unit vector against gravity.
     heading, elevation
@@ -120,22 +128,22 @@ class Scene:
     posts: Floats = field(default_factory=lambda: np.zeros((0, 2, 3)))
 
     def lines(self, k: int) -> list[Floats]:
-        """Return the points of every part at sample k, in world axes."""
+        """Return the points of every polyline at sample k, in world axes."""
         return [self.place(outline.body, outline.points, k) for outline in self.parts]
 
     def place(self, body: str, points: Floats, k: int) -> Floats:
-        """Return points of a body, given in the drawing, at sample k in world axes."""
+        """Transform points of a body, given in the drawing, to world axes at sample k."""
         b = self.bodies.index(body)
         return self.p[k, b] + points @ self.R[k, b].T
 
     def silhouette(self, stone: Stone, eye: Floats, k: int) -> Floats:
-        """Return the silhouette of a solid at sample k, seen from a point, in world axes."""
+        """Return the silhouette of a solid at sample k, seen from a viewpoint, in world axes."""
         b = self.bodies.index(stone.body)
         towards = self.R[k, b].T @ (eye - self.place(stone.body, stone.centre, k))
         return self.place(stone.body, stone.silhouette(towards), k)
 
     def ground_at(self, k: int) -> list[Patch]:
-        """Return the patches of the ground at sample k, in world axes."""
+        """Return the ground patches at sample k in world axes."""
         return [
             patch
             if patch.carrier is None
@@ -144,11 +152,11 @@ class Scene:
         ]
 
     def colour(self, shape: Outline | SolidBall | Stone) -> str:
-        """Return the colour of a shape."""
-        return colour_of(shape, self.bodies)
+        """Return the colour of a shape of the machine."""
+        return shape_colour(shape, self.bodies)
 
 
-def colour_of(shape: Outline | SolidBall | Stone, bodies: Sequence[str]) -> str:
+def shape_colour(shape: Outline | SolidBall | Stone, bodies: Sequence[str]) -> str:
     """Return the colour of a shape: wheels are dark, every other body has its own colour."""
     kind = shape.kind if isinstance(shape, Outline) else "ball"
     wheel_colours = {
@@ -161,8 +169,9 @@ def colour_of(shape: Outline | SolidBall | Stone, bodies: Sequence[str]) -> str:
 
 
 def _poses(bodies: Bodies, time: Floats) -> tuple[Floats, Floats]:
-    """Return rotations (times, bodies, 3, 3) and positions (times, bodies, 3); raise if a stored
-    pose is not finite.
+    """Return rotations (times, bodies, 3, 3) and positions (times, bodies, 3) in m.
+
+    `DataError` is raised if a stored pose is not finite.
     """
     motions = [bodies.motions[body.name] for body in bodies.model.bodies]
     R = np.stack([motion.R for motion in motions], axis=1)
@@ -175,13 +184,13 @@ def _poses(bodies: Bodies, time: Floats) -> tuple[Floats, Floats]:
     return R, p
 
 
-def scene(
+def build_scene(
     data: "Dataset", choose: Callable[[Floats], Floats], terrain: Terrain | None = None
 ) -> Scene:
-    """Return the scene of a stored run.
+    """Build the scene of a stored run.
 
-    `choose` maps the sample times to the requested times, each of which selects the nearest sample.
-    `terrain` is the ground, if the dataset has none.
+    `choose` maps the sample times to the requested times (s), each of which selects the nearest sample.
+    `terrain` is the ground if the dataset does not contain one.
     """
     selected = _pick(data, choose)
     model = restore_model(data)
@@ -189,8 +198,8 @@ def scene(
     bodies = Bodies(selected, model)
     names = tuple(body.name for body in model.bodies)
     R, p = _poses(bodies, time)
-    outlines = parts(model)
-    mass_centres = balls(model)
+    outlines = machine_outlines(model)
+    mass_centres = mass_centre_balls(model)
     cloud = _outline(names, R, p, outlines, mass_centres)
     low = cloud.min(axis=1)
     high = cloud.max(axis=1)
@@ -199,7 +208,7 @@ def scene(
     size = float(np.median(np.linalg.norm(high - low, axis=1))) / 2.0 or 1.0
     tracks = _tracks(selected, model)
     ground = _lowest(tracks) if model.contacts else float(low[:, 2].min())
-    terrain = terrain or terrain_of(data)
+    terrain = terrain or restore_terrain(data)
     result = Scene(
         title=headline(data),
         time=time,
@@ -208,16 +217,16 @@ def scene(
         p=p,
         parts=outlines,
         balls=mass_centres,
-        stones=stones(model),
+        stones=rolling_solids(model),
         tracks=tracks,
         paths=_paths(data, model, size),
         focus=focus,
         size=size,
         ground=ground,
-        up=up_of(model),
+        up=up_direction(model),
         heading=float(data["yaw"].values[0]) if "yaw" in data else 0.0,
         elevation=float(np.radians(TOP_ELEVATION if _flat(low, high) else SIDE_ELEVATION)),
-        cell=cell_of(size),
+        cell=grid_spacing(size),
         readings=_readings(data, bodies),
         pushes={name: _of_contact(selected, "contact_force_world", name) for name in tracks},
         events=_marks(data),
@@ -228,19 +237,19 @@ def scene(
 
 
 def _marks(data: "Dataset") -> list[tuple[float, str]]:
-    """Return times (s) and descriptions of events, except changes of inputs."""
-    events = [e for e in events_of(data) if e["kind"] != "input"]
-    return [(float(e["time"]), f"{e['kind']} {wheels_of(e)}".rstrip()) for e in events]
+    """Return times (s) and descriptions of events except input changes."""
+    events = [e for e in read_events(data) if e["kind"] != "input"]
+    return [(float(e["time"]), f"{e['kind']} {format_wheels(e)}".rstrip()) for e in events]
 
 
 def _on_terrain(motion: Scene, terrain: Terrain, middle: Floats) -> Scene:
-    """Return a scene with the faces of a terrain around the machine, and the poses of moving ground."""
+    """Return a scene with the terrain faces around the machine, and the poses of moving ground."""
     time = motion.time
     cell = motion.cell
-    poses = [[pose(carrier, float(t)) for t in time] for carrier in terrain.motions]
+    poses = [[ground_pose(carrier, float(t)) for t in time] for carrier in terrain.motions]
     return replace(
         motion,
-        patches=patches(terrain, time, middle, GROUND_LINES * cell, cell),
+        patches=ground_patches(terrain, time, middle, GROUND_LINES * cell, cell),
         carriers=[
             (np.array([R for R, _ in by_time]), np.array([p for _, p in by_time]))
             for by_time in poses
@@ -263,10 +272,10 @@ def _pick(data: "Dataset", choose: Callable[[Floats], Floats]) -> "Dataset":
     return data if np.array_equal(samples, np.arange(len(sampled))) else data.isel(time=samples)
 
 
-def cell_of(size: float) -> float:
-    """Return the spacing of grid lines for a machine of a size (m): 1, 2 or 5 times a power of ten.
+def grid_spacing(size: float) -> float:
+    """Return the spacing (m) of grid lines for a machine size (m): 1, 2 or 5 times a power of ten.
 
-    >>> [cell_of(size) for size in (0.03, 0.95, 4.0)]
+    >>> [grid_spacing(size) for size in (0.03, 0.95, 4.0)]
     [0.02, 1.0, 2.0]
     """
     place = 10.0 ** math.floor(math.log10(1.2 * size))
@@ -274,7 +283,7 @@ def cell_of(size: float) -> float:
 
 
 def _nearest(sampled: Floats, times: Floats) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
-    """Return the indices of the samples nearest to times; the later one of two samples at one time."""
+    """Return the sample indices nearest to the requested times; of two samples at one time, the later one."""
     right = np.clip(np.searchsorted(sampled, times, side="right"), 1, len(sampled) - 1)
     return np.where(times - sampled[right - 1] <= sampled[right] - times, right - 1, right)
 
@@ -286,7 +295,7 @@ def _outline(
     outlines: list[Outline],
     mass_centres: list[SolidBall],
 ) -> Floats:
-    """Return all points of the shapes of a machine, (times, points, 3)."""
+    """Return all points of the shapes of a machine over time, (times, points, 3), m."""
     clouds = [(outline.body, outline.points) for outline in outlines]
     clouds += [(ball.body, ball.centre[None, :]) for ball in mass_centres]
     if not clouds:
@@ -305,8 +314,9 @@ def _flat(low: Floats, high: Floats) -> bool:
 
 
 def _average_focus(path: Floats, step: float) -> Floats:
-    """Return the moving average of a path (times, 3) sampled every `step` seconds, over a window
-    that shrinks at the ends.
+    """Return the moving average of a path (times, 3) that is sampled every `step` seconds.
+
+    The averaging window shrinks at both ends.
     """
     half = min(int(FOCUS_AVERAGING_TIME / 2.0 / max(step, 1e-9)), (len(path) - 1) // 2)
     if half < 1:
@@ -318,7 +328,7 @@ def _average_focus(path: Floats, step: float) -> Floats:
 
 
 def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
-    """Return the contact points (times, 3) on the ground by contact, NaN in flight."""
+    """Return the contact points (times, 3) on the ground by contact; NaN in flight."""
     tracks = {}
     for contact in model.contacts:
         if contact.anchored:
@@ -331,14 +341,14 @@ def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
 
 
 def _paths(data: "Dataset", model: Model, size: float) -> dict[str, ContactPath]:
-    """Return the tracks with all samples of a run, refined where they turn fast."""
+    """Return the contact paths with all samples of a run, refined where their direction changes fast."""
     time = data["time"].values
     return {name: fine_path(time, track, size) for name, track in _tracks(data, model).items()}
 
 
 def _of_contact(data: "Dataset", name: str, contact: str) -> Floats:
-    """Return the values of a variable for one contact."""
-    # Selection by xarray would import Dask, if installed, which takes longer than the drawing.
+    """Return the values of a dataset variable for one contact."""
+    # Label selection by xarray imports Dask if it is installed, which takes longer than drawing.
     try:
         return np.asarray(data[name].values[:, data["contact"].values.tolist().index(contact)])
     except KeyError as error:
@@ -349,7 +359,7 @@ def _of_contact(data: "Dataset", name: str, contact: str) -> Floats:
 
 
 def _lowest(tracks: dict[str, Floats]) -> float:
-    """Return the height (m) of the lowest touched ground; zero on level ground."""
+    """Return the height (m) of the lowest contact point on the tracks; zero on level ground."""
     heights = np.concatenate([np.zeros(1), *(track[:, 2] for track in tracks.values())])
     lowest = float(np.nanmin(heights))
     return lowest if lowest < -MAX_TRACK_GAP else 0.0
@@ -367,25 +377,25 @@ def _posts(tracks: dict[str, Floats], ground: float, spacing: float) -> Floats:
     return np.concatenate(posts)
 
 
-def up_of(model: Model) -> Floats:
-    """Return the unit vector against gravity. On a slope the ground is drawn tilted, not the machine."""
+def up_direction(model: Model) -> Floats:
+    """Return the unit vector opposite to gravity, so that a slope is drawn inclined."""
     gravity = np.asarray(model.gravity, float)
     strength = np.linalg.norm(gravity)
-    # Without gravity, or with gravity in the plane of a wall, z of the drawing is up.
+    # Without gravity, or if gravity lies in the plane of motion on a wall, z of the drawing is up.
     if strength == 0.0 or abs(gravity[2]) < 0.3 * strength:
         return np.array([0.0, 0.0, 1.0])
     return -gravity / strength
 
 
-def level(up: Floats) -> Floats:
-    """Return the rotation (3, 3) that maps a direction to the vertical of the world by the smallest angle."""
+def rotation_to_vertical(up: Floats) -> Floats:
+    """Return the rotation (3, 3) by the smallest angle that maps a direction to the world's vertical."""
     x, y, z = up
     generator = np.array([[0.0, 0.0, -x], [0.0, 0.0, -y], [x, y, 0.0]])
     return np.eye(3) + generator + generator @ generator / (1.0 + z)
 
 
 def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
-    """Return the quantities printed beside the machine: up to three angles and two speeds."""
+    """Return the time series printed beside the machine: up to three angles and two speeds."""
     model = bodies.model
     units = ("m/s", "rad/s")
     speeds = [o.name for o in model.outputs if o.unit in units and o.name != "rear_wheel_speed"]

@@ -1,8 +1,8 @@
-"""Shapes that show a machine, derived from its model alone.
+"""Shapes that represent a machine, derived from its model alone.
 
-Links connect joints, wheels and mass centres; wheels have rims and spokes; blades and trucks follow
-their guides. A body without other shapes is a box of equal inertia, a rod through its mass centre
-if its inertia is flat, or a rod to a point mass. Balls and ellipsoids are drawn as solids.
+Links connect joints, wheels and mass centres; wheels have rims and spokes; blades and trucks are aligned
+with their guides. A body without other shapes is a box of equal inertia, a rod through its mass centre
+if its inertia is that of a rod, or a rod to a point mass. Balls and ellipsoids are drawn as solids.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,14 @@ from draisine.results.bodies import Bodies
 from draisine.view.scene.skeleton import joint_positions, rim_points, section_curves
 
 WHEEL_SPOKES = 10
-"""Number of spokes of a wheel."""
+"""Number of drawn spokes of a wheel."""
 OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box", "section"]
+"""Kinds of polylines that represent a machine."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A polyline on a body, with points (n, 3) in the drawing."""
+    """A polyline on a body; points (n, 3) in the drawing, m."""
 
     body: str
     kind: OutlineKind
@@ -32,9 +33,7 @@ class Outline:
 
 @dataclass(frozen=True, eq=False)
 class SolidBall:
-    """A ball at the mass centre of a body in the drawing; its radius (m) grows with the cube root
-    of the mass.
-    """
+    """A ball at the mass centre of a body; its radius (m) grows with the cube root of the mass."""
 
     body: str
     centre: Floats
@@ -50,30 +49,30 @@ class Stone:
     body
         Name of the body.
     centre
-        Centre (3), m.
-    ways
-        Semi-axes as the columns of a matrix (3, 3), m.
+        Centre (3,) of the solid, m.
+    semi_axes
+        Matrix (3, 3) whose columns are the semi-axes, m.
     """
 
     body: str
     centre: Floats
-    ways: Floats
+    semi_axes: Floats
 
     def silhouette(self, towards: Floats, count: int = 49) -> Floats:
-        """Return the closed silhouette (count, 3) for a distant eye in the direction `towards`.
+        """Return the closed silhouette (count, 3) for a distant viewpoint in the direction `towards`.
 
         >>> ball = Stone("ball", np.zeros(3), 2.0 * np.eye(3))
         >>> np.allclose(ball.silhouette(np.array([0.0, 0.0, 1.0]))[:, 2], 0.0)
         True
         """
-        u, v = np.linalg.svd(np.linalg.solve(self.ways, towards)[None, :])[2][1:]
+        u, v = np.linalg.svd(np.linalg.solve(self.semi_axes, towards)[None, :])[2][1:]
         angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
-        return self.centre + (np.cos(angle) * u + np.sin(angle) * v) @ self.ways.T
+        return self.centre + (np.cos(angle) * u + np.sin(angle) * v) @ self.semi_axes.T
 
 
-def parts(model: Model) -> list[Outline]:
-    """Return the polylines that show a machine."""
-    size = reach(model)
+def machine_outlines(model: Model) -> list[Outline]:
+    """Return the polylines that represent a machine."""
+    size = machine_size(model)
     points_by_body = joint_positions(model)
     outlines: list[Outline] = []
     gliding = [c for c in model.contacts if not c.surface.sections and np.any(c.guide)]
@@ -90,7 +89,7 @@ def parts(model: Model) -> list[Outline]:
         if float(body.mass) > 0:
             corners = [*corners, np.asarray(body.com, float)]
         corners = _distinct(corners)
-        # A flat inertia is that of a rod: extend the link through the mass centre to its end.
+        # The inertia is that of a rod: extend the link through the mass centre to the end of the rod.
         if free and len(corners) == 2 and np.count_nonzero(_sides(body)[0] > 1e-9) < 3:
             free = False
             if np.any(np.asarray(body.inertia, float)):
@@ -100,7 +99,7 @@ def parts(model: Model) -> list[Outline]:
         elif len(corners) > 1:
             outlines.append(Outline(body.name, "link", _around(corners)))
         if free and any(contact.body == body.name for contact in gliding):
-            continue  # a truck: its axle and wheels show its orientation
+            continue  # axle and wheels of a truck already show its orientation
         if free and np.any(np.asarray(body.inertia, float)):
             outlines.append(Outline(body.name, "box", _box(body, size)))
         elif free and len(corners) == 1 and float(body.mass) > 0:
@@ -113,13 +112,13 @@ def parts(model: Model) -> list[Outline]:
 
 
 def lies_flat(model: Model) -> bool:
-    """Return whether all shapes of a machine lie in a horizontal plane of its drawing."""
-    points = np.vstack([outline.points for outline in parts(model)])
-    return bool(np.ptp(points[:, 2]) < 1e-6 * reach(model))
+    """Return whether all shapes of a machine lie in one horizontal plane of its drawing."""
+    points = np.vstack([outline.points for outline in machine_outlines(model)])
+    return bool(np.ptp(points[:, 2]) < 1e-6 * machine_size(model))
 
 
 def _blade(contact: Contact, size: float, truck: bool) -> list[Outline]:
-    """Return a blade, or a truck: an axle with a wheel at each end."""
+    """Return the outlines of a blade, or of a truck: an axle with a wheel at each end."""
     point = np.asarray(contact.centre, float)
     along = np.asarray(contact.guide, float)
     across = size * np.cross((0.0, 0.0, 1.0), along)
@@ -132,20 +131,21 @@ def _blade(contact: Contact, size: float, truck: bool) -> list[Outline]:
 
 
 def world_outlines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the polylines of the machine at sample k in world axes as (kind, points), without
-    spokes and valves.
+    """Yield the polylines of the machine at sample k in world axes as (kind, points).
+
+    Spokes and valves are left out.
     """
-    for outline in parts(bodies.model):
+    for outline in machine_outlines(bodies.model):
         if outline.kind not in ("spokes", "valve"):
             motion = bodies.motions[outline.body]
             yield outline.kind, motion.p[k] + outline.points @ motion.R[k].T
 
 
-def balls(model: Model) -> list[SolidBall]:
-    """Return the mass centres of all bodies with mass, except at the hubs of wheels."""
+def mass_centre_balls(model: Model) -> list[SolidBall]:
+    """Return balls at the mass centres of all bodies with mass, except at the hubs of wheels."""
     hubs = {c.body: np.asarray(c.centre, float) for c in model.wheels if c.surface.sections}
     heaviest = max(float(body.mass) for body in model.bodies)
-    size = reach(model)
+    size = machine_size(model)
     centres = []
     for body in model.bodies:
         com = np.asarray(body.com, float)
@@ -156,7 +156,7 @@ def balls(model: Model) -> list[SolidBall]:
     return centres
 
 
-def stones(model: Model) -> list[Stone]:
+def rolling_solids(model: Model) -> list[Stone]:
     """Return the balls and ellipsoids on which a machine rolls."""
     return [
         Stone(
@@ -169,8 +169,8 @@ def stones(model: Model) -> list[Stone]:
     ]
 
 
-def reach(model: Model) -> float:
-    """Return the size of a machine: the diagonal of all points of its model, m."""
+def machine_size(model: Model) -> float:
+    """Return the size of a machine: the diagonal of the bounding box of its model, m."""
     points = [np.asarray(body.com, float) for body in model.bodies]
     points += [point for each in joint_positions(model).values() for point in each]
     points += [corner for body in model.bodies for box in body.boxes for corner in _edges(*box)]
@@ -183,7 +183,7 @@ def reach(model: Model) -> float:
 
 
 def _distinct(points: list[Floats]) -> list[Floats]:
-    """Return the points without duplicates closer than 1e-6 m."""
+    """Return points without duplicates that are closer than 1e-6 m."""
     distinct: list[Floats] = []
     for point in points:
         if all(np.linalg.norm(point - other) > 1e-6 for other in distinct):
@@ -192,8 +192,9 @@ def _distinct(points: list[Floats]) -> list[Floats]:
 
 
 def _around(points: list[Floats]) -> Floats:
-    """Return points in the order of a closed polygon around their centre, in the plane of their two
-    largest extents.
+    """Sort points into a closed polygon around their centre.
+
+    The polygon lies in the plane of their two largest extents.
     """
     off = np.array(points) - np.mean(points, axis=0)
     flat = off @ np.linalg.svd(off)[2][:2].T
@@ -203,7 +204,7 @@ def _around(points: list[Floats]) -> Floats:
 
 
 def _wheel(wheel: Wheel) -> list[Outline]:
-    """Return rim, spokes and valve of a wheel, or three sections of a ball or an ellipsoid."""
+    """Return rim, spokes and valve of a wheel, or three section curves of a ball or an ellipsoid."""
     curves = section_curves(wheel)
     centre = np.asarray(wheel.centre, float)
     if len(curves) > 1:
@@ -219,8 +220,8 @@ def _wheel(wheel: Wheel) -> list[Outline]:
 
 
 def _sides(body: Body) -> tuple[Floats, Floats]:
-    """Return the sides (3) of the box with the mass and inertia of a body, in m, and their
-    directions (3, 3).
+    """Return the edge lengths (3,) in m and directions (3, 3) of the box with the mass and inertia of a
+    body.
     """
     moments, directions = np.linalg.eigh(np.asarray(body.inertia, float))
     mass = float(body.mass)
@@ -229,9 +230,7 @@ def _sides(body: Body) -> tuple[Floats, Floats]:
 
 
 def _box(body: Body, size: float) -> Floats:
-    """Return the edges of the box with the mass and inertia of a body; a small box for a body
-    without mass.
-    """
+    """Return the edges of the box with the mass and inertia of a body; a small box without mass."""
     sides, directions = _sides(body)
     if float(body.mass) <= 0:
         sides = 0.4 * size * sides / np.linalg.norm(sides)
@@ -239,7 +238,7 @@ def _box(body: Body, size: float) -> Floats:
 
 
 def _edges(centre: Floats, half_axes: Floats) -> Floats:
-    """Return the edges of a box as one polyline, from its centre and the vectors to its faces (columns)."""
+    """Return the edges of a box as one polyline, from its centre and half axes (columns), m."""
     signs = [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1)]
     signs += [(x, y, 1) for x, y, _ in signs]
     order = [0, 1, 2, 3, 0, 4, 5, 1, 5, 6, 2, 6, 7, 3, 7, 4]

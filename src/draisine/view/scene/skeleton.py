@@ -1,4 +1,4 @@
-"""Positions of joints and contacts, and curves on wheels, in the drawing of a machine."""
+"""Positions of joints and contacts, and curves on wheels, in the zero configuration of a machine."""
 
 import numpy as np
 
@@ -8,10 +8,9 @@ from draisine.results.bodies import Bodies
 
 
 def joint_positions(model: Model) -> dict[str, list[Floats]]:
-    """Return, per body, the positions of its joints and of its contacts other than wheels, in the
-    drawing.
+    """Return the positions of joints and of non-wheel contacts in the drawing by body, m.
 
-    A joint is placed on its axis, at the foot of the midpoint of the two mass centres.
+    A joint is drawn at the point of its axis that is closest to the midpoint of the two mass centres.
     """
     points: dict[str, list[Floats]] = {body.name: [] for body in model.bodies}
     for joint in model.joints:
@@ -29,7 +28,7 @@ def joint_positions(model: Model) -> dict[str, list[Floats]]:
 
 
 def section_curves(wheel: Wheel, count: int = 61) -> list[Floats]:
-    """Return curves (count, 3) on the surface of a wheel, in the drawing."""
+    """Return curves (count, 3) on the surface of a wheel in the drawing, m."""
     angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
     centre = np.asarray(wheel.centre, float)
     return [
@@ -39,11 +38,11 @@ def section_curves(wheel: Wheel, count: int = 61) -> list[Floats]:
 
 
 def rim_points(wheel: Wheel, count: int = 61) -> Floats:
-    """Return points (count, 3) on the rim of a wheel, in the drawing."""
+    """Return points (count, 3) on the rim of a wheel in the drawing, m."""
     return section_curves(wheel, count)[0]
 
 
 def mass_centre(bodies: Bodies, name: str, k: int) -> Floats:
-    """Return the mass centre (3) of a body at sample k, in world axes."""
+    """Return the mass centre (3,) of a body at sample k in world axes, m."""
     motion = bodies.motions[name]
     return motion.p[k] + motion.R[k] @ np.asarray(bodies.model.body(name).com, float)

@@ -1,23 +1,25 @@
-"""A machine in braille characters, for a terminal."""
+"""Drawing of a machine with braille characters, for a terminal."""
 
 import numpy as np
 
 from draisine.model import Model
-from draisine.view.scene.shapes import parts
+from draisine.view.scene.shapes import machine_outlines
 
 BRAILLE_BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 """Bits of the Unicode braille characters, by row and column of the dot."""
 
 
 def sketch(model: Model, columns: int = 48, rows: int = 16) -> str:
-    """Return a machine as text, seen from its right side, or from above if it is wider than high.
+    """Return a text drawing of a machine from its right side, or from above if it is wider than high.
 
     >>> from draisine.vehicles.rolling_disc import rolling_disc
     >>> print(sketch(rolling_disc(), columns=4, rows=2))
     ⡴⠋⠙⢦
     ⠳⣄⣠⠞
     """
-    lines = [part.points for part in parts(model) if part.kind not in ("spokes", "valve")]
+    lines = [
+        part.points for part in machine_outlines(model) if part.kind not in ("spokes", "valve")
+    ]
     around = np.concatenate(lines)
     low = around.min(axis=0)
     size = np.ptp(around, axis=0)
