@@ -82,6 +82,16 @@ def test_search_finds_every_patch_within_reach():
     assert joined.pick([0, 9]).cells[1].tolist() == ground[8].cell.tolist()
 
 
+def test_a_finer_grid_with_the_same_knots_is_the_same_ground():
+    """A spline is the spline through its own heights: cells can be divided without an approximation."""
+    ground = hills()
+    x = np.sort(np.concatenate([X, 0.5 * (X[1:] + X[:-1])]))
+    y = np.sort(np.concatenate([Y, 0.3 * Y[1:] + 0.7 * Y[:-1]]))
+    finer = SmoothGround(x, y, ground.height(x[:, None], y), quiet=True)
+    xs, ys = np.random.default_rng(4).uniform([-1.0, -2.0], [3.0, 2.0], (300, 2)).T
+    assert_allclose(finer.height(xs, ys), ground.height(xs, ys), atol=1e-12)
+
+
 def test_data_with_steps_overshoots_and_warns():
     """A cubic spline overshoots a step by some tenths of it; a parabola is exact."""
     x = np.arange(10.0)

@@ -105,6 +105,18 @@ def read_events(data: "Dataset") -> list[dict[str, Any]]:
     return events
 
 
+def read_drawn_events(data: "Dataset") -> list[dict[str, Any]]:
+    """Read the events of a dataset that figures mark: all but the hand-overs between the patches of smooth
+    ground, which change nothing that can be seen.
+    """
+    return [
+        event
+        for event in read_events(data)
+        if event["kind"] != "hand-over"
+        or not all(":patch " in contact for contact in event["contact"])
+    ]
+
+
 def format_wheels(event: Mapping[str, Any]) -> str:
     """Return the names of the wheels of a stored event as text; their number if more than two.
 

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from draisine.results.attributes import read_validity
-from draisine.results.events import read_events
+from draisine.results.events import read_drawn_events
 from draisine.view.style import GREY
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def time_of_fall(data: "Dataset") -> float:
 
 def list_marks(data: "Dataset") -> list[tuple[float, str]]:
     """Return time (s) and kind of all events and of the fall of a run."""
-    marks = [(float(event["time"]), str(event["kind"])) for event in read_events(data)]
+    marks = [(float(event["time"]), str(event["kind"])) for event in read_drawn_events(data)]
     fall = time_of_fall(data)
     return [*marks, (fall, "fall")] if math.isfinite(fall) else marks
 

@@ -12,7 +12,7 @@ import numpy as np
 from draisine.algebra.patch import evaluate_patch
 from draisine.algebra.scalar import Floats
 from draisine.results.bodies import Bodies
-from draisine.results.events import read_events
+from draisine.results.events import read_drawn_events
 from draisine.scenario.terrain import restore_terrain
 from draisine.terrain import Feature, Terrain
 from draisine.view.figures._marks import EVENT_MARKERS
@@ -54,7 +54,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
     """
     bodies = restore_bodies(data)
     t = data["time"].values
-    events = read_events(data)
+    events = read_drawn_events(data)
     heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
     path = np.array([mass_centre(bodies, heaviest, k) for k in range(len(t))])
     rotation = rotation_to_vertical(up_direction(bodies.model))

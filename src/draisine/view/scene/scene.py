@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, ParameterError
 from draisine.model import Model
 from draisine.results.bodies import Bodies, restore_model
-from draisine.results.events import format_wheels, read_events
+from draisine.results.events import format_wheels, read_drawn_events
 from draisine.scenario.terrain import restore_terrain
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, ground_patches, ground_pose
@@ -238,7 +238,7 @@ def build_scene(
 
 def _marks(data: "Dataset") -> list[tuple[float, str]]:
     """Return times (s) and descriptions of events except input changes."""
-    events = [e for e in read_events(data) if e["kind"] != "input"]
+    events = [e for e in read_drawn_events(data) if e["kind"] != "input"]
     return [(float(e["time"]), f"{e['kind']} {format_wheels(e)}".rstrip()) for e in events]
 
 
