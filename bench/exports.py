@@ -20,7 +20,7 @@ import numpy as np
 import draisine
 from draisine import ContactOptions
 from draisine.scenario.library import load
-from draisine.simulation.terrain_source import write_terrain_simulator
+from draisine.simulation.contact.standalone.source import write_terrain_simulator
 from draisine.terrain import height_field, kerb
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

@@ -13,7 +13,7 @@ from analysis.published import appendix_a
 from draisine.cli import main
 from draisine.errors import DataError
 from draisine.interop.bicycleparameters import from_values, read_bicycle, write_bicycle
-from draisine.scenario.library import accept, load
+from draisine.scenario.library import load, validate_scenario
 from draisine.scenario.overrides import override
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle import BENCHMARK
@@ -470,9 +470,11 @@ def test_a_result_keeps_the_numbers_of_its_parameter_file(tmp_path):
     (tmp_path / "mine.toml").write_text(SCENARIO)
     again = load(str(tmp_path / "mine.toml")).content
     (tmp_path / "mine.txt").unlink()
-    assert dict(accept("mine", "mine", again).plan.system.parameters) == values | {"c": 0.07}
+    assert dict(validate_scenario("mine", "mine", again).plan.system.parameters) == values | {
+        "c": 0.07
+    }
     other = override(again, {"vehicle.parameter_set": "benchmark"})
-    assert accept("mine", "mine", other).plan.system.parameters["mB"] == 85.0
+    assert validate_scenario("mine", "mine", other).plan.system.parameters["mB"] == 85.0
 
 
 def test_every_interface_reports_errors_of_parameter_files(tmp_path, capsys):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import draisine
 from draisine.errors import ParameterError, UnknownNameError
-from draisine.scenario.library import read_text
+from draisine.scenario.library import read_template
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 rides = pytest.importorskip("draisine.interop.gymnasium")
@@ -41,7 +41,7 @@ def test_the_agent_takes_the_place_of_laws(tmp_path) -> None:
     """Without actions the machine is left alone, as if its scenario had no law."""
     law = '[[law]]\nname = "steer_into_lean"\nlean_gain = 8.0\nrate_gain = 4.0\n'
     path = tmp_path / "held.toml"
-    path.write_text(read_text("mauny2018/passive-stabilisation") + law, encoding="utf-8")
+    path.write_text(read_template("mauny2018/passive-stabilisation") + law, encoding="utf-8")
     held = rides.MachineEnv(replace(rides.TASKS["Balance"], scenario=str(path)))
     free = rides.MachineEnv("Balance")
     for env in (held, free):

@@ -17,7 +17,7 @@ from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.model.motion import uniform
 from draisine.model.surface import Ball
 from draisine.terrain import plane
-from draisine.view.scene.shapes import parts
+from draisine.view.scene.shapes import machine_outlines
 from interop.robots import MJCF, RADII, URDF, porter
 
 START = {"left_axle_rate": 6.0, "right_axle_rate": 4.0, "swivel": 0.4}
@@ -302,11 +302,11 @@ def test_a_capsule_is_a_cylinder_between_two_halves_of_a_ball():
     h = 0.3
     density = 700.0
     u, weight = np.polynomial.legendre.leggauss(40)
-    parts = [(h * u, h * weight, r * r + 0 * u)]
-    parts += [
+    machine_outlines = [(h * u, h * weight, r * r + 0 * u)]
+    machine_outlines += [
         (s * (h + r * (u + 1) / 2), r / 2 * weight, r * r * (1 - (u + 1) ** 2 / 4)) for s in (1, -1)
     ]
-    z, dz, rr = (np.concatenate(each) for each in zip(*parts, strict=True))
+    z, dz, rr = (np.concatenate(each) for each in zip(*machine_outlines, strict=True))
     mass = density * np.pi * rr @ dz
     axial = density * np.pi * (rr * rr / 2) @ dz
     across = density * np.pi * (rr * rr / 4 + rr * z * z) @ dz
@@ -559,7 +559,7 @@ def test_a_body_is_shown_by_the_boxes_of_its_file(name):
     """Eight corners at half the sides from the centre, turned by 0.3 rad, over a foot of 2 cm."""
     read, text = BOXED[name]
     model = read(text, {"foot": Ball(0.02)})()
-    (line,) = [part.points for part in parts(model) if part.kind == "box"]
+    (line,) = [part.points for part in machine_outlines(model) if part.kind == "box"]
     turn = np.array([[np.cos(0.3), -np.sin(0.3), 0.0], [np.sin(0.3), np.cos(0.3), 0.0], [0, 0, 1]])
     inside = (line - np.array([0.1, 0.0, 0.05 + 0.1 + 0.02])) @ turn
     assert_allclose(np.abs(inside), np.broadcast_to([0.2, 0.1, 0.05], inside.shape), atol=1e-12)

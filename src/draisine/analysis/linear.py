@@ -610,7 +610,7 @@ def linearise(
             raise ParameterError(
                 "linearise: on a terrain the state determines the contacts. Leave `mode` out."
             )
-        start = Start(system, states[0], terrain, contact, law, inputs)
+        start = TerrainStart(system, states[0], terrain, contact, law, inputs)
         machine, first = machine_on(start, start.closed_contacts())
     rest = [
         machine.enter(each, z=memory_start(system, each, law, machine.states))
@@ -770,7 +770,7 @@ def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class TerrainStart:
     """A state of a machine on a terrain, at which its equations are linearised."""
 
     system: System
@@ -803,7 +803,9 @@ class Start:
         return tuple(run.now.closed)
 
 
-def machine_on(start: Start, closed: Sequence[Closed] = ()) -> tuple[GroundedMachine, Floats]:
+def machine_on(
+    start: TerrainStart, closed: Sequence[Closed] = ()
+) -> tuple[GroundedMachine, Floats]:
     """Return a machine on a terrain and its y; closed contacts are by default those next to its wheels."""
     system = start.system
     z = memory_start(system, start.state, start.law, law_states(start.law))
@@ -824,7 +826,7 @@ def machine_on(start: Start, closed: Sequence[Closed] = ()) -> tuple[GroundedMac
     return machine, y
 
 
-def set_on_ground(start: Start) -> State:
+def set_on_ground(start: TerrainStart) -> State:
     """Return a state with the machine set on the terrain below it.
 
     The smallest changes of height, roll and pitch close the gaps of its wheels, one Newton step after the

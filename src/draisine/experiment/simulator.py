@@ -16,9 +16,9 @@ from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.scenario.validate.motion import read_law, read_start
+from draisine.simulation.contact.standalone.source import write_terrain_simulator
 from draisine.simulation.options import GripSchedule
 from draisine.simulation.source import write_simulator
-from draisine.simulation.terrain_source import write_terrain_simulator
 from draisine.system.state import State, state
 from draisine.system.system import System
 

@@ -22,10 +22,10 @@ from draisine.codegen.targets import c
 from draisine.errors import DataError, MissingPackageError, import_extra
 from draisine.mechanics.readings import law_states
 from draisine.model.names import STORED_VARIABLES, label_units, output_variables, rate_variable
+from draisine.simulation.contact.standalone.source import write_terrain_simulator
 from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics
 from draisine.simulation.source import write_simulator
 from draisine.simulation.stepper import DEFAULT_STEP
-from draisine.simulation.terrain_source import write_terrain_simulator
 from draisine.system.generic import make_generic
 from draisine.system.layout import Layout, output_layout
 from draisine.system.state import State

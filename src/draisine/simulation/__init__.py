@@ -12,7 +12,7 @@ a terrain they are unilateral, with friction and impacts.
 - `python_law`: control laws that cannot be traced.
 - `integrators`, `impacts`: one method or model per file.
 - `trajectory`: the result of a run. `validity`: whether it is physically valid. `dataset`: labelled data.
-- `source`: simulators with ideal contacts as C and JavaScript source code. `terrain_source`: simulators on a
-  terrain.
+- `source`: simulators with ideal contacts as C and JavaScript source code. `contact.standalone.source`:
+  simulators on a terrain.
 - `compare`: slow independent methods for comparison.
 """

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine import ContactOptions, Numerics
-from draisine.experiment.report import remarks
+from draisine.experiment.report import describe_result
 from draisine.experiment.run import run
 from draisine.scenario.library import load
 from draisine.simulation.compare.compliant import Compliant, Hertz
@@ -63,7 +63,7 @@ def test_a_wheel_that_stands_after_its_jump_is_not_in_the_air():
     changes = {"contact.solver": "time_stepping", "contact.mu": 0.8, "run.dt": 0.005}
     result = run(load("ramp-jump", changes))
     assert result.data["contact_force"].sel(direction="normal").values[-1].min() > 100.0
-    assert not [line for line in remarks(result) if "in the air" in line]
+    assert not [line for line in describe_result(result) if "in the air" in line]
 
 
 @pytest.mark.parametrize("solver", ["events", "time_stepping"])

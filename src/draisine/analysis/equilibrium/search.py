@@ -33,7 +33,7 @@ from draisine.analysis.grounded import GroundedMachine
 from draisine.analysis.linear import (
     LINEARISATIONS,
     Linear,
-    Start,
+    TerrainStart,
     in_axes,
     linear_systems,
     machine_on,
@@ -590,7 +590,7 @@ class _MotionSearch:
         """Return the machine in a contact mode, and the state as its y."""
         if self.terrain is None:
             return machine_at(self.system, start, self.mode, self.law)
-        return machine_on(Start(self.system, start, self.terrain, self.contact, self.law))
+        return machine_on(TerrainStart(self.system, start, self.terrain, self.contact, self.law))
 
     def _check_ground(self, machine: Machine) -> None:
         """Raise if a motion is requested that no symmetry of the ground allows."""
@@ -637,7 +637,7 @@ class _MotionSearch:
     def _on_ground(self, level: State, wanted: Mapping[str, float]) -> State:
         """Return a state on level ground set on the terrain, on a circle at its distance from the axis."""
         assert self.terrain is not None
-        start = Start(self.system, level, self.terrain, self.contact, self.law)
+        start = TerrainStart(self.system, level, self.terrain, self.contact, self.law)
         placed = set_on_ground(start)
         curvature = wanted.get(PATH_CURVATURE)
         if not curvature or "x" in wanted or "y" in wanted:

@@ -39,7 +39,7 @@ ATTACHED = -1
 """Number of the first feature that moves with the machine; those of the ground are not negative."""
 
 
-class Ground(Record):
+class GroundTable(Record):
     """All contacts that a machine may have with its ground: features, and columns of pairs."""
 
     # Features of the ground
@@ -99,7 +99,7 @@ def clear_slot(near: ContactColumns, k: int) -> None:
 
 
 @routine
-def is_used(g: Ground, k: int) -> bool:
+def is_used(g: GroundTable, k: int) -> bool:
     """Return whether slot k holds a contact."""
     return g.features[k] != ATTACHED - g.attached.size
 
@@ -126,7 +126,7 @@ def copy_pair(source: ContactColumns, i: int, near: ContactColumns, k: int) -> N
 
 
 @routine
-def add_attached(r: RunLoop, g: Ground, i: int, k: int) -> bool:
+def add_attached(r: RunLoop, g: GroundTable, i: int, k: int) -> bool:
     """Write attached feature i into slot k; return whether there is room."""
     near = r.arc.mode.contacts
     a = g.attached
@@ -148,7 +148,7 @@ def add_attached(r: RunLoop, g: Ground, i: int, k: int) -> bool:
 
 
 @routine
-def add_feature(r: RunLoop, g: Ground, wheel: int, feature: int, side: int, k: int) -> bool:
+def add_feature(r: RunLoop, g: GroundTable, wheel: int, feature: int, side: int, k: int) -> bool:
     """Write a wheel on a feature of the ground into slot k; return whether there is room."""
     near = r.arc.mode.contacts
     first = near.first[k]
@@ -176,7 +176,7 @@ def add_feature(r: RunLoop, g: Ground, wheel: int, feature: int, side: int, k: i
 
 
 @routine
-def is_within_reach(g: Ground, boxes: Floats, wheel: int, feature: int) -> bool:
+def is_within_reach(g: GroundTable, boxes: Floats, wheel: int, feature: int) -> bool:
     """Return whether a wheel, whose centre stays in its box, can touch the box of a feature."""
     apart = 0.0
     for j in range(3):
@@ -188,7 +188,7 @@ def is_within_reach(g: Ground, boxes: Floats, wheel: int, feature: int) -> bool:
 
 
 @routine
-def fill_slots(r: RunLoop, g: Ground) -> bool:
+def fill_slots(r: RunLoop, g: GroundTable) -> bool:
     """Write all contacts within reach of the boxes `ArcState.swept` into slots, in the order of wheel,
     feature and side; return whether there is room for all of them.
     """
@@ -219,7 +219,7 @@ def fill_slots(r: RunLoop, g: Ground) -> bool:
 
 
 @routine
-def widen_boxes(arc: ArcState, g: Ground, margin: float, has_path: bool) -> None:
+def widen_boxes(arc: ArcState, g: GroundTable, margin: float, has_path: bool) -> None:
     """Write the boxes of the wheel centres, widened by a margin (m), into `ArcState.swept`: on all sides, or
     with a path less beside and behind it and more ahead of it.
     """
@@ -240,8 +240,8 @@ def widen_boxes(arc: ArcState, g: Ground, margin: float, has_path: bool) -> None
 
 
 @routine
-def locate_centres(arc: ArcState, g: Ground) -> None:
-    """Write the wheel centres of the state in x into `Ground.begin`."""
+def locate_centres(arc: ArcState, g: GroundTable) -> None:
+    """Write the wheel centres of the state in x into `GroundTable.begin`."""
     m = arc.mode.motion
     row = arc.rows
     for w in range(g.wheels):
@@ -250,13 +250,13 @@ def locate_centres(arc: ArcState, g: Ground) -> None:
 
 
 @routine
-def is_untouchable(r: RunLoop, g: Ground) -> bool:
+def is_untouchable(r: RunLoop, g: GroundTable) -> bool:
     """Return whether a disc is on a sharp feature that its shape cannot touch."""
     return is_on_edge_in_plane(r, g) or is_on_vertex(r, g)
 
 
 @routine
-def is_on_edge_in_plane(r: RunLoop, g: Ground) -> bool:
+def is_on_edge_in_plane(r: RunLoop, g: GroundTable) -> bool:
     """Return whether a disc touches a fixed edge that lies almost in its plane: it has no contact point."""
     event = r.event
     m = r.event.mode.motion
@@ -272,7 +272,7 @@ def is_on_edge_in_plane(r: RunLoop, g: Ground) -> bool:
 
 
 @routine
-def is_on_vertex(r: RunLoop, g: Ground) -> bool:
+def is_on_vertex(r: RunLoop, g: GroundTable) -> bool:
     """Return whether a disc has reached the end of an edge without another contact, at a vertex, which it
     cannot touch.
     """
@@ -288,7 +288,7 @@ def is_on_vertex(r: RunLoop, g: Ground) -> bool:
 
 
 @routine
-def finds_vertex(r: RunLoop, g: Ground, k: int) -> bool:
+def finds_vertex(r: RunLoop, g: GroundTable, k: int) -> bool:
     """Return whether contact k of the state in x is at a vertex of the ground, within its borders."""
     m = r.arc.mode.motion
     row = r.arc.rows
@@ -309,7 +309,7 @@ def finds_vertex(r: RunLoop, g: Ground, k: int) -> bool:
 
 
 @routine
-def keep_contact(r: RunLoop, g: Ground, place: int, k: int) -> None:
+def keep_contact(r: RunLoop, g: GroundTable, place: int, k: int) -> None:
     """Keep wheel, feature and side of slot k, whose number changes."""
     near = r.arc.mode.contacts
     g.kept[place, 0] = near.wheels[k]
@@ -318,7 +318,7 @@ def keep_contact(r: RunLoop, g: Ground, place: int, k: int) -> None:
 
 
 @routine
-def find_slot(r: RunLoop, g: Ground, place: int) -> int:
+def find_slot(r: RunLoop, g: GroundTable, place: int) -> int:
     """Return the slot of a kept contact, -1 if it is not nearby any more."""
     near = r.arc.mode.contacts
     for k in range(near.size):
@@ -329,7 +329,7 @@ def find_slot(r: RunLoop, g: Ground, place: int) -> int:
 
 
 @routine
-def keep_flagged(r: RunLoop, g: Ground, flags: Flags, first: int) -> int:
+def keep_flagged(r: RunLoop, g: GroundTable, flags: Flags, first: int) -> int:
     """Keep the contacts whose flags are set from an place on, and clear the flags; return the next place."""
     place = first
     for k in range(r.arc.mode.contacts.size):
@@ -341,9 +341,9 @@ def keep_flagged(r: RunLoop, g: Ground, flags: Flags, first: int) -> int:
 
 
 @routine
-def search_nearby(r: RunLoop, g: Ground, has_path: bool) -> bool:
+def search_nearby(r: RunLoop, g: GroundTable, has_path: bool) -> bool:
     """Find the contacts that are possible near the boxes `ArcState.box` of the wheel centres; return whether
-    the table has room for them. With a path the boxes enclose a step that begins at `Ground.begin`.
+    the table has room for them. With a path the boxes enclose a step that begins at `GroundTable.begin`.
     """
     mode = r.arc.mode
     closed = mode.plan[CLOSED]

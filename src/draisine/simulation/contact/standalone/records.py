@@ -27,7 +27,7 @@ from draisine.simulation.contact.kernels import (
 )
 from draisine.simulation.contact.query import UNBOUNDED_CORNER, ContactQuery
 from draisine.simulation.contact.run import place_on_terrain, run_on_terrain
-from draisine.simulation.contact.standalone.ground import Ground
+from draisine.simulation.contact.standalone.ground import GroundTable
 from draisine.simulation.contact.standalone.run import Schedule, StandaloneRun
 from draisine.simulation.contact.standalone.steps import RANK_SETS, SolverChoice, Switch
 from draisine.simulation.contact.start import lift_start
@@ -224,7 +224,7 @@ def _make_steps(
 
 def _make_ground(
     query: ContactQuery, task: Task, near_start: int
-) -> tuple[Ground, Surroundings, Capacity]:
+) -> tuple[GroundTable, Surroundings, Capacity]:
     """Return all contacts of a machine with its ground, an empty table for those near the wheels, and its
     sizes; `near_start` is the number of contacts near the start.
     """
@@ -244,8 +244,8 @@ def _make_ground(
     touching = max(MIN_TOUCHING_CONTACTS, TOUCHING_PER_WHEEL * wheels)
     columns = _pair_columns(query)
     mu_of_surface, surface = _friction(query, task, features)
-    ground: Ground = make_record(
-        Ground,
+    ground: GroundTable = make_record(
+        GroundTable,
         size=len(features),
         kinds=np.append(features.kind, 0),
         numbers=np.vstack([features.numbers, np.zeros((1, SIDE))]),

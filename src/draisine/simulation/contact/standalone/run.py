@@ -26,7 +26,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
 from draisine.simulation.contact.kernels import CLOSED, ContactColumns, put_state
 from draisine.simulation.contact.run import EVENT_WINDOW, STEPS_PER_CALL
 from draisine.simulation.contact.standalone.ground import (
-    Ground,
+    GroundTable,
     is_untouchable,
     locate_centres,
     search_nearby,
@@ -78,7 +78,7 @@ class StandaloneRun(NamedTuple):
     """A machine on its ground, with everything that a run needs."""
 
     loop: RunLoop
-    ground: Ground
+    ground: GroundTable
     schedule: Schedule
     method: Switch
     steps: TimeStepping

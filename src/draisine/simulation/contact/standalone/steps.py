@@ -21,7 +21,7 @@ from draisine.simulation.contact.kernels import (
 )
 from draisine.simulation.contact.samples import touches_or_penetrates
 from draisine.simulation.contact.standalone.ground import (
-    Ground,
+    GroundTable,
     fill_slots,
     find_slot,
     is_used,
@@ -283,7 +283,7 @@ def count_rolling(r: RunLoop) -> int:
 
 
 @routine
-def find_rank(r: RunLoop, g: Ground, w: Switch) -> Rank:
+def find_rank(r: RunLoop, g: GroundTable, w: Switch) -> Rank:
     """Return the rank of the rows of the rolling contacts of the mode; each set is examined once."""
     mode = r.arc.mode
     if count_rolling(r) < 2:
@@ -311,7 +311,7 @@ def find_rank(r: RunLoop, g: Ground, w: Switch) -> Rank:
 
 
 @routine
-def has_ideal_conflict(r: RunLoop, g: Ground, w: Switch) -> bool:
+def has_ideal_conflict(r: RunLoop, g: GroundTable, w: Switch) -> bool:
     """Return whether ideal contacts over-constrain the machine: nothing decides which of them slips."""
     mode = r.arc.mode
     ideal = 0
@@ -325,7 +325,7 @@ def has_ideal_conflict(r: RunLoop, g: Ground, w: Switch) -> bool:
 
 
 @routine
-def choose_first_step(r: RunLoop, g: Ground, w: Switch) -> float:
+def choose_first_step(r: RunLoop, g: GroundTable, w: Switch) -> float:
     """Return the length of the first time step (s): the requested one, or the longest in which no wheel moves
     further than `MAX_TRAVEL_RATIO`.
     """
@@ -399,7 +399,7 @@ def adapt_step(s: TimeStepping, w: Switch, t: float) -> bool:
 
 
 @routine
-def follow_slots(r: RunLoop, g: Ground, s: TimeStepping) -> None:
+def follow_slots(r: RunLoop, g: GroundTable, s: TimeStepping) -> None:
     """Write the law of each slot into the record of time steps, without impulses of earlier steps."""
     for k in range(g.slots):
         wheel = r.arc.mode.contacts.wheels[k]
@@ -419,7 +419,9 @@ def follow_slots(r: RunLoop, g: Ground, s: TimeStepping) -> None:
 
 
 @routine
-def search_for_steps(r: RunLoop, g: Ground, s: TimeStepping, w: Switch, has_path: bool) -> bool:
+def search_for_steps(
+    r: RunLoop, g: GroundTable, s: TimeStepping, w: Switch, has_path: bool
+) -> bool:
     """Find the contacts that are possible near the boxes `TimeStepping.box` of the wheel centres; return
     whether the table has room for them. Impulses and loads of the last step stay with their contacts.
     """
@@ -466,7 +468,7 @@ def search_for_steps(r: RunLoop, g: Ground, s: TimeStepping, w: Switch, has_path
 
 @routine
 def begin_steps(
-    r: RunLoop, g: Ground, s: TimeStepping, samples: StepSamples, w: Switch, h: float
+    r: RunLoop, g: GroundTable, s: TimeStepping, samples: StepSamples, w: Switch, h: float
 ) -> bool:
     """Begin time steps of a length (s) at the present state; return whether the table of contacts has room
     for those near the wheels.
@@ -566,7 +568,7 @@ def find_congestion(w: Switch, begin: float, t: float, steps: int, h: float) -> 
 
 
 @routine
-def watch_rank(r: RunLoop, g: Ground, w: Switch) -> None:
+def watch_rank(r: RunLoop, g: GroundTable, w: Switch) -> None:
     """Stop watching after each event if the rolling contacts are independent."""
     if w.watches_rank and count_rolling(r) > 1:
         w.watches_rank = find_rank(r, g, w) is not Rank.INDEPENDENT
@@ -614,7 +616,7 @@ def close_loaded_contacts(r: RunLoop, s: TimeStepping) -> None:
 
 
 @routine
-def project_stepped_state(r: RunLoop, g: Ground, s: TimeStepping, w: Switch) -> bool:
+def project_stepped_state(r: RunLoop, g: GroundTable, s: TimeStepping, w: Switch) -> bool:
     """Project the state of time steps onto the constraints of the contacts that carry a load; return whether
     the result, in x, can begin an event-driven arc.
     """

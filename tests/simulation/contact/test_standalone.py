@@ -10,9 +10,19 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from draisine.codegen.targets.native import make_record
 from draisine.errors import ParameterError, UnknownNameError
 from draisine.scenario.library import load
-from draisine.simulation.terrain_source import write_terrain_simulator
+from draisine.simulation.contact.event_driven.run_loop import EventCause
+from draisine.simulation.contact.standalone.source import write_terrain_simulator
+from draisine.simulation.contact.standalone.steps import (
+    SolverChoice,
+    Switch,
+    find_eigenvalues,
+    is_crowded_by,
+    remember_event,
+)
+from draisine.simulation.contact.stepping.switch import CROWDED_EVENTS
 from draisine.terrain import height_field, kerb, plane
 from simulation.contact.stepping.test_steps import Servos, machine
 
@@ -50,7 +60,7 @@ def disc_over_kerb():
     return (disc, start, 0.5), {"terrain": kerb(0.5, 0.02), "contact": EVENTS}
 
 
-def disc_over_hills():
+def disc_over_hills(**shape):
     """More features than are watched at once: they are searched on the way."""
     disc = draisine.compile("rolling_disc", crown=0.05)
     x = np.linspace(-0.5, 3.5, 17)
@@ -58,7 +68,8 @@ def disc_over_hills():
     heights = 0.02 * np.outer(np.cos(2.0 * x), np.cos(3.0 * y))
     start = draisine.state(disc, forward_speed=3.0)
     high = draisine.State(start.q, start.p + [0.0, 0.0, 0.05], start.r, start.v)
-    options = {"terrain": height_field(x, y, heights), "contact": replace(EVENTS, margin=0.1)}
+    ground = height_field(x, y, heights, **shape)
+    options = {"terrain": ground, "contact": replace(EVENTS, margin=0.1)}
     return (disc, high, 0.8), options
 
 
@@ -89,6 +100,7 @@ def robot(until, **contact):
 THESIS = ("ramp-jump-pitched", "lift-offs", "elastic-bounces")
 CASES = {name: (lambda name=name: scenario(f"mauny2018/{name}")) for name in THESIS}
 CASES |= {"kerb": disc_over_kerb, "hills": disc_over_hills, "smooth": disc_over_smooth_hills}
+CASES |= {"smooth hills": lambda: disc_over_hills(smooth=True)}
 CASES |= {"time steps": lambda: robot(0.5, solver="time_stepping")}
 
 
@@ -203,3 +215,38 @@ def test_a_simulator_does_not_depend_on_earlier_runs():
     first = write_terrain_simulator(ball, "javascript", start, 1.0, terrain=plane())
     draisine.simulate(ball, start, 1.0, terrain=kerb(0.5, 0.01))
     assert write_terrain_simulator(ball, "javascript", start, 1.0, terrain=plane()) == first
+
+
+def make_switch(times, kinds):
+    """Return a switch that remembers events."""
+    most = 2 * CROWDED_EVENTS
+    switch = make_record(
+        Switch, solver=SolverChoice.AUTO, given_step=0.0, wheel_size=0.1, time_unit=0.1, margin=1.0,
+        ranks=1, rank_sets=(1, 4), gram=(3, 3), solved=(3, 6), normals=(1, 3), recent_time=most,
+        recent_kind=most, recent_state=(most, 7), later=7, carried=(1, 4), turn_entries=4,
+        position_entries=3,
+    )  # fmt: skip
+    for t, kind in zip(times, kinds, strict=True):
+        remember_event(switch, t, kind, np.full(7, t), 7)
+    return switch
+
+
+@pytest.mark.parametrize(("spacing", "is_crowded"), [(0.9e-3, True), (1.2e-3, False)])
+def test_events_that_follow_faster_than_time_steps_are_crowded(spacing, is_crowded):
+    """Twenty events within the time of twenty steps of 1 ms; collisions between them do not count."""
+    count = 60
+    kinds = [EventCause.SLIP, EventCause.COLLISION] * (count // 2)
+    switch = make_switch(0.5 * spacing * np.arange(count), kinds)
+    assert switch.recent_count == 2 * CROWDED_EVENTS
+    assert switch.recent_time[-1] == 0.5 * spacing * (count - 1)
+    assert is_crowded_by(switch, 1e-3) == is_crowded
+    collisions = make_switch(spacing * np.arange(40), [EventCause.COLLISION] * 40)
+    assert not is_crowded_by(collisions, 1e-3)
+
+
+def test_rotations_find_the_eigenvalues_of_a_symmetric_matrix():
+    rows = np.random.default_rng(0).normal(size=(5, 4))
+    gram = rows @ rows.T  # of rank four
+    expected = np.linalg.eigvalsh(gram)
+    find_eigenvalues(gram, 5)
+    assert_allclose(np.sort(gram.diagonal()), expected, atol=1e-13 * expected[-1])

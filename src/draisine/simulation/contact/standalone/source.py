@@ -23,7 +23,7 @@ from draisine.errors import UnknownNameError, expect_known
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.run_loop import EVENT_KIND_NAMES
 from draisine.simulation.contact.query import ContactQuery
-from draisine.simulation.contact.standalone.ground import Ground
+from draisine.simulation.contact.standalone.ground import GroundTable
 from draisine.simulation.contact.standalone.records import Standalone, make_standalone
 from draisine.simulation.contact.standalone.run import (
     advance_run,
@@ -179,7 +179,7 @@ def _make_simulator(standalone: Standalone, task: Task) -> TerrainSimulator:
         for word, each in compiled.items()
     ]
     numbers = {each.address: k for k, each in enumerate(compiled.values())}
-    memory = Memory(numbers, PROGRAM_FIELDS, shared=(Ground,))
+    memory = Memory(numbers, PROGRAM_FIELDS, shared=(GroundTable,))
     memory.add(standalone.run)
     memory.place()
     return TerrainSimulator(
