@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 from websockets.sync.client import connect
 
-from draisine.control.rider import COMMANDS
+from draisine.control.rider import RIDER_COMMANDS
 from draisine.ride.export import ride_page
 from draisine.ride.serve import make_server
 from draisine.ride.server import RideServer
 from draisine.ride.session import STEP_RATE, RideStatus, Session
 
 FRAME = 16
-USUAL = [value for _, value, _ in COMMANDS.values()]
+USUAL = [value for _, value, _ in RIDER_COMMANDS.values()]
 
 
 def latency(frames=600):
@@ -59,7 +59,7 @@ def share(name, seconds):
 
 def _ride(name, seconds):
     session, took = Session(name), []
-    commands = dict(zip(COMMANDS, USUAL, strict=True)) | session.preset.commands
+    commands = dict(zip(RIDER_COMMANDS, USUAL, strict=True)) | session.preset.commands
     for _ in range(round(seconds * STEP_RATE / FRAME)):
         began = time.process_time()
         session.advance(FRAME, commands)

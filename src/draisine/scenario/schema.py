@@ -29,7 +29,7 @@ from pydantic import (
 
 from draisine.control import SIGNALS
 from draisine.scenario.sweep import Sweep
-from draisine.scenario.terrain import GroundTable
+from draisine.scenario.terrain import TerrainTable
 from draisine.scenario.values import (
     NUMBER_SCHEMA,
     DriftValue,
@@ -310,7 +310,7 @@ class GroundedScenario(CommonTables):
         "`steady`: a steady motion by quantities (lean, forward_speed, radius, forward_acceleration ...), "
         "`free` inputs and `inputs`.",
     )
-    terrain: GroundTable | None = Field(
+    terrain: TerrainTable | None = Field(
         None, description="Ground with unilateral contacts; without it, contacts are bilateral."
     )
     contact: ContactTable = Field(

@@ -379,7 +379,7 @@ def _with_shape(table: Any) -> Any:
     return table
 
 
-GroundTable = Annotated[
+TerrainTable = Annotated[
     Annotated[AnyGround, Field(discriminator="shape")], BeforeValidator(_with_shape)
 ]
 
@@ -438,7 +438,7 @@ def restore_terrain(data: "Dataset") -> Terrain | None:
     content = read_table_attribute(data, "scenario").get("content")
     if not isinstance(content, dict) or content.get("terrain") is None:
         return None
-    adapter: TypeAdapter[Any] = TypeAdapter(GroundTable)
+    adapter: TypeAdapter[Any] = TypeAdapter(TerrainTable)
     terrain: Terrain = adapter.validate_python(content["terrain"]).terrain()
     return terrain
 
