@@ -54,6 +54,13 @@ def regrip(
         keeps its new speed, eq. [grip-free]. The thesis prints this as (1.21); it violates the balance of
         momentum, because the reset of a joint must also act on the base.
 
+    Returns
+    -------
+    Regrip
+        Speeds after the change, and the impulses.
+
+    Examples
+    --------
     >>> from draisine.system.state import state
     >>> from draisine.system.system import compile
     >>> robot = compile("rocr")

@@ -173,6 +173,11 @@ def face(
     box
         Corners of the bounding box (m); unlimited by default.
 
+    Returns
+    -------
+    Feature
+        The face.
+
     Examples
     --------
     >>> face("road", (0, 0, 1), 0.0, [((1, 0, 0), 2.0)]).excess(np.array([1.5, 0, 0]), np.zeros(3))
@@ -205,6 +210,11 @@ def edge(
         Outward normals of the faces.
     length
         Length (m); unlimited in both directions by default.
+
+    Returns
+    -------
+    Feature
+        The edge.
 
     Raises
     ------
@@ -251,6 +261,11 @@ def vertex(
         Position (m).
     normals
         Directions d of its edges away from Q. A contact with normal N is valid while N.d <= 0.
+
+    Returns
+    -------
+    Feature
+        The vertex.
     """
     q = np.asarray(Q, float)
     rows = [np.concatenate([np.zeros(3), _unit(n, name), [0.0]]) for n in normals]

@@ -54,6 +54,11 @@ def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
     scale
         Metres per unit of length of the file.
 
+    Returns
+    -------
+    Mesh
+        The ground.
+
     Raises
     ------
     DataError

@@ -375,6 +375,16 @@ def height_field(
         Whether cubic splines interpolate the heights (`SmoothGround`). Such ground has no edges and continues
         straight beyond the grid.
 
+    Returns
+    -------
+    Mesh or SmoothGround
+        The ground.
+
+    Raises
+    ------
+    TerrainError
+        If the heights do not match the coordinates, or these do not ascend.
+
     Examples
     --------
     >>> height_field([0, 1, 2], [0, 1], np.zeros((3, 2))).faces

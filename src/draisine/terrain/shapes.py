@@ -34,6 +34,11 @@ def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terra
         Cross slope: angle by which it is turned about its direction of rise (rad), positive if it rises to
         the left.
 
+    Returns
+    -------
+    Terrain
+        The plane, with one face `ground`.
+
     Examples
     --------
     >>> plane(height=2.0)[0].numbers[2:4].tolist()
@@ -55,6 +60,11 @@ def ramp(slope: float, drop: float) -> Terrain:
         Angle of the ramp (rad).
     drop
         Height of the lip above the level ground (m).
+
+    Returns
+    -------
+    Terrain
+        The faces and edges of the ramp and of the ground around it.
     """
     _positive("drop", drop)
     up = np.array([-math.sin(slope), 0.0, math.cos(slope)])
@@ -82,6 +92,11 @@ def kerb(at: float, rise: float) -> Terrain:
         Position x of the step (m).
     rise
         Height of the ground behind it (m); negative for a step down.
+
+    Returns
+    -------
+    Terrain
+        The lower and the upper face, the wall between them and the edge.
     """
     if rise == 0 or not math.isfinite(rise):
         raise ParameterError(f"kerb: rise = {rise} m must be a finite number other than zero.")
@@ -105,6 +120,11 @@ def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
         Height (m; negative for stairs down) and depth (m) of each step.
     count
         Number of steps.
+
+    Returns
+    -------
+    Terrain
+        The faces and edges of the stairs.
 
     Examples
     --------
@@ -175,6 +195,11 @@ def rough(
     smooth
         Whether cubic splines interpolate the heights; they exceed `height` between the corners.
 
+    Returns
+    -------
+    Terrain
+        The uneven ground.
+
     Examples
     --------
     >>> bool(rough(0.05, seed=1).points[:, 2].max() <= 0.05)
@@ -209,6 +234,11 @@ def corner(angle: float, at: float = 0.0) -> Terrain:
         Angle of the slope (rad), between 0 and pi.
     at
         Position x at which the slope begins (m).
+
+    Returns
+    -------
+    Terrain
+        The two faces of the corner.
     """
     if not 0 < angle < math.pi:
         raise ParameterError(f"corner: angle = {angle} rad must be between 0 and pi.")

@@ -108,7 +108,18 @@ class Vec6(FixedVector):
 
 
 def dot(a: FixedVector, b: FixedVector) -> Any:
-    """Return the scalar product of two vectors of one size, summed from the first entry on."""
+    """Return the scalar product of two vectors of the same size, summed from the first entry on.
+
+    Parameters
+    ----------
+    a, b
+        Vectors of n entries each.
+
+    Returns
+    -------
+    float
+        The sum of the products of their entries.
+    """
     first, *others = (x * y for x, y in zip(a, b, strict=True))
     total = first
     for term in others:
@@ -117,5 +128,16 @@ def dot(a: FixedVector, b: FixedVector) -> Any:
 
 
 def cross(a: Vec3, b: Vec3) -> Vec3:
-    """Return the vector product of two vectors of three entries."""
+    """Return the vector product of two vectors.
+
+    Parameters
+    ----------
+    a, b
+        Vectors of three entries each.
+
+    Returns
+    -------
+    Vec3
+        The vector product a x b.
+    """
     return Vec3(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
