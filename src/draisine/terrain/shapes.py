@@ -47,7 +47,8 @@ def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terra
     [0.0, -0.0998, 0.995]
     """
     up = math.cos(camber)
-    N = np.array([-math.sin(slope) * up, 0.0 - math.sin(camber), math.cos(slope) * up])
+    # 0.0 - x instead of -x: a level plane has no negative zeros.
+    N = np.array([0.0 - math.sin(slope) * up, 0.0 - math.sin(camber), math.cos(slope) * up])
     return Terrain([face("ground", N, height * N[2])])
 
 
