@@ -77,7 +77,12 @@ def _side(robot, wheels, joint):
         ({"kinematics": "mecanum"}, "need a wheelbase"),
         ({"kinematics": "mecanum", "wheelbase": 1.0}, "two wheels on each side"),
         ({"kinematics": "ackermann", "wheelbase": 1.0}, "name two steer joints"),
-        ({"signs": [1.0]}, "one sign for each wheel joint"),
+        ({"signs": [1.0]}, "one sign, 1 or -1, for each wheel joint"),
+        ({"signs": [2.0, 0.0]}, "one sign, 1 or -1, for each wheel joint"),
+        ({"left": "a"}, "both sides, as lists"),
+        ({"left": ["b"]}, "named twice"),
+        ({"radius": float("inf")}, "must be positive"),
+        ({"forward_speed": float("nan")}, "must be finite"),
     ],
 )
 def test_impossible_commands_are_refused(changes, message):

@@ -34,6 +34,26 @@ def test_the_step_response_of_a_speed_servo():
     assert ride.values()["hinge_rate"] == pytest.approx(expected, rel=1e-9)
 
 
+def test_a_servo_of_a_scenario(tmp_path, monkeypatch):
+    """The law is named in a file, with lists of joints and targets; the cart settles at its target."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hold.toml").write_text("""
+kind = "run"
+title = "A cart at a set-point"
+vehicle = { name = "cart_pole" }
+initial = { pole = "180deg" }
+run = { until = 5.0 }
+[[law]]
+name = "servo"
+joints = ["cart"]
+targets = [0.3]
+damping = 40.0
+stiffness = 100.0
+""")
+    data = draisine.run("hold.toml").data
+    assert float(data.cart[-1]) == pytest.approx(0.3, abs=0.01)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -43,6 +63,8 @@ def test_the_step_response_of_a_speed_servo():
         ({"joints": ["a"], "damping": 1.0, "kind": "force"}, "unknown kind 'force'"),
         ({"joints": ["a"], "stiffness": 1.0, "kind": "speed"}, "has no stiffness"),
         ({"joints": ["a"]}, "nor both zero"),
+        ({"joints": ["a", "a"], "damping": 1.0}, "named twice"),
+        ({"joints": ["a"], "targets": [np.nan], "damping": 1.0}, "must be finite"),
     ],
 )
 def test_impossible_servos_are_refused(options, message):

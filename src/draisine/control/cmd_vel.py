@@ -11,6 +11,7 @@ Kinematics, with the wheel radius r, the track b (distance of left and right whe
 Siegwart, Nourbakhsh and Scaramuzza, Introduction to autonomous mobile robots, 2nd edition 2011, chapter 3.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -75,23 +76,32 @@ class CmdVel:
 
     def __post_init__(self) -> None:
         for name in ("radius", "track", "damping"):
-            if not getattr(self, name) > 0.0:
+            if not 0.0 < getattr(self, name) < math.inf:
                 raise ParameterError(f"cmd_vel: {name} = {getattr(self, name)} must be positive.")
+        for name in ("forward_speed", "yaw_rate", "side_speed"):
+            if not math.isfinite(getattr(self, name)):
+                raise ParameterError(f"cmd_vel: {name} = {getattr(self, name)} must be finite.")
         if self.kinematics not in ("differential", "ackermann", "mecanum"):
             raise ParameterError(
                 f"cmd_vel: unknown kinematics {self.kinematics!r}. Available: differential, ackermann, "
                 "mecanum."
             )
-        if not self.left or not self.right:
-            raise ParameterError("cmd_vel: name the wheel joints of both sides.")
+        if any(isinstance(names, str) or not len(names) for names in (self.left, self.right)):
+            raise ParameterError("cmd_vel: name the wheel joints of both sides, as lists.")
+        joints = [*self.left, *self.right, *self.steer]
+        if len(set(joints)) != len(joints):
+            raise ParameterError("cmd_vel: a joint is named twice.")
         if self.kinematics != "differential" and not self.wheelbase > 0.0:
             raise ParameterError(f"cmd_vel: {self.kinematics} kinematics need a wheelbase, in m.")
         if self.kinematics == "ackermann" and (len(self.steer) != 2 or not self.stiffness > 0.0):
             raise ParameterError("cmd_vel: name two steer joints, left and right, and a stiffness.")
         if self.kinematics == "mecanum" and len(self.left) + len(self.right) != 4:
             raise ParameterError("cmd_vel: mecanum kinematics need two wheels on each side.")
-        if self.signs and len(self.signs) != len(self.left) + len(self.right):
-            raise ParameterError("cmd_vel: pass one sign for each wheel joint, left then right.")
+        count = len(self.left) + len(self.right)
+        if len(self.signs) and (len(self.signs) != count or not set(self.signs) <= {1, -1}):
+            raise ParameterError(
+                "cmd_vel: pass one sign, 1 or -1, for each wheel joint, left then right."
+            )
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -114,7 +124,7 @@ class CmdVel:
     ) -> dict[str, Scalar]:
         """Return the wheel speeds (rad/s) by joint for commanded speeds (m/s) and yaw rate (rad/s)."""
         joints = (*self.left, *self.right)
-        signs = self.signs or (1.0,) * len(joints)
+        signs = self.signs if len(self.signs) else (1.0,) * len(joints)
         speeds: dict[str, Scalar] = {}
         for k, (joint, sign) in enumerate(zip(joints, signs, strict=True)):
             is_left = k < len(self.left)
@@ -147,7 +157,7 @@ class CmdVel:
         `speeds` are those of the wheel joints in rad/s, left then right. Wheels that slip are averaged.
         """
         count = len(self.left)
-        signs = self.signs or (1.0,) * len(speeds)
+        signs = self.signs if len(self.signs) else (1.0,) * len(speeds)
         rims = [self.radius * s * x for s, x in zip(signs, speeds, strict=True)]
         left = sum(rims[:count]) / count
         right = sum(rims[count:]) / len(self.right)

@@ -1,5 +1,6 @@
 """Position and speed servos of joints: set-points are commands, motors limit the torque."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -47,11 +48,15 @@ class Servo:
     kind: Literal["position", "speed"] = "position"
 
     def __post_init__(self) -> None:
-        if isinstance(self.joints, str) or not self.joints:
+        if isinstance(self.joints, str) or not len(self.joints):
             raise ParameterError(
                 "servo: joints must be a list of names, such as ['left', 'right']."
             )
-        if self.targets and len(self.targets) != len(self.joints):
+        if len(set(self.joints)) != len(self.joints):
+            raise ParameterError("servo: a joint is named twice; each joint has one set-point.")
+        if not all(math.isfinite(target) for target in self.targets):
+            raise ParameterError(f"servo: the targets {list(self.targets)} must be finite numbers.")
+        if len(self.targets) and len(self.targets) != len(self.joints):
             raise ParameterError(
                 f"servo: {len(self.targets)} targets for {len(self.joints)} joints; pass one for each."
             )

@@ -5,7 +5,7 @@ Each type has a validator, which converts to SI units, and a JSON Schema for edi
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -306,6 +306,9 @@ def _field_schema(hint: Any) -> dict[str, Any]:
     arguments = get_args(hint)
     if get_origin(hint) is Mapping:
         return {"type": "object", "additionalProperties": NUMBER_SCHEMA}
+    if get_origin(hint) is Sequence:
+        entry = {"type": "string"} if arguments[0] is str else dict(NUMBER_SCHEMA)
+        return {"type": "array", "items": entry}
     return {"enum": list(arguments)} if isinstance(arguments[0], str) else dict(_LIST_SCHEMA)
 
 
@@ -330,6 +333,8 @@ def field_value(hint: Any, value: Any) -> Any:
         if not isinstance(value, dict):
             raise ValueError(f"{value!r} is not a table of numbers by name")
         return {name: parse_number(x) for name, x in value.items()}
+    if get_origin(hint) is Sequence:
+        return _sequence_value(arguments[0], value)
     if arguments and isinstance(arguments[0], str):
         if value not in arguments:
             raise ValueError(f"{value!r} is not one of {', '.join(map(repr, arguments))}")
@@ -341,3 +346,13 @@ def field_value(hint: Any, value: Any) -> Any:
             raise ValueError(f"{value!r} has {len(value)} entries, but needs {len(arguments)}")
         return tuple(parse_number(x) for x in value)
     return value if value == math.inf else parse_number(value)
+
+
+def _sequence_value(entry: type, value: Any) -> tuple[Any, ...]:
+    """Convert a list of a table to names or numbers of any count; a single name is a list of one."""
+    if entry is str and isinstance(value, str):
+        return (value,)
+    kind = "names" if entry is str else "numbers"
+    if not isinstance(value, list) or (entry is str and not all(isinstance(x, str) for x in value)):
+        raise ValueError(f"{value!r} is not a list of {kind}")
+    return tuple(value) if entry is str else tuple(parse_number(x) for x in value)
