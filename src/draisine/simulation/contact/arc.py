@@ -44,7 +44,7 @@ between events that are closer in time, and forces over microseconds reach many 
 
 
 class _FreeArc:
-    """Common properties of arcs of a machine on a terrain."""
+    """Common properties of arcs of a system on a terrain."""
 
     machine: Generic
     y: Floats
@@ -69,7 +69,7 @@ class TerrainArc(_FreeArc):
     machine: Generic
     t: Floats  # (times) s
     y: Floats  # (times, n) states (q, p, r, v, z)
-    inputs: Floats  # inputs of the machine, constant on the arc
+    inputs: Floats  # inputs of the system, constant on the arc
     closed: tuple[Closed, ...]  # closed contacts with status and friction coefficient
     terrain: Terrain
     mode: TerrainMode  # names and statuses of the closed contacts
@@ -125,7 +125,7 @@ class TerrainArc(_FreeArc):
         return self.observe_dense_together([self]).redundant_rows
 
     def query(self) -> ContactQuery:
-        """Return the machine on its terrain."""
+        """Return the system on its terrain."""
         return shared_query(self.machine, self.terrain, self.inputs, self.stops)
 
     def _dense_or_instant(self) -> DenseOutput:
@@ -258,7 +258,7 @@ class SteppedArc(_FreeArc):
     machine: Generic
     t: Floats  # (times) s
     y: Floats  # (times, n) states
-    inputs: Floats  # inputs of the machine
+    inputs: Floats  # inputs of the system
     terrain: Terrain
     rates: Floats  # (times, speeds) mean accelerations since the previous sample
     forces: Floats  # (times, wheels, 3) N, contact forces: normal, along, across
@@ -333,7 +333,7 @@ class SteppedArc(_FreeArc):
 
 def observe_last_samples(arcs: Sequence[TerrainArc | SteppedArc]) -> dict[str, Floats]:
     """Return pose, joints and all variables of arcs of one sample (`last_sample`) and one type, of runs of
-    one machine on one ground, one column each. Event-driven arcs are observed together, which costs less.
+    one system on one ground, one column each. Event-driven arcs are observed together, which costs less.
     """
     layout = arcs[0].machine.layout
     y = np.concatenate([arc.y for arc in arcs]).T

@@ -3,8 +3,8 @@ results.
 
 `ArcDriver` owns the records of `event_driven`: the arc, the event and the run loop. `load` writes the state
 of a run into them, `run` calls the compiled loop, and `samples`, `nodes`, `grazes` and `events` read its
-output. The loop returns to Python for a mode without a compiled closed form (`compile_mode`), for features
-that a disc may not be able to touch (`check_sharp_features`) and for impact models in Python
+output. The loop returns to Python for a contact mode without a compiled closed form (`compile_mode`), for
+features that a disc may not be able to touch (`check_sharp_features`) and for impact models in Python
 (`resolve_impact`).
 """
 
@@ -102,7 +102,7 @@ class RunState:
     latest_sample: float = -np.inf  # s, time of the latest sample
 
     def at(self, t: float, y: Floats) -> "RunState":
-        """Return the run state at the start of an arc at another time and state, in the same mode."""
+        """Return the run state at the start of an arc at another time and state, in the same contact mode."""
         mode = (self.closed, self.left, self.leaving)
         return RunState(t, y, self.step, True, *mode, 0, self.latest_sample)
 
@@ -150,7 +150,7 @@ class ArcDriver:
     Parameters
     ----------
     query
-        The machine on its terrain.
+        The system on its terrain.
     contact
         Friction, impact model and search margin.
     numerics
@@ -461,7 +461,7 @@ class ArcDriver:
             self.event.fired[actor] = True
 
     def _set_closed(self, closed: Sequence[Closed]) -> None:
-        """Write the closed contacts into the mode."""
+        """Write the closed contacts into the contact mode."""
         mode = self.mode
         mode.plan[CLOSED] = len(closed)
         for i, (contact, status, mu) in enumerate(closed):
@@ -492,7 +492,7 @@ class ArcDriver:
     def continue_mode(
         self, run: RunState, stop: float, until: float, end: float
     ) -> RunState | None:
-        """Take a short step in the same mode under the present inputs.
+        """Take a short step in the same contact mode under the present inputs.
 
         Parameters
         ----------

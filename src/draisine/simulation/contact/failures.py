@@ -2,7 +2,7 @@
 
 The compiled run loop returns a `RunStatus`. `find_failure` turns a status that stops a run into an error. It
 checks for the physical cause first: a wheel whose shape cannot touch the ground, a sliding contact whose
-force grows without bound (Painlevé paradox), contacts without an admissible mode.
+force grows without bound (Painlevé paradox), contacts without an admissible contact mode.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ counts as locking. The ratio is 1 without friction and tends to 0 at the Painlev
 """
 
 BOUNCE_EVENTS = 8
-"""Number of latest events; if one of them is a collision, the machine is considered to bounce."""
+"""Number of latest events; if one of them is a collision, the system is considered to bounce."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def find_failure(
     status
         Status that the run loop returned.
     query
-        Machine and terrain.
+        System and terrain.
     run
         Time, state and closed contacts at which the run loop stopped.
     driver

@@ -3,7 +3,8 @@ constraints.
 
 1. `evaluate_gap`, `evaluate_row`: gap and frame of a contact, then its Jacobian and its tyre forces.
 2. `solve_rates`: accelerations and contact forces by the saddle-point system, eq. [saddle-point], with
-   friction of sliding contacts and tyre forces. `flow` does the same in closed form if the mode has one.
+   friction of sliding contacts and tyre forces. `flow` does the same in closed form if the contact mode has
+   one.
 3. `project_state`: the nearest state that satisfies the constraints in position and velocity, eq.
    [projection].
 """
@@ -95,14 +96,14 @@ class ContactColumns(NamedTuple):
     moved: Integers  # index of the prescribed motion of the feature, 0 for none
     # 1 if a torus may touch the edge twice, or the nearest point of a patch may vanish
     folds: Integers
-    carried: Integers  # 1 if the feature moves with the machine: a flat of a body, a joint's stop
+    carried: Integers  # 1 if the feature moves with the system: a flat of a body, a joint's stop
     patches: Integers  # 1 if the feature is a smooth patch
     cells: Floats  # (size, PATCH) polynomial coefficients of patches, if there are any
     x_cell: int  # offset of the polynomial coefficients of a patch in x
 
 
 class Dynamics(NamedTuple):
-    """The machine without ground: its compiled program, and the offsets of quantities in the arrays of
+    """The system without ground: its compiled program, and the offsets of quantities in the arrays of
     routines.
 
     The arrays are the program input x, the state y, the program output, and the contact row, which contains
@@ -150,9 +151,9 @@ class Dynamics(NamedTuple):
     row: int  # number of entries of a contact row
     acted: int  # 1 if force elements (tyres) act at contacts
     remembered: int  # number of states of the elements
-    share: float  # N, weight of the machine per wheel
-    length: float  # m, characteristic length of the machine
-    tol: Tolerances  # tolerances of the machine in SI units
+    share: float  # N, weight of the system per wheel
+    length: float  # m, characteristic length of the system
+    tol: Tolerances  # tolerances of the system in SI units
 
 
 _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + (
@@ -161,12 +162,12 @@ _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + 
 
 
 class ContactMode(NamedTuple):
-    """A contact mode: the closed contacts and their statuses, the machine, and the arrays of the solver.
+    """A contact mode: the closed contacts and their statuses, the system, and the arrays of the solver.
 
     The state is in `x`. Entry i of `which`, `status`, `mu` and `lam` belongs to closed contact i.
     """
 
-    motion: Dynamics  # the machine without ground
+    motion: Dynamics  # the system without ground
     contacts: ContactColumns  # contacts near the wheels
     plan: Integers  # (4) number of closed contacts and closed form, see CLOSED
     which: Integers  # indices of the closed contacts in `contacts`
@@ -175,7 +176,7 @@ class ContactMode(NamedTuple):
     mu: Floats
     holds: int  # number of rows of prescribed joints and couplings
     x: Floats  # input of all programs: t, y, inputs, feature; then the input of closed forms
-    out: Floats  # output of the machine's program
+    out: Floats  # output of the system's program
     lam: Floats  # (3) N per closed contact, contact force: normal, along, across
     seen: Floats  # contact rows of the closed contacts
     system: SaddlePoint  # the saddle-point system
@@ -198,8 +199,8 @@ and the last three entries of the plan. Entry 0 of `ContactMode.modes` is the nu
 """
 
 ANY_MODE = -1
-"""Number of closed contacts in a signature that every mode matches, without a closed form. A program that
-cannot compile further closed forms ends its list with it.
+"""Number of closed contacts in a signature that every contact mode matches, without a closed form. A program
+that cannot compile further closed forms ends its list with it.
 """
 
 
@@ -341,8 +342,8 @@ def put_state(x: Floats, t: float, y: Floats, n: int) -> None:
 
 @routine
 def assemble_rows(s: ContactMode, seen: Floats) -> None:
-    """Write the saddle-point system of the mode, eq. [saddle-point], with friction of sliding contacts and
-    the load-proportional part of tyre forces.
+    """Write the saddle-point system of the contact mode, eq. [saddle-point], with friction of sliding
+    contacts and the load-proportional part of tyre forces.
     """
     m = s.motion
     p = s.system
@@ -451,8 +452,8 @@ def update_tyre_load(tol: Tolerances, contacts: ContactColumns, k: int, load: fl
 
 @routine
 def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
-    """Compute ydot and the contact forces like `solve_rates`, in closed form if the mode has one and its
-    pivots are large enough. Return 1 if the system is singular.
+    """Compute ydot and the contact forces like `solve_rates`, in closed form if the contact mode has one and
+    its pivots are large enough. Return 1 if the system is singular.
     """
     if s.plan[FORM] == 0:
         return solve_rates(s, ydot, lam, s.seen)
@@ -479,8 +480,8 @@ def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
 
 @routine
 def find_closed_form(s: ContactMode) -> int:
-    """Write the closed form of the mode into the plan, or none if too many contacts are closed. Return 1 if
-    the signature of the mode is not listed yet.
+    """Write the closed form of the contact mode into the plan, or none if too many contacts are closed.
+    Return 1 if the signature of the contact mode is not listed yet.
     """
     count = s.plan[CLOSED]
     s.plan[FORM] = 0
@@ -635,7 +636,7 @@ def evaluate_gaps_of_states(
 
 
 def make_dynamics(free: Generic) -> Dynamics:
-    """Return the record of a machine without ground."""
+    """Return the record of a system without ground."""
     x = free.inputs
     y = free.layout
     out = free.motion.outputs
@@ -665,10 +666,10 @@ def make_dynamics(free: Generic) -> Dynamics:
 
 
 class ClosedForms:
-    """Closed forms of modes by signature, in arrays that routines search.
+    """Closed forms of contact modes by signature, in arrays that routines search.
 
-    Arrays are replaced when a mode is added, never changed in place: routines of other threads may read the
-    old ones.
+    Arrays are replaced when a contact mode is added, never changed in place: routines of other threads may
+    read the old ones.
     """
 
     def __init__(self, free: Generic) -> None:
@@ -682,10 +683,11 @@ class ClosedForms:
     def add(
         self, pairs: Sequence[int], statuses: Sequence[int], signature: Signature, moved: bool
     ) -> None:
-        """Add the closed form of a mode, given by pair and status of each closed contact and by its signature
-        for the derivation.
+        """Add the closed form of a contact mode, given by pair and status of each closed contact and by its
+        signature for the derivation.
 
-        A mode on moving ground has no closed form. After `MAX_CLOSED_FORMS` modes the list is cleared.
+        A contact mode on moving ground has no closed form. After `MAX_CLOSED_FORMS` modes the list is
+        cleared.
         """
         form = None if moved else self._free.closed_form(signature)
         plan = (0, 0, 0)

@@ -3,7 +3,7 @@
 Each run equals that of `simulate` bit by bit, whatever the number of threads. A thread takes the next run as
 soon as it has finished one. Compiled routines release Python's global lock, so that threads run at the same
 time; each thread reuses the records of its last run (`query.borrow_query`). The last sample of each
-run is kept, and those of one machine on one ground are observed together.
+run is kept, and those of one system on one ground are observed together.
 """
 
 import os
@@ -170,7 +170,7 @@ def as_objects(values: Sequence[Any]) -> NDArray[np.object_]:
 
 def _observe(endings: Sequence[RunEnd]) -> dict[str, Floats]:
     """Return pose, joints and all observations of the ends of runs, one column each."""
-    # Runs of one machine on one ground are observed together.
+    # Runs of one system on one ground are observed together.
     groups: dict[tuple[int, int, type], list[int]] = {}
     arcs = [ending.arc for ending in endings if ending.arc is not None]
     for k, arc in enumerate(arcs):

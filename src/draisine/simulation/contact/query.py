@@ -1,8 +1,8 @@
-"""Gaps, contact rows, forces and nearby features of a machine on a terrain at single states.
+"""Gaps, contact rows, forces and nearby features of a system on a terrain at single states.
 
 `ContactQuery` wraps the routines of `kernels` and `samples` for Python. It searches features near the wheels
 (`find_surroundings`), assigns status and friction to contacts (`contact_laws`), evaluates contact rows,
-forces and projections of a mode, and evaluates all samples of a run at once (`observe_modes`,
+forces and projections of a contact mode, and evaluates all samples of a run at once (`observe_modes`,
 `find_nearest`).
 """
 
@@ -83,7 +83,7 @@ GROUND_SPEED_TIME = 1e-6
 """Interval (s) of the difference quotient for the velocity of moving ground."""
 
 UNBOUNDED_CORNER = np.full(3, np.inf)
-"""Upper corner of the bounding box of features that move with the machine."""
+"""Upper corner of the bounding box of features that move with the system."""
 
 Closed = tuple[WheelOnFeature, Status, float]
 """A closed contact: wheel and feature, status, friction coefficient."""
@@ -95,7 +95,7 @@ class ModeInterval(NamedTuple):
     t: Floats  # (times) s
     y: Floats  # (times, n) states
     closed: Sequence[Closed]  # closed contacts with status and friction coefficient
-    inputs: Floats  # inputs of the machine, constant on the interval
+    inputs: Floats  # inputs of the system, constant on the interval
 
 
 def _all_stops(machine: Generic, stops: Stops | None) -> dict[str, tuple[float, float]]:
@@ -112,16 +112,16 @@ def _all_stops(machine: Generic, stops: Stops | None) -> dict[str, tuple[float, 
 
 
 class ContactQuery:
-    """Evaluates gaps, contact rows and forces of a machine on a terrain at single states.
+    """Evaluates gaps, contact rows and forces of a system on a terrain at single states.
 
     Parameters
     ----------
     machine
-        Machine without ground.
+        System without ground.
     terrain
         Features of the ground.
     inputs
-        Inputs of the machine.
+        Inputs of the system.
     stops
         Lower and upper stop of joints (rad or m), by name.
     """
@@ -161,11 +161,11 @@ class ContactQuery:
         self._refuse_patches()
 
     def matches(self, machine: Generic, stops: Stops | None) -> bool:
-        """Return whether the query belongs to this machine and set of joint stops."""
+        """Return whether the query belongs to this system and set of joint stops."""
         return self.machine is machine and self.stops == _all_stops(machine, stops)
 
     def change_ground(self, terrain: Terrain) -> None:
-        """Move the machine to another ground. Records of arcs are kept: making them costs as much as some
+        """Move the system to another ground. Records of arcs are kept: making them costs as much as some
         milliseconds of simulated time.
         """
         self.terrain = terrain
@@ -342,8 +342,8 @@ class ContactQuery:
         return self._keys[contact]
 
     def packed_mode(self, closed: Sequence[Closed], closed_form: bool = False) -> Packed:
-        """Return the mode of closed contacts as a packed `ContactMode`, with its closed form (used by `flow`)
-        if requested.
+        """Return the contact mode of closed contacts as a packed `ContactMode`, with its closed form (used by
+        `flow`) if requested.
         """
         key = (tuple(closed), closed_form)
         if key not in self._packed_modes:
@@ -357,7 +357,7 @@ class ContactQuery:
         return self._packed_modes[key]
 
     def _pack_mode(self, contacts: Packed, closed: Sequence[Closed]) -> Packed:
-        """Return the mode in which all packed contacts are closed."""
+        """Return the contact mode in which all packed contacts are closed."""
         count = len(closed)
         forms = self.table.pairs.forms
         mode = kernels.make_mode(self.machine, self.motion, contacts, count, self.x, forms)
@@ -369,7 +369,9 @@ class ContactQuery:
         return Packed(mode)
 
     def add_closed_form(self, closed: Sequence[Closed]) -> None:
-        """Compile the closed form of the mode of closed contacts and add it to those that routines search."""
+        """Compile the closed form of the contact mode of closed contacts and add it to those that routines
+        search.
+        """
         kinds = [self.table.kind(contact) for contact, *_ in closed]
         pairs = zip(closed, kinds, strict=True)
         self.table.pairs.add_closed_form(
@@ -422,7 +424,7 @@ class ContactQuery:
         return self.table.pack(contacts), np.arange(len(contacts))
 
     def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
-        """Return mass matrix M, bias force F and the other outputs of the free machine's program."""
+        """Return mass matrix M, bias force F and the other outputs of the free system's program."""
         self.fill(t, y)
         motion = self.machine.motion
         return motion.outputs.split(motion.flat(self.x[: motion.inputs.size]))
@@ -460,7 +462,7 @@ class ContactQuery:
         self, t: float, y: Floats, closed: Sequence[Closed]
     ) -> tuple[Floats, Floats, Floats]:
         """Return accelerations vdot (n), contact forces (contacts, 3) in N and contact rows (contacts, row)
-        of a mode.
+        of a contact mode.
 
         Raises
         ------
@@ -563,7 +565,7 @@ class ContactQuery:
 
     @property
     def state_units(self) -> Floats:
-        """The unit of each entry of y for tolerances, scaled by the machine."""
+        """The unit of each entry of y for tolerances, scaled by the system."""
         return scale_states(self.machine.system.model, self.units, self.machine.memory)
 
     @property
@@ -695,7 +697,7 @@ class ContactQuery:
         return samples
 
     def _observing_mode(self, most: int, contacts: Packed) -> Packed:
-        """Return a mode for up to `most` closed contacts; one mode of each size is cached."""
+        """Return a contact mode for up to `most` closed contacts; one contact mode of each size is cached."""
         forms = self.table.pairs.forms
         if most not in self._observing_modes:
             mode = kernels.make_mode(self.machine, self.motion, contacts, most, self.x, forms)
@@ -804,7 +806,7 @@ class ContactQuery:
 
 
 def _attached_feature(name: str, kind: str, numbers: Sequence[float]) -> Feature:
-    """Return a feature without borders that moves with the machine."""
+    """Return a feature without borders that moves with the system."""
     return Feature(
         name, kind, np.array(numbers, float), np.zeros((0, 7)), -UNBOUNDED_CORNER, UNBOUNDED_CORNER
     )
@@ -835,7 +837,7 @@ _last = _Last()
 def borrow_query(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a query for exclusive use: that of the last run if machine and stops are the same, or a new one.
+    """Return a query for exclusive use: that of the last run if system and stops are the same, or a new one.
 
     A new query costs as much as some milliseconds of simulated time. Search results of the last run are
     discarded, because the contacts that a run watches must not depend on earlier runs.

@@ -561,7 +561,7 @@ class TerrainRun:
 
     def _watch_rank(self) -> None:
         """Stop checking the rank after each event if the rolling contacts are independent: if the wheels of a
-        machine are independent in one configuration, they are so in all.
+        system are independent in one configuration, they are so in all.
         """
         rolling = sum(status == Status.ROLLING for _, status, _ in self.now.closed)
         if self.watches_rank and rolling > 1:
@@ -581,7 +581,7 @@ class TerrainRun:
         return self.ranks[rolling]
 
     def _refuse_ideal_contacts(self) -> None:
-        """Raise ContactSetError if ideal contacts over-constrain the machine: one of them has to creep, and
+        """Raise ContactSetError if ideal contacts over-constrain the system: one of them has to creep, and
         without a friction limit it is not determined which.
         """
         ideal = [
@@ -773,7 +773,7 @@ def run_on_terrain(task: Task) -> Trajectory:
 
 
 def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
-    """Return the query of a task's machine on its terrain, and the initial state y."""
+    """Return the query of a task's system on its terrain, and the initial state y."""
     terrain = task.terrain
     assert terrain is not None
     machine = make_generic(task.system, task.law, terrain.motions)

@@ -1,8 +1,8 @@
 """Forces, gaps and contact points at the states of a finished run, computed by routines in two passes over
 the samples.
 
-1. `observe_modes` solves the saddle-point system of each sample in its own mode and adds up the forces of the
-   closed contacts per wheel. Wheels with a closed contact get its gap and contact point here.
+1. `observe_modes` solves the saddle-point system of each sample in its own contact mode and adds up the
+   forces of the closed contacts per wheel. Wheels with a closed contact get its gap and contact point here.
 2. `find_nearest` searches the nearest feature of each remaining wheel. It rejects most features by the
    distance of their bounding boxes.
 """
@@ -44,8 +44,8 @@ class Intervals(NamedTuple):
     which: Integers  # index of each closed contact in the packed contacts
     status: Integers  # Status of each closed contact
     mu: Floats  # friction coefficient of each closed contact; 0 for ideal contacts
-    inputs: Floats  # (size, n_inputs) inputs of the machine on each interval
-    n_inputs: int  # number of inputs of the machine
+    inputs: Floats  # (size, n_inputs) inputs of the system on each interval
+    n_inputs: int  # number of inputs of the system
     x_inputs: int  # offset of the inputs in the input array of programs
     times: Floats  # (states) s, times of the states
     states: Floats  # (states, n)
@@ -60,7 +60,7 @@ class ObservedSamples(NamedTuple):
     owners: int  # number of wheels and joints with stops
     along: int  # offset of the tangential direction in a contact row
     ydot: Floats  # (states, n) time derivatives of the states
-    out: Floats  # (states, outputs) outputs of the program of the machine without ground
+    out: Floats  # (states, outputs) outputs of the program of the system without ground
     generalised: Floats  # (states, speeds) generalised forces of all contacts
     forces: Floats  # (states, owners, 3) N, contact forces: normal, along, across
     world: Floats  # (states, owners, 3) N, contact forces in world axes
@@ -69,7 +69,8 @@ class ObservedSamples(NamedTuple):
     gaps: Floats  # (states, wheels) m, gap of the closed contact; infinite if no contact is closed
     points: Floats  # (states, wheels, 3) m, contact point; NaN if no contact is closed
     violation: Floats  # (states) m, largest absolute gap of contacts with constraint rows
-    # (states, wheels) smallest eigenvalue of eq. [patch-fold] of closed contacts with patches; else infinite
+    # (states, wheels) smallest eigenvalue of eq. [patch-fold] of closed contacts with patches; else
+    # infinite
     convexity: Floats
     jacobians: Floats  # (contacts, 3, speeds) constraint rows at the first state of each interval
 
@@ -98,8 +99,8 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
 
 @routine
 def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
-    """Write the closed contacts and the inputs of interval j into the mode; return the number of closed
-    contacts.
+    """Write the closed contacts and the inputs of interval j into the contact mode; return the number of
+    closed contacts.
     """
     first = intervals.first_contact[j]
     count = intervals.first_contact[j + 1] - first
@@ -282,7 +283,7 @@ def find_nearest(
     """Compute gap (m) and contact point of the nearest valid contact of each wheel whose gap is still
     infinite.
 
-    Gaps larger than `limit` (m) stay infinite. If the machine `sinks`, penetrated features are included.
+    Gaps larger than `limit` (m) stay infinite. If the system `sinks`, penetrated features are included.
     `gaps` has the shape (states, wheels), `points` (states, wheels, 3).
     """
     n = m.y_z + m.states

@@ -8,7 +8,7 @@ has no such distance, and none of its gaps is negative. Method:
 2. `refuse_buried_wheels`: any other wheel is refused if its centre or a point of its rim is inside the
    ground. The test counts windings: an upward ray from a point inside leaves the ground through one more face
    than it enters.
-3. `lift_start`: penetrations up to `Tolerances.gap_start` are rounding errors; the machine is projected onto
+3. `lift_start`: penetrations up to `Tolerances.gap_start` are rounding errors; the system is projected onto
    the ground.
 """
 
@@ -42,7 +42,7 @@ touches the ground.
 """
 
 RAY_OFFSET = np.array([0.618e-8, 0.382e-8])
-"""Horizontal offset of the upward rays, relative to the length of the machine. A ray along a wall, or through
+"""Horizontal offset of the upward rays, relative to the length of the system. A ray along a wall, or through
 the edge between two faces, would count no face or both.
 """
 
@@ -59,12 +59,12 @@ START_REMEDY = (
 
 
 def lift_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None:
-    """Lift a machine that starts below the ground by rounding errors; `y` is changed in place.
+    """Lift a system that starts below the ground by rounding errors; `y` is changed in place.
 
     Parameters
     ----------
     query
-        The machine on its terrain.
+        The system on its terrain.
     t
         Time of the start, s.
     y
@@ -165,7 +165,8 @@ def put_points(
         first[2] = centre[2] + depths[w]
         # A wheel without a ring, a ball or a blade, has its point alone.
         height = centre[2] if rings[w] > 0.0 else first[2]
-        # Two directions in the plane of the wheel: across the axle and the axis that it is furthest from.
+        # Two directions in the plane of the wheel: across the axle and the axis that it is furthest
+        # from.
         x = abs(axle[0])
         y = abs(axle[1])
         z = abs(axle[2])

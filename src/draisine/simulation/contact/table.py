@@ -1,7 +1,7 @@
-"""Contacts of one machine with one terrain as records of arrays, the input of compiled routines.
+"""Contacts of one system with one terrain as records of arrays, the input of compiled routines.
 
 Programs and sizes depend on the pair of a wheel and a kind of feature only (`PairTable`, shared by all runs
-of a machine). Coordinates, borders and bounding boxes belong to single features (`FeatureTable`, one per
+of a system). Coordinates, borders and bounding boxes belong to single features (`FeatureTable`, one per
 terrain). A set of contacts is packed by indexing the columns of its pairs and the rows of its features.
 """
 
@@ -58,7 +58,7 @@ FLOAT_COLUMNS = ("reach", "radius", "bend", "crown")
 
 GROUND_KINDS = ("face", "edge", "vertex", "patch")
 """Kinds of features of the terrain. All other features, flats of bodies and stops of joints, move with the
-machine.
+system.
 """
 
 LEVEL_PLANE = Feature(
@@ -109,15 +109,16 @@ hold_over_fork(_lock)
 
 
 class PairTable:
-    """Columns of each pair of a wheel and a kind of feature, and the closed forms of modes.
+    """Columns of each pair of a wheel and a kind of feature, and the closed forms of contact modes.
 
-    All runs of a machine share it. Arrays are replaced when a pair is added, never changed in place.
+    All runs of a system share it. Arrays are replaced when a pair is added, never changed in place.
     """
 
     def __init__(self, machine: Generic) -> None:
         self.machine = machine
         self.forms = ClosedForms(machine)
-        # A compliant tyre touches by its free radius, before the wheel that is drawn under its load does.
+        # A compliant tyre touches by its free radius, before the wheel that is drawn under its load
+        # does.
         self.free = [float(free_gap(wheel)) for wheel in machine.wheels]
         reaches = [float(wheel.surface.reach) for wheel in machine.wheels]
         self.longest = [reach + free for reach, free in zip(reaches, self.free, strict=True)]
@@ -195,7 +196,7 @@ class PairTable:
     def add_closed_form(
         self, closed: Sequence[tuple[int, str, ObstacleMotion | None, Status]]
     ) -> None:
-        """Add the closed form of a mode, given by wheels on kinds of features with their statuses."""
+        """Add the closed form of a contact mode, given by wheels on kinds of features with their statuses."""
         pairs = [self.column(wheel, kind, motion) for wheel, kind, motion, _ in closed]
         statuses = [status for *_, status in closed]
         signature = tuple((wheel, kind, count_rows(status)) for wheel, kind, _, status in closed)
@@ -205,7 +206,7 @@ class PairTable:
 
 
 def shared_pair_table(machine: Generic) -> PairTable:
-    """Return the pair table that all runs of a machine share."""
+    """Return the pair table that all runs of a system share."""
     with _lock:
         table = machine.shared.get(PairTable) or PairTable(machine)
         machine.shared[PairTable] = table
@@ -213,9 +214,9 @@ def shared_pair_table(machine: Generic) -> PairTable:
 
 
 class FeatureTable:
-    """Features of one terrain that were near a wheel of one machine.
+    """Features of one terrain that were near a wheel of one system.
 
-    `attached` contains the features that move with the machine: stops of joints and flats of bodies.
+    `attached` contains the features that move with the system: stops of joints and flats of bodies.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
-"""Tolerances of event-driven runs: one record of dimensionless numbers, scaled by the machine's mass, length
+"""Tolerances of event-driven runs: one record of dimensionless numbers, scaled by the system's mass, length
 and time.
 
-Problem: a bound in newtons or metres has different effects for the same machine in other units, or for a
-machine of another size. Method: every bound is a pure number (the default of its field) times a unit made of
-the machine's mass, length and time. The unit of time is half a period of a pendulum of the machine's length,
-pi sqrt(length / g). For 1 m on Earth it is 1.003 s, so that bounds of a machine of ordinary size are nearly
+Problem: a bound in newtons or metres has different effects for the same system in other units, or for a
+system of another size. Method: every bound is a pure number (the default of its field) times a unit made of
+the system's mass, length and time. The unit of time is half a period of a pendulum of the system's length,
+pi sqrt(length / g). For 1 m on Earth it is 1.003 s, so that bounds of a system of ordinary size are nearly
 those in SI units.
 
 Routines read the scaled values from `Dynamics.tol`.
@@ -41,7 +41,7 @@ ImpulseBound = Annotated[float, Dimension(mass=1, length=1, time=-1)]
 
 
 class MachineUnits(NamedTuple):
-    """Units of mass, length and time that are derived from a machine."""
+    """Units of mass, length and time that are derived from a system."""
 
     mass: float  # kg
     length: float  # m
@@ -60,8 +60,8 @@ class Tolerances(Record):
     The unit of force, mass * length / time^2, is about a tenth of the weight.
     """
 
-    # --- gaps. Gaps of wheels on features are exact to about 1e-16 of the coordinates; projection and the
-    # location of events leave some 1e-13.
+    # --- gaps. Gaps of wheels on features are exact to about 1e-16 of the coordinates; projection
+    # and the location of events leave some 1e-13.
 
     # A guard on a gap may be negative by this length: rounding of the dense output. Smaller than
     # `gap_event`.
@@ -99,8 +99,8 @@ class Tolerances(Record):
     # counts as near. It affects the cost only.
     edge_trace: LengthBound = 1e-4
 
-    # --- borders of features: distance from the border over the length of the machine, or a component
-    # of the normal.
+    # --- borders of features: distance from the border over the length of the system, or a
+    # component of the normal.
 
     # A contact may lie this far beyond a border of the feature that it touches. Hysteresis: after
     # leaving a feature, a wheel must be this far inside its border to touch it again; otherwise the
@@ -206,10 +206,10 @@ DIMENSIONS: dict[str, Dimension] = {
 
 
 def compute_machine_units(model: Model) -> MachineUnits:
-    """Return the units of mass (kg), length (m) and time (s) of a machine.
+    """Return the units of mass (kg), length (m) and time (s) of a system.
 
     The length is the largest of the distances between centres of mass and wheel centres, the wheel radii and
-    the radii of gyration. The time of a machine without gravity is one second.
+    the radii of gyration. The time of a system without gravity is one second.
     """
     mass = float(sum(body.mass for body in model.bodies)) or 1.0
     points = [np.asarray(body.com, float) for body in model.bodies]
@@ -223,7 +223,7 @@ def compute_machine_units(model: Model) -> MachineUnits:
 
 
 def cached_machine_units(machine: Generic) -> MachineUnits:
-    """Return the units of a machine, which are computed once."""
+    """Return the units of a system, which are computed once."""
     shared: dict[Any, Any] = machine.shared
     if MachineUnits not in shared:
         shared[MachineUnits] = compute_machine_units(machine.system.model)
@@ -232,7 +232,7 @@ def cached_machine_units(machine: Generic) -> MachineUnits:
 
 
 def scale_tolerances(units: MachineUnits) -> Tolerances:
-    """Return the tolerances of a machine in SI units."""
+    """Return the tolerances of a system in SI units."""
     numbers = Tolerances()
     return Tolerances(
         **{n: units.value(dimension) * getattr(numbers, n) for n, dimension in DIMENSIONS.items()}

@@ -36,11 +36,11 @@ UNUSED_POSITION = 1e150  # m, where an unused slot is; its square is a finite nu
 SMALLEST_PATH = 1e-12  # m; a wheel that moves less has no direction of motion
 
 ATTACHED = -1
-"""Number of the first feature that moves with the machine; those of the ground are not negative."""
+"""Number of the first feature that moves with the system; those of the ground are not negative."""
 
 
 class GroundTable(Record):
-    """All contacts that a machine may have with its ground: features, and columns of pairs."""
+    """All contacts that a system may have with its ground: features, and columns of pairs."""
 
     # Features of the ground
     size: int  # number of features
@@ -67,7 +67,7 @@ class GroundTable(Record):
     is_edge: Flags  # (kinds) whether a kind of feature is an edge
     is_vertex: Flags  # (kinds) whether it is a vertex
 
-    # Features that move with the machine
+    # Features that move with the system
     attached: ContactColumns
     attached_status: Integers  # Status of each when closed
     attached_mu: Floats

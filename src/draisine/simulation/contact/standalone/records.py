@@ -57,7 +57,7 @@ MIN_SLOTS = 256  # slots of a large ground at least
 
 TOUCHING_PER_WHEEL = 3  # contacts that may touch at one instant, per wheel
 
-MIN_TOUCHING_CONTACTS = 12  # the same for machines of few wheels
+MIN_TOUCHING_CONTACTS = 12  # the same for systems of few wheels
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Standalone:
     run: StandaloneRun
     start: Floats  # state y at the start
     inputs: Floats  # at the start
-    closed_forms: dict[str, Compiled]  # of the modes that occur in the run, by name
+    closed_forms: dict[str, Compiled]  # of the contact modes that occur in the run, by name
 
 
 def make_standalone(task: Task) -> Standalone:
@@ -83,7 +83,7 @@ def make_standalone(task: Task) -> Standalone:
     _check_exportable(task)
     query, y = place_on_terrain(task)
     t = task.numerics.start
-    # A query and tables of its own: the result must not depend on earlier runs of the machine.
+    # A query and tables of its own: the result must not depend on earlier runs of the system.
     query = ContactQuery(replace(query.machine), query.terrain, query.inputs, query.stops)
     if query.terrain.motions and not query.watches_all:
         raise ParameterError(
@@ -116,8 +116,8 @@ def make_standalone(task: Task) -> Standalone:
 
 
 def _add_closed_forms(query: ContactQuery, task: Task) -> dict[str, Compiled]:
-    """Add the closed forms of the modes that occur in the run of a task, and return them by name. They make a
-    run faster; all other modes are solved as dense systems.
+    """Add the closed forms of the contact modes that occur in the run of a task, and return them by name.
+    They make a run faster; all other modes are solved as dense systems.
     """
     trajectory: Trajectory | None = None
     with warnings.catch_warnings():
@@ -225,7 +225,7 @@ def _make_steps(
 def _make_ground(
     query: ContactQuery, task: Task, near_start: int
 ) -> tuple[GroundTable, Surroundings, Capacity]:
-    """Return all contacts of a machine with its ground, an empty table for those near the wheels, and its
+    """Return all contacts of a system with its ground, an empty table for those near the wheels, and its
     sizes; `near_start` is the number of contacts near the start.
     """
     machine = query.machine

@@ -75,7 +75,7 @@ class Schedule(Record):
 
 
 class StandaloneRun(NamedTuple):
-    """A machine on its ground, with everything that a run needs."""
+    """A system on its ground, with everything that a run needs."""
 
     loop: RunLoop
     ground: GroundTable
@@ -154,7 +154,7 @@ def begin_cause(r: RunLoop, cause: EventCause) -> None:
 
 @routine
 def change_inputs(s: StandaloneRun, inputs: Floats) -> None:
-    """Change the inputs of the machine at the present time; the next call of `advance_run` finds the closed
+    """Change the inputs of the system at the present time; the next call of `advance_run` finds the closed
     contacts under the new inputs.
     """
     s.loop.arc.mode.x[s.x_inputs :][: s.inputs] = inputs[: s.inputs]

@@ -1,4 +1,4 @@
-"""Simulators of a machine on its ground as source code: the whole contact engine in C99 or as an ES module.
+"""Simulators of a system on its ground as source code: the whole contact engine in C99 or as an ES module.
 
 The text is made from the same routines and programs as the machine code of a run: arcs, guards, impacts,
 friction, time steps, and the search of features. The records of a prepared run become data
@@ -124,7 +124,7 @@ def write_terrain_simulator(
     Parameters
     ----------
     system
-        The machine.
+        The system.
     language
         "c" or "javascript".
     start

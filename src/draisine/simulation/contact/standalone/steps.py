@@ -90,7 +90,7 @@ class MethodChange(IntEnum):
 class StepFailure(IntEnum):
     """Why time steps end a run; these follow the members of `RunStatus`."""
 
-    OVER_CONSTRAINED = 19  # ideal contacts over-constrain the machine
+    OVER_CONSTRAINED = 19  # ideal contacts over-constrain the system
     INFEASIBLE = 20  # a prescribed motion pushes a contact into the ground
     NOT_FINITE = 21
     SINGULAR_MASS = 22
@@ -284,7 +284,7 @@ def count_rolling(r: RunLoop) -> int:
 
 @routine
 def find_rank(r: RunLoop, g: GroundTable, w: Switch) -> Rank:
-    """Return the rank of the rows of the rolling contacts of the mode; each set is examined once."""
+    """Return the rank of the rows of the rolling contacts of the contact mode; each set is examined once."""
     mode = r.arc.mode
     if count_rolling(r) < 2:
         return Rank.INDEPENDENT
@@ -312,7 +312,7 @@ def find_rank(r: RunLoop, g: GroundTable, w: Switch) -> Rank:
 
 @routine
 def has_ideal_conflict(r: RunLoop, g: GroundTable, w: Switch) -> bool:
-    """Return whether ideal contacts over-constrain the machine: nothing decides which of them slips."""
+    """Return whether ideal contacts over-constrain the system: nothing decides which of them slips."""
     mode = r.arc.mode
     ideal = 0
     for i in range(mode.plan[CLOSED]):
@@ -602,7 +602,7 @@ def discard_short_arcs(r: RunLoop, w: Switch, h: float) -> None:
 
 @routine
 def close_loaded_contacts(r: RunLoop, s: TimeStepping) -> None:
-    """Close the contacts that carry a load in time steps in the mode of event-driven arcs."""
+    """Close the contacts that carry a load in time steps in the contact mode of event-driven arcs."""
     mode = r.arc.mode
     for i in range(s.loaded_count):
         k = s.loaded[i]

@@ -193,7 +193,7 @@ def choose_step(query: ContactQuery, contact: ContactOptions, t: float, y: Float
 
 
 class TimeStepper:
-    """Integrates a machine on a terrain in time steps.
+    """Integrates a system on a terrain in time steps.
 
     Steps lie on a grid, t + i h. A new grid begins when the step length changes: after `ADAPT_STEPS` steps by
     their position error, unless `ContactOptions.step` fixes it; and after a shorter step at the end of a run.
@@ -202,7 +202,7 @@ class TimeStepper:
     Parameters
     ----------
     query
-        Machine and terrain.
+        System and terrain.
     contact
         Friction, restitution, fall limit, step length.
     t, y
@@ -252,7 +252,7 @@ class TimeStepper:
     # --- records
 
     def _make_records(self, y: Floats) -> None:
-        """Allocate the record of the machine at a state; `_surround` adds the nearby contacts."""
+        """Allocate the record of the system at a state; `_surround` adds the nearby contacts."""
         query = self.query
         model = query.machine.system.model
         n = query.n
@@ -428,7 +428,7 @@ class TimeStepper:
 
     def restart(self, t: float, y: Floats) -> None:
         """Continue from a state y at a time t (s) within the last step, with the present inputs of the
-        machine.
+        system.
         """
         self.record.y[:] = y
         self.samples.begin = t
@@ -459,7 +459,7 @@ class TimeStepper:
         self._largest_step = max(h, self._largest_step)
 
     def advance(self, count: int, until: float) -> None:
-        """Take `count` steps, or fewer if time `until` is reached, the machine falls or its contacts are
+        """Take `count` steps, or fewer if time `until` is reached, the system falls or its contacts are
         settled.
 
         The last step before `until` (s) may be shorter than the others. After a fall `outcome` describes it.
@@ -475,7 +475,8 @@ class TimeStepper:
         while self.taken < last and self.t < until and not self.outcome:
             # Steps that end within rounding of `until` belong to the grid.
             steps = math.floor((until - self._start) / self.h * (1.0 + 1e-14) + 1e-9) - self._index
-            # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
+            # Gaps of rounding errors over a very short last step would be speeds: it joins the one
+            # before.
             rest = until - (self._start + (self._index + steps) * self.h)
             steps -= 1 if steps > 0 and 0.0 < rest < SHORTEST_REMAINDER_RATIO * self.h else 0
             if steps > 0:

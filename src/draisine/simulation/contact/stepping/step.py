@@ -110,13 +110,13 @@ REDUNDANT_ROW = 1e-12
 
 
 class TimeStepping(Record):
-    """A machine on a terrain in time steps: state, contacts, equations of the step, and sums of impulses and
+    """A system on a terrain in time steps: state, contacts, equations of the step, and sums of impulses and
     work.
 
     Sizes: n speeds, m equality rows, at most k contacts in a step, c nearby contacts, w wheels.
     """
 
-    motion: Dynamics  # the machine without ground
+    motion: Dynamics  # the system without ground
     contacts: ContactColumns  # nearby contacts, which may close
     wheels: ContactColumns  # wheels on the level plane, for the positions of their centres
     problem: ImpulseProblem  # contact problem of the present step
@@ -124,16 +124,16 @@ class TimeStepping(Record):
     # Settings
     most: int  # largest number k of contacts in a step
     rows: int  # number m of equality rows
-    applied: int  # offset of the applied forces in the output of the machine's program
+    applied: int  # offset of the applied forces in the output of the system's program
     required: int = 0  # number of settled steps after which a call ends; 0 for no limit
     along: int  # offset of the tangential direction in a contact row
     restitution: float  # normal coefficient of restitution of fast contacts
     # m/s; slower contacts do not rebound, and it limits the speed of penetration removal
     rest_speed: float
-    # sine of the lean angle at which the machine has fallen; above 1 for no limit
+    # sine of the lean angle at which the system has fallen; above 1 for no limit
     lean_limit: float
     overturns: bool  # whether a frame that turns over ends the run
-    weight: float  # N, weight of the machine
+    weight: float  # N, weight of the system
     # (n) m/s per unit of each speed: 1 for linear ones, the wheel size for angular ones
     lengths: Floats
 
@@ -147,8 +147,8 @@ class TimeStepping(Record):
     has_trend: bool = False  # whether `trend` is known
 
     # Dynamics
-    out: Floats  # output of the machine's program at mid-step
-    shifted: Floats  # output of the machine's program at perturbed speeds
+    out: Floats  # output of the system's program at mid-step
+    shifted: Floats  # output of the system's program at perturbed speeds
     mass: Matrix  # (n, n) Cholesky factor of M + h A
     damping: Matrix  # (n, n) matrix A, symmetric part of the derivative of forces by speeds
     free: Floats  # (n) speeds without contact impulses
@@ -192,7 +192,7 @@ class TimeStepping(Record):
     # (w + joints, 3) N s, contact impulses in world axes; for joints N m s of their stops
     world: Matrix
     equality_sum: Floats  # (m) impulses of the equality rows
-    tyre_work: Floats  # (w + joints) J, work of the tyres on the machine
+    tyre_work: Floats  # (w + joints) J, work of the tyres on the system
     tyre_energy: Floats  # (w + joints) J, energy stored in tyres at the last step
 
     # Contacts that carry a load
@@ -298,7 +298,8 @@ def move_configuration_by_midpoint(
     m = s.motion
     put_state(s.x, t, source, m.y_z + m.states)
     call(m.call, s.x, m.table, s.shifted, 1)
-    # A quaternion of another length would turn and stretch in a way that depends on the world's axes.
+    # A quaternion of another length would turn and stretch in a way that depends on the world's
+    # axes.
     move_configuration(s, source, s.shifted[m.flow :], 0.5 * h, s.x[m.x_q :])
     call(m.call, s.x, m.table, s.shifted, 1)
     move_configuration(s, source, s.shifted[m.flow :], h, into)
@@ -306,7 +307,7 @@ def move_configuration_by_midpoint(
 
 @routine
 def evaluate_machine_at_mid_step(s: TimeStepping, t: float, h: float) -> None:
-    """Evaluate the program of the machine at the configuration of mid-step, with the speeds at the start of
+    """Evaluate the program of the system at the configuration of mid-step, with the speeds at the start of
     the step.
     """
     m = s.motion
@@ -918,7 +919,7 @@ def integrate_tyre_states(s: TimeStepping, h: float) -> None:
 
 @routine
 def finish_step(s: TimeStepping, t: float, h: float) -> StepResult:
-    """Move the state to the end of the step; return whether the machine has fallen or its contacts are
+    """Move the state to the end of the step; return whether the system has fallen or its contacts are
     settled.
     """
     m = s.motion

@@ -1,6 +1,6 @@
 """Criteria for changing between event location and time stepping.
 
-Event-driven arcs have high order. They make no progress if wheels over-constrain the machine on uneven
+Event-driven arcs have high order. They make no progress if wheels over-constrain the system on uneven
 ground, so that they stick and slip in quick succession, if bounces accumulate, or if no set of contacts is
 admissible at acceleration level (Painlevé paradox, ideal wheels at an edge). Time steps always advance. A run
 resumes event location when the same contacts have carried loads with margin for a number of steps. If it
@@ -37,7 +37,7 @@ MOST_SETTLED = 1 << 20
 MAX_PROJECTION = 1e-4
 """Largest displacement by a projection onto the constraints, relative to the wheel size, or in rad."""
 NEARLY_REDUNDANT_SINGULAR_VALUE = 0.1
-"""Singular value of normalised rows below which they are nearly redundant; on a plane those of ten machines
+"""Singular value of normalised rows below which they are nearly redundant; on a plane those of ten systems
 are 0 or above 0.06.
 """
 PARALLEL_NORMALS = 1e-6
@@ -99,7 +99,7 @@ def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Clo
     contact_rows = query.evaluate_rows(t, y, rolling)
     rows = query.jacobian(contact_rows).reshape(-1, query.n)
     M = query.dynamics(t, y)["M"].reshape(query.n, query.n)
-    # Most machines are far from redundancy, which costs less to decide than singular values.
+    # Most systems are far from redundancy, which costs less to decide than singular values.
     m, n = rows.shape
     work = np.empty(n * n + m * n + 2 * m * m)
     bound = NEARLY_REDUNDANT_SINGULAR_VALUE
@@ -125,7 +125,7 @@ def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Clo
 
 def project_onto_loaded_contacts(stepper: TimeStepper) -> Floats | None:
     """Return the state of a stepper projected onto the constraints of the contacts that carry a load; None if
-    these contacts over-constrain the machine or the projection moves the state too far.
+    these contacts over-constrain the system or the projection moves the state too far.
     """
     query = stepper.query
     t = stepper.t
