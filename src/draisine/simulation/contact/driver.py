@@ -1,11 +1,11 @@
 """Python side of event-driven arcs: writes the records of the compiled run loop, calls it and reads its
 results.
 
-`ArcDriver` owns the records of `event_driven`: the arc, the event and the run loop. `load` writes the state
-of a run into them, `run` calls the compiled loop, and `samples`, `nodes`, `grazes` and `events` read its
-output. The loop returns to Python for a contact mode without a compiled closed form (`compile_mode`), for
-features that a disc may not be able to touch (`check_sharp_features`) and for impact models in Python
-(`resolve_impact`).
+`ArcDriver` owns the records of `event_driven`: the trajectory arc, the event and the run loop. `load` writes
+the state of a run into them, `run` calls the compiled loop, and `samples`, `nodes`, `grazes` and `events`
+read its output. The loop returns to Python for a contact mode without a compiled closed form
+(`compile_mode`), for features that a disc may not be able to touch (`check_sharp_features`) and for impact
+models in Python (`resolve_impact`).
 """
 
 import math
@@ -94,7 +94,7 @@ class RunState:
     t: float  # present time, s
     y: Floats  # state (q, p, r, v, z)
     step: float = np.inf  # s, length of the next step; infinite for the longest possible one
-    is_first: bool = True  # whether the next step is the first step of an arc
+    is_first: bool = True  # whether the next step is the first step of a trajectory arc
     closed: tuple[Closed, ...] = ()  # closed contacts
     left: frozenset[WheelOnFeature] = frozenset()  # contacts whose features wheels have just left
     leaving: frozenset[WheelOnFeature] = frozenset()  # contacts that lift off at this instant
@@ -102,7 +102,9 @@ class RunState:
     latest_sample: float = -np.inf  # s, time of the latest sample
 
     def at(self, t: float, y: Floats) -> "RunState":
-        """Return the run state at the start of an arc at another time and state, in the same contact mode."""
+        """Return the run state at the start of a trajectory arc at another time and state, in the same
+        contact mode.
+        """
         mode = (self.closed, self.left, self.leaving)
         return RunState(t, y, self.step, True, *mode, 0, self.latest_sample)
 
@@ -165,9 +167,9 @@ class ArcDriver:
     near
         The contacts that are possible within the search boxes; records number contacts in its order.
     mode, arc, event, loop
-        The records: the contact mode, the arc, the event and the run loop.
+        The records: the contact mode, the trajectory arc, the event and the run loop.
     y
-        The state at the present time, shared with the arc.
+        The state at the present time, shared with the trajectory arc.
     """
 
     def __init__(
@@ -257,7 +259,7 @@ class ArcDriver:
             query.machine, query.motion, self._table, capacity.touching, query.x, forms
         )
         self._packed_mode = Packed(self.mode)
-        inside = np.zeros(capacity.nearby)  # the arc and the event share it
+        inside = np.zeros(capacity.nearby)  # the trajectory arc and the event share it
         arc = Packed(self._make_arc(inside))
         event = Packed(self._make_event(arc.record.box, inside))
         self.arc: ArcState = arc.record
@@ -267,7 +269,7 @@ class ArcDriver:
         self.y: Floats = self.arc.stages.y
 
     def _make_arc(self, inside: Floats) -> ArcState:
-        """Return an empty record of an arc."""
+        """Return an empty record of a trajectory arc."""
         query = self.query
         numerics = self.numerics
         capacity = self._capacity
@@ -394,8 +396,8 @@ class ArcDriver:
         return log
 
     def reserve(self, near: Surroundings, capacity: Capacity) -> Packed:
-        """Make records in which routines search features themselves; `near` has a slot for every contact
-        that they may find. Return the packed `RunLoop`.
+        """Make records in which routines search ground features themselves; `near` has a slot for every
+        contact that they may find. Return the packed `RunLoop`.
         """
         self.near = near
         self._make_records(capacity)
@@ -417,7 +419,7 @@ class ArcDriver:
         until
             Time (s) at which the run ends.
         cause
-            The event to resolve first; without it the run continues with an arc.
+            The event to resolve first; without it the run continues with a trajectory arc.
         """
         clock = self.arc.clock
         progress = self.loop.progress

@@ -1,8 +1,8 @@
-"""Gaps, contact rows, forces and nearby features of a system on a terrain at single states.
+"""Gaps, contact rows, forces and nearby ground features of a system on a terrain at single states.
 
-`ContactQuery` wraps the routines of `kernels` and `samples` for Python. It searches features near the wheels
-(`find_surroundings`), assigns status and friction to contacts (`contact_laws`), evaluates contact rows,
-forces and projections of a contact mode, and evaluates all samples of a run at once (`observe_modes`,
+`ContactQuery` wraps the routines of `kernels` and `samples` for Python. It searches ground features near the
+wheels (`find_surroundings`), assigns status and friction to contacts (`contact_laws`), evaluates contact
+rows, forces and projections of a contact mode, and evaluates all samples of a run at once (`observe_modes`,
 `find_nearest`).
 """
 
@@ -46,7 +46,7 @@ from draisine.terrain import Feature, Terrain
 from draisine.terrain.feature import Features, block_starts
 
 MAX_UNSEARCHED_NEAREST = 32
-"""Number of terrain features up to which all of them are candidates for the nearest feature, without a
+"""Number of terrain features up to which all of them are candidates for the nearest ground feature, without a
 search.
 """
 
@@ -60,12 +60,12 @@ SMALLEST_MARGIN = 1.0 / 256.0
 """Smallest search margin, relative to the requested one."""
 
 SEARCH_CELL = 0.8
-"""Edge length (m) of a search cell: samples within a cell share one search of features, which costs as much
-as 50 samples.
+"""Edge length (m) of a search cell: samples within a cell share one search of ground features, which costs as
+much as 50 samples.
 """
 
 NEAREST_MARGINS = (0.05, 1.0)
-"""Search distances (m) for the nearest feature; the second one is used if the first finds none."""
+"""Search distances (m) for the nearest ground feature; the second one is used if the first finds none."""
 
 BOX_CORNER_SIGNS = np.array([[-1.0], [1.0]])
 """Signs of the outward direction at the low and at the high corner of a box, shape (2, 1)."""
@@ -165,8 +165,8 @@ class ContactQuery:
         return self.machine is machine and self.stops == _all_stops(machine, stops)
 
     def change_ground(self, terrain: Terrain) -> None:
-        """Move the system to another ground. Records of arcs are kept: making them costs as much as some
-        milliseconds of simulated time.
+        """Move the system to another ground. Records of trajectory arcs are kept: making them costs as much
+        as some milliseconds of simulated time.
         """
         self.terrain = terrain
         self.table = FeatureTable(self.machine, terrain, self._joint_ends() | self._flats())
@@ -587,7 +587,9 @@ class ContactQuery:
         return fastest
 
     def _features_near(self, t: float, boxes: Floats) -> tuple[tuple[int, ...], ...]:
-        """Return the indices of the features near each wheel whose centre is in its box at time t (s)."""
+        """Return for each wheel the indices of nearby ground features, for centres in `boxes` at time t
+        (s).
+        """
         corners = boxes.reshape(-1, 2, 3)
         middles = corners.mean(axis=1)
         halves = 0.5 * np.ptp(corners, axis=1)
@@ -771,8 +773,8 @@ class ContactQuery:
                 self._find_nearest(times, ys, missing[group], near, margin, sinks, gaps, points)
 
     def _group_states(self, centres: Floats) -> list[Integers]:
-        """Return groups of states that share one search of features, by their mean wheel centre (states,
-        wheels, 3); on moving ground each state is a group.
+        """Return groups of states that share one search of ground features, by their mean wheel centre
+        (states, wheels, 3); on moving ground each state is a group.
         """
         if self.terrain.motions:
             return list(np.arange(len(centres))[:, None])
@@ -863,7 +865,7 @@ def return_query(query: ContactQuery) -> None:
 def shared_query(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a query for immediate use, which the arcs of one run share."""
+    """Return a query for immediate use, which the trajectory arcs of one run share."""
     query = borrow_query(machine, terrain, inputs, stops)
     return_query(query)
     return query

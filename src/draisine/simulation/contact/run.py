@@ -7,9 +7,9 @@ A run combines two methods (docs/contact.md).
 * Time-stepping arcs. The contact problem is solved at impulse level, without event location. `TimeStepper`
   takes the steps.
 
-`TerrainRun` alternates between them: `begin` checks the start, `advance` extends the present arc by some
-steps, `_enter_time_stepping` and `_resume_events` change the method. `trajectory` returns the stored arcs and
-events. Slices of a `Stepper` use `branch`, `advance` and `restart`.
+`TerrainRun` alternates between them: `begin` checks the start, `advance` extends the present trajectory arc
+by some steps, `_enter_time_stepping` and `_resume_events` change the method. `trajectory` returns the stored
+trajectory arcs and events. Slices of a `Stepper` use `branch`, `advance` and `restart`.
 """
 
 import math
@@ -96,7 +96,9 @@ class EnergyWarning(UserWarning):
 
 
 class TerrainRun:
-    """State of a run on a terrain: its present state, the open arc, and the stored arcs and events."""
+    """State of a run on a terrain: its present state, the open trajectory arc, and the stored trajectory arcs
+    and events.
+    """
 
     def __init__(self, task: Task) -> None:
         self.query, y = place_on_terrain(task)
@@ -107,7 +109,7 @@ class TerrainRun:
         self.until = task.until
         self.input_jumps = sorted(time for time in set(task.jumps) if time > self.start)
 
-        # The present state, and the open arc that ends with it.
+        # The present state, and the open trajectory arc that ends with it.
         self.now = RunState(self.start, y)
         self.arc_closed: tuple[Closed, ...] = ()
         self.samples: list[tuple[Floats, Floats]] = []
@@ -152,8 +154,8 @@ class TerrainRun:
         return None
 
     def observe_at(self, t: float, y: Floats, closed: Sequence[Closed]) -> dict[str, Floats]:
-        """Return all variables of a state of the present arc, time last. On time-stepping arcs, forces are
-        mean values over the last step until time t.
+        """Return all variables of a state of the present trajectory arc, time last. On time-stepping arcs,
+        forces are mean values over the last step until time t.
         """
         if self.steps is not None:
             return self.steps.arc(t).observations
@@ -357,14 +359,16 @@ class TerrainRun:
         self.now = driver.run_state()
         node_times, nodes = driver.nodes(self.keeps_dense)
         begins = node_times[:, 0]
-        # The records of a call lie one behind the other; each event ends the part of one arc.
+        # The records of a call lie one behind the other; each event ends the part of one trajectory
+        # arc.
         ends = [(record.samples, record.grazes) for record in records]
         bounds = [(0, 0), *ends, (len(times), len(grazes))]
         for k, ((first, first_graze), (last, last_graze)) in enumerate(pairwise(bounds)):
             if last > first:
                 self.samples.append((times[first:last], states[first:last]))
             self.grazes += grazes[first_graze:last_graze]
-            # A step belongs to the arc in which it begins; arcs of one instant have none.
+            # A step belongs to the trajectory arc in which it begins; arcs of one instant have
+            # none.
             if len(begins):
                 end = records[k].t if k < len(records) else np.inf
                 count = int(np.searchsorted(begins, end))
@@ -406,7 +410,7 @@ class TerrainRun:
             self.now.latest_sample = self.now.t
 
     def _store_event(self, record: EventRecord) -> None:
-        """Store an event, and the arc that it ends."""
+        """Store an event, and the trajectory arc that it ends."""
         query = self.query
         kind = record.kind
         fired = record.fired
@@ -496,7 +500,7 @@ class TerrainRun:
             self.events.append(event)
 
     def trajectory(self, outcome: str) -> Trajectory:
-        """Return the stored arcs and events as a trajectory with an outcome."""
+        """Return the stored trajectory arcs and events as a trajectory with an outcome."""
         settings = {
             "impact": self.contact.impact_name,
             "dt": self.numerics.dt,
@@ -507,7 +511,7 @@ class TerrainRun:
         return Trajectory(tuple(self.arcs), outcome, settings, tuple(self.events), self.contact)
 
     def partial(self, outcome: str) -> Trajectory:
-        """Return the trajectory up to the present state, including the open arc."""
+        """Return the trajectory up to the present state, including the open trajectory arc."""
         if self.steps is not None:
             self._close_steps(None)
             return self.trajectory(outcome)
@@ -628,8 +632,9 @@ class TerrainRun:
         self._begin_steps(h)
 
     def _discard_short_arcs(self, h: float, guard: Guard | None) -> Guard | None:
-        """Discard the latest arcs that are shorter than half a time step, with the events before them; time
-        steps replace them. Impacts are kept. Return the guard of the first discarded event, or the given one.
+        """Discard the latest trajectory arcs that are shorter than half a time step, with the events before
+        them; time steps replace them. Impacts are kept. Return the guard of the first discarded event, or the
+        given one.
         """
         while len(self.arcs) > 1 and self.events[-1].kind != "collision":
             last = self.arcs[-1]
@@ -700,7 +705,8 @@ class TerrainRun:
             stepper.require(self.required_settled)
             return
         self.resumed = self.now.t
-        # The samples of the new arc wait until the time-stepping arc before it is stored.
+        # The samples of the new trajectory arc wait until the time-stepping arc before it is
+        # stored.
         first_samples = self.samples
         self.samples = []
         closed = self.now.closed
@@ -744,7 +750,7 @@ class TerrainRun:
 
 
 def _join_samples(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return the concatenated times (samples) and states (samples, n) of the parts of an arc."""
+    """Return the concatenated times (samples) and states (samples, n) of the parts of a trajectory arc."""
     if len(parts) == 1:
         return parts[0]
     times, states = zip(*parts, strict=True)

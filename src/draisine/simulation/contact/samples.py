@@ -3,7 +3,7 @@ the samples.
 
 1. `observe_modes` solves the saddle-point system of each sample in its own contact mode and adds up the
    forces of the closed contacts per wheel. Wheels with a closed contact get its gap and contact point here.
-2. `find_nearest` searches the nearest feature of each remaining wheel. It rejects most features by the
+2. `find_nearest` searches the nearest ground feature of each remaining wheel. It rejects most features by the
    distance of their bounding boxes.
 """
 

@@ -261,8 +261,8 @@ class FeatureTable:
     def surroundings(self, boxes: Floats, features: Sequence[Sequence[int]]) -> Surroundings:
         """Return the contacts that can close while the wheels' centres stay inside boxes (wheels, 2, 3).
 
-        `features` lists the terrain features near each wheel in ascending order. Attached features are added.
-        The latest surroundings are cached.
+        `features` lists the terrain features near each wheel in ascending order. Attached features are
+        added. The latest surroundings are cached.
         """
         key = tuple(map(tuple, features))
         if key not in self._surroundings:

@@ -73,8 +73,8 @@ class Tolerances(Record):
     # No accepted state penetrates deeper; otherwise an event was missed and the step is repeated.
     # Larger than `gap_event`, or touching contacts would count as missed.
     gap_penetration: LengthBound = 5e-10
-    # A contact with a smaller gap at the start of an arc has just opened: if it closes again, it
-    # does so at once. Larger than `gap_penetration`.
+    # A contact with a smaller gap at the start of a trajectory arc has just opened: if it closes
+    # again, it does so at once. Larger than `gap_penetration`.
     gap_opened: LengthBound = 1e-9
     # A gap with a local minimum below this length is reported as grazing: a change of the initial
     # state by the integration tolerance (1e-10) decides between impact and no impact.
@@ -194,7 +194,7 @@ class Tolerances(Record):
     # At an event the motion is extrapolated over this time, to find the feature onto which a wheel
     # moves. Gaps change by less than `same_point` at ordinary speeds.
     lookahead: TimeBound = 1e-7
-    # Length of the first step of an arc; the error estimate corrects it.
+    # Length of the first step of a trajectory arc; the error estimate corrects it.
     first_step: TimeBound = 1e-3
 
 

@@ -1,4 +1,4 @@
-"""The search of features near the wheels, as a routine: the broad phase of a run without Python.
+"""The search of ground features near the wheels, as a routine: the broad phase of a run without Python.
 
 Problem: a step can reach few of the features of a large ground. The records of a run hold the contacts that
 are possible within boxes around the wheel centres, and a wheel that leaves its box needs another search.

@@ -1,9 +1,9 @@
 """A whole run as routines: begin, advance to a time, change the inputs.
 
-`run_loop.run_arcs` returns whenever something outside an arc is due. The routines here do it: they search
-features when a wheel leaves the searched boxes, continue after a jump of the inputs, and change between event
-location and time steps. A program that calls `begin_run` once and `advance_run` for each interval needs no
-Python. Exported simulators are such programs.
+`run_loop.run_arcs` returns whenever something outside a trajectory arc is due. The routines here do it: they
+search features when a wheel leaves the searched boxes, continue after a jump of the inputs, and change
+between event location and time steps. A program that calls `begin_run` once and `advance_run` for each
+interval needs no Python. Exported simulators are such programs.
 """
 
 from typing import NamedTuple
@@ -224,7 +224,7 @@ def continue_events(s: StandaloneRun, until: float) -> int:
     is_start = progress.stage is not EventStage.ARC and progress.cause is EventCause.START
     set_next_jump(s)
     if progress.stage is not EventStage.ARC:
-        # Find the closed contacts first; the arc follows in the next call.
+        # Find the closed contacts first; the trajectory arc follows in the next call.
         status = run_arcs(r, 0, events + 1)
     elif s.schedule.stops_at_events or (w.watches_rank and is_auto):
         status = run_arcs(r, STEPS_PER_CALL, events + 1)
@@ -335,7 +335,7 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
     w = s.method
     clock = r.arc.clock
     is_auto = w.solver is SolverChoice.AUTO
-    # The first sample of the next arc replaces those that are not read yet.
+    # The first sample of the next trajectory arc replaces those that are not read yet.
     if clock.samples > 0.5 * SAMPLE_CAPACITY or (w.is_settled and clock.samples > 0):
         return RunStatus.PAUSED
     if w.is_settled and resume_events(s):

@@ -1,7 +1,7 @@
 """Simulators of a system on its ground as source code: the whole contact engine in C99 or as an ES module.
 
 The text is made from the same routines and programs as the machine code of a run: arcs, guards, impacts,
-friction, time steps, and the search of features. The records of a prepared run become data
+friction, time steps, and the search of ground features. The records of a prepared run become data
 (`codegen.targets._memory`). Parameters, ground and options are those of the export; state and inputs may be
 changed.
 """

@@ -1,4 +1,5 @@
-"""Time steps of a run without Python: their length, the search of features, and the way into and out of them.
+"""Time steps of a run without Python: their length, the search of ground features, and the way into and out
+of them.
 
 The routines do what `stepping.arc.TimeStepper` and `stepping.switch` do for runs in Python: steps lie on a
 grid whose spacing follows the position error, a run changes to time steps if event location makes no
@@ -108,7 +109,7 @@ class Switch(Record):
     given_step: float  # s, the requested length; 0 if it is chosen
     wheel_size: float  # m
     time_unit: float  # s, sqrt(wheel size / g)
-    margin: float  # m, around the wheels within which time steps search features
+    margin: float  # m, around the wheels within which time steps search ground features
     h: float = 0.0  # s, length of a step
     grid: float = 0.0  # s, beginning of the grid
     index: int = 0  # steps since then
@@ -504,7 +505,7 @@ def begin_steps(
     samples.count = 0
     samples.begin = t
     samples.number = int((t - samples.first) / samples.dt + 1e-9) + 1
-    # The present state is the first sample of the arc.
+    # The present state is the first sample of the trajectory arc.
     arc.times[arc.clock.samples] = t
     arc.samples[arc.clock.samples * n :][:n] = s.y[:n]
     arc.clock.samples += 1
@@ -576,8 +577,8 @@ def watch_rank(r: RunLoop, g: GroundTable, w: Switch) -> None:
 
 @routine
 def discard_short_arcs(r: RunLoop, w: Switch, h: float) -> None:
-    """Go back over the latest arcs that are shorter than half a time step, with the events before them: time
-    steps replace them. Impacts stay.
+    """Go back over the latest trajectory arcs that are shorter than half a time step, with the events before
+    them: time steps replace them. Impacts stay.
     """
     clock = r.arc.clock
     n = r.arc.stages.n

@@ -246,7 +246,7 @@ class TimeStepper:
 
     @property
     def _margin(self) -> float:
-        """The distance (m) around the wheels' paths within which features are searched."""
+        """The distance (m) around the wheels' paths within which ground features are searched."""
         return min(self.contact.margin, SEARCH_MARGIN_RATIO * self.query.wheel_size)
 
     # --- records
@@ -396,8 +396,8 @@ class TimeStepper:
         self.record.assign(loaded_count=0, settled=0)
 
     def reserve(self, near: Surroundings, most: int) -> None:
-        """Make records in which routines search features themselves: `near` has a slot for every contact that
-        they may find, and a step has room for `most` contacts.
+        """Make records in which routines search ground features themselves: `near` has a slot for every
+        contact that they may find, and a step has room for `most` contacts.
         """
         self.near = near
         self._most = most
@@ -640,8 +640,8 @@ class TimeStepper:
         )
 
     def arc(self, until: float = math.inf) -> SteppedArc:
-        """Return the stored samples as an arc that ends at the present time or at time `until` (s) within the
-        last step. Without samples, the arc is the last step.
+        """Return the stored samples as a trajectory arc that ends at the present time or at time `until` (s)
+        within the last step. Without samples, the trajectory arc is the last step.
 
         Accelerations and forces of a sample are mean values since the previous sample, so that their sum over
         time is the impulse for any sample interval. The first sample has the values of the first interval.

@@ -71,7 +71,7 @@ class StepResult(IntEnum):
     """Result of one step, or of a call of several steps."""
 
     ADVANCED = 0  # all steps were taken
-    LEFT_SURROUNDINGS = 1  # a wheel leaves the boxes in which features were searched
+    LEFT_SURROUNDINGS = 1  # a wheel leaves the boxes in which ground features were searched
     TOO_MANY_CONTACTS = 2  # the records are too small for the contacts of the step
     NOT_FINITE = 3  # a value is infinite or not a number
     SINGULAR_MASS = 4  # the mass matrix is not positive definite
@@ -179,7 +179,7 @@ class TimeStepping(Record):
     # Wheels
     centre: Matrix  # (w, 3) m, centres of the wheels at the last mid-step
     box: Floats  # (6 w) m, bounding boxes of the wheels' centres on the step
-    swept: Floats  # (6 w) m, boxes in which features were searched
+    swept: Floats  # (6 w) m, boxes in which ground features were searched
     around: Floats  # (6 w) m, boxes for which `reach` is valid
     slack: float  # m, distance by which `around` exceeds the boxes of the step
     airborne: Floats  # (w) s, time since the last contact of a wheel
@@ -324,7 +324,7 @@ def evaluate_machine_at_mid_step(s: TimeStepping, t: float, h: float) -> None:
 @routine
 def bound_step_motion(s: TimeStepping, h: float) -> bool:
     """Compute the bounding boxes of the wheels' centres on the step. Return whether all of them lie in the
-    boxes in which features were searched.
+    boxes in which ground features were searched.
     """
     m = s.motion
     row = s.seen[s.most]
