@@ -127,7 +127,7 @@ class Dynamics(NamedTuple):
     M: int  # offset in the program output: (n, n) mass matrix
     F: int  # offset in the program output: (n) bias force
     zdot: int  # offset in the program output: rates of z
-    held: int  # offset in the program output: (holds, n) rows of prescribed joints and couplings
+    held: int  # offset in the program output: (holds, n) rows J of prescribed joints and couplings
     # offset in the program output: (holds) accelerations of prescribed joints and couplings
     held_c: int
     # offset in the program output: (holds) velocities of prescribed joints and couplings
@@ -136,8 +136,8 @@ class Dynamics(NamedTuple):
     held_gap: int
     C: int  # offset in a contact row: (3, n) Jacobian, normal, along, across
     c: int  # offset in a contact row: (3) m/s^2, target accelerations of the closed contact
-    gap: int  # offset in a contact row: m, negative when penetrating
-    stretch: int  # offset in a contact row: rate of the gap per normal velocity
+    gap: int  # offset in a contact row: gap (m), negative when penetrating
+    stretch: int  # offset in a contact row: ratio of gap rate to normal velocity
     b: int  # offset in a contact row: (3) m/s, velocity of the ground
     point: int  # offset in a contact row: (3) m, contact point, world axes
     normal: int  # offset in a contact row: (3) unit normal out of the ground, world axes
@@ -149,17 +149,15 @@ class Dynamics(NamedTuple):
     armed: int  # offset in a contact row: positive if the contact may close
     # offset in a contact row: (n) generalised force of tyre and rolling resistance at zero load
     push: int
-    # offset in a contact row: (n) derivative of `push` with respect to the normal force (not
-    # lift-off)
+    # offset in a contact row: (n) derivative of `push` with respect to the normal force
     lift: int
-    # offset in a contact row: (REPORTED) force (N), power (W) and energy (J) of elements at zero
-    # load
+    # offset in a contact row: (REPORTED) tyre force (N), power (W) and energy (J) at zero load
     forces: int
     # offset in a contact row: (REPORTED) derivatives of `forces` with respect to the normal force
     lifted: int
     rates: int  # offset in a contact row: time derivatives of the elements' states
-    # offset in a contact row: 1 if the force is nonlinear in the load; `push` and `lift` are its
-    # tangent
+    # offset in a contact row: 1 if the tyre force is nonlinear in the load, which makes `push` and
+    # `lift` its tangent at the present load
     uneven: int
     row: int  # number of entries of a contact row
     acted: int  # 1 if force elements (tyres) act at contacts, else 0

@@ -1,5 +1,7 @@
 """Contacts of one system with one terrain as records of arrays, the input of compiled routines.
 
+A feature is a face, edge, vertex or smooth patch of the ground, a flat of a body or a stop of a joint.
+
 Programs and sizes depend on the pair of a wheel and a kind of feature only (`PairTable`, shared by all runs
 of a system). Coordinates, borders and bounding boxes belong to single features (`FeatureTable`, one per
 terrain). A set of contacts is packed by indexing the columns of its pairs and the rows of its features.
@@ -31,16 +33,16 @@ MAX_BLADE_DEPTH = 0.05
 """Largest penetration (m) of a blade; a deeper blade counts as below the ground, not as penetrating."""
 
 MAX_CACHED_SETS = 256
-"""Largest number of packed contact sets in the cache; a run has fewer modes."""
+"""Largest number of packed contact sets in the cache; a run rarely has as many contact modes."""
 
 MAX_CACHED_SURROUNDINGS = 16
-"""Largest number of packed surroundings in the cache, which are larger than contact sets; only the latest
-ones recur.
+"""Largest number of packed surroundings (contacts near the wheels) in the cache. They need more memory than
+contact sets, and only the latest ones recur.
 """
 
 
 class WheelOnFeature(NamedTuple):
-    """A contact, identified by the indices of its wheel and its feature."""
+    """A contact, identified by the indices of its wheel and its ground feature."""
 
     wheel: int
     feature: int
@@ -109,7 +111,8 @@ hold_over_fork(_lock)
 
 
 class PairTable:
-    """Columns of each pair of a wheel and a kind of feature, and the closed forms of contact modes.
+    """Properties of contacts that depend only on wheel and kind of feature, one array column per pair, and
+    the closed-form solutions of contact modes.
 
     All runs of a system share it. Arrays are replaced when a pair is added, never changed in place.
     """
@@ -128,14 +131,16 @@ class PairTable:
         self.tables = np.zeros(0)
 
     def column(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> int:
-        """Return the column index of a wheel on a kind of feature, at rest or with a prescribed motion."""
+        """Return the column index of the pair of a wheel and a kind of feature, fixed or with a given
+        motion.
+        """
         with _lock:
             if (wheel, kind, motion) not in self.columns:
                 self._add_pair(wheel, kind, motion)
             return self.columns[wheel, kind, motion]
 
     def _add_pair(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> None:
-        """Add the column of a wheel on a kind of feature, at rest or with a prescribed motion."""
+        """Add the column of the pair of a wheel and a kind of feature, fixed or with a prescribed motion."""
         bend = 0.0
         crown = np.nan
         radius = self.longest[wheel] if wheel < len(self.longest) else np.inf
@@ -214,7 +219,7 @@ def shared_pair_table(machine: Generic) -> PairTable:
 
 
 class FeatureTable:
-    """Features of one terrain that were near a wheel of one system.
+    """Features of one terrain that have been near a wheel of one system, stored as rows of arrays.
 
     `attached` contains the features that move with the system: stops of joints and flats of bodies.
     """
@@ -227,7 +232,8 @@ class FeatureTable:
         self._attached = attached
         self.pairs = shared_pair_table(machine)
         self._features = stack_features([LEVEL_PLANE, *attached.values()])
-        # By contact for attached features, by number for those of the terrain.
+        # Row indices in `_features`: by contact for attached features, by index for terrain
+        # features.
         self._rows: dict[Any, int] = {contact: 1 + k for k, contact in enumerate(attached)}
         self._packed: dict[tuple[WheelOnFeature, ...], Packed] = {}
         self._surroundings: dict[Any, tuple[Integers, Integers, Integers, Packed]] = {}
@@ -243,8 +249,8 @@ class FeatureTable:
         return self.terrain.name(contact.feature) if attached is None else attached.name
 
     def kind(self, contact: WheelOnFeature) -> tuple[str, ObstacleMotion | None]:
-        """Return kind and motion of the feature of a contact."""
-        row = self._row(contact)  # before `_features`, which it may replace
+        """Return kind and prescribed motion (None if fixed) of the feature of a contact."""
+        row = self._row(contact)  # must precede the use of `_features`, which `_row` may replace
         return self._features.kinds[self._features.kind[row]]
 
     # --- contacts for routines
@@ -353,7 +359,7 @@ class FeatureTable:
         return self._add_features([contact.feature])[0] if row is None else row
 
     def _add_features(self, features: Sequence[int]) -> list[int]:
-        """Return the row indices of terrain features; missing rows are added."""
+        """Return the row indices of terrain features in the feature table; missing rows are added."""
         rows = self._rows
         new = sorted({k for k in features if k not in rows})
         if new:
