@@ -29,8 +29,8 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.trajectory import Event, GuardKind
 
 LOCKING_RATIO = 0.1
-"""Ratio of the inverse inertias along the normal with and without friction, below which a sliding contact
-counts as locking. The ratio is 1 without friction and tends to 0 at the Painlevé paradox.
+"""Ratio of the inverse inertia along the contact normal with friction to that without friction; below it, a
+sliding contact counts as locking. The ratio is 1 without friction and tends to 0 at the Painlevé paradox.
 """
 
 BOUNCE_EVENTS = 8
@@ -64,7 +64,7 @@ def find_failure(
     run
         Time, state and closed contacts at which the run loop stopped.
     driver
-        Records of the run loop.
+        Arc driver, which owns the records of the compiled run loop.
     events
         All events of the run so far.
 
@@ -135,7 +135,8 @@ def _find_step_failure(
             continue
         candidate = query.candidate(contact, row, mu, contact_status)
         normal = candidate.C[0]
-        # Force per newton of load: the normal and, against the slip, friction.
+        # Generalised force per newton of normal force: normal direction plus friction against the
+        # slip.
         loaded = candidate.column(query.speeds(run.y))[:, 0]
         with_friction = normal @ np.linalg.solve(M, loaded)
         without_friction = normal @ np.linalg.solve(M, normal)
@@ -226,7 +227,7 @@ def _find_stall(
 
 
 def _advice(query: ContactQuery) -> str:
-    """Return the remedy if rolling or creeping wheels stop event location."""
+    """Return the sentence of an error message that suggests a remedy if event location makes no progress."""
     if len(query.machine.wheels) < 3:
         return "A slightly different start may work."
     return (

@@ -94,7 +94,7 @@ class ContactColumns(NamedTuple):
     low: Floats  # (size, 3) m, lower corner of the bounding box of the feature
     high: Floats  # (size, 3) m, upper corner of the bounding box of the feature
     pair: Integers  # index of the triple (wheel, kind of feature, motion), for closed forms
-    # 1 if the feature is a face or a patch, whose coordinates contain a tangent plane
+    # 1 if the feature is a face or a patch, whose coordinates contain a reference plane
     planes: Integers
     moved: Integers  # one plus the index of the prescribed motion of the feature, 0 for a fixed one
     # 1 if the contact may end at a fold: a torus on an edge (two contacts merge), or a smooth patch

@@ -120,8 +120,8 @@ class PairTable:
     def __init__(self, machine: Generic) -> None:
         self.machine = machine
         self.forms = ClosedForms(machine)
-        # A compliant tyre touches by its free radius, before the wheel that is drawn under its load
-        # does.
+        # A compliant tyre touches at its unloaded radius, larger than the radius in the model,
+        # which is that under load.
         self.free = [float(free_gap(wheel)) for wheel in machine.wheels]
         reaches = [float(wheel.surface.reach) for wheel in machine.wheels]
         self.longest = [reach + free for reach, free in zip(reaches, self.free, strict=True)]
@@ -348,7 +348,7 @@ class FeatureTable:
 
     def pick(self, features: Sequence[int]) -> Features:
         """Return features of the terrain by their indices; features of earlier searches are reused."""
-        rows = np.array(self._add_features(features), int)  # before `_features`, which it replaces
+        rows = np.array(self._add_features(features), int)  # must precede the use of `_features`
         return self._features.take(rows)
 
     # --- rows of features

@@ -100,8 +100,8 @@ class Tolerances(Record):
     # counts as near. It affects the cost only.
     edge_trace: LengthBound = 1e-4
 
-    # --- borders of features: distance from the border over the length of the system, or a
-    # component of the normal.
+    # --- borders of ground features: distance from the border as a fraction of the length of the
+    # system, or a component of the unit normal.
 
     # A contact may lie this far beyond a border of the feature that it touches. Hysteresis: after
     # leaving a feature, a wheel must be this far inside its border to touch it again; otherwise the
