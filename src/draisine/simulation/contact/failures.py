@@ -34,7 +34,7 @@ sliding contact counts as locking. The ratio is 1 without friction and tends to 
 """
 
 BOUNCE_EVENTS = 8
-"""Number of latest events; if one of them is a collision, the system is considered to bounce."""
+"""Number of latest events that are examined; if one is a collision, the system is considered to bounce."""
 
 
 @dataclass(frozen=True)

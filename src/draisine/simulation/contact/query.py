@@ -51,13 +51,13 @@ search.
 """
 
 MAX_UNSEARCHED_WATCHED = 64
-"""Number of terrain features up to which the gaps of all of them are guards, without a search."""
+"""Largest number of terrain features for which the gaps of all features are guards, without a search."""
 
 MAX_WATCHED_FEATURES = 1000
-"""Largest number of features whose gaps are guards; if there are more, the search margin is halved."""
+"""Largest number of terrain features whose gaps are guards; if a search finds more, its margin is halved."""
 
 SMALLEST_MARGIN = 1.0 / 256.0
-"""Smallest search margin, relative to the requested one."""
+"""Smallest search margin around the wheels, as a fraction of the requested margin."""
 
 SEARCH_CELL = 0.8
 """Edge length (m) of a search cell: samples within a cell share one search of ground features, which costs as
@@ -71,16 +71,16 @@ BOX_CORNER_SIGNS = np.array([[-1.0], [1.0]])
 """Signs of the outward direction at the low and at the high corner of a box, shape (2, 1)."""
 
 SIDE_MARGIN = 0.5
-"""Search margin beside and behind the path of a wheel, relative to the margin."""
+"""Search margin beside and behind the path of a wheel, as a fraction of the requested margin."""
 
 AHEAD_MARGIN = 4.0
-"""Additional search margin ahead of a wheel, relative to the margin."""
+"""Additional search margin ahead of a wheel, as a multiple of the requested margin."""
 
 PATH_TIME = 1e-3
-"""Duration (s) of the extrapolation that determines the direction of a wheel's path."""
+"""Duration (s) over which the motion is extrapolated to find the direction of a wheel's path."""
 
 GROUND_SPEED_TIME = 1e-6
-"""Interval (s) of the difference quotient for the velocity of moving ground."""
+"""Time increment (s) of the difference quotient that gives the velocity of moving ground."""
 
 UNBOUNDED_CORNER = np.full(3, np.inf)
 """Upper corner of the bounding box of features that move with the system."""
@@ -92,8 +92,8 @@ Closed = tuple[WheelOnFeature, Status, float]
 class ModeInterval(NamedTuple):
     """An interval of a run on which the closed contacts are constant."""
 
-    t: Floats  # (times) s
-    y: Floats  # (times, n) states
+    t: Floats  # (times) s, times of the states
+    y: Floats  # (times, n) states (q, p, r, v, z)
     closed: Sequence[Closed]  # closed contacts with status and friction coefficient
     inputs: Floats  # inputs of the system, constant on the interval
 
@@ -101,7 +101,7 @@ class ModeInterval(NamedTuple):
 def _all_stops(machine: Generic, stops: Stops | None) -> dict[str, tuple[float, float]]:
     """Return the stops of the model's joints (rad or m), by name, with those that replace them.
 
-    Joints with a prescribed motion have no stops: the motion decides.
+    Joints with a prescribed motion have no stops, because the motion determines their position.
     """
     of_model = {
         joint.name: joint.stops
@@ -155,13 +155,13 @@ class ContactQuery:
         self.level = self.table.level()
         self._surroundings: Surroundings | None = None
         self.max_deflections = self._find_max_deflections()
-        # s, when the wheel of each tyre state lifted off
+        # s, time at which the wheel of each tyre state lifted off
         self.lifted = np.full(machine.memory + 1, -np.inf)
         self._refuse_thin_torus()
         self._refuse_patches()
 
     def matches(self, machine: Generic, stops: Stops | None) -> bool:
-        """Return whether the query belongs to this system and set of joint stops."""
+        """Return whether this query was made for a given system and given joint stops."""
         return self.machine is machine and self.stops == _all_stops(machine, stops)
 
     def change_ground(self, terrain: Terrain) -> None:
@@ -170,7 +170,7 @@ class ContactQuery:
         """
         self.terrain = terrain
         self.table = FeatureTable(self.machine, terrain, self._joint_ends() | self._flats())
-        # These contain numbers and names of features.
+        # These caches contain indices and names of features of the old ground.
         self._packed_modes.clear()
         self._keys.clear()
         self._mode_names.clear()
@@ -231,7 +231,7 @@ class ContactQuery:
         return wheel.tyre if isinstance(wheel, Wheel) else None
 
     def mode(self, closed: Sequence[Closed]) -> TerrainMode:
-        """Return names and statuses of closed contacts."""
+        """Return the names (wheel, feature) and the status name of each closed contact."""
         contacts = tuple(closed)
         mode = self._mode_names.get(contacts)
         if mode is None:
@@ -252,7 +252,7 @@ class ContactQuery:
                 )
 
     def _refuse_patches(self) -> None:
-        """Raise if the surface of a wheel cannot touch smooth ground."""
+        """Raise an error if the surface of a wheel has no contact equations for smooth ground (patches)."""
         if "patch" not in self.terrain.kinds:
             return
         for wheel in self.machine.wheels:
@@ -357,7 +357,9 @@ class ContactQuery:
         return self._packed_modes[key]
 
     def _pack_mode(self, contacts: Packed, closed: Sequence[Closed]) -> Packed:
-        """Return the contact mode in which all packed contacts are closed."""
+        """Return the packed `ContactMode` in which `closed`, in the order of the packed contacts, are
+        closed.
+        """
         count = len(closed)
         forms = self.table.pairs.forms
         mode = kernels.make_mode(self.machine, self.motion, contacts, count, self.x, forms)
@@ -407,7 +409,7 @@ class ContactQuery:
         self.x[self._input_slice] = self.inputs
 
     def evaluate_rows(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
-        """Return the complete rows (contacts, row) of contacts at a state."""
+        """Return the complete contact rows (contacts, entries) at time t (s) and state y."""
         self.fill(t, y)
         rows = np.empty((len(contacts), self.row.size))
         packed, which = self._locate(contacts)
@@ -424,14 +426,16 @@ class ContactQuery:
         return self.table.pack(contacts), np.arange(len(contacts))
 
     def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
-        """Return mass matrix M, bias force F and the other outputs of the free system's program."""
+        """Return mass matrix M, bias force F and the other outputs, by name, of the system without
+        contacts.
+        """
         self.fill(t, y)
         motion = self.machine.motion
         return motion.outputs.split(motion.flat(self.x[: motion.inputs.size]))
 
     def equality_rows(self, outputs: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-        """Return linearly independent rows `J vdot = c` of prescribed and guided joints and of couplings,
-        from the outputs of `dynamics`.
+        """Return linearly independent constraint rows `J vdot = c` of prescribed and guided joints and of
+        couplings, from the outputs of `dynamics`.
         """
         return select_independent_rows(outputs["held"].reshape(-1, self.n), outputs["held_c"])
 
@@ -452,8 +456,8 @@ class ContactQuery:
         )
 
     def equality_multipliers(self, outputs: Mapping[str, Floats], force: Floats) -> Floats:
-        """Return the minimum-norm multipliers of prescribed joints, guided joints and couplings whose
-        generalised force is `force` (n, ...); further axes (time) come last.
+        """Return the minimum-norm Lagrange multipliers of prescribed joints, guided joints and couplings that
+        produce the generalised force `force` (n, ...); further array axes (time) come last.
         """
         J = np.moveaxis(outputs["held"].reshape(-1, self.n, *force.shape[1:]), [0, 1], [-2, -1])
         return np.einsum("...nh,n...->h...", np.linalg.pinv(J, rcond=REDUNDANT_ROW_DISTANCE), force)
@@ -478,7 +482,7 @@ class ContactQuery:
         return ydot[self.y.v], forces, rows
 
     def project(self, t: float, y: Floats, closed: Sequence[Closed]) -> Floats:
-        """Return the state projected onto closed gaps and zero contact velocities relative to the ground."""
+        """Return the state y projected onto zero gaps and zero constrained velocities of closed contacts."""
         self.fill(t, y)
         self.code.project_state(self.packed_mode(closed))
         return self.x[self.machine.inputs.span("q", "z")].copy()
@@ -509,8 +513,8 @@ class ContactQuery:
     ) -> Surroundings:
         """Return all contacts that can close while the wheels' centres stay in boxes, widened by a margin.
 
-        The latest surroundings are returned again while they enclose the boxes and the ground rests. A small
-        ground is watched completely, once and for all.
+        The latest surroundings are returned again while they enclose the boxes and the ground is at rest. On
+        a small terrain the surroundings contain all features, without a search.
 
         Parameters
         ----------
@@ -565,7 +569,7 @@ class ContactQuery:
 
     @property
     def state_units(self) -> Floats:
-        """The unit of each entry of y for tolerances, scaled by the system."""
+        """The machine unit of each entry of the state y, which scales the integration tolerances."""
         return scale_states(self.machine.system.model, self.units, self.machine.memory)
 
     @property
@@ -613,7 +617,7 @@ class ContactQuery:
 
     @property
     def tyred(self) -> list[int]:
-        """The indices of the wheels with tyres."""
+        """The indices of the wheels that have tyres."""
         wheels = enumerate(self.machine.wheels)
         return [k for k, wheel in wheels if isinstance(wheel, Wheel) and wheel.tyre is not None]
 
@@ -630,8 +634,8 @@ class ContactQuery:
     def find_penetrating(
         self, t: float, y: Floats, near: Surroundings
     ) -> list[tuple[WheelOnFeature, Floats]]:
-        """Return the contacts that penetrate the ground from above, within the borders of their features, and
-        their rows.
+        """Return the contacts that penetrate the ground from above, within the borders of their features,
+        each with its contact row.
         """
         self.fill(t, y)
         row = np.empty(self.row.size)
@@ -645,7 +649,7 @@ class ContactQuery:
     def candidate(
         self, contact: WheelOnFeature, row: Floats, mu: float, status: Status
     ) -> Candidate:
-        """Return a touching contact as a candidate of the contact problem."""
+        """Return a touching contact as a `Candidate`, the input of the solvers of the contact problem."""
         return Candidate(
             self.key(contact),
             self.jacobian(row),
@@ -699,7 +703,7 @@ class ContactQuery:
         return samples
 
     def _observing_mode(self, most: int, contacts: Packed) -> Packed:
-        """Return a contact mode for up to `most` closed contacts; one contact mode of each size is cached."""
+        """Return a `ContactMode` with arrays for up to `most` closed contacts; one of each size is cached."""
         forms = self.table.pairs.forms
         if most not in self._observing_modes:
             mode = kernels.make_mode(self.machine, self.motion, contacts, most, self.x, forms)
@@ -794,10 +798,11 @@ class ContactQuery:
         gaps: Floats,
         points: Floats,
     ) -> None:
-        """Compute gaps and contact points at the states `which`, among the nearby contacts."""
+        """Compute gaps and contact points of the nearest contacts at the states with indices `which`."""
         self.fill(times[which[0]], ys[which[0]])
         row = np.empty(self.row.size + 3)
-        # Indexing with an array copies: the routine writes into the copies.
+        # Indexing with an array makes copies: the routine writes into these, and they are copied
+        # back.
         new_gaps = gaps[which]
         new_points = points[which]
         states = (np.ascontiguousarray(times[which]), np.ascontiguousarray(ys[which]), len(which))
@@ -828,7 +833,7 @@ def _widening(boxes: Floats, begin: Floats | None) -> Floats:
 
 
 class _Last(threading.local):
-    """The latest query of a thread, if no run uses it."""
+    """Thread-local cache of the latest `ContactQuery`; empty while a run uses it."""
 
     query: ContactQuery | None = None
 
@@ -839,7 +844,8 @@ _last = _Last()
 def borrow_query(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a query for exclusive use: that of the last run if system and stops are the same, or a new one.
+    """Return a `ContactQuery` for exclusive use: that of the last run if system and joint stops are the same,
+    otherwise a new one.
 
     A new query costs as much as some milliseconds of simulated time. Search results of the last run are
     discarded, because the contacts that a run watches must not depend on earlier runs.
@@ -858,14 +864,14 @@ def borrow_query(
 
 
 def return_query(query: ContactQuery) -> None:
-    """Make a query available to later runs and observations of its thread."""
+    """Make a `ContactQuery` available to later runs and observations of the same thread."""
     _last.query = query
 
 
 def shared_query(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a query for immediate use, which the trajectory arcs of one run share."""
+    """Return the `ContactQuery` that the trajectory arcs of one run share, for immediate use."""
     query = borrow_query(machine, terrain, inputs, stops)
     return_query(query)
     return query

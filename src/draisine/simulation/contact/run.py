@@ -3,7 +3,7 @@
 A run combines two methods (docs/contact.md).
 
 * Event-driven arcs. Compiled routines integrate the equations of motion within one contact mode, locate the
-  event that ends it, resolve the impact and select the next mode. `ArcDriver` calls them.
+  event that ends it, resolve the impact and select the next contact mode. `ArcDriver` calls them.
 * Time-stepping arcs. The contact problem is solved at impulse level, without event location. `TimeStepper`
   takes the steps.
 
@@ -77,14 +77,16 @@ CALLS_PER_CHECK = 50
 """Number of calls of the compiled loop between two checks of the progress of the run."""
 
 SAME_TIME = 1e-9
-"""Difference (s) of two sample times that counts as rounding, also after a year of simulated time."""
+"""Largest difference (s) of two sample times that counts as rounding; large enough for a year of simulated
+time.
+"""
 
 EVENT_WINDOW = 1.0
-"""Interval of simulated time (s) for which `ContactOptions.events` is the largest number of events."""
+"""Length (s) of the interval of simulated time in which at most `ContactOptions.events` events may occur."""
 
 ENERGY_GAIN = 1e-9
-"""Energy gain of an impact that counts as rounding, relative to the mechanical energy (in J, if that is below
-1 J).
+"""Largest energy gain of an impact that counts as rounding, as a fraction of the mechanical energy, or in J
+if that is below 1 J.
 """
 
 EVENT_ERRORS = (ConfigurationError, SimulationError, TerrainError)
@@ -119,7 +121,7 @@ class TerrainRun:
         self.driver: ArcDriver | None = None
         self.steps: TimeStepper | None = None  # the open time-stepping arc
 
-        # The result.
+        # The stored trajectory arcs, events and outcome.
         self.arcs: list[TerrainArc | SteppedArc] = []
         self.events: list[Event] = []
         self.outcome = ""
@@ -127,12 +129,14 @@ class TerrainRun:
             ""  # outcome of the partial trajectory of a run that stops by an error
         )
 
-        # When to change the method.
-        self.watches_rank = task.contact.solver == "auto"  # whether contacts may over-constrain it
+        # Data that decide about the change between event location and time stepping.
+        # whether to check the rank of the contacts
+        self.watches_rank = task.contact.solver == "auto"
         self.ranks: dict[tuple[WheelOnFeature, ...], switch.Rank] = {}
         self.stepping_reason = ""
-        self.required_settled = switch.FIRST_SETTLED  # settled steps before event location resumes
-        self.resumed = -np.inf  # s, when event location resumed last
+        # number of settled steps before event location resumes
+        self.required_settled = switch.FIRST_SETTLED
+        self.resumed = -np.inf  # s, time at which event location resumed last
 
     @property
     def next_jump(self) -> float:
@@ -154,8 +158,8 @@ class TerrainRun:
         return None
 
     def observe_at(self, t: float, y: Floats, closed: Sequence[Closed]) -> dict[str, Floats]:
-        """Return all variables of a state of the present trajectory arc, time last. On time-stepping arcs,
-        forces are mean values over the last step until time t.
+        """Return all output variables of a state of the present trajectory arc, time as the last axis. On
+        time-stepping arcs, forces are mean values over the last step until time t.
         """
         if self.steps is not None:
             return self.steps.arc(t).observations
@@ -164,7 +168,7 @@ class TerrainRun:
 
     def forget_past(self) -> None:
         """Discard stored samples and arcs, which a stepper does not return. The latest events stay, because
-        their rate decides about the method.
+        their rate decides about the change to time stepping.
         """
         del self.samples[:-1], self.grazes[:], self.arcs[: -switch.CROWDED_EVENTS]
         del self.events[: -self.contact.events - switch.CROWDED_EVENTS]
@@ -275,7 +279,9 @@ class TerrainRun:
             self._close_arc(None)
 
     def _check_end(self, before: float) -> None:
-        """Change the method if the run makes too little progress to end."""
+        """Change to time stepping if the run advances so slowly that it would not end; `before` is a time
+        (s).
+        """
         taken = self.now.t - before
         if MAX_REMAINING_CALLS * taken < self.until - self.now.t and self.steps is None:
             text = f"the run stopped at {self.now.t:.9g} s: {ENDLESS_REASON}. {ENDLESS_REMEDY}"
@@ -292,7 +298,7 @@ class TerrainRun:
         If `cause` is given, begin with the event that it describes.
         """
         driver = self._find_driver()
-        # One event more than is allowed, so that the limit is seen to be exceeded.
+        # One event more than allowed, so that exceeding the limit is detected.
         most_events = min(events, self.contact.events + 1)
         driver.load(self.now, self.next_jump, self.until, cause)
         events_before = len(self.events)
@@ -325,14 +331,16 @@ class TerrainRun:
         return status
 
     def _find_driver(self) -> ArcDriver:
-        """Return the driver, whose search boxes contain the present state."""
+        """Return the `ArcDriver` of the run, after a new search if its boxes do not contain the present
+        state.
+        """
         query = self.query
         t = self.now.t
         y = self.now.y
         if self.driver is None:
             self.driver = take_driver(query, self.contact, self.numerics, t, query.boxes(t, y))
         elif not self.driver.contains(self.now.closed):
-            # Another branch of the run moved the search elsewhere.
+            # Another branch of the run has moved the search boxes away from this state.
             self.driver.search_around(t, query.boxes(t, y))
         return self.driver
 
@@ -533,7 +541,7 @@ class TerrainRun:
         self._enter_time_stepping(switch.describe_failure(error), guard)
 
     def _watch_progress(self, before: float) -> None:
-        """Change to time stepping if event-driven arcs advance more slowly than time steps would."""
+        """Change to time stepping if event-driven integration advances more slowly than time steps would."""
         if self.outcome or self.now.t >= self.until or self.driver is None:
             return
         if self.watches_rank and self._find_rank() is switch.Rank.OVER_CONSTRAINED:
@@ -549,7 +557,7 @@ class TerrainRun:
             self._enter_time_stepping(reason)
 
     def _find_congestion(self, before: float, h: float) -> str:
-        """Return the reason why time steps of length h (s) would advance faster, or an empty text; `before`
+        """Return the reason why time steps of length h (s) would advance faster, or an empty string; `before`
         is the time (s) at the start of the last call.
         """
         assert self.driver is not None
@@ -613,8 +621,8 @@ class TerrainRun:
         return error
 
     def _enter_time_stepping(self, reason: str, guard: Guard | None = None) -> None:
-        """Begin a time-stepping arc at the present state, at which a guard may have fired or events
-        accumulate.
+        """Begin a time-stepping arc at the present state, for a reason that is stored with the arc; `guard`
+        is the guard that fired, or None.
         """
         h = choose_step(self.query, self.contact, self.now.t, self.now.y)
         if self.now.t - self.resumed < switch.RETRY_STEPS * h:
@@ -658,7 +666,9 @@ class TerrainRun:
         self.steps = stepper
 
     def _advance_time_steps(self, steps: int) -> None:
-        """Take `steps` time steps; resume event location if the same contacts carry loads with margin."""
+        """Take `steps` time steps; resume event location if the contacts are settled: the same contacts carry
+        loads with margin.
+        """
         assert self.steps is not None
         stepper = self.steps
         if stepper.is_settled:
@@ -680,7 +690,8 @@ class TerrainRun:
         """
         stepped = self.now
         stored = (self.arcs, self.events)
-        # What the first call stores (an impact may happen at once) follows the time-stepping arc.
+        # Samples and events of the first call (an impact may occur at once) follow the
+        # time-stepping arc.
         self.arcs = []
         self.events = []
         self.arc_closed = ()
@@ -779,7 +790,7 @@ def run_on_terrain(task: Task) -> Trajectory:
 
 
 def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
-    """Return the query of a task's system on its terrain, and the initial state y."""
+    """Return the `ContactQuery` of a task's system on its terrain, and the initial state y."""
     terrain = task.terrain
     assert terrain is not None
     machine = make_generic(task.system, task.law, terrain.motions)
@@ -816,7 +827,7 @@ def _check_tyres(task: Task) -> None:
 
 
 def _check_friction(contact: ContactOptions, terrain: Terrain) -> None:
-    """Raise an error if a friction coefficient is set for a feature that does not exist."""
+    """Raise an error if the options set a friction coefficient for a terrain feature that does not exist."""
     for name in contact.mu if isinstance(contact.mu, Mapping) else ():
         feature = name.partition("/")[2]
         if feature:

@@ -166,8 +166,8 @@ def put_points(
         first[2] = centre[2] + depths[w]
         # For a ball or a blade, which has no ring, all rim points coincide with the first point.
         height = centre[2] if rings[w] > 0.0 else first[2]
-        # Two directions in the plane of the wheel: across the axle and the axis that it is furthest
-        # from.
+        # Two unit vectors in the plane of the wheel; the first is perpendicular to the axle and to
+        # the world axis with the largest angle to it.
         x = abs(axle[0])
         y = abs(axle[1])
         z = abs(axle[2])
