@@ -279,8 +279,8 @@ class TerrainRun:
             self._close_arc(None)
 
     def _check_end(self, before: float) -> None:
-        """Change to time stepping if the run advances so slowly that it would not end; `before` is a time
-        (s).
+        """Change to time stepping if the run advances so slowly that it would not end. `before` is the
+        simulated time (s) at the previous check.
         """
         taken = self.now.t - before
         if MAX_REMAINING_CALLS * taken < self.until - self.now.t and self.steps is None:
