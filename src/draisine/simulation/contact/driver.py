@@ -196,7 +196,8 @@ class ArcDriver:
 
     def begin(self, t: float, boxes: Floats) -> None:
         """Reset the records for a run that begins at time t (s) with the wheel centres in `boxes` (m)."""
-        # Continue with the state in the records if the indices of contacts are unchanged.
+        # State that the records contain; None after a search, which changes the indices of
+        # contacts.
         self._latest: Floats | None = None
         self.search_around(t, boxes)
 

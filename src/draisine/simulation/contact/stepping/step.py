@@ -82,17 +82,17 @@ class StepResult(IntEnum):
 
 
 RATE_INCREMENT = 1e-6
-"""Increment of a speed in difference quotients, relative to 1 + |v|; it is far below the speeds over which
-friction laws are smoothed.
+"""Increment of a speed v in difference quotients, as a fraction of 1 + |v|; it is far below the speeds over
+which friction laws are smoothed.
 """
 INFEASIBLE_APPROACH = 1e-4
-"""Approach velocity after a step, relative to the largest free velocity, above which feasibility is checked;
-99 % of feasible problems leave less than 3e-6.
+"""Remaining approach velocity after a step, as a fraction of the largest contact velocity without impulses,
+above which feasibility is checked; in 99 % of feasible problems it is below 3e-6.
 """
 MIN_TYRE_LOAD = 1e-3
-"""Smallest load at which tyre forces are evaluated, relative to the weight per wheel."""
+"""Smallest normal load at which tyre forces are evaluated, as a fraction of the weight per wheel."""
 MAX_TYRE_LOAD = 50.0
-"""Largest load at which tyre forces are evaluated, relative to the weight per wheel."""
+"""Largest normal load at which tyre forces are evaluated, as a multiple of the weight per wheel."""
 SAME_DIRECTION = 0.9
 """Cosine of the angle between the normals of two contacts of a wheel, above which their constraint rows are
 nearly equal.
@@ -100,20 +100,25 @@ nearly equal.
 LOAD_PASSES = 6
 """Largest number of iterations on the tyre loads of a step."""
 LOAD_CHANGE = 1e-8
-"""Relative change of the tyre loads at which their iteration ends."""
+"""Relative change of the tyre loads in one iteration below which the iteration has converged."""
 MASS_RIDGE = 1e-10
-"""Diagonal term added to a singular mass matrix, relative to its largest diagonal entry."""
+"""Diagonal term added to a singular mass matrix, as a fraction of its largest diagonal entry."""
 NEGATIVE_PIVOT = 1e-8
-"""A Cholesky pivot below minus this part of the largest diagonal entry is negative beyond rounding."""
+"""Magnitude, as a fraction of the largest diagonal entry, above which a negative Cholesky pivot is not due to
+rounding.
+"""
 REDUNDANT_ROW = 1e-12
-"""Pivot of an equality row, relative to the largest pivot, below which the row is redundant."""
+"""Pivot of an equality constraint row, as a fraction of the largest pivot, below which the row is
+redundant.
+"""
 
 
 class TimeStepping(Record):
-    """A system on a terrain in time steps: state, contacts, equations of the step, and sums of impulses and
-    work.
+    """Data of the time stepping of a system on a terrain: state, contacts, equations of the step, and sums of
+    impulses and work.
 
-    Sizes: n speeds, m equality rows, at most k contacts in a step, c nearby contacts, w wheels.
+    Sizes: n speeds, m equality constraint rows (prescribed joints, couplings), at most k contacts in a step,
+    c nearby contacts, w wheels.
     """
 
     motion: Dynamics  # the system without ground
@@ -125,8 +130,8 @@ class TimeStepping(Record):
     most: int  # largest number k of contacts in a step
     rows: int  # number m of equality rows
     applied: int  # offset of the applied forces in the output of the system's program
-    required: int = 0  # number of settled steps after which a call ends; 0 for no limit
-    along: int  # offset of the tangential direction in a contact row
+    required: int = 0  # number of steps with settled contacts after which a call ends; 0 for none
+    along: int  # offset of the tangential unit vector in a contact row
     restitution: float  # normal coefficient of restitution of fast contacts
     # m/s; slower contacts do not rebound, and it limits the speed of penetration removal
     rest_speed: float
@@ -150,12 +155,12 @@ class TimeStepping(Record):
     out: Floats  # output of the system's program at mid-step
     shifted: Floats  # output of the system's program at perturbed speeds
     mass: Matrix  # (n, n) Cholesky factor of M + h A
-    damping: Matrix  # (n, n) matrix A, symmetric part of the derivative of forces by speeds
-    free: Floats  # (n) speeds without contact impulses
+    damping: Matrix  # (n, n) matrix A, symmetric part of -dQ/dv of the applied forces Q
+    free: Floats  # (n) speeds at the end of the step without contact impulses
     equality: Matrix  # (m, n) (M + h A)^-1 J'
     schur: Matrix  # (m, m) Cholesky factor of J (M + h A)^-1 J'
     multiplier: Floats  # (m) impulses of the equality rows without contact impulses
-    response: Matrix  # (3 k, n) speeds per unit contact impulse
+    response: Matrix  # (3 k, n) change of speeds per unit contact impulse
     reaction: Matrix  # (3 k, m) impulses of the equality rows per unit contact impulse
 
     # Contacts of the step
@@ -167,9 +172,9 @@ class TimeStepping(Record):
 
     # Contacts nearby
     closed_status: Integers  # (c) Status of a closed contact without slip
-    tyred: Flags  # (c) whether a tyre law determines the forces without constraint row
+    tyred: Flags  # (c) whether a tyre model determines the forces along axes without constraint row
     mu: Floats  # (c) friction coefficients
-    warm: Matrix  # (c, 3) N s, impulses of the previous step, as start values
+    warm: Matrix  # (c, 3) N s, impulses of the previous step, start values of the solver
     warmed_count: int = 0  # number of contacts of the previous step
     warmed: Integers  # (k) contacts of the previous step, whose start values may not be zero
     carried: Floats  # (c) N, normal load in the previous step
@@ -195,14 +200,14 @@ class TimeStepping(Record):
     tyre_work: Floats  # (w + joints) J, work of the tyres on the system
     tyre_energy: Floats  # (w + joints) J, energy stored in tyres at the last step
 
-    # Contacts that carry a load
+    # Loaded contacts. Settled contacts carry loads with margin to lift-off and slip.
     loaded_count: int = 0  # number of contacts that carry a load
     loaded: Integers  # (k) index of each loaded contact among the nearby ones
-    settled_status: Integers  # (k) Status that each loaded contact has with margin, OPEN if none
+    settled_status: Integers  # (k) Status of each settled contact, OPEN for other loaded contacts
     # number of successive steps in which the same contacts carried loads with margin
     settled: int = 0
 
-    # Quality
+    # Measures of accuracy
     steps: int = 0  # number of steps of the last call
     unsolved: int = 0  # number of steps with a residual above MAX_STEP_RESIDUAL
     residual: float = 0.0  # largest residual of a step, relative to the largest free velocity
@@ -217,15 +222,17 @@ class TimeStepping(Record):
 
 
 MIN_LOAD = 0.01
-"""Smallest normal force of a settled contact, relative to the weight; a contact with less may open at any
-moment.
+"""Smallest normal force of a settled contact, as a fraction of the weight of the system; a contact with a
+smaller force may open at any moment.
 """
 MAX_FRICTION_USE = 0.95
-"""Largest friction force of a settled sticking contact, relative to mu times the load; with more it may slip
-at any moment.
+"""Largest friction force of a settled sticking contact, as a fraction of mu times its normal force; with a
+larger force it may slip at any moment.
 """
 MAX_STEP_RESIDUAL = 1e-6
-"""Residual of a step, relative to the largest free velocity, above which it counts as unsolved."""
+"""Residual of the contact problem, as a fraction of the largest contact velocity without impulses, above
+which a step counts as unsolved.
+"""
 
 
 # --- linear algebra of a step
@@ -298,8 +305,8 @@ def move_configuration_by_midpoint(
     m = s.motion
     put_state(s.x, t, source, m.y_z + m.states)
     call(m.call, s.x, m.table, s.shifted, 1)
-    # A quaternion of another length would turn and stretch in a way that depends on the world's
-    # axes.
+    # Normalise first: the rotation by a quaternion of another length would depend on the choice of
+    # world axes.
     move_configuration(s, source, s.shifted[m.flow :], 0.5 * h, s.x[m.x_q :])
     call(m.call, s.x, m.table, s.shifted, 1)
     move_configuration(s, source, s.shifted[m.flow :], h, into)
@@ -335,7 +342,8 @@ def bound_step_motion(s: TimeStepping, h: float) -> bool:
         last = s.centre[w]
         box = s.box[6 * w :]
         swept = s.swept[6 * w :]
-        # A wheel moves on the rest of the step about as far as since the last mid-step.
+        # On the rest of the step a wheel moves about as far as it has moved since the last
+        # mid-step.
         squared = 0.0
         for j in range(3):
             squared += (centre[j] - last[j]) * (centre[j] - last[j])
@@ -360,7 +368,7 @@ def store_wheel_positions(s: TimeStepping) -> None:
 
 @routine
 def is_regular(m: Dynamics, row: Floats) -> bool:
-    """Return whether a contact row is finite; that of a disc on an edge in its plane is not."""
+    """Return whether a contact row is finite; the row of a disc on an edge in its plane is not."""
     total = 0.0
     for i in range(3 * m.speeds):
         total += 0.0 * row[m.C + i]
@@ -403,7 +411,7 @@ def can_close(s: TimeStepping, k: int, h: float, row: Floats) -> bool:
     contacts = s.contacts
     evaluate_gap(s.x, contacts, k, row)
     gap = row[m.gap]
-    # Reject by the gap alone first: the rows of a contact are expensive.
+    # Reject by the gap alone first: evaluating a complete contact row is expensive.
     if contacts.wheels[k] < s.wheels.size:
         box = s.box[6 * contacts.wheels[k] :]
         if not gap <= box[3] - box[0]:
@@ -484,7 +492,7 @@ def duplicates_ideal_contact(s: TimeStepping, c: int) -> bool:
 
 @routine
 def choose_statuses(s: TimeStepping) -> None:
-    """Write the status of each contact of the step, which determines its constraint rows."""
+    """Choose the status of each contact of the step, which determines its constraint rows."""
     for c in range(s.contact_count):
         k = s.which[c]
         s.status[c] = s.closed_status[k]
@@ -697,7 +705,8 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
             holds = axis < rows
             p.b[3 * c + axis] = contact_velocity(s, row, axis, s.free) if holds else 0.0
         before = relative_velocity(s.x, row, s.motion, 0)
-        # A tyre on a vertical spring holds no row: no impulse could meet a condition on its gap.
+        # A tyre on a vertical spring has no constraint row: no impulse could satisfy a gap
+        # condition.
         if rows > 0 and before < -s.rest_speed and s.restitution > 0.0:
             p.b[3 * c] += s.restitution * before
         elif rows > 0:
@@ -707,7 +716,7 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
 
 @routine
 def update_step_loads(s: TimeStepping, h: float) -> float:
-    """Update the loads at which tyre forces are evaluated; return the largest relative change."""
+    """Update the normal loads at which tyre forces are evaluated; return the largest relative change."""
     largest = 0.0
     for c in range(s.contact_count):
         k = s.which[c]
@@ -764,7 +773,7 @@ def find_blocked_contact(s: TimeStepping) -> int:
 
 @routine
 def add_world_force(s: TimeStepping, row: Floats, force: Vec3, into: Floats) -> None:
-    """Add a contact force (normal, along, across) to a force in world axes."""
+    """Add a contact force (normal, along, across), converted to world axes, to a force in world axes."""
     N = Vec3(*row[s.motion.normal : s.motion.normal + 3])
     along = Vec3(*row[s.along : s.along + 3])
     total = force[0] * N + force[1] * along + force[2] * cross(N, along)
@@ -788,7 +797,8 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
             s.projection_work += max(0.0, work)
         s.equality_sum[: s.rows] += impulse[axis] * s.reaction[3 * c + axis, : s.rows]
     if owner >= s.wheels.size:
-        # A stop pushes its joint up (feature number 1) or down (-1).
+        # A joint stop pushes in the positive (first feature coordinate 1) or negative direction
+        # (-1).
         s.world[owner, 0] += s.contacts.features[k * FEATURE] * impulse[0]
     elif s.tyred[k]:
         load = s.carried[k]
@@ -919,9 +929,7 @@ def integrate_tyre_states(s: TimeStepping, h: float) -> None:
 
 @routine
 def finish_step(s: TimeStepping, t: float, h: float) -> StepResult:
-    """Move the state to the end of the step; return whether the system has fallen or its contacts are
-    settled.
-    """
+    """Move the state to the end of the step; return FALLEN, TURNED_OVER, SETTLED, NOT_FINITE or ADVANCED."""
     m = s.motion
     n = m.speeds
     size = m.y_z + m.states
@@ -964,7 +972,7 @@ def take_time_step(s: TimeStepping, t: float, h: float) -> StepResult:
         return StepResult.SINGULAR_MASS
     assemble_delassus(s)
     residual = solve_step(s, h)
-    # A state that is not finite is discarded: the last one remains.
+    # Discard a state that is not finite; the state before the step remains.
     total = 0.0 * residual
     for i in range(s.motion.speeds):
         total += 0.0 * s.after[i]

@@ -109,8 +109,7 @@ def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Clo
     contact_rows = query.evaluate_rows(t, y, rolling)
     rows = query.jacobian(contact_rows).reshape(-1, query.n)
     M = query.dynamics(t, y)["M"].reshape(query.n, query.n)
-    # Most systems are far from redundancy; a Cholesky test for this costs less than singular
-    # values.
+    # Most systems are far from redundancy, and this test costs less than singular values.
     m, n = rows.shape
     work = np.empty(n * n + m * n + 2 * m * m)
     bound = NEARLY_REDUNDANT_SINGULAR_VALUE
