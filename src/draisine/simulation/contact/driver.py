@@ -263,7 +263,7 @@ class ArcDriver:
             query.machine, query.motion, self._table, capacity.touching, query.x, forms
         )
         self._packed_mode = Packed(self.mode)
-        # border hysteresis, shared by the records of arc and event
+        # border excess at which contacts may touch, shared
         inside = np.zeros(capacity.nearby)
         arc = Packed(self._make_arc(inside))
         event = Packed(self._make_event(arc.record.box, inside))

@@ -1,4 +1,5 @@
-"""Runs on a terrain without Python: routines that begin and advance a whole run, for exported simulators.
+"""Simulation runs on a terrain without Python: compiled routines that begin and advance a whole run, for
+exported simulators.
 
 `ground`: the search of ground features near the wheels. `steps`: time steps, and the change between them and
 event location. `run`: begin, advance to a time, change the inputs. `records`: the records of such a run.

@@ -305,8 +305,8 @@ def move_configuration_by_midpoint(
     m = s.motion
     put_state(s.x, t, source, m.y_z + m.states)
     call(m.call, s.x, m.table, s.shifted, 1)
-    # Normalise first: the rotation by a quaternion of another length would depend on the choice of
-    # world axes.
+    # The mid-step quaternion is normalised: the rates of a quaternion of another length would
+    # depend on the choice of world axes.
     move_configuration(s, source, s.shifted[m.flow :], 0.5 * h, s.x[m.x_q :])
     call(m.call, s.x, m.table, s.shifted, 1)
     move_configuration(s, source, s.shifted[m.flow :], h, into)
@@ -929,7 +929,7 @@ def integrate_tyre_states(s: TimeStepping, h: float) -> None:
 
 @routine
 def finish_step(s: TimeStepping, t: float, h: float) -> StepResult:
-    """Move the state to the end of the step; return FALLEN, TURNED_OVER, SETTLED, NOT_FINITE or ADVANCED."""
+    """Move the state to the end of the step; return ADVANCED, NOT_FINITE, FALLEN or TURNED_OVER."""
     m = s.motion
     n = m.speeds
     size = m.y_z + m.states
