@@ -38,8 +38,9 @@ class DenseObservation(NamedTuple):
 
 
 SHORTEST_ARC = 1e-7
-"""Shortest duration of a trajectory arc with reported forces, in machine time units. The active set is not
-resolved between events that are closer in time, and forces over microseconds reach many times the weight.
+"""Shortest duration of a trajectory arc with reported forces, in units of `MachineUnits.time`. The active set
+is not resolved between events that are closer in time, and forces over microseconds reach many times the
+weight.
 """
 
 
@@ -241,7 +242,7 @@ def observe_states(query: ContactQuery, intervals: Sequence[ModeInterval]) -> di
 
 def equality_variables(machine: Generic, inputs: Floats, multipliers: Floats) -> dict[str, Floats]:
     """Return torques of prescribed joints, forces of couplings, and inputs plus torques of guided joints,
-    from the Lagrange multipliers of the equality constraint rows; time is the last axis.
+    from the Lagrange multipliers of the equality constraints; time is the last axis.
     """
     joints = machine.held
     guided = [i for i, k in enumerate(joints) if k in machine.guided]

@@ -598,7 +598,9 @@ class ArcDriver:
         ]
 
     def _mass_and_held(self) -> tuple[Floats, Floats]:
-        """Return the mass matrix (n, n) at an event, and the linearly independent equality rows (r, n)."""
+        """Return the mass matrix (n, n) at an event, and the linearly independent equality constraints (r,
+        n).
+        """
         motion = self.query.motion.record
         n = self.query.n
         out = self.mode.out

@@ -63,7 +63,9 @@ MAX_CLOSED_FORMS = 512
 """Largest number of contact modes with closed-form solutions in the list that routines search."""
 
 NO_BORDER = 1e300
-"""Distance inside the border (machine lengths) that is returned for a ground feature without borders."""
+"""Distance inside the border (in characteristic lengths of the system) that is returned for a ground feature
+without borders.
+"""
 
 
 class ContactColumns(NamedTuple):
@@ -279,8 +281,8 @@ def border_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) ->
 
 @routine
 def single_border_excess(m: Dynamics, contacts: ContactColumns, i: int, row: Floats) -> float:
-    """Return the excess of a contact over border i: a distance in machine lengths (borders of faces and
-    edges), or a component of the normal (borders of edges and vertices).
+    """Return the excess of a contact over border i: a distance in characteristic lengths of the system
+    (borders of faces and edges), or a component of the normal (borders of edges and vertices).
     """
     border = contacts.borders[7 * i :]
     point = row[m.local_point :]

@@ -1,7 +1,7 @@
 """Many simulation runs on terrain, distributed over threads.
 
 Each run equals that of `simulate` bit by bit, whatever the number of threads. A thread takes the next run as
-soon as it has finished one. Compiled routines release Python's global lock, so that threads run at the same
+soon as it has finished a run. Compiled routines release Python's global lock, so that threads run at the same
 time; each thread reuses the records of its last run (`query.borrow_query`). The last sample of each
 run is kept, and those of one system on one ground are observed together.
 """
@@ -146,7 +146,7 @@ def end_of(result: Trajectory | Exception, keeps: bool) -> RunEnd:
 
 
 def tabulate(endings: Sequence[RunEnd | None]) -> dict[str, NDArray[Any]]:
-    """Return the ends of runs as arrays with one column per run; runs that stopped by an error have NaN."""
+    """Return all variables at the ends of runs by name, as arrays (..., runs); failed runs have NaN."""
     known = [ending or RunEnd(NOT_RUN) for ending in endings]
     completed = [k for k, ending in enumerate(known) if ending.error is None and ending.arc]
     table = _observe([known[k] for k in completed])
@@ -169,7 +169,7 @@ def as_objects(values: Sequence[Any]) -> NDArray[np.object_]:
 
 
 def _observe(endings: Sequence[RunEnd]) -> dict[str, Floats]:
-    """Return pose, joints and all observations of the ends of runs, one column each."""
+    """Return pose, joints and all output variables at the ends of runs by name, as arrays (..., runs)."""
     # Runs of one system on one ground are observed together.
     groups: dict[tuple[int, int, type], list[int]] = {}
     arcs = [ending.arc for ending in endings if ending.arc is not None]

@@ -189,7 +189,9 @@ class ContactQuery:
         return deflections
 
     def _joint_ends(self) -> dict[WheelOnFeature, Feature]:
-        """Return both stops of every joint as features of contacts. Joints are numbered after the wheels."""
+        """Return the lower and upper stop of every joint as features, by contact; joint indices follow those
+        of wheels.
+        """
         names = [joint.name for joint in self.machine.system.model.joints]
         features = {}
         for name, ends in self.stops.items():
@@ -417,7 +419,7 @@ class ContactQuery:
         return rows
 
     def _locate(self, contacts: Sequence[WheelOnFeature]) -> tuple[Packed, Integers]:
-        """Return packed contacts that include the given ones, and the indices of these. The present
+        """Return packed contacts that include the given contacts, and the indices of the latter. The present
         surroundings are used if possible, because packing costs more than an evaluation.
         """
         near = self._surroundings
@@ -505,7 +507,7 @@ class ContactQuery:
         return np.stack([np.minimum(begin, end), np.maximum(begin, end)], axis=1).ravel(), begin
 
     def boxes(self, t: float, y: Floats) -> Floats:
-        """Return the wheels' centres as boxes of zero size (flat, m): lower and upper corner of each."""
+        """Return the wheels' centres as boxes of zero size: lower and upper corner (m) of each, flat."""
         return np.repeat(self.centres(t, y), 2, axis=0).ravel()
 
     def find_surroundings(
@@ -820,9 +822,9 @@ def _attached_feature(name: str, kind: str, numbers: Sequence[float]) -> Feature
 
 
 def _widening(boxes: Floats, begin: Floats | None) -> Floats:
-    """Return the shifts (flat, in units of the margin) of the corners of boxes (wheels, 2, 3): outwards by
-    one; if `begin` (wheels, 3) is given, less beside and behind the paths that begin there, and more ahead of
-    them.
+    """Return the shifts (flat, as multiples of the margin) of the corners of boxes (wheels, 2, 3): outwards
+    by one margin; if `begin` (wheels, 3) is given, less beside and behind the paths that begin there, and
+    more ahead of them.
     """
     shifts = np.broadcast_to(BOX_CORNER_SIGNS, boxes.shape)
     if begin is not None:

@@ -134,7 +134,7 @@ class TerrainRun:
         self.watches_rank = task.contact.solver == "auto"
         self.ranks: dict[tuple[WheelOnFeature, ...], switch.Rank] = {}
         self.stepping_reason = ""
-        # number of settled steps before event location resumes
+        # number of successive steps with settled contacts before event location resumes
         self.required_settled = switch.FIRST_SETTLED
         self.resumed = -np.inf  # s, time at which event location resumed last
 
@@ -203,7 +203,7 @@ class TerrainRun:
         return self.trajectory(self.outcome or "completed")
 
     def begin(self) -> None:
-        """Find the closed contacts of the initial state."""
+        """Find the closed contacts of the initial state, or begin time stepping if the options request it."""
         lift_start(self.query, self.now.t, self.now.y, self.contact.margin)
         if self.contact.solver == "time_stepping":
             self._enter_time_stepping("requested")
@@ -367,7 +367,7 @@ class TerrainRun:
         self.now = driver.run_state()
         node_times, nodes = driver.nodes(self.keeps_dense)
         begins = node_times[:, 0]
-        # The records of a call lie one behind the other; each event ends the part of one trajectory
+        # The samples of all arcs of a call are stored in sequence; each event ends one trajectory
         # arc.
         ends = [(record.samples, record.grazes) for record in records]
         bounds = [(0, 0), *ends, (len(times), len(grazes))]
@@ -375,8 +375,8 @@ class TerrainRun:
             if last > first:
                 self.samples.append((times[first:last], states[first:last]))
             self.grazes += grazes[first_graze:last_graze]
-            # A step belongs to the trajectory arc in which it begins; arcs of one instant have
-            # none.
+            # A step belongs to the trajectory arc in which it begins; arcs of zero duration have no
+            # steps.
             if len(begins):
                 end = records[k].t if k < len(records) else np.inf
                 count = int(np.searchsorted(begins, end))
@@ -412,7 +412,7 @@ class TerrainRun:
     # --- arcs and events
 
     def add_sample(self) -> None:
-        """Store the present state as a sample, unless it is stored already."""
+        """Store the present time and state as a sample, unless a sample at this time exists already."""
         if self.samples and self.now.t > self.now.latest_sample:
             self.samples.append((np.array([self.now.t]), self.now.y[None].copy()))
             self.now.latest_sample = self.now.t
@@ -573,7 +573,7 @@ class TerrainRun:
 
     def _watch_rank(self) -> None:
         """Stop checking the rank after each event if the rolling contacts are independent: if the wheels of a
-        system are independent in one configuration, they are so in all.
+        system have independent constraints in one configuration, they have them in all.
         """
         rolling = sum(status == Status.ROLLING for _, status, _ in self.now.closed)
         if self.watches_rank and rolling > 1:
@@ -735,7 +735,7 @@ class TerrainRun:
         closed: Sequence[Closed],
         closed_after: Sequence[Closed],
     ) -> Event:
-        """Return the event at which a run changes between event location and time stepping."""
+        """Return the `Event` that records a change between event location and time stepping."""
         query = self.query
         t = self.now.t
         return Event(
@@ -813,7 +813,8 @@ def _check_tyres(task: Task) -> None:
         if isinstance(contact.mu, Mapping):
             is_named = any(name.partition("/")[0] == wheel.name for name in contact.mu)
         else:
-            # One number for all contacts applies to those without tyres, if there are any.
+            # A single friction coefficient for all contacts applies to wheels without tyres, if
+            # any.
             is_named = np.isfinite(contact.mu) and not has_others
         if is_named:
             raise ParameterError(

@@ -46,7 +46,8 @@ RAY_OFFSET = np.array([0.618e-8, 0.382e-8])
 wall, or through the edge between two faces, would count no face or both.
 """
 
-COLUMN_HEIGHT = 1e6  # height above a wheel up to which faces are counted, in machine lengths
+# height above a wheel up to which faces are counted, in characteristic lengths of the system
+COLUMN_HEIGHT = 1e6
 
 SMOOTH_START_REMEDY = (
     "lift it, so that it falls onto the ground, or let it start where this is level."

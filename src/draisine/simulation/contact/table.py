@@ -4,7 +4,7 @@ A feature is a face, edge, vertex or smooth patch of the ground, a flat of a bod
 
 Programs and sizes depend on the pair of a wheel and a kind of feature only (`PairTable`, shared by all runs
 of a system). Coordinates, borders and bounding boxes belong to single features (`FeatureTable`, one per
-terrain). A set of contacts is packed by indexing the columns of its pairs and the rows of its features.
+terrain). A set of contacts is packed by indexing the columns of `PairTable` and the rows of `FeatureTable`.
 """
 
 import threading
@@ -178,7 +178,7 @@ class PairTable:
 
     def count_sides(self, wheel: int, kind: str) -> int:
         """Return the number of contacts that a wheel may have with one feature: three for a torus and an edge
-        (a single one, or one of two), none for a disc and a vertex.
+        (a single contact, or one on either side), none for a disc and a vertex.
         """
         if (wheel, kind, None) not in self.machine.contacts:
             return 0
@@ -304,7 +304,9 @@ class FeatureTable:
         return wheels, indices, sides, self._pack(wheels, sides, rows)
 
     def level(self) -> Packed:
-        """Return all wheels on the level plane as packed contacts, whose rows contain the wheels' centres."""
+        """Return the packed contacts of all wheels with a level plane; their contact rows contain the wheel
+        centres.
+        """
         wheels = np.arange(len(self.machine.wheels))
         return self._pack(wheels, 0 * wheels, 0 * wheels)
 
@@ -351,10 +353,10 @@ class FeatureTable:
         rows = np.array(self._add_features(features), int)  # must precede the use of `_features`
         return self._features.take(rows)
 
-    # --- rows of features
+    # --- rows of the feature table
 
     def _row(self, contact: WheelOnFeature) -> int:
-        """Return the row index of the feature of a contact."""
+        """Return the row index of a contact's feature in the feature table; a missing row is added."""
         row = self._rows.get(contact)
         return self._add_features([contact.feature])[0] if row is None else row
 

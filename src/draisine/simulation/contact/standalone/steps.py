@@ -105,7 +105,7 @@ class Switch(Record):
 
     solver: SolverChoice
     is_stepping: bool = False
-    is_settled: bool = False  # whether contacts are settled for `required` steps
+    is_settled: bool = False  # whether contacts were settled for `required` steps
 
     # Time steps
     given_step: float  # s, requested length of time steps; 0 if it is adapted
@@ -222,8 +222,8 @@ def compute_rank(r: RunLoop, w: Switch, which: Integers, status: Integers, count
     """Return the `Rank` of the constraint rows of the rolling contacts among given contacts, at the state in
     x.
 
-    The singular values of the rows, in the metric of the mass matrix, are the roots of the eigenvalues of
-    their Gram matrix.
+    The singular values of the constraint rows, in the metric of the mass matrix, are the roots of the
+    eigenvalues of their Gram matrix.
     """
     mode = r.arc.mode
     m = r.arc.mode.motion
@@ -250,7 +250,7 @@ def compute_rank(r: RunLoop, w: Switch, which: Integers, status: Integers, count
         parallel = parallel and difference < PARALLEL_NORMALS * PARALLEL_NORMALS
         rolling += 1
         for axis in range(3):
-            # Solve L a = row.
+            # Solve L a = row, where L is the Cholesky factor of the mass matrix.
             a = w.solved[rows]
             C = row[m.C + axis * n :]
             for j in range(n):
@@ -383,8 +383,8 @@ def begin_grid(w: Switch, t: float, h: float) -> None:
 
 @routine
 def adapt_step(s: TimeStepping, w: Switch, t: float) -> bool:
-    """Choose the length of the next steps by the position error of the latest ones and by the distance that
-    wheels moved in a step; return whether a wheel is too fast for the shortest step.
+    """Choose the length of the next time steps by the position error of the latest steps and by the distance
+    that wheels moved in a step; return whether a wheel is too fast for the shortest step.
     """
     # exp(-x) as a power of e, because compiled routines have no exponential function.
     w.error = w.error * EULER ** (-ADAPT_STEPS * w.h / (ERROR_MEMORY_RATIO * w.time_unit)) + s.error

@@ -360,7 +360,7 @@ class TimeStepper:
     @staticmethod
     def split_sums(sums: Floats, parts: int, rows: int) -> list[Floats]:
         """Return the parts of the sums (times, k): contact impulses per wheel and joint in contact axes and
-        in world axes, impulses of the equality rows, work of the tyres.
+        in world axes, impulses of the equality constraints, work of the tyres.
         """
         ends = np.cumsum([3 * parts, 3 * parts, rows + 1])
         local, world, equality, work = np.split(sums, ends, axis=1)

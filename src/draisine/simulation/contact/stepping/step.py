@@ -78,7 +78,7 @@ class StepResult(IntEnum):
     FALLEN = 5  # the lean angle exceeded its limit
     TURNED_OVER = 6  # the frame turned over
     INFEASIBLE = 7  # a prescribed motion pushes a contact into the ground
-    SETTLED = 8  # the same contacts carried loads with margin for the required number of steps
+    SETTLED = 8  # contacts settled: the same ones carried loads with margin for `required` steps
 
 
 RATE_INCREMENT = 1e-6
@@ -98,7 +98,7 @@ SAME_DIRECTION = 0.9
 nearly equal.
 """
 LOAD_PASSES = 6
-"""Largest number of iterations on the tyre loads of a step."""
+"""Largest number of iterations for the tyre loads of one time step."""
 LOAD_CHANGE = 1e-8
 """Relative change of the tyre loads in one iteration below which the iteration has converged."""
 MASS_RIDGE = 1e-10
@@ -117,7 +117,7 @@ class TimeStepping(Record):
     """Data of the time stepping of a system on a terrain: state, contacts, equations of the step, and sums of
     impulses and work.
 
-    Sizes: n speeds, m equality constraint rows (prescribed joints, couplings), at most k contacts in a step,
+    Sizes: n speeds, m equality constraints (prescribed joints, couplings), at most k contacts in a step,
     c nearby contacts, w wheels.
     """
 
@@ -128,7 +128,7 @@ class TimeStepping(Record):
 
     # Settings
     most: int  # largest number k of contacts in a step
-    rows: int  # number m of equality rows
+    rows: int  # number m of equality constraints
     applied: int  # offset of the applied forces in the output of the system's program
     required: int = 0  # number of steps with settled contacts after which a call ends; 0 for none
     along: int  # offset of the tangential unit vector in a contact row
@@ -139,7 +139,8 @@ class TimeStepping(Record):
     lean_limit: float
     overturns: bool  # whether a frame that turns over ends the run
     weight: float  # N, weight of the system
-    # (n) m/s per unit of each speed: 1 for linear ones, the wheel size for angular ones
+    # (n) factor that converts each speed to m/s: 1 for linear speeds, the wheel size (m) for
+    # angular ones
     lengths: Floats
 
     # State
@@ -159,14 +160,14 @@ class TimeStepping(Record):
     free: Floats  # (n) speeds at the end of the step without contact impulses
     equality: Matrix  # (m, n) (M + h A)^-1 J'
     schur: Matrix  # (m, m) Cholesky factor of J (M + h A)^-1 J'
-    multiplier: Floats  # (m) impulses of the equality rows without contact impulses
+    multiplier: Floats  # (m) impulses of the equality constraints without contact impulses
     response: Matrix  # (3 k, n) change of speeds per unit contact impulse
-    reaction: Matrix  # (3 k, m) impulses of the equality rows per unit contact impulse
+    reaction: Matrix  # (3 k, m) impulses of the equality constraints per unit contact impulse
 
     # Contacts of the step
     contact_count: int = 0  # number of contacts in the step
-    seen: Matrix  # (k + 2, row) rows of the contacts in the step; the last two are scratch
-    which: Integers  # (k) index of each contact of the step among the nearby ones
+    seen: Matrix  # (k + 2, entries) contact rows of the step; the last two are scratch
+    which: Integers  # (k) index of each contact of the step in `contacts`
     # (k) Status of each contact in this step, which determines its constraint rows
     status: Integers
 
@@ -196,28 +197,29 @@ class TimeStepping(Record):
     own: Matrix  # (w + joints, 3) N s, contact impulses in contact axes
     # (w + joints, 3) N s, contact impulses in world axes; for joints N m s of their stops
     world: Matrix
-    equality_sum: Floats  # (m) impulses of the equality rows
+    equality_sum: Floats  # (m) impulses of the equality constraints
     tyre_work: Floats  # (w + joints) J, work of the tyres on the system
     tyre_energy: Floats  # (w + joints) J, energy stored in tyres at the last step
 
     # Loaded contacts. Settled contacts carry loads with margin to lift-off and slip.
     loaded_count: int = 0  # number of contacts that carry a load
-    loaded: Integers  # (k) index of each loaded contact among the nearby ones
+    loaded: Integers  # (k) index of each loaded contact in `contacts`
     settled_status: Integers  # (k) Status of each settled contact, OPEN for other loaded contacts
     # number of successive steps in which the same contacts carried loads with margin
     settled: int = 0
 
     # Measures of accuracy
-    steps: int = 0  # number of steps of the last call
+    steps: int = 0  # number of steps taken in the last call
     unsolved: int = 0  # number of steps with a residual above MAX_STEP_RESIDUAL
-    residual: float = 0.0  # largest residual of a step, relative to the largest free velocity
+    residual: float = 0.0  # largest residual of a step, as a fraction of the largest free velocity
     penetration: float = 0.0  # m, largest penetration at mid-step
     work: float = 0.0  # J, work of the contact impulses relative to the ground
     projection_work: float = 0.0  # J, part of `work` that removes penetration
     supplied: float = 0.0  # J, work of all impulses
     error: float = 0.0  # m, sum of the position errors of the steps
     travel: float = 0.0  # m, largest displacement of a wheel's centre in one step
-    blocked: int = -1  # index of the contact that a prescribed motion pushes into the ground
+    # index of the contact pushed into the ground by a prescribed motion; -1: none
+    blocked: int = -1
     accepts_blocked: bool = False  # whether the next step is accepted with a blocked contact
 
 
@@ -241,7 +243,7 @@ which a step counts as unsolved.
 @routine
 def factor_semidefinite(A: Matrix, n: int, smallest: float) -> int:
     """Replace a symmetric matrix A (n, n) by its Cholesky factor, lower triangle. Return the number of
-    redundant rows, or -1 if a pivot is negative beyond rounding.
+    redundant matrix rows, or -1 if a pivot is negative beyond rounding.
 
     Rows whose pivot is below `smallest` times the largest diagonal entry are redundant: their factor is zero.
     """
@@ -360,7 +362,7 @@ def bound_step_motion(s: TimeStepping, h: float) -> bool:
 
 @routine
 def store_wheel_positions(s: TimeStepping) -> None:
-    """Store the positions of the wheels' centres at this mid-step for the next step."""
+    """Store the positions (m) of the wheels' centres at this mid-step, which the next step compares."""
     for w in range(s.wheels.size):
         for j in range(3):
             s.centre[w, j] = 0.5 * (s.box[6 * w + j] + s.box[6 * w + 3 + j])
@@ -377,8 +379,8 @@ def is_regular(m: Dynamics, row: Floats) -> bool:
 
 @routine
 def evaluate_contact(s: TimeStepping, k: int, h: float, row: Floats) -> None:
-    """Evaluate the row of contact k for the speeds in x. The tyre states are those at the end of the step,
-    because a relaxation length is a stiff spring, which explicit states would excite.
+    """Evaluate the contact row of contact k at the speeds in x. The tyre states are those at the end of the
+    step, because a relaxation length is a stiff spring, which explicit states would excite.
     """
     m = s.motion
     evaluate_row(s.x, s.contacts, k, row)
@@ -474,7 +476,8 @@ def find_contacts(s: TimeStepping, h: float) -> bool:
 @routine
 def duplicates_ideal_contact(s: TimeStepping, c: int) -> bool:
     """Return whether ideal contact c duplicates another contact of its wheel: in a shallow concave edge the
-    wheel cannot roll without slip on both faces. The contact with the larger load keeps its tangential rows.
+    wheel cannot roll without slip on both faces. The contact with the larger load keeps its tangential
+    constraint rows.
     """
     m = s.motion
     k = s.which[c]
@@ -597,8 +600,8 @@ def factor_step_matrix(s: TimeStepping, h: float) -> bool:
 
 @routine
 def factor_equalities(s: TimeStepping) -> bool:
-    """Compute (M + h A)^-1 J' and the Cholesky factor of the Schur complement of the equality rows J; return
-    whether it exists.
+    """Compute (M + h A)^-1 J' and the Cholesky factor of the Schur complement of the equality constraints J;
+    return whether it exists.
     """
     m = s.motion
     n = m.speeds
@@ -614,8 +617,8 @@ def factor_equalities(s: TimeStepping) -> bool:
 
 @routine
 def solve_unit_response(s: TimeStepping, row: Floats, response: Floats, reaction: Floats) -> None:
-    """Compute the change of speeds (n) and the impulses of the equality rows (m) per unit impulse along a
-    contact row.
+    """Compute the change of speeds (n) and the impulses of the equality constraints (m) per unit impulse
+    along a contact row.
     """
     m = s.motion
     n = m.speeds
@@ -661,7 +664,7 @@ def assemble_delassus(s: TimeStepping) -> None:
 @routine
 def compute_free_speeds(s: TimeStepping, h: float) -> None:
     """Compute the speeds (n) at the end of the step without contact impulses, and the corresponding impulses
-    of the equality rows (m).
+    of the equality constraints (m).
     """
     m = s.motion
     n = m.speeds

@@ -92,16 +92,16 @@ def describe_failure(error: DraisineError) -> str:
 class Rank(IntEnum):
     """Classification of the constraint rows of rolling contacts by their rank."""
 
-    INDEPENDENT = 0  # all rows are linearly independent
-    REDUNDANT = 1  # exactly redundant rows: wheels of one axle on a plane
-    OVER_CONSTRAINED = 2  # nearly redundant rows: wheels of one axle on faces of different slope
+    INDEPENDENT = 0  # all constraint rows are linearly independent
+    REDUNDANT = 1  # exactly redundant constraint rows, as of wheels of one axle on a plane
+    OVER_CONSTRAINED = 2  # nearly redundant constraint rows: one axle on faces of different slope
 
 
 def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -> Rank:
     """Return whether the constraint rows of the rolling contacts are independent, redundant or nearly
     redundant.
 
-    If rows are nearly redundant, only friction limits the lateral forces, and one wheel creeps.
+    If constraint rows are nearly redundant, only friction limits the lateral forces, and one wheel creeps.
     """
     rolling = [contact for contact, status, _ in closed if status == Status.ROLLING]
     if len(rolling) < 2:
