@@ -367,8 +367,7 @@ class TerrainRun:
         self.now = driver.run_state()
         node_times, nodes = driver.nodes(self.keeps_dense)
         begins = node_times[:, 0]
-        # The samples of all arcs of a call are stored in sequence; each event ends one trajectory
-        # arc.
+        # Samples of all arcs of a call are stored in sequence; each event ends one trajectory arc.
         ends = [(record.samples, record.grazes) for record in records]
         bounds = [(0, 0), *ends, (len(times), len(grazes))]
         for k, ((first, first_graze), (last, last_graze)) in enumerate(pairwise(bounds)):
@@ -716,8 +715,7 @@ class TerrainRun:
             stepper.require(self.required_settled)
             return
         self.resumed = self.now.t
-        # The samples of the new trajectory arc wait until the time-stepping arc before it is
-        # stored.
+        # Store the time-stepping arc before the samples of the new event-driven arc.
         first_samples = self.samples
         self.samples = []
         closed = self.now.closed

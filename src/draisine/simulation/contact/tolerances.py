@@ -153,8 +153,7 @@ class Tolerances(Record):
     # 1e3 over the smallest effective masses (1e-3).
     no_acceleration: AccelerationBound = 1e-7
     # Largest difference of the target accelerations of redundant constraint rows; rows that differ
-    # by more contradict each other. Larger than
-    # the drift of projected states.
+    # by more contradict each other. Larger than the drift of projected states.
     contradiction: AccelerationBound = 1e-4
     # Largest gap acceleration at which a contact without force stays closed.
     no_separation: AccelerationBound = 1e-9

@@ -362,7 +362,7 @@ def bound_step_motion(s: TimeStepping, h: float) -> bool:
 
 @routine
 def store_wheel_positions(s: TimeStepping) -> None:
-    """Store the positions (m) of the wheels' centres at this mid-step, which the next step compares."""
+    """Store the positions (m) of the wheels' centres at this mid-step, for use in the next step."""
     for w in range(s.wheels.size):
         for j in range(3):
             s.centre[w, j] = 0.5 * (s.box[6 * w + j] + s.box[6 * w + 3 + j])
