@@ -3,7 +3,7 @@ its results.
 
 `ArcDriver` owns the records of `event_driven`: the trajectory arc, the event and the run loop. `load` writes
 the state of a run into them, `run` calls the compiled loop, and `samples`, `nodes`, `grazes` and `events`
-read its output. The loop returns to Python for a contact mode without a compiled closed form
+read its output. The loop returns to Python for a contact mode without a compiled closed-form solution
 (`compile_mode`), for features that a disc may not be able to touch (`check_sharp_features`) and for impact
 models in Python (`resolve_impact`).
 """
@@ -538,7 +538,9 @@ class ArcDriver:
     # --- tasks for which the run loop returns to Python
 
     def compile_mode(self) -> None:
-        """Compile the closed form of the present contact mode and add it to the list of closed forms."""
+        """Compile the closed-form solution of the present contact mode and add it to the list of closed-form
+        solutions.
+        """
         self.query.add_closed_form(self.closed())
         forms = self.query.table.pairs.forms
         self._packed_mode.replace(

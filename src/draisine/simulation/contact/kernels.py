@@ -50,7 +50,8 @@ from draisine.system.generic import Generic
 
 MIN_PIVOT = 0.1
 """Smallest pivot of a closed-form solution, as a fraction of its value in the reference configuration. With
-smaller pivots the closed form loses more than one digit, and the saddle-point system is solved instead.
+smaller pivots the closed-form solution loses more than one digit, and the saddle-point system is solved
+instead.
 """
 
 MAX_LOAD_ITERATIONS = 60
@@ -95,7 +96,8 @@ class ContactColumns(NamedTuple):
     wheels: Integers  # index of the wheel of each contact
     low: Floats  # (size, 3) m, lower corner of the bounding box of the feature
     high: Floats  # (size, 3) m, upper corner of the bounding box of the feature
-    pair: Integers  # index of the triple (wheel, kind of feature, motion), for closed forms
+    # index of the triple (wheel, kind of feature, motion), for closed-form solutions
+    pair: Integers
     # 1 if the feature is a face or a patch, whose coordinates contain a reference plane
     planes: Integers
     moved: Integers  # one plus the index of the prescribed motion of the feature, 0 for a fixed one
@@ -188,7 +190,8 @@ class ContactMode(NamedTuple):
     # friction coefficient of each closed contact; 0 for ideal contacts (in EventState: infinite)
     mu: Floats
     holds: int  # number of constraint rows of prescribed joints and couplings
-    x: Floats  # input of all programs: t, y, inputs, feature; then the input of closed forms
+    # input of all programs: t, y, inputs, feature; then the input of closed-form solutions
+    x: Floats
     out: Floats  # output of the system's program
     lam: Floats  # (3) N per closed contact, contact force: normal, along, across
     seen: Floats  # contact rows of the closed contacts
@@ -196,24 +199,24 @@ class ContactMode(NamedTuple):
     work: Floats  # (n) scratch array
     order: Integers  # scratch array, one entry per closed contact
     modes: Integers  # signatures of contact modes with known closed-form solutions
-    tables: Floats  # constants of the closed forms
-    mode_out: Floats  # output of a closed form
-    x_form: int  # offset of the features and friction coefficients of closed forms in x
+    tables: Floats  # constants of the closed-form solutions
+    mode_out: Floats  # output of a closed-form solution
+    x_form: int  # offset of the features and friction coefficients of closed-form solutions in x
 
 
 CLOSED, FORM, FORM_TABLE, FORM_PIVOTS = range(4)
-"""Indices into `ContactMode.plan`: number of closed contacts; address of the closed form (0 for none), offset
-of its constants, number of its pivots.
+"""Indices into `ContactMode.plan`: number of closed contacts; address of the closed-form solution (0 for
+none), offset of its constants, number of its pivots.
 """
 
 SIGNATURE_SIZE = 4 + MAX_CLOSED_FORM_WHEELS
-"""Number of entries of the signature of a closed form: number of closed contacts, pair and status of each,
-and the last three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
+"""Number of entries of the signature of a closed-form solution: number of closed contacts, pair and status of
+each, and the last three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
 """
 
 ANY_MODE = -1
-"""Number of closed contacts in a signature that every contact mode matches, without a closed form. A program
-that cannot compile further closed forms ends its list with it.
+"""Entry of a signature, in place of the number of closed contacts, that matches every contact mode and has no
+closed-form solution. It ends the list of a program that cannot compile further closed-form solutions.
 """
 
 
@@ -359,8 +362,8 @@ def put_state(x: Floats, t: float, y: Floats, n: int) -> None:
 
 @routine
 def assemble_rows(s: ContactMode, seen: Floats) -> None:
-    """Write the saddle-point system of the contact mode, eq. [saddle-point], with friction of sliding
-    contacts and the load-proportional part of tyre forces.
+    """Write matrices and right-hand side of the saddle-point system of the contact mode, eq. [saddle-point],
+    with friction of sliding contacts and the load-proportional part of tyre forces.
     """
     m = s.motion
     p = s.system
@@ -500,8 +503,8 @@ def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
 
 @routine
 def find_closed_form(s: ContactMode) -> int:
-    """Write the closed form of the contact mode into the plan, or none if too many contacts are closed.
-    Return 1 if the signature of the contact mode is not listed yet.
+    """Write the closed-form solution of the contact mode into the plan, or none if too many contacts are
+    closed. Return 0, or 1 if the signature of the contact mode is not listed yet.
     """
     count = s.plan[CLOSED]
     s.plan[FORM] = 0
@@ -686,7 +689,7 @@ def make_dynamics(free: Generic) -> Dynamics:
 
 
 class ClosedForms:
-    """Closed forms of contact modes by signature, in arrays that routines search.
+    """Closed-form solutions of contact modes by signature, in arrays that routines search.
 
     Arrays are replaced when a contact mode is added, never changed in place: routines of other threads may
     read the old ones.
@@ -694,7 +697,7 @@ class ClosedForms:
 
     def __init__(self, free: Generic) -> None:
         self._free = free
-        self.compiled: dict[int, Compiled] = {}  # compiled closed forms by address
+        self.compiled: dict[int, Compiled] = {}  # compiled closed-form solutions by address
         self._offsets: dict[int, int] = {}  # offsets of the constants in `tables`, by address
         self.signatures = np.zeros(1 + MAX_CLOSED_FORMS * SIGNATURE_SIZE, dtype=np.int64)
         self.tables = np.zeros(1)
@@ -703,11 +706,11 @@ class ClosedForms:
     def add(
         self, pairs: Sequence[int], statuses: Sequence[int], signature: Signature, moved: bool
     ) -> None:
-        """Add the closed form of a contact mode, given by pair and status of each closed contact and by its
-        signature for the derivation.
+        """Add the closed-form solution of a contact mode, given by pair and status of each closed contact and
+        by its signature for the derivation.
 
-        A contact mode on moving ground has no closed form. After `MAX_CLOSED_FORMS` modes the list is
-        cleared.
+        A contact mode on moving ground has no closed-form solution. After `MAX_CLOSED_FORMS` contact modes
+        the list is cleared.
         """
         form = None if moved else self._free.closed_form(signature)
         plan = (0, 0, 0)

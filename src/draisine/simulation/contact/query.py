@@ -219,7 +219,7 @@ class ContactQuery:
         return self.table.feature(contact)
 
     def status_name(self, contact: WheelOnFeature, status: Status) -> str:
-        """Return the name of the status of a closed contact in trajectories."""
+        """Return the name by which trajectories report the status of a closed contact."""
         if status in TYRE_STATUSES:
             return "tyre"
         if status == Status.SLIDING:
@@ -344,8 +344,8 @@ class ContactQuery:
         return self._keys[contact]
 
     def packed_mode(self, closed: Sequence[Closed], closed_form: bool = False) -> Packed:
-        """Return the contact mode of closed contacts as a packed `ContactMode`, with its closed form (used by
-        `flow`) if requested.
+        """Return the contact mode of closed contacts as a packed `ContactMode`, with its closed-form solution
+        (used by `flow`) if requested.
         """
         key = (tuple(closed), closed_form)
         if key not in self._packed_modes:
@@ -373,8 +373,8 @@ class ContactQuery:
         return Packed(mode)
 
     def add_closed_form(self, closed: Sequence[Closed]) -> None:
-        """Compile the closed form of the contact mode of closed contacts and add it to those that routines
-        search.
+        """Compile the closed-form solution of the contact mode of closed contacts and add it to those that
+        routines search.
         """
         kinds = [self.table.kind(contact) for contact, *_ in closed]
         pairs = zip(closed, kinds, strict=True)
@@ -405,7 +405,7 @@ class ContactQuery:
         return statuses, mu
 
     def fill(self, t: float, y: Floats) -> None:
-        """Write time t (s) and state y into the input of programs."""
+        """Write time t (s) and state y into the input x of the compiled programs."""
         self.x[0] = t
         self.x[1 : self._input_slice.start] = y
         self.x[self._input_slice] = self.inputs
@@ -566,7 +566,7 @@ class ContactQuery:
 
     @cached_property
     def all_features(self) -> Features:
-        """All features of the ground."""
+        """All features (faces, edges, vertices, patches) of the terrain."""
         return self.table.pick(range(len(self.terrain)))
 
     @property
@@ -712,7 +712,8 @@ class ContactQuery:
             self._observing_modes[most] = Packed(mode)
         packed = self._observing_modes[most]
         packed.replace(contacts=contacts)
-        if packed.record.modes is not forms.signatures:  # closed forms were added meanwhile
+        # Closed-form solutions were added since the contact mode was cached.
+        if packed.record.modes is not forms.signatures:
             out = np.zeros(forms.size)
             packed.replace(modes=forms.signatures, tables=forms.tables, mode_out=out)
         return packed

@@ -201,7 +201,9 @@ class PairTable:
     def add_closed_form(
         self, closed: Sequence[tuple[int, str, ObstacleMotion | None, Status]]
     ) -> None:
-        """Add the closed form of a contact mode, given by wheels on kinds of features with their statuses."""
+        """Add the closed-form solution of a contact mode, given by wheels on kinds of features with their
+        statuses.
+        """
         pairs = [self.column(wheel, kind, motion) for wheel, kind, motion, _ in closed]
         statuses = [status for *_, status in closed]
         signature = tuple((wheel, kind, count_rows(status)) for wheel, kind, _, status in closed)

@@ -116,8 +116,8 @@ def make_standalone(task: Task) -> Standalone:
 
 
 def _add_closed_forms(query: ContactQuery, task: Task) -> dict[str, Compiled]:
-    """Add the closed forms of the contact modes that occur in the run of a task, and return them by name.
-    They make a run faster; all other contact modes are solved as dense linear systems.
+    """Add the closed-form solutions of the contact modes that occur in the run of a task, and return them by
+    name. They make a run faster; all other contact modes are solved as dense linear systems.
     """
     trajectory: Trajectory | None = None
     with warnings.catch_warnings():

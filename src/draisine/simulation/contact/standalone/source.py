@@ -118,8 +118,8 @@ def write_terrain_simulator(
 ) -> dict[str, str]:
     """Return the files of a simulator of a run on a terrain, by name.
 
-    The arguments are those of `draisine.simulate`. The run is simulated once, and the closed forms of its
-    contact modes are included; other contact modes are solved as dense linear systems.
+    The arguments are those of `draisine.simulate`. The run is simulated once, and the closed-form solutions
+    of its contact modes are included; other contact modes are solved as dense linear systems.
 
     Parameters
     ----------
