@@ -10,10 +10,10 @@ complementarity of gap and normal force and Coulomb's law.
   the Python side of these routines. `failures`: their errors.
 - `stepping`: arcs in time steps (Moreau and Jean), used if event location makes no progress.
 - `complementarity`: solvers of the contact problem.
-- `kernels`: contact rows, accelerations and forces of one mode. `status`: statuses of a contact.
+- `kernels`: contact rows, accelerations and forces of one contact mode. `status`: statuses of a contact.
 - `query`: gaps, contact rows and forces at single states. `table`: contacts as arrays for routines.
 - `samples`, `arc`: forces and gaps at the states of a finished run.
 - `standalone`: complete runs as routines, for exports.
-- `tolerances`: absolute bounds of event location, scaled by the machine. Solvers define their own relative
+- `tolerances`: absolute bounds of event location, scaled by the system. Solvers define their own relative
   bounds.
 """

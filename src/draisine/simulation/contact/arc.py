@@ -28,30 +28,31 @@ AXES = ("normal", "along", "across")
 
 
 class DenseObservation(NamedTuple):
-    """Forces, inputs and violations of event-driven arcs at the nodes of their dense output."""
+    """Forces, inputs and gap violations of event-driven arcs at the nodes of their dense output."""
 
     t: Floats  # (steps, nodes) s, times of the nodes
     y: Floats  # (steps * nodes, n) states at the nodes
-    seen: dict[str, Floats]  # forces and inputs (..., steps * nodes), violations (1, steps)
-    arc_of_step: Integers  # (steps) index of the arc of each step
+    seen: dict[str, Floats]  # by name: forces, inputs (..., steps * nodes), violations (1, steps)
+    arc_of_step: Integers  # (steps) index of the trajectory arc of each step
     redundant_rows: list[str]  # names of the redundant constraint rows
 
 
 SHORTEST_ARC = 1e-7
-"""Shortest duration of an arc with reported forces, in machine time units. The active set is not resolved
-between events that are closer in time, and forces over microseconds reach many times the weight.
+"""Shortest duration of a trajectory arc with reported forces, in units of `MachineUnits.time`. The active set
+is not resolved between events that are closer in time, and forces over microseconds reach many times the
+weight.
 """
 
 
 class _FreeArc:
-    """Common properties of arcs of a machine on a terrain."""
+    """Common properties of trajectory arcs of a system on a terrain."""
 
     machine: Generic
     y: Floats
 
     @property
     def states(self) -> int:
-        """The number of entries of y that belong to the control law."""
+        """The number of entries of the state y that belong to the control law."""
         return self.machine.states
 
     def pose(self) -> tuple[Floats, Floats]:
@@ -64,12 +65,12 @@ class _FreeArc:
 
 @dataclass(frozen=True)
 class TerrainArc(_FreeArc):
-    """An event-driven arc on a terrain."""
+    """A trajectory arc in one contact mode on a terrain, computed by event-driven integration."""
 
     machine: Generic
     t: Floats  # (times) s
     y: Floats  # (times, n) states (q, p, r, v, z)
-    inputs: Floats  # inputs of the machine, constant on the arc
+    inputs: Floats  # actuator inputs of the system, constant on the trajectory arc
     closed: tuple[Closed, ...]  # closed contacts with status and friction coefficient
     terrain: Terrain
     mode: TerrainMode  # names and statuses of the closed contacts
@@ -79,13 +80,13 @@ class TerrainArc(_FreeArc):
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """All variables of all samples by name; time is the last axis."""
+        """All output variables of all samples by name; time is the last array axis."""
         return self.observe_together([self])
 
     @staticmethod
     def observe_together(arcs: "Sequence[TerrainArc]") -> dict[str, Floats]:
-        """Return all variables of the samples of several arcs of one run; time is the last axis. If inputs
-        jump at the end of an arc, its last sample has the inputs before the jump.
+        """Return all output variables of the samples of several trajectory arcs of one run; time is the last
+        axis. If inputs jump at the end of a trajectory arc, its last sample has the inputs before the jump.
         """
         query = arcs[0].query()
         intervals = [ModeInterval(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
@@ -93,8 +94,8 @@ class TerrainArc(_FreeArc):
 
     @staticmethod
     def observe_dense_together(arcs: "Sequence[TerrainArc]") -> DenseObservation:
-        """Return the dense output of arcs of one run, with forces and gaps of closed contacts. An arc of zero
-        duration is one step of zero length.
+        """Return the dense output of trajectory arcs of one run, with forces and gaps of closed contacts. An
+        arc of zero duration is one step of zero length.
         """
         query = arcs[0].query()
         outputs = [arc._dense_or_instant() for arc in arcs]
@@ -117,19 +118,21 @@ class TerrainArc(_FreeArc):
         )
 
     def last_sample(self) -> "TerrainArc":
-        """Return the last sample as an arc, observed as the whole arc's last sample is."""
+        """Return a trajectory arc with only the last sample; its observations equal those of the whole
+        arc.
+        """
         return replace(self, t=self.t_before[-1:], y=self.y[-1:].copy(), grazes=(), dense=None)
 
     def redundant_rows(self) -> list[str]:
-        """Return the redundant constraint rows of the closed contacts at the start of the arc."""
+        """Return the redundant constraint rows of the closed contacts at the start of the trajectory arc."""
         return self.observe_dense_together([self]).redundant_rows
 
     def query(self) -> ContactQuery:
-        """Return the machine on its terrain."""
+        """Return the `ContactQuery` of the system on its terrain."""
         return shared_query(self.machine, self.terrain, self.inputs, self.stops)
 
     def _dense_or_instant(self) -> DenseOutput:
-        """Return the dense output, or one step of zero length if the arc has zero duration."""
+        """Return the dense output, or one step of zero length if the trajectory arc has zero duration."""
         if self.dense is not None:
             return self.dense
         t = self.t_before[:1].repeat(DENSE_NODE_COUNT)[None]
@@ -137,24 +140,25 @@ class TerrainArc(_FreeArc):
 
     @property
     def is_instant(self) -> bool:
-        """Whether the arc is not empty, but shorter than the time resolution."""
+        """Whether the trajectory arc is not empty, but shorter than the time resolution."""
         shortest = SHORTEST_ARC * cached_machine_units(self.machine).time
         return bool(len(self.t) and 0.0 < self.t[-1] - self.t[0] < shortest)
 
     @property
     def t_before(self) -> Floats:
-        """The sample times (s), the last one just before the end of the arc."""
+        """The sample times (s), the last one just before the end of the trajectory arc."""
         times = self.t.copy()
         times[-1] = np.nextafter(times[-1], times[0])
         return times
 
 
 def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
-    """Return the names of the redundant constraint rows of the closed contacts at the starts of arcs.
+    """Return the names of the redundant constraint rows of the closed contacts at the starts of trajectory
+    arcs.
 
-    `jacobians` contains the constraint rows of all closed contacts, one arc after the other.
+    `jacobians` contains the constraint rows of all closed contacts, one trajectory arc after the other.
     """
-    rows = jacobians[:-1].reshape(-1, arcs[0].machine.speeds)  # three per contact
+    rows = jacobians[:-1].reshape(-1, arcs[0].machine.speeds)  # three constraint rows per contact
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     units = rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]
     held = np.array([count_rows(status) for arc in arcs for _, status, _ in arc.closed], int)
@@ -169,7 +173,7 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
         begin = end
     redundant: dict[str, None] = {}
     for size, of_size in problems.items():
-        # Problems of one size are one stack: NumPy needs longer for a call than for its numbers.
+        # Stack all problems of one size: the overhead of a NumPy call exceeds its arithmetic.
         stack = units[np.array([begin + numbers for _, begin, numbers in of_size])]
         if _are_independent(stack):
             continue
@@ -184,8 +188,8 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
 
 
 def _are_independent(stack: Floats) -> bool:
-    """Return whether sets of unit rows (sets, rows, n) are certainly linearly independent: the eigenvalues of
-    their Gram matrices exceed 1e-12, so that their singular values exceed 1e-6.
+    """Return whether the unit constraint rows (sets, rows, n) of each set are certainly linearly independent:
+    the eigenvalues of their Gram matrices exceed 1e-12, so that their singular values exceed 1e-6.
     """
     try:
         np.linalg.cholesky(stack @ stack.transpose(0, 2, 1) - 1e-12 * np.eye(stack.shape[1]))
@@ -195,8 +199,8 @@ def _are_independent(stack: Floats) -> bool:
 
 
 def observe_states(query: ContactQuery, intervals: Sequence[ModeInterval]) -> dict[str, Floats]:
-    """Return all variables of the states of intervals; time is the last axis. The torques of prescribed
-    joints are the residual of the equations of motion without them.
+    """Return all output variables by name at the states of intervals; time is the last array axis. The
+    torques of prescribed joints are the residual of the equations of motion without them.
     """
     machine = query.machine
     n = query.n
@@ -238,7 +242,7 @@ def observe_states(query: ContactQuery, intervals: Sequence[ModeInterval]) -> di
 
 def equality_variables(machine: Generic, inputs: Floats, multipliers: Floats) -> dict[str, Floats]:
     """Return torques of prescribed joints, forces of couplings, and inputs plus torques of guided joints,
-    from the multipliers of the equality rows; time is the last axis.
+    from the Lagrange multipliers of the equality constraints; time is the last axis.
     """
     joints = machine.held
     guided = [i for i, k in enumerate(joints) if k in machine.guided]
@@ -251,27 +255,27 @@ def equality_variables(machine: Generic, inputs: Floats, multipliers: Floats) ->
 
 @dataclass(frozen=True)
 class SteppedArc(_FreeArc):
-    """An arc in time steps, or on compliant ground. Forces are stored with the samples, and no contact is a
-    constraint.
+    """A trajectory arc computed by time stepping, or on compliant ground. Forces are stored with the samples,
+    and no contact is a constraint.
     """
 
     machine: Generic
     t: Floats  # (times) s
     y: Floats  # (times, n) states
-    inputs: Floats  # inputs of the machine
+    inputs: Floats  # inputs of the system
     terrain: Terrain
     rates: Floats  # (times, speeds) mean accelerations since the previous sample
     forces: Floats  # (times, wheels, 3) N, contact forces: normal, along, across
     world: Floats  # (times, wheels, 3) N, contact forces in world axes
-    torques: Floats  # (times, rows) multipliers of prescribed joints and couplings
+    torques: Floats  # (times, rows) Lagrange multipliers of prescribed joints and couplings
     stops: Floats | None = None  # (times, joints) N m, torques of the joints' stops
     tyres: Floats | None = None  # (times, wheels, 2) mean power (W) and stored energy (J) of tyres
     made: Any = None  # step lengths and residuals, a `validity.record.TimeStepped`
 
     @property
     def is_instant(self) -> bool:
-        """Whether the arc is too short to report forces. It never is, because its forces are mean values of
-        impulses.
+        """Whether the trajectory arc is too short to report forces. It never is, because its forces are mean
+        values of impulses.
         """
         return False
 
@@ -287,7 +291,7 @@ class SteppedArc(_FreeArc):
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """All variables of all samples by name; time is the last axis."""
+        """All output variables of all samples by name; time is the last array axis."""
         machine = self.machine
         count = len(self.t)
         query = shared_query(machine, self.terrain, self.inputs)
@@ -309,7 +313,7 @@ class SteppedArc(_FreeArc):
         )
 
     def last_sample(self) -> "SteppedArc":
-        """Return the last sample as an arc."""
+        """Return the last sample as a trajectory arc."""
         sampled = ("t", "y", "rates", "forces", "world", "torques", "stops", "tyres")
         columns = {name: getattr(self, name) for name in sampled}
         return replace(self, **{k: x[-1:].copy() for k, x in columns.items() if x is not None})
@@ -332,8 +336,9 @@ class SteppedArc(_FreeArc):
 
 
 def observe_last_samples(arcs: Sequence[TerrainArc | SteppedArc]) -> dict[str, Floats]:
-    """Return pose, joints and all variables of arcs of one sample (`last_sample`) and one type, of runs of
-    one machine on one ground, one column each. Event-driven arcs are observed together, which costs less.
+    """Return pose, joints and all variables of trajectory arcs of one sample (`last_sample`) and one type, of
+    runs of one system on one ground, one column each. Event-driven arcs are observed together, which costs
+    less.
     """
     layout = arcs[0].machine.layout
     y = np.concatenate([arc.y for arc in arcs]).T

@@ -1,11 +1,11 @@
-"""Python side of event-driven arcs: writes the records of the compiled run loop, calls it and reads its
-results.
+"""Python interface of event-driven integration: write the records of the compiled run loop, call it and read
+its results.
 
-`ArcDriver` owns the records of `event_driven`: the arc, the event and the run loop. `load` writes the state
-of a run into them, `run` calls the compiled loop, and `samples`, `nodes`, `grazes` and `events` read its
-output. The loop returns to Python for a mode without a compiled closed form (`compile_mode`), for features
-that a disc may not be able to touch (`check_sharp_features`) and for impact models in Python
-(`resolve_impact`).
+`ArcDriver` owns the records of `event_driven`: the trajectory arc, the event and the run loop. `load` writes
+the state of a run into them, `run` calls the compiled loop, and `samples`, `nodes`, `grazes` and `events`
+read its output. The loop returns to Python for a contact mode without a compiled closed-form solution
+(`compile_mode`), for features that a disc may not be able to touch (`check_sharp_features`) and for impact
+models in Python (`resolve_impact`).
 """
 
 import math
@@ -71,8 +71,8 @@ from draisine.simulation.trajectory import Guard, GuardKind, Key
 from draisine.simulation.validity.fall import fall_rule
 
 MIN_TOUCHING = 6
-"""Initial capacity of the records in touching contacts, unless there are more wheels. `ArcDriver.grow` makes
-larger records when they are needed.
+"""Number of touching contacts for which records are allocated first, unless there are more wheels.
+`ArcDriver.grow` makes larger records when they are needed.
 """
 
 EVENTS_PER_CALL = 32
@@ -80,7 +80,7 @@ EVENTS_PER_CALL = 32
 
 
 class Capacity(NamedTuple):
-    """Capacity of the records of the run loop."""
+    """Sizes of the arrays in the records of the run loop."""
 
     nearby: int  # largest number of contacts in the search boxes
     borders: int  # largest number of borders of one contact
@@ -89,20 +89,23 @@ class Capacity(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class RunState:
-    """Time, state and contact mode of a run, with the flags that the next event needs."""
+    """Time, state and contact mode of a run, and the data about previous events that the next event needs."""
 
     t: float  # present time, s
     y: Floats  # state (q, p, r, v, z)
     step: float = np.inf  # s, length of the next step; infinite for the longest possible one
-    is_first: bool = True  # whether the next step is the first step of an arc
+    is_first: bool = True  # whether the next step is the first step of a trajectory arc
     closed: tuple[Closed, ...] = ()  # closed contacts
-    left: frozenset[WheelOnFeature] = frozenset()  # contacts whose features wheels have just left
+    # contacts that have just ended at a border of their features
+    left: frozenset[WheelOnFeature] = frozenset()
     leaving: frozenset[WheelOnFeature] = frozenset()  # contacts that lift off at this instant
-    stalled: int = 0  # number of events without progress of time
+    stalled: int = 0  # number of consecutive events without progress of time
     latest_sample: float = -np.inf  # s, time of the latest sample
 
     def at(self, t: float, y: Floats) -> "RunState":
-        """Return the run state at the start of an arc at another time and state, in the same mode."""
+        """Return the run state at the start of a trajectory arc at another time and state, in the same
+        contact mode.
+        """
         mode = (self.closed, self.left, self.leaving)
         return RunState(t, y, self.step, True, *mode, 0, self.latest_sample)
 
@@ -118,16 +121,16 @@ class RunState:
 class EventCauseRecord:
     """The cause of an event, with its contact and its guard."""
 
-    kind: EventCause  # EventCause
+    kind: EventCause  # cause of the event
     actor: WheelOnFeature | None = None  # the contact whose guard fired
-    ending: WheelOnFeature | None = None  # the contact whose feature has ended
+    ending: WheelOnFeature | None = None  # the contact that passed a border of its feature
     guard: int = -1  # kind of the guard that fired, -1 for none
     border: int = -1  # index of the border of the fired guard, -1 for none
 
 
 class EventRecord(NamedTuple):
-    """An event of the log. Its state arrays are views of the log, which the next call of the run loop
-    overwrites.
+    """One event of the event log of a call of the run loop. Its state arrays are views of the log, which the
+    next call of the run loop overwrites.
     """
 
     t: float  # s, time of the event
@@ -145,12 +148,12 @@ class EventRecord(NamedTuple):
 
 
 class ArcDriver:
-    """Runs event-driven arcs with the compiled run loop.
+    """Integrates event-driven trajectory arcs with the compiled run loop.
 
     Parameters
     ----------
     query
-        The machine on its terrain.
+        The system on its terrain.
     contact
         Friction, impact model and search margin.
     numerics
@@ -165,9 +168,9 @@ class ArcDriver:
     near
         The contacts that are possible within the search boxes; records number contacts in its order.
     mode, arc, event, loop
-        The records: the contact mode, the arc, the event and the run loop.
+        The records: the contact mode, the trajectory arc, the event and the run loop.
     y
-        The state at the present time, shared with the arc.
+        The state at the present time, shared with the trajectory arc.
     """
 
     def __init__(
@@ -181,18 +184,20 @@ class ArcDriver:
         self.query = query
         self.contact = contact
         self.numerics = numerics
-        self.options = deepcopy((contact, numerics))  # mappings of the original may change
+        # a copy, because the caller may change mappings of the original
+        self.options = deepcopy((contact, numerics))
         scale_slip_onset(query.tol, query.units, numerics.rtol)
-        self._watched: Surroundings | None = None  # what the records hold
-        self._python_impacts: dict[int, Selection] = {}  # by the index of the event in the log
+        self._watched: Surroundings | None = None  # contacts that the records contain
+        self._python_impacts: dict[int, Selection] = {}  # by index of the event in the log
         self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
         self.begin(t, boxes)
 
     # --- records
 
     def begin(self, t: float, boxes: Floats) -> None:
-        """Begin a run at a time (s) with the wheel centres in boxes (m)."""
-        # The state of the records, if contacts kept their numbers.
+        """Reset the records for a run that begins at time t (s) with the wheel centres in `boxes` (m)."""
+        # State that the records contain; None after a search, which changes the indices of
+        # contacts.
         self._latest: Floats | None = None
         self.search_around(t, boxes)
 
@@ -212,10 +217,11 @@ class ArcDriver:
         query = self.query
         near = query.find_surroundings(t, boxes, self.contact.margin, begin)
         swept = near.boxes
-        duration = np.inf  # s, how long the search stays valid on moving ground
+        duration = np.inf  # s, time for which the search stays valid on moving ground
         speed = query.ground_speed(t, boxes)
         if speed > 0:
-            # Half of the margin is for the wheels, the other half for the ground.
+            # Half of the search margin allows for motion of the wheels, the other half for that of
+            # the ground.
             half_margin = 0.5 * float(np.abs(near.boxes - boxes).max())
             swept = 0.5 * (boxes + near.boxes)
             duration = half_margin / speed
@@ -236,7 +242,7 @@ class ArcDriver:
         table = near.packed.record
         borders = int(np.diff(table.first[: count + 1]).max(initial=0))
         if count >= capacity.nearby or borders > capacity.borders:
-            # Twice the number: the next search rarely needs new records.
+            # Allocate twice the required number, so that the next search rarely needs new records.
             most_borders = max(borders, capacity.borders)
             self._make_records(Capacity(2 * count + 1, most_borders, capacity.touching))
         else:
@@ -257,7 +263,8 @@ class ArcDriver:
             query.machine, query.motion, self._table, capacity.touching, query.x, forms
         )
         self._packed_mode = Packed(self.mode)
-        inside = np.zeros(capacity.nearby)  # the arc and the event share it
+        # border excess at which contacts may touch, shared
+        inside = np.zeros(capacity.nearby)
         arc = Packed(self._make_arc(inside))
         event = Packed(self._make_event(arc.record.box, inside))
         self.arc: ArcState = arc.record
@@ -267,7 +274,7 @@ class ArcDriver:
         self.y: Floats = self.arc.stages.y
 
     def _make_arc(self, inside: Floats) -> ArcState:
-        """Return an empty record of an arc."""
+        """Return an empty record of a trajectory arc."""
         query = self.query
         numerics = self.numerics
         capacity = self._capacity
@@ -394,8 +401,8 @@ class ArcDriver:
         return log
 
     def reserve(self, near: Surroundings, capacity: Capacity) -> Packed:
-        """Make records in which routines search features themselves; `near` has a slot for every contact
-        that they may find. Return the packed `RunLoop`.
+        """Make records in which routines search ground features themselves; `near` has a slot for every
+        contact that they may find. Return the packed `RunLoop`.
         """
         self.near = near
         self._make_records(capacity)
@@ -417,14 +424,14 @@ class ArcDriver:
         until
             Time (s) at which the run ends.
         cause
-            The event to resolve first; without it the run continues with an arc.
+            The event to resolve first; without it the run continues with a trajectory arc.
         """
         clock = self.arc.clock
         progress = self.loop.progress
         index = self.near.index
         last_time = math.nextafter(stop, run.t)
         if run.y is self._latest and run.t == clock.time and cause is None:
-            # The records hold this state, which the last call left.
+            # The records already contain this state, at which the last call ended.
             clock.assign(last_time=last_time, input_jump=stop, end_time=until)
             clock.assign(samples=0, nodes=0, grazes=0, latest_sample=run.latest_sample)
             progress.assign(stage=EventStage.ARC, events=0, trials=0)
@@ -461,7 +468,7 @@ class ArcDriver:
             self.event.fired[actor] = True
 
     def _set_closed(self, closed: Sequence[Closed]) -> None:
-        """Write the closed contacts into the mode."""
+        """Write the closed contacts into the contact mode."""
         mode = self.mode
         mode.plan[CLOSED] = len(closed)
         for i, (contact, status, mu) in enumerate(closed):
@@ -492,7 +499,7 @@ class ArcDriver:
     def continue_mode(
         self, run: RunState, stop: float, until: float, end: float
     ) -> RunState | None:
-        """Take a short step in the same mode under the present inputs.
+        """Take a short step in the same contact mode under the present inputs.
 
         Parameters
         ----------
@@ -528,10 +535,12 @@ class ArcDriver:
         self.arc.clock.assign(**arc.clock.values())
         self.arc.swept[:] = arc.swept
 
-    # --- what the run loop leaves to Python
+    # --- tasks for which the run loop returns to Python
 
     def compile_mode(self) -> None:
-        """Compile the closed form of the present contact mode and add it to the list of closed forms."""
+        """Compile the closed-form solution of the present contact mode and add it to the list of closed-form
+        solutions.
+        """
         self.query.add_closed_form(self.closed())
         forms = self.query.table.pairs.forms
         self._packed_mode.replace(
@@ -539,7 +548,7 @@ class ArcDriver:
         )
 
     def check_sharp_features(self) -> None:
-        """Raise if a disc has reached an edge or a vertex that it cannot touch."""
+        """Raise TerrainError if a disc wheel has reached an edge or a vertex that its shape cannot touch."""
         query = self.query
         event = self.event
         near = self.near
@@ -591,7 +600,9 @@ class ArcDriver:
         ]
 
     def _mass_and_held(self) -> tuple[Floats, Floats]:
-        """Return the mass matrix (n, n) at an event, and the linearly independent equality rows (r, n)."""
+        """Return the mass matrix (n, n) at an event, and the linearly independent equality constraints (r,
+        n).
+        """
         motion = self.query.motion.record
         n = self.query.n
         out = self.mode.out
@@ -602,7 +613,7 @@ class ArcDriver:
     # --- results of the run loop
 
     def run_state(self) -> RunState:
-        """Return the present state of the run."""
+        """Return time, state and closed contacts that the last call of the run loop reached."""
         clock = self.arc.clock
         self._latest = self.y.copy()
         return RunState(
@@ -618,7 +629,7 @@ class ArcDriver:
         )
 
     def closed(self) -> tuple[Closed, ...]:
-        """Return the closed contacts."""
+        """Return the presently closed contacts with statuses and friction coefficients."""
         count = int(self.mode.plan[CLOSED])
         return self._closed(self.mode.which[:count], self.mode.status[:count])
 
@@ -633,7 +644,7 @@ class ArcDriver:
         return self._closed_sets[key]
 
     def _flagged(self, flags: Flags) -> frozenset[WheelOnFeature]:
-        """Return the contacts whose flags are set."""
+        """Return the nearby contacts whose entries in `flags` are set."""
         if not np.count_nonzero(flags):
             return frozenset()
         return frozenset(self.near[k] for k in np.flatnonzero(flags[: len(self.near)]).tolist())
@@ -662,7 +673,7 @@ class ArcDriver:
             return self._guard(progress.guard, contact, progress.border)
         if progress.stalled <= run_loop.MAX_EVENTS_AT_INSTANT:
             return None
-        # Too many events at one instant: the last one was not begun.
+        # With too many events at one instant, the resolution of the last event was not begun.
         kind, k = self.guard()
         contact = k if kind == GuardKind.GAP else int(self.mode.which[k])
         border = -1
@@ -702,7 +713,7 @@ class ArcDriver:
         count = self.loop.progress.events
         if not count:
             return []
-        # Columns as lists: reading single entries of arrays costs more than all the rest.
+        # Convert log columns to lists: reading single array entries would dominate the cost.
         log = self.loop.log
         columns = {name: getattr(log, name)[:count].tolist() for name in run_loop.EVENT_COLUMNS}
         return [
@@ -734,7 +745,7 @@ class ArcDriver:
         )
 
     def _contact(self, k: int) -> WheelOnFeature:
-        """Return contact k of the nearby ones; few of them take part in events, and these often."""
+        """Return nearby contact k, cached because few contacts take part in events, and these often."""
         if k not in self._contacts:
             self._contacts[k] = self.near[k]
         return self._contacts[k]
@@ -755,7 +766,7 @@ class ArcDriver:
             rows = log.trials[first : first + trial_count * size].reshape(-1, size)
             trials = Trials(rows, keys, log.y[k, query.y.v])
             return Selection(trials[log.chosen_trial[k]], trials)
-        # Coulomb's law: one result, without alternatives.
+        # Impacts with Coulomb friction have one result; no alternative contact sets were tried.
         impulses = log.impulses[k].reshape(-1, IMPULSE_ENTRIES)[:count].copy()
         pairs = list(zip(keys, impulses, strict=True))
         pushes = {key: values[:3] for key, values in pairs if values[0] > 0}
@@ -771,8 +782,8 @@ class ArcDriver:
         return None if log.impact[k] == ImpactOrigin.NONE else log.y_impact[k].copy()
 
     def trials(self) -> tuple[list[Key], Trials]:
-        """Return the contacts of the last active-set problem at acceleration level, and the sets that were
-        tried.
+        """Return the contacts of the last active-set problem at acceleration level, and the contact sets that
+        were tried as solutions.
         """
         event = self.event
         count = int(event.sizes[CANDIDATES])
@@ -786,8 +797,8 @@ class ArcDriver:
 def take_driver(
     query: ContactQuery, contact: ContactOptions, numerics: Numerics, t: float, boxes: Floats
 ) -> ArcDriver:
-    """Return the driver for a run: that of the last run of the query if the options are equal, otherwise a
-    new one. New records cost more than a short run.
+    """Return the `ArcDriver` for a run: that of the last run of the query if the options are equal, otherwise
+    a new one. Allocating new records costs more than a short run.
     """
     driver: ArcDriver | None = query.driver
     if driver is None or driver.options != (contact, numerics):

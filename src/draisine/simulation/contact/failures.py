@@ -2,7 +2,7 @@
 
 The compiled run loop returns a `RunStatus`. `find_failure` turns a status that stops a run into an error. It
 checks for the physical cause first: a wheel whose shape cannot touch the ground, a sliding contact whose
-force grows without bound (Painlevé paradox), contacts without an admissible mode.
+force grows without bound (Painlevé paradox), contacts without an admissible contact mode.
 """
 
 from collections.abc import Sequence
@@ -29,12 +29,12 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.trajectory import Event, GuardKind
 
 LOCKING_RATIO = 0.1
-"""Ratio of the inverse inertias along the normal with and without friction, below which a sliding contact
-counts as locking. The ratio is 1 without friction and tends to 0 at the Painlevé paradox.
+"""Ratio of the inverse inertia along the contact normal with friction to that without friction; below it, a
+sliding contact counts as locking. The ratio is 1 without friction and tends to 0 at the Painlevé paradox.
 """
 
 BOUNCE_EVENTS = 8
-"""Number of latest events; if one of them is a collision, the machine is considered to bounce."""
+"""Number of latest events that are examined; if one is a collision, the system is considered to bounce."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ def find_failure(
     status
         Status that the run loop returned.
     query
-        Machine and terrain.
+        System and terrain.
     run
         Time, state and closed contacts at which the run loop stopped.
     driver
-        Records of the run loop.
+        Arc driver, which owns the records of the compiled run loop.
     events
         All events of the run so far.
 
@@ -135,7 +135,8 @@ def _find_step_failure(
             continue
         candidate = query.candidate(contact, row, mu, contact_status)
         normal = candidate.C[0]
-        # Force per newton of load: the normal and, against the slip, friction.
+        # Generalised force per newton of normal force: normal direction plus friction against the
+        # slip.
         loaded = candidate.column(query.speeds(run.y))[:, 0]
         with_friction = normal @ np.linalg.solve(M, loaded)
         without_friction = normal @ np.linalg.solve(M, normal)
@@ -226,7 +227,7 @@ def _find_stall(
 
 
 def _advice(query: ContactQuery) -> str:
-    """Return the remedy if rolling or creeping wheels stop event location."""
+    """Return the sentence of an error message that suggests a remedy if event location makes no progress."""
     if len(query.machine.wheels) < 3:
         return "A slightly different start may work."
     return (

@@ -1,9 +1,10 @@
-"""One contact mode as routines: contact rows, accelerations, contact forces, and projection onto the
-constraints.
+"""Compiled routines for one contact mode, a set of closed contacts with their statuses: contact rows,
+accelerations, contact forces, and projection onto the constraints.
 
 1. `evaluate_gap`, `evaluate_row`: gap and frame of a contact, then its Jacobian and its tyre forces.
 2. `solve_rates`: accelerations and contact forces by the saddle-point system, eq. [saddle-point], with
-   friction of sliding contacts and tyre forces. `flow` does the same in closed form if the mode has one.
+   friction of sliding contacts and tyre forces. `flow` does the same in closed form if the contact mode has
+   one.
 3. `project_state`: the nearest state that satisfies the constraints in position and velocity, eq.
    [projection].
 """
@@ -48,111 +49,126 @@ from draisine.system.compiled import Compiled
 from draisine.system.generic import Generic
 
 MIN_PIVOT = 0.1
-"""Smallest pivot of a closed form, relative to the reference configuration. With smaller pivots the closed
-form loses more than one digit, and the saddle-point system is solved instead.
+"""Smallest pivot of a closed-form solution, as a fraction of its value in the reference configuration. With
+smaller pivots the closed-form solution loses more than one digit, and the saddle-point system is solved
+instead.
 """
 
 MAX_LOAD_ITERATIONS = 60
 """Largest number of Newton iterations on the loads of tyres whose force is nonlinear in the load."""
 
 CONVERGED_LOAD = 1e-12
-"""Relative change of a tyre load at which Newton's method ends."""
+"""Relative change of a tyre load in one iteration below which Newton's method has converged."""
 
 MAX_CLOSED_FORMS = 512
-"""Largest number of signatures of closed-form modes that routines search."""
+"""Largest number of contact modes with closed-form solutions in the list that routines search."""
 
 NO_BORDER = 1e300
-"""Distance that is returned for a feature without borders."""
+"""Distance inside the border (in characteristic lengths of the system) that is returned for a ground feature
+without borders.
+"""
 
 
 class ContactColumns(NamedTuple):
-    """Contacts of wheels with features as arrays: entry k belongs to contact k, which may be open or
+    """Contacts of wheels with ground features, one array per property: entry k belongs to contact k, open or
     closed.
     """
 
     size: int  # number of contacts
-    row_programs: Integers  # addresses of the programs of contact rows
-    gap_programs: Integers  # addresses of the programs of gaps: the first part of a row
-    tables: Floats  # constants of all programs
-    row_tables: Integers  # offsets of the constants of `row_programs`
-    gap_tables: Integers  # offsets of the constants of `gap_programs`
+    row_programs: Integers  # addresses of the compiled programs that evaluate complete contact rows
+    # addresses of the compiled programs that evaluate gap and contact frame only
+    gap_programs: Integers
+    tables: Floats  # numerical constants of all programs, concatenated
+    row_tables: Integers  # offsets in `tables` of the constants of `row_programs`
+    gap_tables: Integers  # offsets in `tables` of the constants of `gap_programs`
     features: Floats  # (size, FEATURE) coordinates of the features
-    x_f: int  # offset of the feature coordinates in x
-    borders: Floats  # (borders, 7) coefficients A, B, o of A.C + B.N <= o, feature by feature
+    x_f: int  # offset of the feature coordinates in the program input x
+    # (borders, 7) coefficients A, B, o of the border A.C + B.N <= o at contact point C and normal N
+    borders: Floats
     first: Integers  # (size + 1) index of the first border of each contact
     # 1 if a contact requires the wheel's centre above the feature: a face or a patch
     faces: Integers
-    reach: Floats  # m, largest depth that counts as penetration
+    reach: Floats  # m, largest depth that counts as penetration; a deeper wheel is below the ground
     radius: Floats  # m, largest distance of the contact point from the wheel's centre
     # m, radius of curvature of the gap to an edge or a vertex, 0 for faces and patches
     bend: Floats
     crown: Floats  # m, tube radius of a torus wheel; nan for other shapes
-    wheels: Integers  # index of the wheel
+    wheels: Integers  # index of the wheel of each contact
     low: Floats  # (size, 3) m, lower corner of the bounding box of the feature
     high: Floats  # (size, 3) m, upper corner of the bounding box of the feature
-    pair: Integers  # index of the triple (wheel, kind of feature, motion), for closed forms
-    planes: Integers  # 1 for a face or a patch, whose coordinates contain a plane next to it
-    moved: Integers  # index of the prescribed motion of the feature, 0 for none
-    # 1 if a torus may touch the edge twice, or the nearest point of a patch may vanish
+    # index of the triple (wheel, kind of feature, motion), for closed-form solutions
+    pair: Integers
+    # 1 if the feature is a face or a patch, whose coordinates contain a reference plane
+    planes: Integers
+    moved: Integers  # one plus the index of the prescribed motion of the feature, 0 for a fixed one
+    # 1 if the contact may end at a fold: a torus on an edge (two contacts merge), or a smooth patch
     folds: Integers
-    carried: Integers  # 1 if the feature moves with the machine: a flat of a body, a joint's stop
+    carried: Integers  # 1 if the feature moves with the system: a flat of a body, a joint's stop
     patches: Integers  # 1 if the feature is a smooth patch
     cells: Floats  # (size, PATCH) polynomial coefficients of patches, if there are any
-    x_cell: int  # offset of the polynomial coefficients of a patch in x
+    x_cell: int  # offset of the polynomial coefficients of a patch in the program input x
 
 
 class Dynamics(NamedTuple):
-    """The machine without ground: its compiled program, and the offsets of quantities in the arrays of
+    """The system without ground: its compiled program, and the offsets of quantities in the arrays of
     routines.
 
     The arrays are the program input x, the state y, the program output, and the contact row, which contains
     all quantities of one wheel on one feature.
     """
 
-    call: Address  # address of the program
+    call: Address  # address of the compiled program
     table: Floats  # constants of the program
     output_size: int  # number of outputs of the program
     speeds: int  # number n of speeds v
     states: int  # number of states z of force elements and control law
-    turns: int  # 1 if the quaternion is normalised
-    x_q: int  # in x: pose
-    x_v: int  # in x: speeds
-    y_v: int  # in y: speeds
-    y_z: int  # in y: states z
-    flow: int  # in the output: rates of the pose
-    M: int  # in the output: (n, n) mass matrix
-    F: int  # in the output: (n) bias force
-    zdot: int  # in the output: rates of z
-    held: int  # in the output: (holds, n) rows of prescribed joints and couplings
-    held_c: int  # in the output: (holds) accelerations of prescribed joints and couplings
-    held_b: int  # in the output: (holds) velocities of prescribed joints and couplings
-    held_gap: int  # in the output: (holds) violations of prescribed joints and couplings
-    C: int  # in a row: (3, n) Jacobian, normal, along, across
-    c: int  # in a row: (3) m/s^2, target accelerations of the closed contact
-    gap: int  # in a row: m, negative when penetrating
-    stretch: int  # in a row: rate of the gap per normal velocity
-    b: int  # in a row: (3) m/s, velocity of the ground
-    point: int  # in a row: (3) m, contact point, world axes
-    normal: int  # in a row: (3) unit normal out of the ground, world axes
-    centre: int  # in a row: (3) m, centre of the wheel
-    axle: int  # in a row: (3) unit vector of the wheel's axle
-    local_point: int  # in a row: (3) m, contact point in the feature's frame
-    local_normal: int  # in a row: (3) normal in the feature's frame
-    fold: int  # in a row: (3) m, terms of eq. [edge-fold]
-    armed: int  # in a row: positive if the contact may close
-    push: int  # in a row: (n) generalised force of tyre and rolling resistance at zero load
-    lift: int  # in a row: (n) derivative of `push` with respect to the normal force (not lift-off)
-    forces: int  # in a row: (REPORTED) force (N), power (W) and energy (J) of elements at zero load
-    lifted: int  # in a row: (REPORTED) derivatives of `forces` with respect to the normal force
-    rates: int  # in a row: time derivatives of the elements' states
-    # in a row: 1 if the force is nonlinear in the load; `push` and `lift` are its tangent
+    turns: int  # 1 if the base turns freely, so that its quaternion must be normalised
+    x_q: int  # offset of the pose (q, p, r) in the program input x
+    x_v: int  # offset of the speeds v in the program input x
+    y_v: int  # offset of the speeds v in the state y
+    y_z: int  # offset of the states z in the state y
+    flow: int  # offset in the program output: rates of the pose
+    M: int  # offset in the program output: (n, n) mass matrix
+    F: int  # offset in the program output: (n) bias force
+    zdot: int  # offset in the program output: rates of z
+    held: int  # offset in the program output: (holds, n) rows J of prescribed joints and couplings
+    # offset in the program output: (holds) accelerations of prescribed joints and couplings
+    held_c: int
+    # offset in the program output: (holds) velocities of prescribed joints and couplings
+    held_b: int
+    # offset in the program output: (holds) violations of prescribed joints and couplings
+    held_gap: int
+    C: int  # offset in a contact row: (3, n) Jacobian, normal, along, across
+    c: int  # offset in a contact row: (3) m/s^2, target accelerations of the closed contact
+    gap: int  # offset in a contact row: gap (m), negative when penetrating
+    stretch: int  # offset in a contact row: ratio of gap rate to normal velocity
+    b: int  # offset in a contact row: (3) m/s, velocity of the ground
+    point: int  # offset in a contact row: (3) m, contact point, world axes
+    normal: int  # offset in a contact row: (3) unit normal out of the ground, world axes
+    centre: int  # offset in a contact row: (3) m, centre of the wheel
+    axle: int  # offset in a contact row: (3) unit vector of the wheel's axle
+    local_point: int  # offset in a contact row: (3) m, contact point in the feature's frame
+    local_normal: int  # offset in a contact row: (3) normal in the feature's frame
+    fold: int  # offset in a contact row: (3) m, terms of eq. [edge-fold]
+    armed: int  # offset in a contact row: positive if the contact may close
+    # offset in a contact row: (n) generalised force of tyre and rolling resistance at zero load
+    push: int
+    # offset in a contact row: (n) derivative of `push` with respect to the normal force
+    lift: int
+    # offset in a contact row: (REPORTED) tyre force (N), power (W) and energy (J) at zero load
+    forces: int
+    # offset in a contact row: (REPORTED) derivatives of `forces` with respect to the normal force
+    lifted: int
+    rates: int  # offset in a contact row: time derivatives of the elements' states
+    # offset in a contact row: 1 if the tyre force is nonlinear in the load, which makes `push` and
+    # `lift` its tangent at the present load
     uneven: int
     row: int  # number of entries of a contact row
-    acted: int  # 1 if force elements (tyres) act at contacts
-    remembered: int  # number of states of the elements
-    share: float  # N, weight of the machine per wheel
-    length: float  # m, characteristic length of the machine
-    tol: Tolerances  # tolerances of the machine in SI units
+    acted: int  # 1 if force elements (tyres) act at contacts, else 0
+    remembered: int  # number of internal states of the force elements, such as tyre deflections
+    share: float  # N, weight of the system per wheel
+    length: float  # m, characteristic length of the system
+    tol: Tolerances  # tolerances of the system in SI units
 
 
 _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + (
@@ -161,45 +177,46 @@ _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + 
 
 
 class ContactMode(NamedTuple):
-    """A contact mode: the closed contacts and their statuses, the machine, and the arrays of the solver.
+    """A contact mode: the closed contacts and their statuses, the system, and the arrays of the solver.
 
     The state is in `x`. Entry i of `which`, `status`, `mu` and `lam` belongs to closed contact i.
     """
 
-    motion: Dynamics  # the machine without ground
+    motion: Dynamics  # the system without ground
     contacts: ContactColumns  # contacts near the wheels
-    plan: Integers  # (4) number of closed contacts and closed form, see CLOSED
+    plan: Integers  # (4) number of closed contacts and closed-form solution, indexed by CLOSED etc.
     which: Integers  # indices of the closed contacts in `contacts`
     status: Integers  # Status of each closed contact
     # friction coefficient of each closed contact; 0 for ideal contacts (in EventState: infinite)
     mu: Floats
-    holds: int  # number of rows of prescribed joints and couplings
-    x: Floats  # input of all programs: t, y, inputs, feature; then the input of closed forms
-    out: Floats  # output of the machine's program
+    holds: int  # number of constraint rows of prescribed joints and couplings
+    # input of all programs: t, y, inputs, feature; then the input of closed-form solutions
+    x: Floats
+    out: Floats  # output of the system's program
     lam: Floats  # (3) N per closed contact, contact force: normal, along, across
     seen: Floats  # contact rows of the closed contacts
     system: SaddlePoint  # the saddle-point system
-    work: Floats  # scratch
-    order: Integers  # scratch
-    modes: Integers  # signatures of known closed forms
-    tables: Floats  # constants of the closed forms
-    mode_out: Floats  # output of a closed form
-    x_form: int  # offset of the features and friction coefficients of closed forms in x
+    work: Floats  # (n) scratch array
+    order: Integers  # scratch array, one entry per closed contact
+    modes: Integers  # signatures of contact modes with known closed-form solutions
+    tables: Floats  # constants of the closed-form solutions
+    mode_out: Floats  # output of a closed-form solution
+    x_form: int  # offset of the features and friction coefficients of closed-form solutions in x
 
 
 CLOSED, FORM, FORM_TABLE, FORM_PIVOTS = range(4)
-"""Indices into `ContactMode.plan`: number of closed contacts; address of the closed form (0 for none), offset
-of its constants, number of its pivots.
+"""Indices into `ContactMode.plan`: number of closed contacts; address of the closed-form solution (0 for
+none), offset of its constants, number of its pivots.
 """
 
 SIGNATURE_SIZE = 4 + MAX_CLOSED_FORM_WHEELS
-"""Number of entries of the signature of a closed form: number of closed contacts, pair and status of each,
-and the last three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
+"""Number of entries of the signature of a closed-form solution: number of closed contacts, pair and status of
+each, and the last three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
 """
 
 ANY_MODE = -1
-"""Number of closed contacts in a signature that every mode matches, without a closed form. A program that
-cannot compile further closed forms ends its list with it.
+"""Entry of a signature, in place of the number of closed contacts, that matches every contact mode and has no
+closed-form solution. It ends the list of a program that cannot compile further closed-form solutions.
 """
 
 
@@ -222,7 +239,7 @@ def put_feature(x: Floats, contacts: ContactColumns, k: int) -> None:
 
 @routine
 def evaluate_gap(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
-    """Evaluate gap, contact point and frame of contact k at the state in x: the first part of its row."""
+    """Write gap, contact point and frame of contact k at the state in x to the first part of `row`."""
     put_feature(x, contacts, k)
     call(Address(contacts.gap_programs[k]), x, contacts.tables[contacts.gap_tables[k] :], row, 1)
 
@@ -231,27 +248,31 @@ def evaluate_gap(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> No
 def evaluate_rows(
     motion: Dynamics, x: Floats, contacts: ContactColumns, which: Integers, count: int, seen: Floats
 ) -> None:
-    """Evaluate the complete rows of `count` contacts, listed in `which`, at the state in x."""
+    """Write the complete contact rows of `count` contacts, listed in `which`, at the state in x to `seen`."""
     for i in range(count):
         evaluate_row(x, contacts, which[i], seen[i * motion.row :])
 
 
 @routine
 def evaluate_closed_rows(s: ContactMode, seen: Floats) -> None:
-    """Evaluate the complete rows of the closed contacts at the state in x."""
+    """Write the complete contact rows of the closed contacts at the state in x to `seen`."""
     evaluate_rows(s.motion, s.x, s.contacts, s.which, s.plan[CLOSED], seen)
 
 
 @routine
 def evaluate_row(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
-    """Evaluate the complete row of contact k at the state in x."""
+    """Evaluate the complete contact row (Jacobian, gap, frame, tyre forces) of contact k at the state in
+    x.
+    """
     put_feature(x, contacts, k)
     call(Address(contacts.row_programs[k]), x, contacts.tables[contacts.row_tables[k] :], row, 1)
 
 
 @routine
 def border_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> float:
-    """Return the largest distance of contact k beyond its borders, in machine lengths; it is negative inside.
+    """Return the largest distance of contact k beyond the borders of its ground feature.
+
+    It is a fraction of the characteristic length of the system, and negative inside all borders.
 
     Besides the borders of its feature, a contact of a torus with an edge ends at a fold, eq. [edge-fold].
     """
@@ -263,8 +284,8 @@ def border_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) ->
 
 @routine
 def single_border_excess(m: Dynamics, contacts: ContactColumns, i: int, row: Floats) -> float:
-    """Return the excess of a contact over border i: a distance in machine lengths (borders of faces and
-    edges), or a component of the normal (borders of edges and vertices).
+    """Return the excess of a contact over border i: a distance in characteristic lengths of the system
+    (borders of faces and edges), or a component of the normal (borders of edges and vertices).
     """
     border = contacts.borders[7 * i :]
     point = row[m.local_point :]
@@ -341,8 +362,8 @@ def put_state(x: Floats, t: float, y: Floats, n: int) -> None:
 
 @routine
 def assemble_rows(s: ContactMode, seen: Floats) -> None:
-    """Write the saddle-point system of the mode, eq. [saddle-point], with friction of sliding contacts and
-    the load-proportional part of tyre forces.
+    """Write matrices and right-hand side of the saddle-point system of the contact mode, eq. [saddle-point],
+    with friction of sliding contacts and the load-proportional part of tyre forces.
     """
     m = s.motion
     p = s.system
@@ -373,7 +394,10 @@ def assemble_rows(s: ContactMode, seen: Floats) -> None:
 
 @routine
 def set_held_rows(s: ContactMode, first: int, targets: Floats) -> None:
-    """Write the rows of prescribed joints and couplings into the saddle-point system, from row `first` on."""
+    """Write the constraint rows of prescribed joints and couplings into the saddle-point system.
+
+    They begin at index `first`; `targets` (holds) are their right-hand sides.
+    """
     for i in range(s.holds):
         row = s.out[s.motion.held + i * s.motion.speeds :]
         set_row(s.system, first + i, row, row, targets[i])
@@ -382,7 +406,7 @@ def set_held_rows(s: ContactMode, first: int, targets: Floats) -> None:
 @routine
 def solve_rates(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
     """Compute the time derivative ydot and the contact forces lam (normal, along, across; N) at the state in
-    x, eq. [saddle-point]. Return 1 if the system is singular.
+    x, eq. [saddle-point]. Return 0, or 1 if the saddle-point system is singular.
 
     Friction of a sliding contact is mu times its normal force, against its slip. Redundant multipliers have
     minimum norm, changed along the null space if a contact would pull or lack a friction margin
@@ -451,8 +475,8 @@ def update_tyre_load(tol: Tolerances, contacts: ContactColumns, k: int, load: fl
 
 @routine
 def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
-    """Compute ydot and the contact forces like `solve_rates`, in closed form if the mode has one and its
-    pivots are large enough. Return 1 if the system is singular.
+    """Compute ydot and the contact forces like `solve_rates`, in closed form if the contact mode has one and
+    its pivots are large enough. Return 0, or 1 if the saddle-point system is singular.
     """
     if s.plan[FORM] == 0:
         return solve_rates(s, ydot, lam, s.seen)
@@ -464,7 +488,7 @@ def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
         x[k * FEATURE :][:FEATURE] = s.contacts.features[s.which[k] * FEATURE :][:FEATURE]
         x[count * FEATURE + k] = s.mu[k]
     call(Address(s.plan[FORM]), s.x, s.tables[s.plan[FORM_TABLE] :], s.mode_out, 1)
-    # Zero times a value that is not finite is not a number: one comparison finds any of them.
+    # Zero times a non-finite value is NaN, so that one comparison detects any non-finite output.
     invalid = 0.0
     for i in range(n + forces):
         invalid += 0.0 * s.mode_out[i]
@@ -479,8 +503,8 @@ def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
 
 @routine
 def find_closed_form(s: ContactMode) -> int:
-    """Write the closed form of the mode into the plan, or none if too many contacts are closed. Return 1 if
-    the signature of the mode is not listed yet.
+    """Write the closed-form solution of the contact mode into the plan, or none if too many contacts are
+    closed. Return 0, or 1 if the signature of the contact mode is not listed yet.
     """
     count = s.plan[CLOSED]
     s.plan[FORM] = 0
@@ -635,7 +659,7 @@ def evaluate_gaps_of_states(
 
 
 def make_dynamics(free: Generic) -> Dynamics:
-    """Return the record of a machine without ground."""
+    """Return the `Dynamics` record of a system: its program, array offsets and tolerances."""
     x = free.inputs
     y = free.layout
     out = free.motion.outputs
@@ -665,27 +689,28 @@ def make_dynamics(free: Generic) -> Dynamics:
 
 
 class ClosedForms:
-    """Closed forms of modes by signature, in arrays that routines search.
+    """Closed-form solutions of contact modes by signature, in arrays that routines search.
 
-    Arrays are replaced when a mode is added, never changed in place: routines of other threads may read the
-    old ones.
+    Arrays are replaced when a contact mode is added, never changed in place: routines of other threads may
+    read the old ones.
     """
 
     def __init__(self, free: Generic) -> None:
         self._free = free
-        self.compiled: dict[int, Compiled] = {}  # by address
-        self._offsets: dict[int, int] = {}  # of the constants of each closed form, by its address
+        self.compiled: dict[int, Compiled] = {}  # compiled closed-form solutions by address
+        self._offsets: dict[int, int] = {}  # offsets of the constants in `tables`, by address
         self.signatures = np.zeros(1 + MAX_CLOSED_FORMS * SIGNATURE_SIZE, dtype=np.int64)
         self.tables = np.zeros(1)
-        self.size = 1  # of the largest output
+        self.size = 1  # number of entries of the largest output
 
     def add(
         self, pairs: Sequence[int], statuses: Sequence[int], signature: Signature, moved: bool
     ) -> None:
-        """Add the closed form of a mode, given by pair and status of each closed contact and by its signature
-        for the derivation.
+        """Add the closed-form solution of a contact mode, given by pair and status of each closed contact and
+        by its signature for the derivation.
 
-        A mode on moving ground has no closed form. After `MAX_CLOSED_FORMS` modes the list is cleared.
+        A contact mode on moving ground has no closed-form solution. After `MAX_CLOSED_FORMS` contact modes
+        the list is cleared.
         """
         form = None if moved else self._free.closed_form(signature)
         plan = (0, 0, 0)
@@ -708,11 +733,11 @@ class ClosedForms:
 def make_mode(
     free: Generic, motion: Packed, contacts: Packed, most: int, x: Floats, forms: ClosedForms
 ) -> ContactMode:
-    """Return a contact mode for up to `most` closed contacts. x is the input of all its programs."""
+    """Return a `ContactMode` with arrays for up to `most` closed contacts; x is the input of its programs."""
     outputs = free.motion.outputs
     n = motion.record.speeds
     holds = outputs.count("held_c")
-    size = most + 1  # no array is empty
+    size = most + 1  # one entry more, so that no array is empty
     mode: ContactMode = make_record(
         ContactMode,
         motion=motion,

@@ -1,9 +1,9 @@
-"""Many runs on terrain, distributed over threads.
+"""Many simulation runs on terrain, distributed over threads.
 
 Each run equals that of `simulate` bit by bit, whatever the number of threads. A thread takes the next run as
-soon as it has finished one. Compiled routines release Python's global lock, so that threads run at the same
+soon as it has finished a run. Compiled routines release Python's global lock, so that threads run at the same
 time; each thread reuses the records of its last run (`query.borrow_query`). The last sample of each
-run is kept, and those of one machine on one ground are observed together.
+run is kept, and those of one system on one ground are observed together.
 """
 
 import os
@@ -25,15 +25,15 @@ NOT_RUN = "not run"
 """Outcome of a run that was not started because the call was interrupted."""
 
 RUN_ERRORS = (SimulationError, ConfigurationError, TerrainError)
-"""Errors of a single run. Others, such as an unknown option, concern all runs."""
+"""Types of errors that end a single run. Other errors, such as an unknown option, end the whole call."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunEnd:
-    """The end of a run."""
+    """Outcome, time, last sample and error of a finished run."""
 
-    outcome: str
-    time: float = np.nan  # s
+    outcome: str  # outcome of the trajectory, or the text of the error
+    time: float = np.nan  # s, time of the last sample
     events: int = 0  # number of events
     arc: TerrainArc | SteppedArc | None = None  # last sample; None if the run did not start
     is_instant: bool = False  # whether the last arc is too short to report forces
@@ -53,15 +53,15 @@ def run_each(
     Parameters
     ----------
     simulate_one
-        Simulates the run of a number.
+        Function that simulates run k and returns its trajectory.
     count
         Number of runs.
     threads
         Number of threads; None for one per core.
     report
-        Receives the completed fraction.
+        Function that is called with the completed fraction of the runs, 0 to 1.
     finish
-        Called with each run, or with its error, in the thread of the run.
+        Function that is called with the trajectory of each run, or with its error, in the thread of the run.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def was_interrupted(result: Trajectory | Exception) -> bool:
 
 
 def end_of(result: Trajectory | Exception, keeps: bool) -> RunEnd:
-    """Return the end of a run; on request with its trajectory, which otherwise is discarded."""
+    """Return the end of a run from its trajectory or error; the trajectory is included if `keeps` is set."""
     error = result if isinstance(result, Exception) else None
     run = getattr(result, "partial", None) if error is not None else result
     if not isinstance(run, Trajectory):
@@ -146,7 +146,7 @@ def end_of(result: Trajectory | Exception, keeps: bool) -> RunEnd:
 
 
 def tabulate(endings: Sequence[RunEnd | None]) -> dict[str, NDArray[Any]]:
-    """Return the ends of runs as arrays with one column per run; runs that stopped by an error have NaN."""
+    """Return all variables at the ends of runs by name, as arrays (..., runs); failed runs have NaN."""
     known = [ending or RunEnd(NOT_RUN) for ending in endings]
     completed = [k for k, ending in enumerate(known) if ending.error is None and ending.arc]
     table = _observe([known[k] for k in completed])
@@ -162,15 +162,15 @@ def tabulate(endings: Sequence[RunEnd | None]) -> dict[str, NDArray[Any]]:
 
 
 def as_objects(values: Sequence[Any]) -> NDArray[np.object_]:
-    """Return objects as an array."""
+    """Return values as a one-dimensional array of Python objects."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
 def _observe(endings: Sequence[RunEnd]) -> dict[str, Floats]:
-    """Return pose, joints and all observations of the ends of runs, one column each."""
-    # Runs of one machine on one ground are observed together.
+    """Return pose, joints and all output variables at the ends of runs by name, as arrays (..., runs)."""
+    # Runs of one system on one ground are observed together.
     groups: dict[tuple[int, int, type], list[int]] = {}
     arcs = [ending.arc for ending in endings if ending.arc is not None]
     for k, arc in enumerate(arcs):

@@ -1,8 +1,8 @@
-"""Gaps, contact rows, forces and nearby features of a machine on a terrain at single states.
+"""Gaps, contact rows, forces and nearby ground features of a system on a terrain at single states.
 
-`ContactQuery` wraps the routines of `kernels` and `samples` for Python. It searches features near the wheels
-(`find_surroundings`), assigns status and friction to contacts (`contact_laws`), evaluates contact rows,
-forces and projections of a mode, and evaluates all samples of a run at once (`observe_modes`,
+`ContactQuery` wraps the routines of `kernels` and `samples` for Python. It searches ground features near the
+wheels (`find_surroundings`), assigns status and friction to contacts (`contact_laws`), evaluates contact
+rows, forces and projections of a contact mode, and evaluates all samples of a run at once (`observe_modes`,
 `find_nearest`).
 """
 
@@ -46,44 +46,44 @@ from draisine.terrain import Feature, Terrain
 from draisine.terrain.feature import Features, block_starts
 
 MAX_UNSEARCHED_NEAREST = 32
-"""Number of terrain features up to which all of them are candidates for the nearest feature, without a
+"""Number of terrain features up to which all of them are candidates for the nearest ground feature, without a
 search.
 """
 
 MAX_UNSEARCHED_WATCHED = 64
-"""Number of terrain features up to which the gaps of all of them are guards, without a search."""
+"""Largest number of terrain features for which the gaps of all features are guards, without a search."""
 
 MAX_WATCHED_FEATURES = 1000
-"""Largest number of features whose gaps are guards; if there are more, the search margin is halved."""
+"""Largest number of terrain features whose gaps are guards; if a search finds more, its margin is halved."""
 
 SMALLEST_MARGIN = 1.0 / 256.0
-"""Smallest search margin, relative to the requested one."""
+"""Smallest search margin around the wheels, as a fraction of the requested margin."""
 
 SEARCH_CELL = 0.8
-"""Edge length (m) of a search cell: samples within a cell share one search of features, which costs as much
-as 50 samples.
+"""Edge length (m) of a search cell: samples within a cell share one search of ground features, which costs as
+much as 50 samples.
 """
 
 NEAREST_MARGINS = (0.05, 1.0)
-"""Search distances (m) for the nearest feature; the second one is used if the first finds none."""
+"""Search distances (m) for the nearest ground feature; the second one is used if the first finds none."""
 
 BOX_CORNER_SIGNS = np.array([[-1.0], [1.0]])
 """Signs of the outward direction at the low and at the high corner of a box, shape (2, 1)."""
 
 SIDE_MARGIN = 0.5
-"""Search margin beside and behind the path of a wheel, relative to the margin."""
+"""Search margin beside and behind the path of a wheel, as a fraction of the requested margin."""
 
 AHEAD_MARGIN = 4.0
-"""Additional search margin ahead of a wheel, relative to the margin."""
+"""Additional search margin ahead of a wheel, as a multiple of the requested margin."""
 
 PATH_TIME = 1e-3
-"""Duration (s) of the extrapolation that determines the direction of a wheel's path."""
+"""Duration (s) over which the motion is extrapolated to find the direction of a wheel's path."""
 
 GROUND_SPEED_TIME = 1e-6
-"""Interval (s) of the difference quotient for the velocity of moving ground."""
+"""Time increment (s) of the difference quotient that gives the velocity of moving ground."""
 
 UNBOUNDED_CORNER = np.full(3, np.inf)
-"""Upper corner of the bounding box of features that move with the machine."""
+"""Upper corner of the bounding box of features that move with the system."""
 
 Closed = tuple[WheelOnFeature, Status, float]
 """A closed contact: wheel and feature, status, friction coefficient."""
@@ -92,16 +92,16 @@ Closed = tuple[WheelOnFeature, Status, float]
 class ModeInterval(NamedTuple):
     """An interval of a run on which the closed contacts are constant."""
 
-    t: Floats  # (times) s
-    y: Floats  # (times, n) states
+    t: Floats  # (times) s, times of the states
+    y: Floats  # (times, n) states (q, p, r, v, z)
     closed: Sequence[Closed]  # closed contacts with status and friction coefficient
-    inputs: Floats  # inputs of the machine, constant on the interval
+    inputs: Floats  # inputs of the system, constant on the interval
 
 
 def _all_stops(machine: Generic, stops: Stops | None) -> dict[str, tuple[float, float]]:
     """Return the stops of the model's joints (rad or m), by name, with those that replace them.
 
-    Joints with a prescribed motion have no stops: the motion decides.
+    Joints with a prescribed motion have no stops, because the motion determines their position.
     """
     of_model = {
         joint.name: joint.stops
@@ -112,16 +112,16 @@ def _all_stops(machine: Generic, stops: Stops | None) -> dict[str, tuple[float, 
 
 
 class ContactQuery:
-    """Evaluates gaps, contact rows and forces of a machine on a terrain at single states.
+    """Evaluates gaps, contact rows and forces of a system on a terrain at single states.
 
     Parameters
     ----------
     machine
-        Machine without ground.
+        System without ground.
     terrain
         Features of the ground.
     inputs
-        Inputs of the machine.
+        Inputs of the system.
     stops
         Lower and upper stop of joints (rad or m), by name.
     """
@@ -155,22 +155,22 @@ class ContactQuery:
         self.level = self.table.level()
         self._surroundings: Surroundings | None = None
         self.max_deflections = self._find_max_deflections()
-        # s, when the wheel of each tyre state lifted off
+        # s, time at which the wheel of each tyre state lifted off
         self.lifted = np.full(machine.memory + 1, -np.inf)
         self._refuse_thin_torus()
         self._refuse_patches()
 
     def matches(self, machine: Generic, stops: Stops | None) -> bool:
-        """Return whether the query belongs to this machine and set of joint stops."""
+        """Return whether this query was made for a given system and given joint stops."""
         return self.machine is machine and self.stops == _all_stops(machine, stops)
 
     def change_ground(self, terrain: Terrain) -> None:
-        """Move the machine to another ground. Records of arcs are kept: making them costs as much as some
-        milliseconds of simulated time.
+        """Move the system to another ground. Records of trajectory arcs are kept: making them costs as much
+        as some milliseconds of simulated time.
         """
         self.terrain = terrain
         self.table = FeatureTable(self.machine, terrain, self._joint_ends() | self._flats())
-        # These contain numbers and names of features.
+        # These caches contain indices and names of features of the old ground.
         self._packed_modes.clear()
         self._keys.clear()
         self._mode_names.clear()
@@ -189,7 +189,9 @@ class ContactQuery:
         return deflections
 
     def _joint_ends(self) -> dict[WheelOnFeature, Feature]:
-        """Return both stops of every joint as features of contacts. Joints are numbered after the wheels."""
+        """Return the lower and upper stop of every joint as features, by contact; joint indices follow those
+        of wheels.
+        """
         names = [joint.name for joint in self.machine.system.model.joints]
         features = {}
         for name, ends in self.stops.items():
@@ -217,7 +219,7 @@ class ContactQuery:
         return self.table.feature(contact)
 
     def status_name(self, contact: WheelOnFeature, status: Status) -> str:
-        """Return the name of the status of a closed contact in trajectories."""
+        """Return the name by which trajectories report the status of a closed contact."""
         if status in TYRE_STATUSES:
             return "tyre"
         if status == Status.SLIDING:
@@ -231,7 +233,7 @@ class ContactQuery:
         return wheel.tyre if isinstance(wheel, Wheel) else None
 
     def mode(self, closed: Sequence[Closed]) -> TerrainMode:
-        """Return names and statuses of closed contacts."""
+        """Return the names (wheel, feature) and the status name of each closed contact."""
         contacts = tuple(closed)
         mode = self._mode_names.get(contacts)
         if mode is None:
@@ -252,7 +254,7 @@ class ContactQuery:
                 )
 
     def _refuse_patches(self) -> None:
-        """Raise if the surface of a wheel cannot touch smooth ground."""
+        """Raise an error if the surface of a wheel has no contact equations for smooth ground (patches)."""
         if "patch" not in self.terrain.kinds:
             return
         for wheel in self.machine.wheels:
@@ -342,8 +344,8 @@ class ContactQuery:
         return self._keys[contact]
 
     def packed_mode(self, closed: Sequence[Closed], closed_form: bool = False) -> Packed:
-        """Return the mode of closed contacts as a packed `ContactMode`, with its closed form (used by `flow`)
-        if requested.
+        """Return the contact mode of closed contacts as a packed `ContactMode`, with its closed-form solution
+        (used by `flow`) if requested.
         """
         key = (tuple(closed), closed_form)
         if key not in self._packed_modes:
@@ -357,7 +359,9 @@ class ContactQuery:
         return self._packed_modes[key]
 
     def _pack_mode(self, contacts: Packed, closed: Sequence[Closed]) -> Packed:
-        """Return the mode in which all packed contacts are closed."""
+        """Return the packed `ContactMode` in which `closed`, in the order of the packed contacts, are
+        closed.
+        """
         count = len(closed)
         forms = self.table.pairs.forms
         mode = kernels.make_mode(self.machine, self.motion, contacts, count, self.x, forms)
@@ -369,7 +373,9 @@ class ContactQuery:
         return Packed(mode)
 
     def add_closed_form(self, closed: Sequence[Closed]) -> None:
-        """Compile the closed form of the mode of closed contacts and add it to those that routines search."""
+        """Compile the closed-form solution of the contact mode of closed contacts and add it to those that
+        routines search.
+        """
         kinds = [self.table.kind(contact) for contact, *_ in closed]
         pairs = zip(closed, kinds, strict=True)
         self.table.pairs.add_closed_form(
@@ -399,13 +405,13 @@ class ContactQuery:
         return statuses, mu
 
     def fill(self, t: float, y: Floats) -> None:
-        """Write time t (s) and state y into the input of programs."""
+        """Write time t (s) and state y into the input x of the compiled programs."""
         self.x[0] = t
         self.x[1 : self._input_slice.start] = y
         self.x[self._input_slice] = self.inputs
 
     def evaluate_rows(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
-        """Return the complete rows (contacts, row) of contacts at a state."""
+        """Return the complete contact rows (contacts, entries) at time t (s) and state y."""
         self.fill(t, y)
         rows = np.empty((len(contacts), self.row.size))
         packed, which = self._locate(contacts)
@@ -413,7 +419,7 @@ class ContactQuery:
         return rows
 
     def _locate(self, contacts: Sequence[WheelOnFeature]) -> tuple[Packed, Integers]:
-        """Return packed contacts that include the given ones, and the indices of these. The present
+        """Return packed contacts that include the given contacts, and the indices of the latter. The present
         surroundings are used if possible, because packing costs more than an evaluation.
         """
         near = self._surroundings
@@ -422,14 +428,16 @@ class ContactQuery:
         return self.table.pack(contacts), np.arange(len(contacts))
 
     def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
-        """Return mass matrix M, bias force F and the other outputs of the free machine's program."""
+        """Return mass matrix M, bias force F and the other outputs, by name, of the system without
+        contacts.
+        """
         self.fill(t, y)
         motion = self.machine.motion
         return motion.outputs.split(motion.flat(self.x[: motion.inputs.size]))
 
     def equality_rows(self, outputs: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-        """Return linearly independent rows `J vdot = c` of prescribed and guided joints and of couplings,
-        from the outputs of `dynamics`.
+        """Return linearly independent constraint rows `J vdot = c` of prescribed and guided joints and of
+        couplings, from the outputs of `dynamics`.
         """
         return select_independent_rows(outputs["held"].reshape(-1, self.n), outputs["held_c"])
 
@@ -450,8 +458,8 @@ class ContactQuery:
         )
 
     def equality_multipliers(self, outputs: Mapping[str, Floats], force: Floats) -> Floats:
-        """Return the minimum-norm multipliers of prescribed joints, guided joints and couplings whose
-        generalised force is `force` (n, ...); further axes (time) come last.
+        """Return the minimum-norm Lagrange multipliers of prescribed joints, guided joints and couplings that
+        produce the generalised force `force` (n, ...); further array axes (time) come last.
         """
         J = np.moveaxis(outputs["held"].reshape(-1, self.n, *force.shape[1:]), [0, 1], [-2, -1])
         return np.einsum("...nh,n...->h...", np.linalg.pinv(J, rcond=REDUNDANT_ROW_DISTANCE), force)
@@ -460,7 +468,7 @@ class ContactQuery:
         self, t: float, y: Floats, closed: Sequence[Closed]
     ) -> tuple[Floats, Floats, Floats]:
         """Return accelerations vdot (n), contact forces (contacts, 3) in N and contact rows (contacts, row)
-        of a mode.
+        of a contact mode.
 
         Raises
         ------
@@ -476,7 +484,7 @@ class ContactQuery:
         return ydot[self.y.v], forces, rows
 
     def project(self, t: float, y: Floats, closed: Sequence[Closed]) -> Floats:
-        """Return the state projected onto closed gaps and zero contact velocities relative to the ground."""
+        """Return the state y projected onto zero gaps and zero constrained velocities of closed contacts."""
         self.fill(t, y)
         self.code.project_state(self.packed_mode(closed))
         return self.x[self.machine.inputs.span("q", "z")].copy()
@@ -499,7 +507,7 @@ class ContactQuery:
         return np.stack([np.minimum(begin, end), np.maximum(begin, end)], axis=1).ravel(), begin
 
     def boxes(self, t: float, y: Floats) -> Floats:
-        """Return the wheels' centres as boxes of zero size (flat, m): lower and upper corner of each."""
+        """Return the wheels' centres as boxes of zero size: lower and upper corner (m) of each, flat."""
         return np.repeat(self.centres(t, y), 2, axis=0).ravel()
 
     def find_surroundings(
@@ -507,8 +515,8 @@ class ContactQuery:
     ) -> Surroundings:
         """Return all contacts that can close while the wheels' centres stay in boxes, widened by a margin.
 
-        The latest surroundings are returned again while they enclose the boxes and the ground rests. A small
-        ground is watched completely, once and for all.
+        The latest surroundings are returned again while they enclose the boxes and the ground is at rest. On
+        a small terrain the surroundings contain all features, without a search.
 
         Parameters
         ----------
@@ -558,12 +566,12 @@ class ContactQuery:
 
     @cached_property
     def all_features(self) -> Features:
-        """All features of the ground."""
+        """All features (faces, edges, vertices, patches) of the terrain."""
         return self.table.pick(range(len(self.terrain)))
 
     @property
     def state_units(self) -> Floats:
-        """The unit of each entry of y for tolerances, scaled by the machine."""
+        """The machine unit of each entry of the state y, which scales the integration tolerances."""
         return scale_states(self.machine.system.model, self.units, self.machine.memory)
 
     @property
@@ -585,7 +593,9 @@ class ContactQuery:
         return fastest
 
     def _features_near(self, t: float, boxes: Floats) -> tuple[tuple[int, ...], ...]:
-        """Return the indices of the features near each wheel whose centre is in its box at time t (s)."""
+        """Return for each wheel the indices of nearby ground features, for centres in `boxes` at time t
+        (s).
+        """
         corners = boxes.reshape(-1, 2, 3)
         middles = corners.mean(axis=1)
         halves = 0.5 * np.ptp(corners, axis=1)
@@ -609,7 +619,7 @@ class ContactQuery:
 
     @property
     def tyred(self) -> list[int]:
-        """The indices of the wheels with tyres."""
+        """The indices of the wheels that have tyres."""
         wheels = enumerate(self.machine.wheels)
         return [k for k, wheel in wheels if isinstance(wheel, Wheel) and wheel.tyre is not None]
 
@@ -626,8 +636,8 @@ class ContactQuery:
     def find_penetrating(
         self, t: float, y: Floats, near: Surroundings
     ) -> list[tuple[WheelOnFeature, Floats]]:
-        """Return the contacts that penetrate the ground from above, within the borders of their features, and
-        their rows.
+        """Return the contacts that penetrate the ground from above, within the borders of their features,
+        each with its contact row.
         """
         self.fill(t, y)
         row = np.empty(self.row.size)
@@ -641,7 +651,7 @@ class ContactQuery:
     def candidate(
         self, contact: WheelOnFeature, row: Floats, mu: float, status: Status
     ) -> Candidate:
-        """Return a touching contact as a candidate of the contact problem."""
+        """Return a touching contact as a `Candidate`, the input of the solvers of the contact problem."""
         return Candidate(
             self.key(contact),
             self.jacobian(row),
@@ -695,14 +705,15 @@ class ContactQuery:
         return samples
 
     def _observing_mode(self, most: int, contacts: Packed) -> Packed:
-        """Return a mode for up to `most` closed contacts; one mode of each size is cached."""
+        """Return a `ContactMode` with arrays for up to `most` closed contacts; one of each size is cached."""
         forms = self.table.pairs.forms
         if most not in self._observing_modes:
             mode = kernels.make_mode(self.machine, self.motion, contacts, most, self.x, forms)
             self._observing_modes[most] = Packed(mode)
         packed = self._observing_modes[most]
         packed.replace(contacts=contacts)
-        if packed.record.modes is not forms.signatures:  # closed forms were added meanwhile
+        # Closed-form solutions were added since the contact mode was cached.
+        if packed.record.modes is not forms.signatures:
             out = np.zeros(forms.size)
             packed.replace(modes=forms.signatures, tables=forms.tables, mode_out=out)
         return packed
@@ -769,8 +780,8 @@ class ContactQuery:
                 self._find_nearest(times, ys, missing[group], near, margin, sinks, gaps, points)
 
     def _group_states(self, centres: Floats) -> list[Integers]:
-        """Return groups of states that share one search of features, by their mean wheel centre (states,
-        wheels, 3); on moving ground each state is a group.
+        """Return groups of states that share one search of ground features, by their mean wheel centre
+        (states, wheels, 3); on moving ground each state is a group.
         """
         if self.terrain.motions:
             return list(np.arange(len(centres))[:, None])
@@ -790,10 +801,11 @@ class ContactQuery:
         gaps: Floats,
         points: Floats,
     ) -> None:
-        """Compute gaps and contact points at the states `which`, among the nearby contacts."""
+        """Compute gaps and contact points of the nearest contacts at the states with indices `which`."""
         self.fill(times[which[0]], ys[which[0]])
         row = np.empty(self.row.size + 3)
-        # Indexing with an array copies: the routine writes into the copies.
+        # Indexing with an array makes copies: the routine writes into these, and they are copied
+        # back.
         new_gaps = gaps[which]
         new_points = points[which]
         states = (np.ascontiguousarray(times[which]), np.ascontiguousarray(ys[which]), len(which))
@@ -804,16 +816,16 @@ class ContactQuery:
 
 
 def _attached_feature(name: str, kind: str, numbers: Sequence[float]) -> Feature:
-    """Return a feature without borders that moves with the machine."""
+    """Return a feature without borders that moves with the system."""
     return Feature(
         name, kind, np.array(numbers, float), np.zeros((0, 7)), -UNBOUNDED_CORNER, UNBOUNDED_CORNER
     )
 
 
 def _widening(boxes: Floats, begin: Floats | None) -> Floats:
-    """Return the shifts (flat, in units of the margin) of the corners of boxes (wheels, 2, 3): outwards by
-    one; if `begin` (wheels, 3) is given, less beside and behind the paths that begin there, and more ahead of
-    them.
+    """Return the shifts (flat, as multiples of the margin) of the corners of boxes (wheels, 2, 3): outwards
+    by one margin; if `begin` (wheels, 3) is given, less beside and behind the paths that begin there, and
+    more ahead of them.
     """
     shifts = np.broadcast_to(BOX_CORNER_SIGNS, boxes.shape)
     if begin is not None:
@@ -824,7 +836,7 @@ def _widening(boxes: Floats, begin: Floats | None) -> Floats:
 
 
 class _Last(threading.local):
-    """The latest query of a thread, if no run uses it."""
+    """Thread-local cache of the latest `ContactQuery`; empty while a run uses it."""
 
     query: ContactQuery | None = None
 
@@ -835,7 +847,8 @@ _last = _Last()
 def borrow_query(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a query for exclusive use: that of the last run if machine and stops are the same, or a new one.
+    """Return a `ContactQuery` for exclusive use: that of the last run if system and joint stops are the same,
+    otherwise a new one.
 
     A new query costs as much as some milliseconds of simulated time. Search results of the last run are
     discarded, because the contacts that a run watches must not depend on earlier runs.
@@ -854,14 +867,14 @@ def borrow_query(
 
 
 def return_query(query: ContactQuery) -> None:
-    """Make a query available to later runs and observations of its thread."""
+    """Make a `ContactQuery` available to later runs and observations of the same thread."""
     _last.query = query
 
 
 def shared_query(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a query for immediate use, which the arcs of one run share."""
+    """Return the `ContactQuery` that the trajectory arcs of one run share, for immediate use."""
     query = borrow_query(machine, terrain, inputs, stops)
     return_query(query)
     return query

@@ -3,13 +3,13 @@
 A run combines two methods (docs/contact.md).
 
 * Event-driven arcs. Compiled routines integrate the equations of motion within one contact mode, locate the
-  event that ends it, resolve the impact and select the next mode. `ArcDriver` calls them.
+  event that ends it, resolve the impact and select the next contact mode. `ArcDriver` calls them.
 * Time-stepping arcs. The contact problem is solved at impulse level, without event location. `TimeStepper`
   takes the steps.
 
-`TerrainRun` alternates between them: `begin` checks the start, `advance` extends the present arc by some
-steps, `_enter_time_stepping` and `_resume_events` change the method. `trajectory` returns the stored arcs and
-events. Slices of a `Stepper` use `branch`, `advance` and `restart`.
+`TerrainRun` alternates between them: `begin` checks the start, `advance` extends the present trajectory arc
+by some steps, `_enter_time_stepping` and `_resume_events` change the method. `trajectory` returns the stored
+trajectory arcs and events. Slices of a `Stepper` use `branch`, `advance` and `restart`.
 """
 
 import math
@@ -77,14 +77,16 @@ CALLS_PER_CHECK = 50
 """Number of calls of the compiled loop between two checks of the progress of the run."""
 
 SAME_TIME = 1e-9
-"""Difference (s) of two sample times that counts as rounding, also after a year of simulated time."""
+"""Largest difference (s) of two sample times that counts as rounding; large enough for a year of simulated
+time.
+"""
 
 EVENT_WINDOW = 1.0
-"""Interval of simulated time (s) for which `ContactOptions.events` is the largest number of events."""
+"""Length (s) of the interval of simulated time in which at most `ContactOptions.events` events may occur."""
 
 ENERGY_GAIN = 1e-9
-"""Energy gain of an impact that counts as rounding, relative to the mechanical energy (in J, if that is below
-1 J).
+"""Largest energy gain of an impact that counts as rounding, as a fraction of the mechanical energy, or in J
+if that is below 1 J.
 """
 
 EVENT_ERRORS = (ConfigurationError, SimulationError, TerrainError)
@@ -96,7 +98,9 @@ class EnergyWarning(UserWarning):
 
 
 class TerrainRun:
-    """State of a run on a terrain: its present state, the open arc, and the stored arcs and events."""
+    """State of a run on a terrain: its present state, the open trajectory arc, and the stored trajectory arcs
+    and events.
+    """
 
     def __init__(self, task: Task) -> None:
         self.query, y = place_on_terrain(task)
@@ -107,7 +111,7 @@ class TerrainRun:
         self.until = task.until
         self.input_jumps = sorted(time for time in set(task.jumps) if time > self.start)
 
-        # The present state, and the open arc that ends with it.
+        # The present state, and the open trajectory arc that ends with it.
         self.now = RunState(self.start, y)
         self.arc_closed: tuple[Closed, ...] = ()
         self.samples: list[tuple[Floats, Floats]] = []
@@ -117,7 +121,7 @@ class TerrainRun:
         self.driver: ArcDriver | None = None
         self.steps: TimeStepper | None = None  # the open time-stepping arc
 
-        # The result.
+        # The stored trajectory arcs, events and outcome.
         self.arcs: list[TerrainArc | SteppedArc] = []
         self.events: list[Event] = []
         self.outcome = ""
@@ -125,12 +129,14 @@ class TerrainRun:
             ""  # outcome of the partial trajectory of a run that stops by an error
         )
 
-        # When to change the method.
-        self.watches_rank = task.contact.solver == "auto"  # whether contacts may over-constrain it
+        # Data that decide about the change between event location and time stepping.
+        # whether to check the rank of the contacts
+        self.watches_rank = task.contact.solver == "auto"
         self.ranks: dict[tuple[WheelOnFeature, ...], switch.Rank] = {}
         self.stepping_reason = ""
-        self.required_settled = switch.FIRST_SETTLED  # settled steps before event location resumes
-        self.resumed = -np.inf  # s, when event location resumed last
+        # number of successive steps with settled contacts before event location resumes
+        self.required_settled = switch.FIRST_SETTLED
+        self.resumed = -np.inf  # s, time at which event location resumed last
 
     @property
     def next_jump(self) -> float:
@@ -152,8 +158,8 @@ class TerrainRun:
         return None
 
     def observe_at(self, t: float, y: Floats, closed: Sequence[Closed]) -> dict[str, Floats]:
-        """Return all variables of a state of the present arc, time last. On time-stepping arcs, forces are
-        mean values over the last step until time t.
+        """Return all output variables of a state of the present trajectory arc, time as the last axis. On
+        time-stepping arcs, forces are mean values over the last step until time t.
         """
         if self.steps is not None:
             return self.steps.arc(t).observations
@@ -162,7 +168,7 @@ class TerrainRun:
 
     def forget_past(self) -> None:
         """Discard stored samples and arcs, which a stepper does not return. The latest events stay, because
-        their rate decides about the method.
+        their rate decides about the change to time stepping.
         """
         del self.samples[:-1], self.grazes[:], self.arcs[: -switch.CROWDED_EVENTS]
         del self.events[: -self.contact.events - switch.CROWDED_EVENTS]
@@ -197,7 +203,7 @@ class TerrainRun:
         return self.trajectory(self.outcome or "completed")
 
     def begin(self) -> None:
-        """Find the closed contacts of the initial state."""
+        """Find the closed contacts of the initial state, or begin time stepping if the options request it."""
         lift_start(self.query, self.now.t, self.now.y, self.contact.margin)
         if self.contact.solver == "time_stepping":
             self._enter_time_stepping("requested")
@@ -273,7 +279,9 @@ class TerrainRun:
             self._close_arc(None)
 
     def _check_end(self, before: float) -> None:
-        """Change the method if the run makes too little progress to end."""
+        """Change to time stepping if the run advances so slowly that it would not end. `before` is the
+        simulated time (s) at the previous check.
+        """
         taken = self.now.t - before
         if MAX_REMAINING_CALLS * taken < self.until - self.now.t and self.steps is None:
             text = f"the run stopped at {self.now.t:.9g} s: {ENDLESS_REASON}. {ENDLESS_REMEDY}"
@@ -290,7 +298,7 @@ class TerrainRun:
         If `cause` is given, begin with the event that it describes.
         """
         driver = self._find_driver()
-        # One event more than is allowed, so that the limit is seen to be exceeded.
+        # One event more than allowed, so that exceeding the limit is detected.
         most_events = min(events, self.contact.events + 1)
         driver.load(self.now, self.next_jump, self.until, cause)
         events_before = len(self.events)
@@ -323,14 +331,16 @@ class TerrainRun:
         return status
 
     def _find_driver(self) -> ArcDriver:
-        """Return the driver, whose search boxes contain the present state."""
+        """Return the `ArcDriver` of the run, after a new search if its boxes do not contain the present
+        state.
+        """
         query = self.query
         t = self.now.t
         y = self.now.y
         if self.driver is None:
             self.driver = take_driver(query, self.contact, self.numerics, t, query.boxes(t, y))
         elif not self.driver.contains(self.now.closed):
-            # Another branch of the run moved the search elsewhere.
+            # Another branch of the run has moved the search boxes away from this state.
             self.driver.search_around(t, query.boxes(t, y))
         return self.driver
 
@@ -357,14 +367,15 @@ class TerrainRun:
         self.now = driver.run_state()
         node_times, nodes = driver.nodes(self.keeps_dense)
         begins = node_times[:, 0]
-        # The records of a call lie one behind the other; each event ends the part of one arc.
+        # Samples of all arcs of a call are stored in sequence; each event ends one trajectory arc.
         ends = [(record.samples, record.grazes) for record in records]
         bounds = [(0, 0), *ends, (len(times), len(grazes))]
         for k, ((first, first_graze), (last, last_graze)) in enumerate(pairwise(bounds)):
             if last > first:
                 self.samples.append((times[first:last], states[first:last]))
             self.grazes += grazes[first_graze:last_graze]
-            # A step belongs to the arc in which it begins; arcs of one instant have none.
+            # A step belongs to the trajectory arc in which it begins; arcs of zero duration have no
+            # steps.
             if len(begins):
                 end = records[k].t if k < len(records) else np.inf
                 count = int(np.searchsorted(begins, end))
@@ -400,13 +411,13 @@ class TerrainRun:
     # --- arcs and events
 
     def add_sample(self) -> None:
-        """Store the present state as a sample, unless it is stored already."""
+        """Store the present time and state as a sample, unless a sample at this time exists already."""
         if self.samples and self.now.t > self.now.latest_sample:
             self.samples.append((np.array([self.now.t]), self.now.y[None].copy()))
             self.now.latest_sample = self.now.t
 
     def _store_event(self, record: EventRecord) -> None:
-        """Store an event, and the arc that it ends."""
+        """Store an event, and the trajectory arc that it ends."""
         query = self.query
         kind = record.kind
         fired = record.fired
@@ -496,7 +507,7 @@ class TerrainRun:
             self.events.append(event)
 
     def trajectory(self, outcome: str) -> Trajectory:
-        """Return the stored arcs and events as a trajectory with an outcome."""
+        """Return the stored trajectory arcs and events as a trajectory with an outcome."""
         settings = {
             "impact": self.contact.impact_name,
             "dt": self.numerics.dt,
@@ -507,7 +518,7 @@ class TerrainRun:
         return Trajectory(tuple(self.arcs), outcome, settings, tuple(self.events), self.contact)
 
     def partial(self, outcome: str) -> Trajectory:
-        """Return the trajectory up to the present state, including the open arc."""
+        """Return the trajectory up to the present state, including the open trajectory arc."""
         if self.steps is not None:
             self._close_steps(None)
             return self.trajectory(outcome)
@@ -529,7 +540,7 @@ class TerrainRun:
         self._enter_time_stepping(switch.describe_failure(error), guard)
 
     def _watch_progress(self, before: float) -> None:
-        """Change to time stepping if event-driven arcs advance more slowly than time steps would."""
+        """Change to time stepping if event-driven integration advances more slowly than time steps would."""
         if self.outcome or self.now.t >= self.until or self.driver is None:
             return
         if self.watches_rank and self._find_rank() is switch.Rank.OVER_CONSTRAINED:
@@ -545,7 +556,7 @@ class TerrainRun:
             self._enter_time_stepping(reason)
 
     def _find_congestion(self, before: float, h: float) -> str:
-        """Return the reason why time steps of length h (s) would advance faster, or an empty text; `before`
+        """Return the reason why time steps of length h (s) would advance faster, or an empty string; `before`
         is the time (s) at the start of the last call.
         """
         assert self.driver is not None
@@ -561,7 +572,7 @@ class TerrainRun:
 
     def _watch_rank(self) -> None:
         """Stop checking the rank after each event if the rolling contacts are independent: if the wheels of a
-        machine are independent in one configuration, they are so in all.
+        system have independent constraints in one configuration, they have them in all.
         """
         rolling = sum(status == Status.ROLLING for _, status, _ in self.now.closed)
         if self.watches_rank and rolling > 1:
@@ -581,7 +592,7 @@ class TerrainRun:
         return self.ranks[rolling]
 
     def _refuse_ideal_contacts(self) -> None:
-        """Raise ContactSetError if ideal contacts over-constrain the machine: one of them has to creep, and
+        """Raise ContactSetError if ideal contacts over-constrain the system: one of them has to creep, and
         without a friction limit it is not determined which.
         """
         ideal = [
@@ -609,8 +620,8 @@ class TerrainRun:
         return error
 
     def _enter_time_stepping(self, reason: str, guard: Guard | None = None) -> None:
-        """Begin a time-stepping arc at the present state, at which a guard may have fired or events
-        accumulate.
+        """Begin a time-stepping arc at the present state, for a reason that is stored with the arc; `guard`
+        is the guard that fired, or None.
         """
         h = choose_step(self.query, self.contact, self.now.t, self.now.y)
         if self.now.t - self.resumed < switch.RETRY_STEPS * h:
@@ -628,8 +639,9 @@ class TerrainRun:
         self._begin_steps(h)
 
     def _discard_short_arcs(self, h: float, guard: Guard | None) -> Guard | None:
-        """Discard the latest arcs that are shorter than half a time step, with the events before them; time
-        steps replace them. Impacts are kept. Return the guard of the first discarded event, or the given one.
+        """Discard the latest trajectory arcs that are shorter than half a time step, with the events before
+        them; time steps replace them. Impacts are kept. Return the guard of the first discarded event, or the
+        given one.
         """
         while len(self.arcs) > 1 and self.events[-1].kind != "collision":
             last = self.arcs[-1]
@@ -653,7 +665,9 @@ class TerrainRun:
         self.steps = stepper
 
     def _advance_time_steps(self, steps: int) -> None:
-        """Take `steps` time steps; resume event location if the same contacts carry loads with margin."""
+        """Take `steps` time steps; resume event location if the contacts are settled: the same contacts carry
+        loads with margin.
+        """
         assert self.steps is not None
         stepper = self.steps
         if stepper.is_settled:
@@ -675,7 +689,8 @@ class TerrainRun:
         """
         stepped = self.now
         stored = (self.arcs, self.events)
-        # What the first call stores (an impact may happen at once) follows the time-stepping arc.
+        # Samples and events of the first call (an impact may occur at once) follow the
+        # time-stepping arc.
         self.arcs = []
         self.events = []
         self.arc_closed = ()
@@ -700,7 +715,7 @@ class TerrainRun:
             stepper.require(self.required_settled)
             return
         self.resumed = self.now.t
-        # The samples of the new arc wait until the time-stepping arc before it is stored.
+        # Store the time-stepping arc before the samples of the new event-driven arc.
         first_samples = self.samples
         self.samples = []
         closed = self.now.closed
@@ -718,7 +733,7 @@ class TerrainRun:
         closed: Sequence[Closed],
         closed_after: Sequence[Closed],
     ) -> Event:
-        """Return the event at which a run changes between event location and time stepping."""
+        """Return the `Event` that records a change between event location and time stepping."""
         query = self.query
         t = self.now.t
         return Event(
@@ -744,7 +759,7 @@ class TerrainRun:
 
 
 def _join_samples(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return the concatenated times (samples) and states (samples, n) of the parts of an arc."""
+    """Return the concatenated times (samples) and states (samples, n) of the parts of a trajectory arc."""
     if len(parts) == 1:
         return parts[0]
     times, states = zip(*parts, strict=True)
@@ -773,7 +788,7 @@ def run_on_terrain(task: Task) -> Trajectory:
 
 
 def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
-    """Return the query of a task's machine on its terrain, and the initial state y."""
+    """Return the `ContactQuery` of a task's system on its terrain, and the initial state y."""
     terrain = task.terrain
     assert terrain is not None
     machine = make_generic(task.system, task.law, terrain.motions)
@@ -796,7 +811,8 @@ def _check_tyres(task: Task) -> None:
         if isinstance(contact.mu, Mapping):
             is_named = any(name.partition("/")[0] == wheel.name for name in contact.mu)
         else:
-            # One number for all contacts applies to those without tyres, if there are any.
+            # A single friction coefficient for all contacts applies to wheels without tyres, if
+            # any.
             is_named = np.isfinite(contact.mu) and not has_others
         if is_named:
             raise ParameterError(
@@ -810,7 +826,7 @@ def _check_tyres(task: Task) -> None:
 
 
 def _check_friction(contact: ContactOptions, terrain: Terrain) -> None:
-    """Raise an error if a friction coefficient is set for a feature that does not exist."""
+    """Raise an error if the options set a friction coefficient for a terrain feature that does not exist."""
     for name in contact.mu if isinstance(contact.mu, Mapping) else ():
         feature = name.partition("/")[2]
         if feature:

@@ -1,9 +1,9 @@
 """Forces, gaps and contact points at the states of a finished run, computed by routines in two passes over
 the samples.
 
-1. `observe_modes` solves the saddle-point system of each sample in its own mode and adds up the forces of the
-   closed contacts per wheel. Wheels with a closed contact get its gap and contact point here.
-2. `find_nearest` searches the nearest feature of each remaining wheel. It rejects most features by the
+1. `observe_modes` solves the saddle-point system of each sample in its own contact mode and adds up the
+   forces of the closed contacts per wheel. Wheels with a closed contact get its gap and contact point here.
+2. `find_nearest` searches the nearest ground feature of each remaining wheel. It rejects most features by the
    distance of their bounding boxes.
 """
 
@@ -35,32 +35,32 @@ NAN = math.nan
 
 
 class Intervals(NamedTuple):
-    """Intervals of a run; the set of closed contacts is constant on each interval."""
+    """Time intervals of a run, on each of which the set of closed contacts and the inputs are constant."""
 
     size: int  # number of intervals
     first_state: Integers  # (size + 1) index of the first state of each interval
     # (size + 1) index of the first closed contact of each interval in the lists below
     first_contact: Integers
-    which: Integers  # index of each closed contact in the packed contacts
+    which: Integers  # index of each closed contact in `ContactColumns`
     status: Integers  # Status of each closed contact
     mu: Floats  # friction coefficient of each closed contact; 0 for ideal contacts
-    inputs: Floats  # (size, n_inputs) inputs of the machine on each interval
-    n_inputs: int  # number of inputs of the machine
-    x_inputs: int  # offset of the inputs in the input array of programs
+    inputs: Floats  # (size, n_inputs) inputs of the system on each interval
+    n_inputs: int  # number of inputs of the system
+    x_inputs: int  # offset of the inputs of the system in the program input x
     times: Floats  # (states) s, times of the states
-    states: Floats  # (states, n)
+    states: Floats  # (states, n) states y
 
 
 class ObservedSamples(NamedTuple):
-    """Forces, gaps and contact points at each state. Owners of forces are the wheels, then the joints with
-    stops.
+    """Forces, gaps and contact points at each state. Contact forces belong to owners: the wheels, then the
+    joints with stops.
     """
 
     wheels: int  # number of wheels
     owners: int  # number of wheels and joints with stops
-    along: int  # offset of the tangential direction in a contact row
+    along: int  # offset of the tangential unit vector in a contact row
     ydot: Floats  # (states, n) time derivatives of the states
-    out: Floats  # (states, outputs) outputs of the program of the machine without ground
+    out: Floats  # (states, outputs) outputs of `Dynamics.call`, the system without ground
     generalised: Floats  # (states, speeds) generalised forces of all contacts
     forces: Floats  # (states, owners, 3) N, contact forces: normal, along, across
     world: Floats  # (states, owners, 3) N, contact forces in world axes
@@ -69,7 +69,8 @@ class ObservedSamples(NamedTuple):
     gaps: Floats  # (states, wheels) m, gap of the closed contact; infinite if no contact is closed
     points: Floats  # (states, wheels, 3) m, contact point; NaN if no contact is closed
     violation: Floats  # (states) m, largest absolute gap of contacts with constraint rows
-    # (states, wheels) smallest eigenvalue of eq. [patch-fold] of closed contacts with patches; else infinite
+    # (states, wheels) smallest eigenvalue of eq. [patch-fold] of closed contacts with patches; else
+    # infinite
     convexity: Floats
     jacobians: Floats  # (contacts, 3, speeds) constraint rows at the first state of each interval
 
@@ -85,7 +86,8 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
         for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
             put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
             if solve_rates(s, samples.ydot[i * n :], s.lam, s.seen) != 0:
-                # A run may have stopped at a state whose contacts contradict each other.
+                # The last state of a failed run may have no solution: its contacts contradict each
+                # other.
                 samples.ydot[i * n :][:n] = NAN
                 s.lam[: 3 * count] = NAN
             samples.out[i * m.output_size :][: m.output_size] = s.out[: m.output_size]
@@ -98,8 +100,8 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
 
 @routine
 def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
-    """Write the closed contacts and the inputs of interval j into the mode; return the number of closed
-    contacts.
+    """Write the closed contacts and the inputs of interval j into the contact mode; return the number of
+    closed contacts.
     """
     first = intervals.first_contact[j]
     count = intervals.first_contact[j + 1] - first
@@ -172,7 +174,7 @@ def add_contact_observation(s: ContactMode, samples: ObservedSamples, i: int, k:
     if count_rows(s.status[k]) > 0:
         samples.violation[i] = max(samples.violation[i], abs(row[m.gap]))
     if wheel >= samples.wheels:
-        # The first number of a stop is its direction.
+        # The first feature coordinate of a joint stop is its direction, 1 or -1.
         samples.stops[owner] += load * s.contacts.features[s.which[k] * FEATURE]
         return
     place = i * samples.wheels + wheel
@@ -193,15 +195,15 @@ def count_contacts(s: ContactMode, wheel: int) -> int:
 
 @routine
 def add_generalised_force(m: Dynamics, row: Floats, lam: Floats, force: Floats) -> None:
-    """Add the generalised force (n) of a contact: that of its contact force, and of the moments of its
-    tyre.
+    """Add the generalised force (n) of a contact to `force`: of its contact force lam (3, N) and of the
+    moments of its tyre.
     """
     n = m.speeds
     load = lam[0]
     for axis in range(3):
         push = lam[axis]
         if m.acted > 0:
-            # `push` and `lift` below contain the tyre's forces already.
+            # `push` and `lift`, added below, already contain the tyre forces.
             push -= row[m.forces + axis] + load * row[m.lifted + axis]
         force[:n] += push * row[m.C + axis * n :][:n]
     if m.acted > 0:
@@ -210,7 +212,9 @@ def add_generalised_force(m: Dynamics, row: Floats, lam: Floats, force: Floats) 
 
 @routine
 def touches_or_penetrates(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> bool:
-    """Return whether a wheel touches or penetrates feature k from above, within its borders."""
+    """Return whether the wheel of contact k touches or penetrates its ground feature from above, within the
+    borders of the feature.
+    """
     if row[m.gap] > 0.0 or border_excess(m, contacts, k, row) > 0.0:
         return False
     return is_above(m, contacts, k, row)
@@ -227,7 +231,8 @@ def find_penetrating_contacts(
         if row[m.gap] < 0.0 and touches_or_penetrates(m, contacts, k, row):
             inside[count] = k
             count += 1
-    # A wheel that penetrates two faces at their concave edge is beyond the borders of both.
+    # A wheel that penetrates two faces at their common concave edge has both contact points outside
+    # the borders of their faces.
     within = count
     for k in range(contacts.size):
         is_missed = penetrates_beyond_border(m, x, contacts, k, row)
@@ -246,7 +251,9 @@ def find_penetrating_contacts(
 def penetrates_beyond_border(
     m: Dynamics, x: Floats, contacts: ContactColumns, k: int, row: Floats
 ) -> bool:
-    """Return whether a wheel penetrates feature k beyond its borders, but by no more than the depth."""
+    """Return whether the wheel of contact k penetrates its ground feature at a point outside the borders of
+    the feature, at a distance from them that does not exceed the penetration depth.
+    """
     evaluate_gap(x, contacts, k, row)
     excess = border_excess(m, contacts, k, row)
     if not excess > 0.0 or excess * m.length > -row[m.gap]:
@@ -282,7 +289,7 @@ def find_nearest(
     """Compute gap (m) and contact point of the nearest valid contact of each wheel whose gap is still
     infinite.
 
-    Gaps larger than `limit` (m) stay infinite. If the machine `sinks`, penetrated features are included.
+    Gaps larger than `limit` (m) stay infinite. If the system `sinks`, penetrated features are included.
     `gaps` has the shape (states, wheels), `points` (states, wheels, 3).
     """
     n = m.y_z + m.states
@@ -320,7 +327,8 @@ def find_nearest_of_wheel(
     for k in range(near.size):
         if near.wheels[k] != wheel:
             continue
-        # No point of the wheel is further from its centre than `radius`, up to rounding.
+        # All points of the wheel lie within `radius` of its centre, up to rounding: skip features
+        # that are further away than the nearest one so far.
         apart = box_distance(centre, near.low[3 * k :], near.high[3 * k :])
         if apart - near.radius[k] - m.tol.gap_search > least:
             continue
@@ -328,11 +336,11 @@ def find_nearest_of_wheel(
         height = row[m.gap]
         beyond = border_excess(m, near, k, row)
         if not (sinks and touches_or_penetrates(m, near, k, row)):
-            # An open contact deeper than that lies below its feature, not above it.
+            # A contact that is deeper than `gap_search` lies below its feature, not above it.
             if beyond > m.tol.border or not height > -m.tol.gap_search:
                 continue
             if beyond > 0.0:
-                height = max(height, 0.0)  # there is no ground to sink into beyond the border
+                height = max(height, 0.0)  # outside the border there is no ground to penetrate
         if height < least:
             least = height
             gap[0] = height

@@ -1,5 +1,5 @@
-"""Checks of the initial state of a run on a terrain: wheels inside the ground are refused, rounding errors
-are removed.
+"""Checks of the initial state of a run on a terrain: states with wheels inside the ground raise an error,
+penetrations by rounding are removed.
 
 Problem: gaps measure the distance from the surface of a feature on its outer side. A wheel deep inside a wall
 has no such distance, and none of its gaps is negative. Method:
@@ -8,7 +8,7 @@ has no such distance, and none of its gaps is negative. Method:
 2. `refuse_buried_wheels`: any other wheel is refused if its centre or a point of its rim is inside the
    ground. The test counts windings: an upward ray from a point inside leaves the ground through one more face
    than it enters.
-3. `lift_start`: penetrations up to `Tolerances.gap_start` are rounding errors; the machine is projected onto
+3. `lift_start`: penetrations up to `Tolerances.gap_start` are rounding errors; the system is projected onto
    the ground.
 """
 
@@ -29,24 +29,25 @@ from draisine.simulation.contact.status import Status
 from draisine.terrain.feature import Features
 
 RIM_POINTS = 48
-"""Number of points of a wheel's rim that are tested. The arc between two of them has a height of 0.2 % of the
-radius; a shallower penetration has a negative gap.
+"""Number of rim points per wheel that are tested for being inside the ground. The circular arc between two
+points has a height of 0.2 % of the radius; a shallower penetration is detected by its negative gap.
 """
 
 RIM_DIRECTIONS = np.exp(2j * np.pi * np.arange(RIM_POINTS) / RIM_POINTS).view(float).reshape(-1, 2)
 """Cosine and sine of the angle of each rim point, shape (RIM_POINTS, 2)."""
 
 RIM_RADIUS_RATIO = 0.999
-"""Ratio of the radius of the tested points to that of the rim; it is below 1 because the rim of a disc
-touches the ground.
+"""Radius of the circle of tested points, as a fraction of the rim radius; below 1, because the rim of a disc
+on the ground would count as inside.
 """
 
 RAY_OFFSET = np.array([0.618e-8, 0.382e-8])
-"""Horizontal offset of the upward rays, relative to the length of the machine. A ray along a wall, or through
-the edge between two faces, would count no face or both.
+"""Horizontal offset of the upward rays, as a fraction of the length of the system. Without it, a ray along a
+wall, or through the edge between two faces, would count no face or both.
 """
 
-COLUMN_HEIGHT = 1e6  # machine lengths; faces up to this height above a wheel are counted
+# height above a wheel up to which faces are counted, in characteristic lengths of the system
+COLUMN_HEIGHT = 1e6
 
 SMOOTH_START_REMEDY = (
     "lift it, so that it falls onto the ground, or let it start where this is level."
@@ -59,12 +60,12 @@ START_REMEDY = (
 
 
 def lift_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None:
-    """Lift a machine that starts below the ground by rounding errors; `y` is changed in place.
+    """Lift a system that starts below the ground by rounding errors; `y` is changed in place.
 
     Parameters
     ----------
     query
-        The machine on its terrain.
+        The system on its terrain.
     t
         Time of the start, s.
     y
@@ -128,7 +129,8 @@ def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Float
     rim points.
     """
     rings = query.rings[wheels]
-    # The centre of a wheel is far from the ground. That of a blade is its contact point.
+    # The centre of a wheel is far from the ground and is tested slightly below. The centre of a
+    # blade is its contact point and is tested slightly above.
     depth = query.tol.gap_start * np.where(np.array(query.longest)[wheels] > 0.0, -1.0, 1.0)
     points = np.empty((len(wheels), 1 + RIM_POINTS, 3))
     offsets = (query.row.centre.start, query.row.axle.start)
@@ -150,7 +152,7 @@ def put_points(
     wheels: int,
     points: Floats,
 ) -> None:
-    """Write the points of wheels (wheels, 1 + RIM_POINTS, 3) that are examined, in m.
+    """Write the test points of wheels to `points` (wheels, 1 + RIM_POINTS, 3), in m.
 
     `rows` (wheels, row_size) contains centre and axle of each wheel at the offsets `at_centre` and `at_axle`.
     `rings` are the radii of the wheels' rings (m; 0 for a ball or a blade), `depths` the heights of the first
@@ -163,9 +165,10 @@ def put_points(
         first[0] = centre[0]
         first[1] = centre[1]
         first[2] = centre[2] + depths[w]
-        # A wheel without a ring, a ball or a blade, has its point alone.
+        # For a ball or a blade, which has no ring, all rim points coincide with the first point.
         height = centre[2] if rings[w] > 0.0 else first[2]
-        # Two directions in the plane of the wheel: across the axle and the axis that it is furthest from.
+        # Two unit vectors in the plane of the wheel; the first is perpendicular to the axle and to
+        # the world axis with the largest angle to it.
         x = abs(axle[0])
         y = abs(axle[1])
         z = abs(axle[2])
@@ -245,7 +248,7 @@ def count_faces(
         k = which[j]
         N = numbers[6 * k :]
         slope = N[0] * up[0] + N[1] * up[1] + N[2] * up[2]
-        # A face along the ray is neither entered nor left.
+        # A ray parallel to a face neither enters nor leaves the ground through it.
         if slope == 0.0:
             continue
         for i in range(points):
@@ -268,7 +271,7 @@ def count_faces(
 
 @cache
 def _code() -> Any:
-    """Return the machine code of the routines of this file."""
+    """Return the compiled routines of this file as attributes of one object."""
     put, count = routine_code(put_points, count_faces, passes="few")
     return SimpleNamespace(put_points=put, count_faces=count)
 

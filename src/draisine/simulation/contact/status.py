@@ -1,4 +1,4 @@
-"""Statuses of a contact (open, sliding, rolling, on a tyre), and the number of constraint rows of each."""
+"""Contact statuses (open, sliding, rolling, on a tyre), and the number of constraint rows of each status."""
 
 from enum import IntEnum
 
@@ -8,12 +8,12 @@ from draisine.codegen.routine import routine
 class Status(IntEnum):
     """Status of a contact. Its constraint rows are the first `count_rows` of (normal, along, across)."""
 
-    OPEN = 0  # no constraint row and no force
-    SLIDING = 1  # normal row; friction acts against the slip
-    ROLLING = 2  # all three rows: the contact sticks
+    OPEN = 0  # separated: no constraint row and no force
+    SLIDING = 1  # normal constraint row; friction opposes the slip
+    ROLLING = 2  # all three constraint rows: the contact sticks
     SPRUNG_TYRE = 3  # no constraint row: the normal force is that of a vertical tyre spring
-    TYRE = 4  # normal row; the tyre law determines the forces along and across
-    TRACKING_TYRE = 5  # normal and along rows; the tyre slips across only
+    TYRE = 4  # normal constraint row; the tyre model determines the forces along and across
+    TRACKING_TYRE = 5  # constraint rows normal and along; the tyre slips across only
 
     __hash__ = int.__hash__  # closed contacts are keys; the hash of an enumeration is a Python call
 

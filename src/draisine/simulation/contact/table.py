@@ -1,8 +1,10 @@
-"""Contacts of one machine with one terrain as records of arrays, the input of compiled routines.
+"""Contacts of one system with one terrain as records of arrays, the input of compiled routines.
+
+A feature is a face, edge, vertex or smooth patch of the ground, a flat of a body or a stop of a joint.
 
 Programs and sizes depend on the pair of a wheel and a kind of feature only (`PairTable`, shared by all runs
-of a machine). Coordinates, borders and bounding boxes belong to single features (`FeatureTable`, one per
-terrain). A set of contacts is packed by indexing the columns of its pairs and the rows of its features.
+of a system). Coordinates, borders and bounding boxes belong to single features (`FeatureTable`, one per
+terrain). A set of contacts is packed by indexing the columns of `PairTable` and the rows of `FeatureTable`.
 """
 
 import threading
@@ -31,16 +33,16 @@ MAX_BLADE_DEPTH = 0.05
 """Largest penetration (m) of a blade; a deeper blade counts as below the ground, not as penetrating."""
 
 MAX_CACHED_SETS = 256
-"""Largest number of packed contact sets in the cache; a run has fewer modes."""
+"""Largest number of packed contact sets in the cache; a run rarely has as many contact modes."""
 
 MAX_CACHED_SURROUNDINGS = 16
-"""Largest number of packed surroundings in the cache, which are larger than contact sets; only the latest
-ones recur.
+"""Largest number of packed surroundings (contacts near the wheels) in the cache. They need more memory than
+contact sets, and only the latest ones recur.
 """
 
 
 class WheelOnFeature(NamedTuple):
-    """A contact, identified by the indices of its wheel and its feature."""
+    """A contact, identified by the indices of its wheel and its ground feature."""
 
     wheel: int
     feature: int
@@ -58,7 +60,7 @@ FLOAT_COLUMNS = ("reach", "radius", "bend", "crown")
 
 GROUND_KINDS = ("face", "edge", "vertex", "patch")
 """Kinds of features of the terrain. All other features, flats of bodies and stops of joints, move with the
-machine.
+system.
 """
 
 LEVEL_PLANE = Feature(
@@ -109,15 +111,17 @@ hold_over_fork(_lock)
 
 
 class PairTable:
-    """Columns of each pair of a wheel and a kind of feature, and the closed forms of modes.
+    """Properties of contacts that depend only on wheel and kind of feature, one array column per pair, and
+    the closed-form solutions of contact modes.
 
-    All runs of a machine share it. Arrays are replaced when a pair is added, never changed in place.
+    All runs of a system share it. Arrays are replaced when a pair is added, never changed in place.
     """
 
     def __init__(self, machine: Generic) -> None:
         self.machine = machine
         self.forms = ClosedForms(machine)
-        # A compliant tyre touches by its free radius, before the wheel that is drawn under its load does.
+        # A compliant tyre touches at its unloaded radius, larger than the radius in the model,
+        # which is that under load.
         self.free = [float(free_gap(wheel)) for wheel in machine.wheels]
         reaches = [float(wheel.surface.reach) for wheel in machine.wheels]
         self.longest = [reach + free for reach, free in zip(reaches, self.free, strict=True)]
@@ -127,14 +131,16 @@ class PairTable:
         self.tables = np.zeros(0)
 
     def column(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> int:
-        """Return the column index of a wheel on a kind of feature, at rest or with a prescribed motion."""
+        """Return the column index of the pair of a wheel and a kind of feature, fixed or with a given
+        motion.
+        """
         with _lock:
             if (wheel, kind, motion) not in self.columns:
                 self._add_pair(wheel, kind, motion)
             return self.columns[wheel, kind, motion]
 
     def _add_pair(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> None:
-        """Add the column of a wheel on a kind of feature, at rest or with a prescribed motion."""
+        """Add the column of the pair of a wheel and a kind of feature, fixed or with a prescribed motion."""
         bend = 0.0
         crown = np.nan
         radius = self.longest[wheel] if wheel < len(self.longest) else np.inf
@@ -172,7 +178,7 @@ class PairTable:
 
     def count_sides(self, wheel: int, kind: str) -> int:
         """Return the number of contacts that a wheel may have with one feature: three for a torus and an edge
-        (a single one, or one of two), none for a disc and a vertex.
+        (a single contact, or one on either side), none for a disc and a vertex.
         """
         if (wheel, kind, None) not in self.machine.contacts:
             return 0
@@ -195,7 +201,9 @@ class PairTable:
     def add_closed_form(
         self, closed: Sequence[tuple[int, str, ObstacleMotion | None, Status]]
     ) -> None:
-        """Add the closed form of a mode, given by wheels on kinds of features with their statuses."""
+        """Add the closed-form solution of a contact mode, given by wheels on kinds of features with their
+        statuses.
+        """
         pairs = [self.column(wheel, kind, motion) for wheel, kind, motion, _ in closed]
         statuses = [status for *_, status in closed]
         signature = tuple((wheel, kind, count_rows(status)) for wheel, kind, _, status in closed)
@@ -205,7 +213,7 @@ class PairTable:
 
 
 def shared_pair_table(machine: Generic) -> PairTable:
-    """Return the pair table that all runs of a machine share."""
+    """Return the pair table that all runs of a system share."""
     with _lock:
         table = machine.shared.get(PairTable) or PairTable(machine)
         machine.shared[PairTable] = table
@@ -213,9 +221,9 @@ def shared_pair_table(machine: Generic) -> PairTable:
 
 
 class FeatureTable:
-    """Features of one terrain that were near a wheel of one machine.
+    """Features of one terrain that have been near a wheel of one system, stored as rows of arrays.
 
-    `attached` contains the features that move with the machine: stops of joints and flats of bodies.
+    `attached` contains the features that move with the system: stops of joints and flats of bodies.
     """
 
     def __init__(
@@ -226,7 +234,8 @@ class FeatureTable:
         self._attached = attached
         self.pairs = shared_pair_table(machine)
         self._features = stack_features([LEVEL_PLANE, *attached.values()])
-        # By contact for attached features, by number for those of the terrain.
+        # Row indices in `_features`: by contact for attached features, by index for terrain
+        # features.
         self._rows: dict[Any, int] = {contact: 1 + k for k, contact in enumerate(attached)}
         self._packed: dict[tuple[WheelOnFeature, ...], Packed] = {}
         self._surroundings: dict[Any, tuple[Integers, Integers, Integers, Packed]] = {}
@@ -242,8 +251,8 @@ class FeatureTable:
         return self.terrain.name(contact.feature) if attached is None else attached.name
 
     def kind(self, contact: WheelOnFeature) -> tuple[str, ObstacleMotion | None]:
-        """Return kind and motion of the feature of a contact."""
-        row = self._row(contact)  # before `_features`, which it may replace
+        """Return kind and prescribed motion (None if fixed) of the feature of a contact."""
+        row = self._row(contact)  # must precede the use of `_features`, which `_row` may replace
         return self._features.kinds[self._features.kind[row]]
 
     # --- contacts for routines
@@ -260,8 +269,8 @@ class FeatureTable:
     def surroundings(self, boxes: Floats, features: Sequence[Sequence[int]]) -> Surroundings:
         """Return the contacts that can close while the wheels' centres stay inside boxes (wheels, 2, 3).
 
-        `features` lists the terrain features near each wheel in ascending order. Attached features are added.
-        The latest surroundings are cached.
+        `features` lists the terrain features near each wheel in ascending order. Attached features are
+        added. The latest surroundings are cached.
         """
         key = tuple(map(tuple, features))
         if key not in self._surroundings:
@@ -297,7 +306,9 @@ class FeatureTable:
         return wheels, indices, sides, self._pack(wheels, sides, rows)
 
     def level(self) -> Packed:
-        """Return all wheels on the level plane as packed contacts, whose rows contain the wheels' centres."""
+        """Return the packed contacts of all wheels with a level plane; their contact rows contain the wheel
+        centres.
+        """
         wheels = np.arange(len(self.machine.wheels))
         return self._pack(wheels, 0 * wheels, 0 * wheels)
 
@@ -341,18 +352,18 @@ class FeatureTable:
 
     def pick(self, features: Sequence[int]) -> Features:
         """Return features of the terrain by their indices; features of earlier searches are reused."""
-        rows = np.array(self._add_features(features), int)  # before `_features`, which it replaces
+        rows = np.array(self._add_features(features), int)  # must precede the use of `_features`
         return self._features.take(rows)
 
-    # --- rows of features
+    # --- rows of the feature table
 
     def _row(self, contact: WheelOnFeature) -> int:
-        """Return the row index of the feature of a contact."""
+        """Return the row index of a contact's feature in the feature table; a missing row is added."""
         row = self._rows.get(contact)
         return self._add_features([contact.feature])[0] if row is None else row
 
     def _add_features(self, features: Sequence[int]) -> list[int]:
-        """Return the row indices of terrain features; missing rows are added."""
+        """Return the row indices of terrain features in the feature table; missing rows are added."""
         rows = self._rows
         new = sorted({k for k in features if k not in rows})
         if new:

@@ -1,10 +1,10 @@
-"""Tolerances of event-driven runs: one record of dimensionless numbers, scaled by the machine's mass, length
-and time.
+"""Tolerances of event-driven simulation: one record of dimensionless numbers, scaled by characteristic mass,
+length and time of the system.
 
-Problem: a bound in newtons or metres has different effects for the same machine in other units, or for a
-machine of another size. Method: every bound is a pure number (the default of its field) times a unit made of
-the machine's mass, length and time. The unit of time is half a period of a pendulum of the machine's length,
-pi sqrt(length / g). For 1 m on Earth it is 1.003 s, so that bounds of a machine of ordinary size are nearly
+Problem: a bound in newtons or metres has different effects for the same system in other units, or for a
+system of another size. Method: every bound is a pure number (the default of its field) times a unit made of
+the system's mass, length and time. The unit of time is half a period of a pendulum of the system's length,
+pi sqrt(length / g). For 1 m on Earth it is 1.003 s, so that bounds of a system of ordinary size are nearly
 those in SI units.
 
 Routines read the scaled values from `Dynamics.tol`.
@@ -41,14 +41,14 @@ ImpulseBound = Annotated[float, Dimension(mass=1, length=1, time=-1)]
 
 
 class MachineUnits(NamedTuple):
-    """Units of mass, length and time that are derived from a machine."""
+    """Machine units: characteristic mass, length and time of a mechanical system, in SI units."""
 
-    mass: float  # kg
-    length: float  # m
-    time: float  # s
+    mass: float  # kg, total mass
+    length: float  # m, largest distance within the system
+    time: float  # s, pi sqrt(length / g)
 
     def value(self, dimension: Dimension) -> float:
-        """Return the machine unit of a dimension in SI units."""
+        """Return the product of powers of mass, length and time for a dimension, in SI units."""
         mass, length, time = dimension
         return self.mass**mass * self.length**length * self.time**time
 
@@ -60,21 +60,22 @@ class Tolerances(Record):
     The unit of force, mass * length / time^2, is about a tenth of the weight.
     """
 
-    # --- gaps. Gaps of wheels on features are exact to about 1e-16 of the coordinates; projection and the
-    # location of events leave some 1e-13.
+    # --- gaps. Gaps of wheels on features are exact to about 1e-16 of the coordinates; projection
+    # and the location of events leave some 1e-13.
 
-    # A guard on a gap may be negative by this length: rounding of the dense output. Smaller than
-    # `gap_event`.
+    # Largest depth at which a gap guard does not fire yet: rounding of the dense output. Smaller
+    # than `gap_event`.
     gap_guard: LengthBound = 1e-12
     # Contacts whose gap is below `gap_event` plus the approach during `event_resolution` belong to
     # the same event. Between `gap_guard` and `gap_penetration`.
     gap_event: LengthBound = 1e-10
     event_resolution: TimeBound = 1e-10
-    # No accepted state penetrates deeper; otherwise an event was missed and the step is repeated.
+    # Largest penetration of an accepted state; if it is deeper, an event was missed and the step is
+    # repeated.
     # Larger than `gap_event`, or touching contacts would count as missed.
     gap_penetration: LengthBound = 5e-10
-    # A contact with a smaller gap at the start of an arc has just opened: if it closes again, it
-    # does so at once. Larger than `gap_penetration`.
+    # A contact with a smaller gap at the start of a trajectory arc has just opened: if it closes
+    # again, it does so at once. Larger than `gap_penetration`.
     gap_opened: LengthBound = 1e-9
     # A gap with a local minimum below this length is reported as grazing: a change of the initial
     # state by the integration tolerance (1e-10) decides between impact and no impact.
@@ -82,42 +83,43 @@ class Tolerances(Record):
     # Initial states up to this depth inside the ground are lifted; deeper ones are refused. Larger
     # than the residual 1e-9 of the solver of initial states.
     gap_start: LengthBound = 1e-8
-    # Contacts with a larger gap (or a larger depth) are not evaluated at an event, and features are
-    # searched this much further than a wheel reaches. Larger than `gap_event` for approaches up to
-    # 1e4 length / time.
+    # Largest gap (or depth) of contacts that are evaluated at an event, and distance by which
+    # ground features are searched beyond the reach of a wheel. Larger than `gap_event` for
+    # approaches up to 1e4 length / time.
     gap_search: LengthBound = 1e-6
     # Two contacts of one wheel whose points differ by less, and whose normals differ by less than
     # `same_normal`, are one contact: a face and its edge, coplanar faces. Larger than the rounding
     # of contact points, below `gap_search`.
     same_point: LengthBound = 1e-8
     same_normal: RatioBound = 1e-8
-    # A feature lies in another one (an edge in the plane of a face) if distance and angle are below
-    # `same_feature` and `parallel`; terrains are exact to rounding.
+    # A ground feature lies in another one (an edge in the plane of a face) if distance and angle
+    # are below `same_feature` and `parallel`; terrains are exact to rounding.
     same_feature: LengthBound = 1e-9
     parallel: RatioBound = 1e-9
     # Smallest step along an edge while its distance from a wheel is bounded; a smaller distance
     # counts as near. It affects the cost only.
     edge_trace: LengthBound = 1e-4
 
-    # --- borders of features: distance from the border over the length of the machine, or a component
-    # of the normal.
+    # --- borders of ground features: distance from the border as a fraction of the length of the
+    # system, or a component of the unit normal.
 
     # A contact may lie this far beyond a border of the feature that it touches. Hysteresis: after
     # leaving a feature, a wheel must be this far inside its border to touch it again; otherwise the
     # same edge event repeats. Larger than the motion within `lookahead` at the speeds of interest.
     border: RatioBound = 1e-7
-    # A guard on a border may be negative by this amount. Smaller than `border`.
+    # Largest excess over a border at which its guard does not fire yet. Smaller than `border`.
     border_guard: RatioBound = 1e-10
     # A penetrating contact counts as a missed event only if it is this far inside its borders: near
     # a border the neighbouring feature decides. Larger than `border`.
     border_inside: RatioBound = 1e-6
-    # A guard on the lean angle or on a turned-over base may be negative by this amount.
+    # Largest excess at which the guards on the lean angle and on a turned-over base do not fire
+    # yet.
     fall_guard: RatioBound = 1e-12
 
     # --- normal velocities
 
-    # A slower approach counts as zero: no impact. It is the resolution of gap rates, 1e-12 length
-    # over 1e-3 time.
+    # An approach velocity below this bound counts as zero: no impact. It is the resolution of gap
+    # rates, 1e-12 length over 1e-3 time.
     no_approach: SpeedBound = 1e-9
     # A contact that separates more slowly while it is pressed stays closed, because its gap would
     # stay below `gap_event`; the impulse dissipates. With 3e-7 carts repeat lift-off and touch-down
@@ -132,7 +134,7 @@ class Tolerances(Record):
     # square, stay below the integration error. With 1e-10 friction turns slip directions too fast
     # for steps of ordinary length.
     slip_onset: SpeedBound = 1e-8
-    # A faster tangential velocity at an event is slip; for slower ones Coulomb's law decides
+    # A tangential velocity above this bound at an event is slip; below it Coulomb's law decides
     # whether the contact rolls or begins to slip. Larger than `slip_end`, or a contact that sticks
     # would still slip.
     slip_detected: SpeedBound = 5e-6
@@ -150,25 +152,25 @@ class Tolerances(Record):
     # to grow more slowly has no direction. It is the solver's residual, 1e-13 of forces of order
     # 1e3 over the smallest effective masses (1e-3).
     no_acceleration: AccelerationBound = 1e-7
-    # Redundant rows whose target accelerations differ by more contradict each other. Larger than
-    # the drift of projected states.
+    # Largest difference of the target accelerations of redundant constraint rows; rows that differ
+    # by more contradict each other. Larger than the drift of projected states.
     contradiction: AccelerationBound = 1e-4
-    # A contact without force stays closed if its gap acceleration is smaller.
+    # Largest gap acceleration at which a contact without force stays closed.
     no_separation: AccelerationBound = 1e-9
 
     # --- forces. The solver's residual is about 1e-13 of the largest force.
 
-    # A guard on a normal force or on the friction cone may be negative by this force.
+    # Largest pull, or excess over the friction cone, at which the force guards do not fire yet.
     force_guard: ForceBound = 1e-9
-    # A smaller normal force counts as zero. Equal to `force_guard`, so that a contact whose guard
-    # fired is released.
+    # A normal force below this bound counts as zero. Equal to `force_guard`, so that a contact
+    # whose guard fired is released.
     no_load: ForceBound = 1e-9
-    # A state with a larger pull is not accepted. Above `force_guard`.
+    # Largest pull (negative normal force) of an accepted state. Above `force_guard`.
     pull: ForceBound = 2e-9
-    # A set of closed contacts with a larger pull is not admissible. Larger than `pull`, or an
+    # Largest pull in an admissible set of closed contacts. Larger than `pull`, or an
     # accepted state could have no admissible set.
     set_pull: ForceBound = 5e-9
-    # A set of closed contacts with a larger pulling impulse is not admissible in an impact.
+    # Largest pulling impulse in an admissible set of closed contacts of an impact.
     set_pull_impulse: ImpulseBound = 1e-9
     # An ideal contact that still slips takes part in an impact if its normal force is larger.
     # Larger than `set_pull`.
@@ -185,16 +187,17 @@ class Tolerances(Record):
 
     # No step is shorter than this fraction of the present time, or of the time unit: rounding of t.
     shortest_step: TimeBound = 1e-14
-    # The instant of an event is refined until it changes by less.
+    # Change of the time of an event in one iteration below which the location has converged.
     event_time: TimeBound = 1e-15
-    # A contact that creeps in shorter steps sticks: its friction force grows without bound.
+    # Step length below which a creeping contact sticks, because its friction force grows without
+    # bound.
     creep_step: TimeBound = 1e-10
-    # A penetration that remains in steps as short as this is an error.
+    # Step length below which a remaining penetration is an error.
     penetration_step: TimeBound = 1e-8
     # At an event the motion is extrapolated over this time, to find the feature onto which a wheel
     # moves. Gaps change by less than `same_point` at ordinary speeds.
     lookahead: TimeBound = 1e-7
-    # Length of the first step of an arc; the error estimate corrects it.
+    # Length of the first step of a trajectory arc; the error estimate corrects it.
     first_step: TimeBound = 1e-3
 
 
@@ -206,10 +209,10 @@ DIMENSIONS: dict[str, Dimension] = {
 
 
 def compute_machine_units(model: Model) -> MachineUnits:
-    """Return the units of mass (kg), length (m) and time (s) of a machine.
+    """Return the units of mass (kg), length (m) and time (s) of a system.
 
     The length is the largest of the distances between centres of mass and wheel centres, the wheel radii and
-    the radii of gyration. The time of a machine without gravity is one second.
+    the radii of gyration. The time of a system without gravity is one second.
     """
     mass = float(sum(body.mass for body in model.bodies)) or 1.0
     points = [np.asarray(body.com, float) for body in model.bodies]
@@ -223,7 +226,7 @@ def compute_machine_units(model: Model) -> MachineUnits:
 
 
 def cached_machine_units(machine: Generic) -> MachineUnits:
-    """Return the units of a machine, which are computed once."""
+    """Return the units of mass, length and time of a system, computed once and then cached."""
     shared: dict[Any, Any] = machine.shared
     if MachineUnits not in shared:
         shared[MachineUnits] = compute_machine_units(machine.system.model)
@@ -232,7 +235,7 @@ def cached_machine_units(machine: Generic) -> MachineUnits:
 
 
 def scale_tolerances(units: MachineUnits) -> Tolerances:
-    """Return the tolerances of a machine in SI units."""
+    """Return all tolerances in SI units, for given units of mass, length and time."""
     numbers = Tolerances()
     return Tolerances(
         **{n: units.value(dimension) * getattr(numbers, n) for n, dimension in DIMENSIONS.items()}
@@ -248,8 +251,8 @@ def scale_slip_onset(tol: Tolerances, units: MachineUnits, rtol: float) -> None:
 
 
 def scale_states(model: Model, units: MachineUnits, states: int) -> Floats:
-    """Return the unit of each entry of a state (q, p, r, v, z). The `states` entries of z have unknown units,
-    which are set to one.
+    """Return the machine unit of each entry of a state (q, p, r, v, z), in SI units. The `states` entries of
+    z have unknown units, which are set to one.
     """
     by_name = {"m": Dimension(length=1), "m/s": Dimension(length=1, time=-1)}
     by_name |= {"rad": Dimension(), "rad/s": Dimension(time=-1)}

@@ -1,7 +1,9 @@
-"""Runs on a terrain without Python: routines that begin and advance a whole run, for exported simulators.
+"""Simulation runs on a terrain without Python: compiled routines that begin and advance a whole run, for
+exported simulators.
 
-`ground`: the search of features near the wheels. `steps`: time steps, and the change between them and event
-location. `run`: begin, advance to a time, change the inputs. `records`: the records of such a run. `source`:
-all of it as C and JavaScript. Runs in Python (`contact.run`) do the same work around `run_loop` with objects
-instead of records, because they compile closed forms and store all that a trajectory reports.
+`ground`: the search of ground features near the wheels. `steps`: time steps, and the change between them and
+event location. `run`: begin, advance to a time, change the inputs. `records`: the records of such a run.
+`source`: all of it as C and JavaScript. Runs in Python (`contact.run`) do the same work around `run_loop`
+with objects instead of records, because they compile closed-form solutions and store all that a trajectory
+reports.
 """

@@ -1,7 +1,8 @@
-"""The search of features near the wheels, as a routine: the broad phase of a run without Python.
+"""The search of ground features near the wheels, as a routine: the broad phase of a run without Python.
 
-Problem: a step can reach few of the features of a large ground. The records of a run hold the contacts that
-are possible within boxes around the wheel centres, and a wheel that leaves its box needs another search.
+Problem: within one step, wheels can reach few of the features (faces, edges, vertices, patches) of a large
+ground. The records of a run contain the contacts that are possible within boxes around the wheel centres, and
+a wheel that leaves its box needs another search.
 
 Method, `search_nearby`:
 
@@ -9,9 +10,10 @@ Method, `search_nearby`:
 2. Compare the box of every feature with the box of every wheel, and write each pair within reach into a slot
    of the table of contacts.
 3. If there are more pairs than slots, repeat with half of the margin.
-4. Contacts have other numbers now: find the closed contacts, and those that were just left, among them.
+4. The search changes the indices of contacts: find the new indices of the closed contacts, and of those that
+   have just ended at a border.
 
-A slot that is not used holds a contact that is out of reach of every wheel.
+An unused slot of the table contains a contact that is out of reach of every wheel.
 """
 
 from draisine.algebra.patch import PATCH
@@ -31,60 +33,64 @@ from draisine.simulation.contact.kernels import (
 from draisine.simulation.contact.query import AHEAD_MARGIN, SIDE_MARGIN, SMALLEST_MARGIN
 from draisine.simulation.contact.status import Status
 
-UNUSED_POSITION = 1e150  # m, where an unused slot is; its square is a finite number
+UNUSED_POSITION = 1e150  # m, coordinate of the feature of an unused slot; its square is finite
 
-SMALLEST_PATH = 1e-12  # m; a wheel that moves less has no direction of motion
+SMALLEST_PATH = 1e-12  # m, displacement of a wheel below which its direction is undefined
 
 ATTACHED = -1
-"""Number of the first feature that moves with the machine; those of the ground are not negative."""
+"""Index of the first feature that moves with the system; further ones count down, and indices of ground
+features are not negative.
+"""
 
 
 class GroundTable(Record):
-    """All contacts that a machine may have with its ground: features, and columns of pairs."""
+    """All contacts that a system may have with its ground: the ground features, and the properties of each
+    pair of a wheel and a kind of feature.
+    """
 
     # Features of the ground
-    size: int  # number of features
-    kinds: Integers  # (size) kind of each
-    numbers: Matrix  # (size, SIDE) numbers of each
-    borders: Floats  # (borders, 7) of one feature after the other
-    first: Integers  # (size + 1) index of the first border of each
-    low: Matrix  # (size, 3) m, corner of the box around each
-    high: Matrix  # (size, 3) m, its other corner
-    cells: Matrix  # (size, PATCH) polynomials of patches, if there are any
+    size: int  # number of ground features
+    kinds: Integers  # (size) index of the kind of each feature
+    numbers: Matrix  # (size, SIDE) coordinates of each feature
+    borders: Floats  # (borders, 7) border coefficients, feature by feature
+    first: Integers  # (size + 1) index of the first border of each feature
+    low: Matrix  # (size, 3) m, lower corner of the bounding box of each feature
+    high: Matrix  # (size, 3) m, upper corner of the bounding box of each feature
+    cells: Matrix  # (size, PATCH) polynomial coefficients of patches, if there are any
 
     # Wheels on kinds of features
     wheels: int  # number of wheels
-    pairs: IntegerMatrix  # (wheels, kinds) column of `columns` for each pair
-    sides: IntegerMatrix  # (wheels, kinds) number of contacts of each pair
+    pairs: IntegerMatrix  # (wheels, kinds) index in `columns` of each pair
+    sides: IntegerMatrix  # (wheels, kinds) number of possible contacts of each pair
     columns: (
         ContactColumns  # one contact of each pair, for the fields that depend on the pair alone
     )
-    reach: Floats  # (wheels) m, distance of the centre within which a feature may be touched
+    reach: Floats  # (wheels) m, largest distance of a touched feature from the wheel centre
     surface: Integers  # (size) column of `mu` for each feature
     mu: Matrix  # (wheels, surfaces) friction coefficients
     tyres: Integers  # (wheels) Status of the tyre, -1 for a wheel without a tyre
     is_disc: Flags  # (wheels) whether the wheel is a knife edge
     is_edge: Flags  # (kinds) whether a kind of feature is an edge
-    is_vertex: Flags  # (kinds) whether it is a vertex
+    is_vertex: Flags  # (kinds) whether a kind of feature is a vertex
 
-    # Features that move with the machine
+    # Features that move with the system
     attached: ContactColumns
-    attached_status: Integers  # Status of each when closed
+    attached_status: Integers  # Status of each closed contact with an attached feature
     attached_mu: Floats
     owners: int  # number of wheels and joints
 
     # Search
-    margin: float  # m, by which boxes are widened
+    margin: float  # m, distance by which the boxes of wheel centres are widened
     slots: int  # number of slots of the table of contacts
-    border_slots: int  # number of borders that it can store
-    features: Integers  # (slots) feature of each slot; ATTACHED - k for attached feature k
+    border_slots: int  # number of borders that the table of contacts can store
+    features: Integers  # (slots) feature index of each slot; ATTACHED - k for attached feature k
     begin: Floats  # (3 wheels) m, wheel centres at the beginning of a step
-    kept: IntegerMatrix  # (kept, 3) wheel, feature and side of contacts whose numbers change
+    kept: IntegerMatrix  # (kept, 3) wheel, feature and side of contacts whose indices change
 
 
 @routine
 def clear_slot(near: ContactColumns, k: int) -> None:
-    """Make slot k a contact that is out of reach."""
+    """Clear slot k of the table of contacts: write a contact that is out of reach of every wheel."""
     for j in range(3):
         near.low[3 * k + j] = UNUSED_POSITION
         near.high[3 * k + j] = UNUSED_POSITION
@@ -100,7 +106,7 @@ def clear_slot(near: ContactColumns, k: int) -> None:
 
 @routine
 def is_used(g: GroundTable, k: int) -> bool:
-    """Return whether slot k holds a contact."""
+    """Return whether slot k of the table of contacts is used."""
     return g.features[k] != ATTACHED - g.attached.size
 
 
@@ -127,7 +133,7 @@ def copy_pair(source: ContactColumns, i: int, near: ContactColumns, k: int) -> N
 
 @routine
 def add_attached(r: RunLoop, g: GroundTable, i: int, k: int) -> bool:
-    """Write attached feature i into slot k; return whether there is room."""
+    """Write the contact with attached feature i into slot k; return whether the table has room for it."""
     near = r.arc.mode.contacts
     a = g.attached
     first = near.first[k]
@@ -149,7 +155,9 @@ def add_attached(r: RunLoop, g: GroundTable, i: int, k: int) -> bool:
 
 @routine
 def add_feature(r: RunLoop, g: GroundTable, wheel: int, feature: int, side: int, k: int) -> bool:
-    """Write a wheel on a feature of the ground into slot k; return whether there is room."""
+    """Write the contact of a wheel with a ground feature into slot k; return whether the table has room for
+    it.
+    """
     near = r.arc.mode.contacts
     first = near.first[k]
     source = g.first[feature]
@@ -190,7 +198,7 @@ def is_within_reach(g: GroundTable, boxes: Floats, wheel: int, feature: int) -> 
 @routine
 def fill_slots(r: RunLoop, g: GroundTable) -> bool:
     """Write all contacts within reach of the boxes `ArcState.swept` into slots, in the order of wheel,
-    feature and side; return whether there is room for all of them.
+    feature and side; return whether the table has room for all of them.
     """
     near = r.arc.mode.contacts
     boxes = r.arc.swept
@@ -220,8 +228,8 @@ def fill_slots(r: RunLoop, g: GroundTable) -> bool:
 
 @routine
 def widen_boxes(arc: ArcState, g: GroundTable, margin: float, has_path: bool) -> None:
-    """Write the boxes of the wheel centres, widened by a margin (m), into `ArcState.swept`: on all sides, or
-    with a path less beside and behind it and more ahead of it.
+    """Write the boxes of the wheel centres, widened by a margin (m), into `ArcState.swept`: equally on all
+    sides or, if the path of the wheels is known, less beside and behind it and more ahead of it.
     """
     for w in range(g.wheels):
         box = arc.box[6 * w :]
@@ -241,7 +249,7 @@ def widen_boxes(arc: ArcState, g: GroundTable, margin: float, has_path: bool) ->
 
 @routine
 def locate_centres(arc: ArcState, g: GroundTable) -> None:
-    """Write the wheel centres of the state in x into `GroundTable.begin`."""
+    """Write the wheel centres (m) at the state in x into `GroundTable.begin`."""
     m = arc.mode.motion
     row = arc.rows
     for w in range(g.wheels):
@@ -251,7 +259,7 @@ def locate_centres(arc: ArcState, g: GroundTable) -> None:
 
 @routine
 def is_untouchable(r: RunLoop, g: GroundTable) -> bool:
-    """Return whether a disc is on a sharp feature that its shape cannot touch."""
+    """Return whether a disc wheel is on an edge or a vertex that its shape cannot touch."""
     return is_on_edge_in_plane(r, g) or is_on_vertex(r, g)
 
 
@@ -310,7 +318,7 @@ def finds_vertex(r: RunLoop, g: GroundTable, k: int) -> bool:
 
 @routine
 def keep_contact(r: RunLoop, g: GroundTable, place: int, k: int) -> None:
-    """Keep wheel, feature and side of slot k, whose number changes."""
+    """Store wheel, feature and side of slot k in entry `place` of `GroundTable.kept` before a search."""
     near = r.arc.mode.contacts
     g.kept[place, 0] = near.wheels[k]
     g.kept[place, 1] = g.features[k]
@@ -319,7 +327,9 @@ def keep_contact(r: RunLoop, g: GroundTable, place: int, k: int) -> None:
 
 @routine
 def find_slot(r: RunLoop, g: GroundTable, place: int) -> int:
-    """Return the slot of a kept contact, -1 if it is not nearby any more."""
+    """Return the slot of the contact in entry `place` of `GroundTable.kept`, or -1 if it is not nearby any
+    more.
+    """
     near = r.arc.mode.contacts
     for k in range(near.size):
         is_same = near.wheels[k] == g.kept[place, 0] and g.features[k] == g.kept[place, 1]
@@ -330,7 +340,9 @@ def find_slot(r: RunLoop, g: GroundTable, place: int) -> int:
 
 @routine
 def keep_flagged(r: RunLoop, g: GroundTable, flags: Flags, first: int) -> int:
-    """Keep the contacts whose flags are set from an place on, and clear the flags; return the next place."""
+    """Store the contacts whose flags are set in `GroundTable.kept`, from entry `place` on, and clear the
+    flags; return the index of the next free entry.
+    """
     place = first
     for k in range(r.arc.mode.contacts.size):
         if flags[k]:
@@ -343,7 +355,8 @@ def keep_flagged(r: RunLoop, g: GroundTable, flags: Flags, first: int) -> int:
 @routine
 def search_nearby(r: RunLoop, g: GroundTable, has_path: bool) -> bool:
     """Find the contacts that are possible near the boxes `ArcState.box` of the wheel centres; return whether
-    the table has room for them. With a path the boxes enclose a step that begins at `GroundTable.begin`.
+    the table has room for them. If the path is known, the boxes enclose a step that begins at
+    `GroundTable.begin`.
     """
     mode = r.arc.mode
     closed = mode.plan[CLOSED]

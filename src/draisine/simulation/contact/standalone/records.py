@@ -1,4 +1,4 @@
-"""The records of a run that needs no Python, made from the arguments of a run."""
+"""Allocation of the records of a standalone run, which needs no Python, from the arguments of `simulate`."""
 
 import math
 import warnings
@@ -51,39 +51,39 @@ from draisine.simulation.trajectory import Trajectory
 from draisine.system.compiled import Compiled
 from draisine.terrain.feature import Features
 
-SLOTS_PER_CONTACT = 2  # slots per contact near the start: other parts of the ground may be finer
+SLOTS_PER_CONTACT = 2  # slots per contact near the start; elsewhere the ground may be finer
 
-MIN_SLOTS = 256  # slots of a large ground at least
+MIN_SLOTS = 256  # smallest number of slots of the table of contacts on a large ground
 
-TOUCHING_PER_WHEEL = 3  # contacts that may touch at one instant, per wheel
+TOUCHING_PER_WHEEL = 3  # largest number of contacts per wheel that touch at one instant
 
-MIN_TOUCHING_CONTACTS = 12  # the same for machines of few wheels
+MIN_TOUCHING_CONTACTS = 12  # smallest capacity in touching contacts, for systems of few wheels
 
 
 @dataclass(frozen=True, eq=False)
 class Standalone:
-    """A run that needs no Python: its records, and the numbers of its start."""
+    """A run that needs no Python: its records, and its initial state, inputs and closed-form programs."""
 
     query: ContactQuery
     run: StandaloneRun
     start: Floats  # state y at the start
-    inputs: Floats  # at the start
-    closed_forms: dict[str, Compiled]  # of the modes that occur in the run, by name
+    inputs: Floats  # inputs of the system at the start
+    closed_forms: dict[str, Compiled]  # for contact modes of the run, by name
 
 
 def make_standalone(task: Task) -> Standalone:
-    """Return the records of a run.
+    """Return the records of a standalone run of a task.
 
     Raises
     ------
     ParameterError
-        If a part of the run needs Python: an impact model or a law without a compiled form, or large ground
-        that moves.
+        If a part of the run needs Python: an impact model or a control law without a compiled form, or large
+        ground that moves.
     """
     _check_exportable(task)
     query, y = place_on_terrain(task)
     t = task.numerics.start
-    # A query and tables of its own: the result must not depend on earlier runs of the machine.
+    # Use a new query and new tables: the result must not depend on earlier runs of the system.
     query = ContactQuery(replace(query.machine), query.terrain, query.inputs, query.stops)
     if query.terrain.motions and not query.watches_all:
         raise ParameterError(
@@ -94,7 +94,7 @@ def make_standalone(task: Task) -> Standalone:
     driver = ArcDriver(query, task.contact, task.numerics, t, query.boxes(t, y))
     ground, near, capacity = _make_ground(query, task, len(driver.near))
     loop = driver.reserve(near, capacity)
-    # The records are data of the export: no scratch may hold what memory held before.
+    # The records become data of the export: clear scratch arrays, which contain arbitrary values.
     loop.record.arc.record.stages.k[:] = 0.0
     loop.record.arc.record.clock.assign(
         horizon=math.inf, longest_step=0.5 * SAMPLE_CAPACITY * task.numerics.dt
@@ -116,8 +116,8 @@ def make_standalone(task: Task) -> Standalone:
 
 
 def _add_closed_forms(query: ContactQuery, task: Task) -> dict[str, Compiled]:
-    """Add the closed forms of the modes that occur in the run of a task, and return them by name. They make a
-    run faster; all other modes are solved as dense systems.
+    """Add the closed-form solutions of the contact modes that occur in the run of a task, and return them by
+    name. They make a run faster; all other contact modes are solved as dense linear systems.
     """
     trajectory: Trajectory | None = None
     with warnings.catch_warnings():
@@ -142,7 +142,7 @@ def _add_closed_forms(query: ContactQuery, task: Task) -> dict[str, Compiled]:
 
 
 def _check_exportable(task: Task) -> None:
-    """Raise if a part of the run needs Python."""
+    """Raise ParameterError if a part of the run needs Python, so that it cannot be exported."""
     contact = task.contact
     if not isinstance(contact.solver, str):
         raise ParameterError(
@@ -156,7 +156,7 @@ def _check_exportable(task: Task) -> None:
 
 
 def _make_schedule(task: Task) -> Schedule:
-    """Return the jumps of the inputs after the start."""
+    """Return the schedule of a task: times of the jumps of its inputs, and largest number of events."""
     start = task.numerics.start
     jumps = [*sorted(time for time in set(task.jumps) if time > start), math.inf]
     before = [math.nextafter(time, start) for time in jumps]
@@ -168,7 +168,7 @@ def _make_schedule(task: Task) -> Schedule:
 
 
 def _make_switch(query: ContactQuery, task: Task, touching: int) -> Switch:
-    """Return the record of the change between event location and time steps."""
+    """Return the record of the criteria for changing between event location and time stepping."""
     contact = task.contact
     most = 2 * CROWDED_EVENTS
     switch: Switch = make_record(
@@ -199,12 +199,12 @@ def _make_switch(query: ContactQuery, task: Task, touching: int) -> Switch:
 def _make_steps(
     query: ContactQuery, task: Task, y: Floats, near: Surroundings, touching: int
 ) -> tuple[TimeStepping, StepSamples]:
-    """Return the record of time steps, and room for the samples of a call."""
+    """Return the record of time stepping, and an empty record for the samples of one call."""
     numerics = task.numerics
     stepper = TimeStepper(query, task.contact, numerics.start, y, numerics.dt)
     stepper.reserve(near, touching)
     samples = stepper.samples
-    # A call takes at most ADAPT_STEPS steps, none longer than the longest.
+    # A call takes at most ADAPT_STEPS steps of at most the length `longest_step`.
     count = int(ADAPT_STEPS * (longest_step(query, task.contact) / numerics.dt + 1.0)) + 2
     if count > SAMPLE_CAPACITY // 2:
         raise ParameterError(
@@ -225,7 +225,7 @@ def _make_steps(
 def _make_ground(
     query: ContactQuery, task: Task, near_start: int
 ) -> tuple[GroundTable, Surroundings, Capacity]:
-    """Return all contacts of a machine with its ground, an empty table for those near the wheels, and its
+    """Return all contacts of a system with its ground, an empty table for those near the wheels, and its
     sizes; `near_start` is the number of contacts near the start.
     """
     machine = query.machine
@@ -281,7 +281,7 @@ def _make_ground(
 
 
 def _make_pairs(query: ContactQuery, features: Features) -> tuple[Any, Any]:
-    """Return the column and the number of contacts of each wheel on each kind of feature."""
+    """Return column index and number of possible contacts of each pair of a wheel and a kind of feature."""
     wheels = len(query.machine.wheels)
     table = query.table.pairs
     shape = (max(1, wheels), max(1, len(features.kinds)))
@@ -298,7 +298,9 @@ def _make_pairs(query: ContactQuery, features: Features) -> tuple[Any, Any]:
 
 
 def _pair_columns(query: ContactQuery) -> ContactColumns:
-    """Return one contact of each pair; only the fields that depend on the pair alone have a meaning."""
+    """Return `ContactColumns` with one contact of each pair of a wheel and a kind of feature; only fields
+    that depend on the pair alone are valid.
+    """
     pairs = query.table.pairs
     by_pair: dict[str, Any] = dict(
         zip(INTEGER_COLUMNS, np.ascontiguousarray(pairs.integers), strict=True)
@@ -322,7 +324,7 @@ def _pair_columns(query: ContactQuery) -> ContactColumns:
 def _empty_table(
     query: ContactQuery, slots: int, border_slots: int, has_patches: bool
 ) -> Surroundings:
-    """Return a table with room for contacts, which routines fill; on request also for those with patches."""
+    """Return an empty table of contacts, which routines fill; on request with space for smooth patches."""
     size = slots + 1
     columns: ContactColumns = make_record(
         ContactColumns,
@@ -361,7 +363,7 @@ def _friction(query: ContactQuery, task: Task, features: Features) -> tuple[Any,
 
 
 def _tyre_statuses(query: ContactQuery) -> Any:
-    """Return the status of each wheel on a tyre, -1 for the others."""
+    """Return the contact status of each wheel with a tyre, -1 for wheels without a tyre (wheels)."""
     return np.array(
         [
             TYRE_STATUSES[tyre_rows(wheel)]

@@ -1,9 +1,9 @@
-"""A whole run as routines: begin, advance to a time, change the inputs.
+"""Compiled routines for a whole run without Python: begin, advance to a time, change the inputs.
 
-`run_loop.run_arcs` returns whenever something outside an arc is due. The routines here do it: they search
-features when a wheel leaves the searched boxes, continue after a jump of the inputs, and change between event
-location and time steps. A program that calls `begin_run` once and `advance_run` for each interval needs no
-Python. Exported simulators are such programs.
+`run_loop.run_arcs` returns whenever something outside a trajectory arc is due. The routines here do it: they
+search features when a wheel leaves the searched boxes, continue after a jump of the inputs, and change
+between event location and time steps. A program that calls `begin_run` once and `advance_run` for each
+interval needs no Python. Exported simulators are such programs.
 """
 
 from typing import NamedTuple
@@ -57,42 +57,42 @@ from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, LONGEST_STEP_R
 from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
 from draisine.simulation.contact.stepping.switch import MOST_SETTLED, RETRY_STEPS, Rank
 
-RESERVED_EVENTS = 4  # events of the log that are left for changes of the method
+RESERVED_EVENTS = 4  # entries of the event log reserved for changes of the method
 
-NO_TIME = float("inf")  # s, the time of a jump or of a flight that does not exist
+NO_TIME = float("inf")  # s, time of an input jump, or duration of a flight, that does not occur
 
 
 class Schedule(Record):
-    """Times at which inputs jump, and the number of events that a run may have."""
+    """Times at which inputs jump, and the count and limit of events per interval of simulated time."""
 
-    jumps: Floats  # s, ascending; the last one is infinite
-    before: Floats  # s, the last number before each
+    jumps: Floats  # s, times of the input jumps, ascending; the last entry is infinite
+    before: Floats  # s, largest floating-point number below each time in `jumps`
     next: int = 0  # index of the next jump
     stops_at_events: bool = False  # whether a call returns after each event
-    max_events: int  # events within EVENT_WINDOW; more end the run
-    window: float = 0.0  # s, beginning of the present window
-    events: int = 0  # events within it
+    max_events: int  # largest number of events within EVENT_WINDOW; more end the run
+    window: float = 0.0  # s, start of the present interval EVENT_WINDOW
+    events: int = 0  # number of events in the present interval
 
 
 class StandaloneRun(NamedTuple):
-    """A machine on its ground, with everything that a run needs."""
+    """All records of a standalone run: run loop, ground, input schedule, time stepping and outputs."""
 
     loop: RunLoop
     ground: GroundTable
     schedule: Schedule
     method: Switch
     steps: TimeStepping
-    samples: StepSamples  # of the latest time steps
+    samples: StepSamples  # samples of the latest time steps
     described: (
         IntegerMatrix  # kind, wheel, feature and side of each event of the log; -1 for no wheel
     )
-    x_inputs: int  # offset of the inputs in x
-    inputs: int  # number of inputs
+    x_inputs: int  # offset of the inputs of the system in the program input x
+    inputs: int  # number of inputs of the system
 
 
 @routine
 def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
-    """Begin a run at a time (s) in a state, with inputs; return whether the table of contacts has room for
+    """Begin a run at time t (s), state y and given inputs; return whether the table of contacts has room for
     the contacts near the wheels. The first call of `advance_run` finds the closed contacts.
     """
     r = s.loop
@@ -110,7 +110,7 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
     s.schedule.next = 0
     s.schedule.window = t
     s.schedule.events = 0
-    # A box without extent around each wheel centre.
+    # The box of each wheel centre has zero size at the start.
     locate_centres(arc, s.ground)
     for w in range(s.ground.wheels):
         for j in range(3):
@@ -154,7 +154,7 @@ def begin_cause(r: RunLoop, cause: EventCause) -> None:
 
 @routine
 def change_inputs(s: StandaloneRun, inputs: Floats) -> None:
-    """Change the inputs of the machine at the present time; the next call of `advance_run` finds the closed
+    """Change the inputs of the system at the present time; the next call of `advance_run` finds the closed
     contacts under the new inputs.
     """
     s.loop.arc.mode.x[s.x_inputs :][: s.inputs] = inputs[: s.inputs]
@@ -167,8 +167,9 @@ def change_inputs(s: StandaloneRun, inputs: Floats) -> None:
 
 @routine
 def advance_run(s: StandaloneRun, until: float) -> int:
-    """Advance towards a time (s); return ARC_END when it is reached, PAUSED or LOG_FULL if samples and events
-    are to be read before the next call, or the `RunStatus` or `StepFailure` that ends the run.
+    """Advance the run towards time `until` (s); return ARC_END when it is reached, PAUSED or LOG_FULL if
+    samples and events are to be read before the next call, or the `RunStatus` or `StepFailure` that ends the
+    run.
     """
     r = s.loop
     clock = r.arc.clock
@@ -202,7 +203,7 @@ def advance_run(s: StandaloneRun, until: float) -> int:
 
 @routine
 def set_next_jump(s: StandaloneRun) -> None:
-    """Write the next jump of the inputs into the clock."""
+    """Write the time of the next jump of the inputs into the clock of the run loop."""
     schedule = s.schedule
     clock = s.loop.arc.clock
     while schedule.jumps[schedule.next] <= clock.time:
@@ -213,7 +214,7 @@ def set_next_jump(s: StandaloneRun) -> None:
 
 @routine
 def continue_events(s: StandaloneRun, until: float) -> int:
-    """Integrate event-driven arcs; return RESOLVED to go on, or the result of `advance_run`."""
+    """Integrate event-driven arcs; return RESOLVED if the run continues, else the result of `advance_run`."""
     r = s.loop
     w = s.method
     clock = r.arc.clock
@@ -224,7 +225,7 @@ def continue_events(s: StandaloneRun, until: float) -> int:
     is_start = progress.stage is not EventStage.ARC and progress.cause is EventCause.START
     set_next_jump(s)
     if progress.stage is not EventStage.ARC:
-        # Find the closed contacts first; the arc follows in the next call.
+        # Find the closed contacts first; the trajectory arc follows in the next call.
         status = run_arcs(r, 0, events + 1)
     elif s.schedule.stops_at_events or (w.watches_rank and is_auto):
         status = run_arcs(r, STEPS_PER_CALL, events + 1)
@@ -262,7 +263,7 @@ def continue_events(s: StandaloneRun, until: float) -> int:
 
 @routine
 def is_stuck(s: StandaloneRun, begin: float) -> bool:
-    """Return whether event location advances more slowly than time steps would, since a time (s)."""
+    """Return whether event location has advanced more slowly since time `begin` (s) than time steps would."""
     r = s.loop
     w = s.method
     if w.watches_rank and find_rank(r, s.ground, w) is Rank.OVER_CONSTRAINED:
@@ -281,7 +282,7 @@ def is_stuck(s: StandaloneRun, begin: float) -> bool:
 
 @routine
 def log_change(s: StandaloneRun, kind: MethodChange, before: Floats, after: Floats) -> None:
-    """Log the event at which a run changes its method."""
+    """Write the event at which a run changes between event location and time stepping into the log."""
     r = s.loop
     log = r.log
     n = r.arc.stages.n
@@ -312,7 +313,7 @@ def log_change(s: StandaloneRun, kind: MethodChange, before: Floats, after: Floa
 
 @routine
 def enter_time_steps(s: StandaloneRun) -> int:
-    """Begin time steps at the present state; return RESOLVED, or why the run ends."""
+    """Begin time stepping at the present state; return RESOLVED, or the status with which the run ends."""
     r = s.loop
     w = s.method
     clock = r.arc.clock
@@ -330,12 +331,12 @@ def enter_time_steps(s: StandaloneRun) -> int:
 
 @routine
 def continue_steps(s: StandaloneRun, until: float) -> int:
-    """Take time steps; return RESOLVED to go on, or the result of `advance_run`."""
+    """Take time steps; return RESOLVED if the run continues, else the result of `advance_run`."""
     r = s.loop
     w = s.method
     clock = r.arc.clock
     is_auto = w.solver is SolverChoice.AUTO
-    # The first sample of the next arc replaces those that are not read yet.
+    # The first sample of the next trajectory arc replaces those that are not read yet.
     if clock.samples > 0.5 * SAMPLE_CAPACITY or (w.is_settled and clock.samples > 0):
         return RunStatus.PAUSED
     if w.is_settled and resume_events(s):
@@ -368,7 +369,9 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
 
 @routine
 def resume_events(s: StandaloneRun) -> bool:
-    """Return to event location if the state can be projected onto the constraints; return whether it is."""
+    """Resume event location if the state can be projected onto the contact constraints; return whether it
+    could.
+    """
     r = s.loop
     w = s.method
     arc = r.arc
@@ -389,7 +392,7 @@ def resume_events(s: StandaloneRun) -> bool:
         w.is_stepping = False
         w.resumed = clock.time
         return True
-    # Event location fails at once: the steps go on.
+    # If event location fails at once, continue with time steps.
     progress.events = events
     w.recent_count -= 1
     w.arcs -= 1
@@ -406,7 +409,7 @@ def resume_events(s: StandaloneRun) -> bool:
 
 @routine
 def count_logged_events(s: StandaloneRun) -> None:
-    """Count the events of the present window of time; jumps of the inputs do not count."""
+    """Count the logged events in the present interval EVENT_WINDOW, without jumps of the inputs."""
     schedule = s.schedule
     log = s.loop.log
     for k in range(s.loop.progress.events):
@@ -444,8 +447,8 @@ def classify_event(s: StandaloneRun, k: int) -> int:
 
 @routine
 def describe_events(s: StandaloneRun, first: int) -> None:
-    """Describe the events of the log from one on, and remember them. A later search numbers the contacts
-    anew: the description names wheel, feature and side.
+    """Write kind, wheel, feature and side of the logged events from index `first` on, and remember the events
+    for their rate. Contact indices are not used, because the next search changes them.
     """
     log = s.loop.log
     contacts = s.loop.arc.mode.contacts
@@ -463,8 +466,8 @@ def describe_events(s: StandaloneRun, first: int) -> None:
 
 @routine
 def find_event_contact(s: StandaloneRun, k: int) -> int:
-    """Return the contact of event k of the log: the one whose guard fired, or one that is new after it; -1
-    if there is none.
+    """Return the index of the contact of event k of the log: the contact whose guard fired, or one that the
+    event closed; -1 if there is none.
     """
     log = s.loop.log
     if log.fired_count[k] > 0:
@@ -490,7 +493,7 @@ def touches_after(contacts: ContactColumns, log: EventLog, k: int, wheel: int) -
 
 @routine
 def is_touching(s: StandaloneRun, wheel: int) -> bool:
-    """Return whether a wheel has a closed contact; in time steps, whether one carries a load."""
+    """Return whether a wheel has a closed contact or, in time stepping, a contact that carries a load."""
     mode = s.loop.arc.mode
     if s.method.is_stepping:
         for i in range(s.steps.loaded_count):
@@ -505,6 +508,8 @@ def is_touching(s: StandaloneRun, wheel: int) -> bool:
 
 @routine
 def observe_state(s: StandaloneRun, t: float, y: Floats) -> None:
-    """Write the outputs of a state into `RunLoop.observed`; those that need accelerations are undefined."""
+    """Write the output variables at time t (s) and state y into `RunLoop.observed`; outputs that need
+    accelerations are undefined.
+    """
     put_state(s.loop.arc.mode.x, t, y, s.loop.arc.stages.n)
     call(s.loop.observe, s.loop.arc.mode.x, s.loop.table, s.loop.observed, 1)

@@ -1,7 +1,7 @@
-"""Simulators of a machine on its ground as source code: the whole contact engine in C99 or as an ES module.
+"""Source code of simulators of a system on a terrain: all contact routines, in C99 or as a JavaScript module.
 
 The text is made from the same routines and programs as the machine code of a run: arcs, guards, impacts,
-friction, time steps, and the search of features. The records of a prepared run become data
+friction, time steps, and the search of ground features. The records of a prepared run become data
 (`codegen.targets._memory`). Parameters, ground and options are those of the export; state and inputs may be
 changed.
 """
@@ -58,13 +58,13 @@ ENTRIES = {
     observe_state: "observeState",
     is_touching: "isTouching",
 }
-"""The routines that a simulator calls, and their names in JavaScript."""
+"""Routines that an exported simulator calls, with their names in JavaScript."""
 
 KIND_NAMES = (*EVENT_KIND_NAMES, "time-stepping", "event-location")
-"""Names of events, by `EventCause` and `MethodChange`."""
+"""Names of the kinds of events, indexed by the values of `EventCause` and then `MethodChange`."""
 
 PROGRAM_FIELDS = frozenset({"row_programs", "gap_programs", "modes"})
-"""Fields of `ContactColumns` and `ContactMode` with addresses of programs."""
+"""Names of the fields of `ContactColumns` and `ContactMode` that contain addresses of programs."""
 
 END_REASONS: dict[int, str] = {
     RunStatus.SINGULAR: "the contacts contradict each other",
@@ -87,21 +87,21 @@ END_REASONS: dict[int, str] = {
     StepFailure.SINGULAR_MASS: "the mass matrix is singular",
     StepFailure.TOO_FAST: "a wheel moves further than its size in the shortest time step",
 }
-"""Why a run ended, for the users of a simulator."""
+"""Reason why a run ended, as a text for users of an exported simulator, by status."""
 
 
 @dataclass(frozen=True, eq=False)
 class TerrainSimulator:
-    """The parts of a simulator on a ground."""
+    """The parts of an exported simulator on a terrain, before they are written in a language."""
 
     name: str
     names: dict[str, list[str]]
-    programs: list[Program]  # with flat arrays
+    programs: list[Program]  # compiled programs with flat arrays as arguments
     observed: Layout
     memory: Memory
     start: Floats
     inputs: Floats
-    numbers: dict[str, float]  # time of start and end, spacing of samples
+    numbers: dict[str, float]  # start time, end time and sample interval (s), by name
 
 
 def write_terrain_simulator(
@@ -118,17 +118,17 @@ def write_terrain_simulator(
 ) -> dict[str, str]:
     """Return the files of a simulator of a run on a terrain, by name.
 
-    The arguments are those of `draisine.simulate`. The run is simulated once, and the closed forms of its
-    contact modes are included; other modes are solved as dense systems.
+    The arguments are those of `draisine.simulate`. The run is simulated once, and the closed-form solutions
+    of its contact modes are included; other contact modes are solved as dense linear systems.
 
     Parameters
     ----------
     system
-        The machine.
+        The system.
     language
         "c" or "javascript".
     start
-        State at the start.
+        State of the system at the start.
     until
         Time of the end (s), for the main program.
     terrain
@@ -136,7 +136,7 @@ def write_terrain_simulator(
     law, inputs
         Control law, and constant inputs by name.
     contact
-        Options of contacts.
+        Options of contacts: friction, impact model, solver.
     numerics
         Tolerances and spacing of the samples.
 
@@ -199,7 +199,7 @@ def _make_simulator(standalone: Standalone, task: Task) -> TerrainSimulator:
 
 
 def _programs(machine: Generic, query: ContactQuery) -> dict[str, Compiled]:
-    """Return all programs that the records refer to, by name."""
+    """Return all compiled programs to which the records of the run refer, by name."""
     programs = {"motion": machine.motion, "observe": machine.observe}
     for meeting in query.table.pairs.columns:
         word = machine.contacts.names[meeting]
@@ -209,7 +209,7 @@ def _programs(machine: Generic, query: ContactQuery) -> dict[str, Compiled]:
 
 
 def _word(text: str) -> str:
-    """Return a text as a part of a name in source code."""
+    """Return a text converted to characters that are valid in an identifier of source code."""
     return re.sub(r"\W", "_", text)
 
 
@@ -292,12 +292,14 @@ def _c_body(s: TerrainSimulator) -> str:
 
 
 def _c_strings(texts: Any) -> str:
-    """Return texts as entries of an array; it is never empty."""
+    """Return texts as the entries of a C array of strings; an empty string follows, so that no array is
+    empty.
+    """
     return ",\n".join(f"    {json.dumps(text)}" for text in (*texts, ""))
 
 
 def _reasons() -> list[str]:
-    """Return why a run ended, by status."""
+    """Return the texts of the reasons why a run ended, indexed by status."""
     return [END_REASONS.get(k, "") for k in range(max(END_REASONS) + 1)]
 
 
@@ -329,4 +331,4 @@ def _js_files(s: TerrainSimulator) -> dict[str, str]:
 
 
 TERRAIN_LANGUAGES: Mapping[str, Any] = {"c": _c_files, "javascript": _js_files}
-"""The languages of simulators."""
+"""Functions that write the files of a simulator, by language."""

@@ -1,4 +1,5 @@
-"""Time steps of a run without Python: their length, the search of features, and the way into and out of them.
+"""Time stepping of a run without Python: step length, search of ground features, and the changes between
+event location and time stepping.
 
 The routines do what `stepping.arc.TimeStepper` and `stepping.switch` do for runs in Python: steps lie on a
 grid whose spacing follows the position error, a run changes to time steps if event location makes no
@@ -63,17 +64,17 @@ from draisine.simulation.contact.stepping.switch import (
 
 EULER = 2.718281828459045  # base of the exponential function
 
-RANK_SETS = 256  # sets of rolling contacts whose rank is kept
+RANK_SETS = 256  # number of sets of rolling contacts whose rank is cached
 
-MAX_ROTATION_SWEEPS = 30  # of Jacobi's method; it converges quadratically within ten
+MAX_ROTATION_SWEEPS = 30  # largest number of sweeps of Jacobi's method; it needs about ten
 
-NO_STEP = float("inf")  # s; a length without a bound
+NO_STEP = float("inf")  # s, bound of a step length that is not bounded
 
-UNIT_FALLBACK = 1.0  # s, length of a step if nothing bounds it
+UNIT_FALLBACK = 1.0  # s, length of a time step if neither gravity nor speeds bound it
 
 
 class SolverChoice(IntEnum):
-    """`ContactOptions.solver`."""
+    """Choice of the method, `ContactOptions.solver`, as a number."""
 
     AUTO = 0
     EVENTS = 1
@@ -81,74 +82,76 @@ class SolverChoice(IntEnum):
 
 
 class MethodChange(IntEnum):
-    """Events at which a run changes its method; they follow the members of `EventCause`."""
+    """Events at which a run changes between event location and time stepping; their values follow those of
+    `EventCause`.
+    """
 
     TIME_STEPPING = 7
     EVENT_LOCATION = 8
 
 
 class StepFailure(IntEnum):
-    """Why time steps end a run; these follow the members of `RunStatus`."""
+    """Reasons why a run ends during time stepping; their values follow those of `RunStatus`."""
 
-    OVER_CONSTRAINED = 19  # ideal contacts over-constrain the machine
+    OVER_CONSTRAINED = 19  # ideal contacts over-constrain the system
     INFEASIBLE = 20  # a prescribed motion pushes a contact into the ground
     NOT_FINITE = 21
     SINGULAR_MASS = 22
-    TOO_FAST = 23  # a wheel passes its own size in the shortest step
+    TOO_FAST = 23  # a wheel moves by more than its size in the shortest step
 
 
 class Switch(Record):
-    """When a run changes its method, and the grid of its time steps."""
+    """Data for changing between event location and time stepping, and the grid of the time steps."""
 
     solver: SolverChoice
     is_stepping: bool = False
-    is_settled: bool = False  # whether the same contacts have carried for the required steps
+    is_settled: bool = False  # whether contacts were settled for `required` steps
 
     # Time steps
-    given_step: float  # s, the requested length; 0 if it is chosen
-    wheel_size: float  # m
+    given_step: float  # s, requested length of time steps; 0 if it is adapted
+    wheel_size: float  # m, radius of the largest wheel
     time_unit: float  # s, sqrt(wheel size / g)
-    margin: float  # m, around the wheels within which time steps search features
-    h: float = 0.0  # s, length of a step
-    grid: float = 0.0  # s, beginning of the grid
-    index: int = 0  # steps since then
-    block: int = 0  # steps since the length was chosen
+    margin: float  # m, distance around the wheels within which time steps search ground features
+    h: float = 0.0  # s, present length of a time step
+    grid: float = 0.0  # s, start time of the grid of time steps
+    index: int = 0  # number of steps since the start of the grid
+    block: int = 0  # number of steps since their length was chosen
     error: float = 0.0  # m, mean position error
 
     # Return to event location
-    required: int = FIRST_SETTLED  # settled steps before it
-    resumed: float = -NO_STEP  # s, when it happened last
+    required: int = FIRST_SETTLED  # number of settled steps before event location resumes
+    resumed: float = -NO_STEP  # s, time at which event location resumed last
 
     # Rank of the rolling contacts
     watches_rank: bool = True
-    rank_count: int = 0  # sets of contacts whose rank is known
-    ranks: Integers  # (RANK_SETS) Rank of each
+    rank_count: int = 0  # number of contact sets whose rank is cached
+    ranks: Integers  # (RANK_SETS) Rank of each cached contact set
     rank_sets: (
         IntegerMatrix  # (RANK_SETS, 1 + 3 k) number of contacts; wheel, feature and side of each
     )
-    gram: Matrix  # (3 k, 3 k) scratch
+    gram: Matrix  # (3 k, 3 k) scratch: Gram matrix of the constraint rows of k contacts
     solved: Matrix  # (3 k, n) scratch
     normals: Matrix  # (k, 3) scratch
 
     # The latest events, for the rate at which they follow each other
     recent_count: int = 0
-    arcs: int = 1  # arcs since the start of the run
-    recent_time: Floats  # (2 CROWDED_EVENTS) s
-    recent_kind: Integers  # EventCause, or MethodChange
-    recent_state: Matrix  # state before each
+    arcs: int = 1  # number of trajectory arcs since the start of the run
+    recent_time: Floats  # (2 CROWDED_EVENTS) s, times of the latest events
+    recent_kind: Integers  # (2 CROWDED_EVENTS) EventCause or MethodChange of each latest event
+    recent_state: Matrix  # (2 CROWDED_EVENTS, n) state before each latest event
 
     # Scratch
-    later: Floats  # (n) a state
-    carried: Matrix  # (k, 4) impulses and load of contacts whose numbers change
+    later: Floats  # (n) extrapolated state
+    carried: Matrix  # (k, 4) impulses (N s) and load (N) of contacts whose indices change
 
     # Entries of the state
-    turn_entries: int  # rotation of the base
-    position_entries: int  # its position, after the rotation
+    turn_entries: int  # number of entries of the state for the rotation of the base
+    position_entries: int  # number of entries for the position of the base, which follow
 
 
 @routine
 def remember_event(w: Switch, t: float, kind: int, y: Floats, n: int) -> None:
-    """Remember an event as the latest one; the oldest one is forgotten."""
+    """Add an event to the list of latest events; the oldest one is removed."""
     most = 2 * CROWDED_EVENTS
     if w.recent_count == most:
         for i in range(most - 1):
@@ -165,7 +168,7 @@ def remember_event(w: Switch, t: float, kind: int, y: Floats, n: int) -> None:
 
 @routine
 def is_crowded_by(w: Switch, h: float) -> bool:
-    """Return whether the latest events follow each other faster than time steps of length h would."""
+    """Return whether the latest events follow each other faster than time steps of length h (s) would."""
     last = 0.0
     count = 0
     for i in range(w.recent_count - 1, -1, -1):
@@ -184,7 +187,9 @@ def is_crowded_by(w: Switch, h: float) -> bool:
 
 @routine
 def find_eigenvalues(A: Matrix, n: int) -> None:
-    """Make a symmetric matrix diagonal by Jacobi's rotations; its diagonal holds the eigenvalues then."""
+    """Diagonalise a symmetric matrix A (n, n) in place by Jacobi rotations; its diagonal contains the
+    eigenvalues.
+    """
     for _ in range(MAX_ROTATION_SWEEPS):
         outside = 0.0
         for i in range(n):
@@ -214,10 +219,11 @@ def find_eigenvalues(A: Matrix, n: int) -> None:
 
 @routine
 def compute_rank(r: RunLoop, w: Switch, which: Integers, status: Integers, count: int) -> Rank:
-    """Return how independent the rows of the rolling contacts among some contacts are, for the state in x.
+    """Return the `Rank` of the constraint rows of the rolling contacts among given contacts, at the state in
+    x.
 
-    The singular values of the rows, in the metric of the mass matrix, are the roots of the eigenvalues of
-    their Gram matrix.
+    The singular values of the constraint rows, in the metric of the mass matrix, are the roots of the
+    eigenvalues of their Gram matrix.
     """
     mode = r.arc.mode
     m = r.arc.mode.motion
@@ -244,7 +250,7 @@ def compute_rank(r: RunLoop, w: Switch, which: Integers, status: Integers, count
         parallel = parallel and difference < PARALLEL_NORMALS * PARALLEL_NORMALS
         rolling += 1
         for axis in range(3):
-            # Solve L a = row.
+            # Solve L a = row, where L is the Cholesky factor of the mass matrix.
             a = w.solved[rows]
             C = row[m.C + axis * n :]
             for j in range(n):
@@ -284,7 +290,9 @@ def count_rolling(r: RunLoop) -> int:
 
 @routine
 def find_rank(r: RunLoop, g: GroundTable, w: Switch) -> Rank:
-    """Return the rank of the rows of the rolling contacts of the mode; each set is examined once."""
+    """Return the `Rank` of the constraint rows of the rolling contacts of the present contact mode; the rank
+    of each contact set is computed once.
+    """
     mode = r.arc.mode
     if count_rolling(r) < 2:
         return Rank.INDEPENDENT
@@ -312,7 +320,9 @@ def find_rank(r: RunLoop, g: GroundTable, w: Switch) -> Rank:
 
 @routine
 def has_ideal_conflict(r: RunLoop, g: GroundTable, w: Switch) -> bool:
-    """Return whether ideal contacts over-constrain the machine: nothing decides which of them slips."""
+    """Return whether ideal contacts over-constrain the system, so that it is undetermined which of them
+    slips.
+    """
     mode = r.arc.mode
     ideal = 0
     for i in range(mode.plan[CLOSED]):
@@ -356,7 +366,7 @@ def choose_first_step(r: RunLoop, g: GroundTable, w: Switch) -> float:
         fastest = max(fastest, sqrt(moved) / moment)
     put_state(arc.mode.x, t, arc.stages.y, n)
     by_speed = MAX_TRAVEL_RATIO * w.wheel_size / fastest if fastest > 0.0 else NO_STEP
-    # A massless foot moves without bound: steps that follow it would never end.
+    # A massless foot may move arbitrarily fast: steps adapted to it would become arbitrarily short.
     step = max(
         min(LONGEST_STEP_RATIO * w.time_unit, by_speed), SHORTEST_RATIO * LONGEST_STEP_RATIO * unit
     )
@@ -365,7 +375,7 @@ def choose_first_step(r: RunLoop, g: GroundTable, w: Switch) -> float:
 
 @routine
 def begin_grid(w: Switch, t: float, h: float) -> None:
-    """Begin a new grid of steps."""
+    """Begin a new grid of time steps of length h (s) at time t (s)."""
     w.grid = t
     w.index = 0
     w.h = h
@@ -373,10 +383,10 @@ def begin_grid(w: Switch, t: float, h: float) -> None:
 
 @routine
 def adapt_step(s: TimeStepping, w: Switch, t: float) -> bool:
-    """Choose the length of the next steps by the position error of the latest ones and by the distance that
-    wheels moved in a step; return whether a wheel is too fast for the shortest step.
+    """Choose the length of the next time steps by the position error of the latest steps and by the distance
+    that wheels moved in a step; return whether a wheel is too fast for the shortest step.
     """
-    # exp(-x); routines have powers, and no exponential function.
+    # exp(-x) as a power of e, because compiled routines have no exponential function.
     w.error = w.error * EULER ** (-ADAPT_STEPS * w.h / (ERROR_MEMORY_RATIO * w.time_unit)) + s.error
     far = s.travel / (MAX_TRAVEL_RATIO * w.wheel_size)
     s.error = 0.0
@@ -400,14 +410,16 @@ def adapt_step(s: TimeStepping, w: Switch, t: float) -> bool:
 
 @routine
 def follow_slots(r: RunLoop, g: GroundTable, s: TimeStepping) -> None:
-    """Write the law of each slot into the record of time steps, without impulses of earlier steps."""
+    """Write status and friction coefficient of each slot into the record of time stepping, and clear the
+    impulses of earlier steps.
+    """
     for k in range(g.slots):
         wheel = r.arc.mode.contacts.wheels[k]
         s.tyred[k] = wheel < g.wheels and g.features[k] >= 0 and g.tyres[min(wheel, g.wheels)] >= 0
         s.closed_status[k] = r.event.closed_status[k]
         s.mu[k] = r.event.mu[k]
         if s.tyred[k]:
-            # A tyre that holds its contact along (two rows) does so without limit.
+            # A tyre without longitudinal slip (two constraint rows) has no friction limit along.
             s.mu[k] = NO_STEP if s.closed_status[k] == Status.TRACKING_TYRE else 0.0
         s.carried[k] = s.motion.share
         for j in range(3):
@@ -470,8 +482,8 @@ def search_for_steps(
 def begin_steps(
     r: RunLoop, g: GroundTable, s: TimeStepping, samples: StepSamples, w: Switch, h: float
 ) -> bool:
-    """Begin time steps of a length (s) at the present state; return whether the table of contacts has room
-    for those near the wheels.
+    """Begin time stepping with steps of length h (s) at the present state; return whether the table of
+    contacts has room for those near the wheels.
     """
     arc = r.arc
     n = arc.stages.n
@@ -504,7 +516,7 @@ def begin_steps(
     samples.count = 0
     samples.begin = t
     samples.number = int((t - samples.first) / samples.dt + 1e-9) + 1
-    # The present state is the first sample of the arc.
+    # The present state is the first sample of the trajectory arc.
     arc.times[arc.clock.samples] = t
     arc.samples[arc.clock.samples * n :][:n] = s.y[:n]
     arc.clock.samples += 1
@@ -516,13 +528,14 @@ def begin_steps(
 def advance_grid(
     r: RunLoop, s: TimeStepping, samples: StepSamples, w: Switch, until: float
 ) -> StepResult:
-    """Take the next steps of the grid, at most until a time (s), and store their samples."""
+    """Take the next time steps of the grid, at most until time `until` (s), and store their samples."""
     arc = r.arc
     n = arc.stages.n
     t = arc.clock.time
-    # Steps that end within rounding of `until` belong to the grid.
+    # Steps that end within rounding of `until` count as regular steps of the grid.
     steps = int((until - w.grid) / w.h * (1.0 + 1e-14) + 1e-9) - w.index
-    # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
+    # A very short last step would turn gaps of rounding size into large speeds (gap / h): merge it
+    # with the step before.
     rest = until - (w.grid + (w.index + steps) * w.h)
     if steps > 0 and rest > 0.0 and rest < SHORTEST_REMAINDER_RATIO * w.h:
         steps -= 1
@@ -569,15 +582,17 @@ def find_congestion(w: Switch, begin: float, t: float, steps: int, h: float) -> 
 
 @routine
 def watch_rank(r: RunLoop, g: GroundTable, w: Switch) -> None:
-    """Stop watching after each event if the rolling contacts are independent."""
+    """Stop checking the rank after each event if the constraint rows of the rolling contacts are
+    independent.
+    """
     if w.watches_rank and count_rolling(r) > 1:
         w.watches_rank = find_rank(r, g, w) is not Rank.INDEPENDENT
 
 
 @routine
 def discard_short_arcs(r: RunLoop, w: Switch, h: float) -> None:
-    """Go back over the latest arcs that are shorter than half a time step, with the events before them: time
-    steps replace them. Impacts stay.
+    """Go back over the latest trajectory arcs that are shorter than half a time step, with the events before
+    them: time steps replace them. Impacts stay.
     """
     clock = r.arc.clock
     n = r.arc.stages.n
@@ -602,7 +617,9 @@ def discard_short_arcs(r: RunLoop, w: Switch, h: float) -> None:
 
 @routine
 def close_loaded_contacts(r: RunLoop, s: TimeStepping) -> None:
-    """Close the contacts that carry a load in time steps in the mode of event-driven arcs."""
+    """Write the contacts that carry a load in time stepping as closed contacts into the contact mode of
+    event-driven integration.
+    """
     mode = r.arc.mode
     for i in range(s.loaded_count):
         k = s.loaded[i]
@@ -664,7 +681,7 @@ def project_stepped_state(r: RunLoop, g: GroundTable, s: TimeStepping, w: Switch
 
 @routine
 def require_more(w: Switch, s: TimeStepping) -> None:
-    """Require twice as many settled steps before the next return to event location."""
+    """Double the number of steps with settled contacts that are required before event location resumes."""
     w.required = min(2 * w.required, MOST_SETTLED)
     s.required = w.required
     s.settled = 0

@@ -1,4 +1,5 @@
-"""Arcs in time steps: step-size control, search of nearby contacts, samples and mean contact forces.
+"""Trajectory arcs computed by time stepping: step-size control, search of nearby contacts, samples and mean
+contact forces.
 
 The steps are those of `step` (Moreau and Jean's scheme). Their length is halved or doubled by an estimate of
 the position error, which is proportional to the unpredicted change of speeds per step.
@@ -36,52 +37,56 @@ from draisine.simulation.validity.fall import describe_fall, fall_rule
 from draisine.simulation.validity.record import TimeStepped
 
 REST_SPEED_RATIO = 0.03
-"""Approach velocity below which contacts do not rebound, relative to sqrt(g * wheel size)."""
+"""Approach velocity below which contacts do not rebound, as a fraction of sqrt(g * wheel size)."""
 LONGEST_STEP_RATIO = 0.016
-"""Length of the longest time step, relative to sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms for
-350 mm.
+"""Length of the longest time step, as a fraction of sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms
+for 350 mm.
 """
 SPEED_INTERVAL_RATIO = 1e-3
-"""Interval of the difference quotient for wheel speeds, relative to sqrt(wheel size / g). It is long enough
-that rounding errors are 1e-13 of the speed, not 1e-10.
+"""Time increment of the difference quotient for wheel speeds, as a fraction of sqrt(wheel size / g). It is
+long enough that rounding errors are 1e-13 of the speed, not 1e-10.
 """
 MAX_TRAVEL_RATIO = 0.01
-"""Largest displacement of a wheel in one step, relative to the wheel size."""
+"""Largest displacement of a wheel in one time step, as a fraction of the wheel size."""
 POSITION_ERROR_RATIO = 1e-3
-"""Largest position error, in wheel sizes per sqrt(wheel size / g)."""
+"""Largest growth of the estimated position error, in wheel sizes per time sqrt(wheel size / g)."""
 ERROR_MEMORY_RATIO = 20.0
-"""Time constant of the mean position error, relative to sqrt(wheel size / g); it averages single impacts."""
+"""Time constant over which the position error is averaged, in units of sqrt(wheel size / g); long enough to
+average single impacts.
+"""
 ERROR_MARGIN = 8.0
-"""The step is doubled if the position error is smaller than allowed by this factor."""
+"""Ratio of the allowed to the estimated position error above which the time step is doubled."""
 ADAPT_STEPS = 32
-"""Number of steps after which the step length is chosen again."""
+"""Number of time steps between two adaptations of the step length."""
 SHORTEST_RATIO = 1 / 64
 """Ratio of the shortest to the longest time step."""
 TYRE_FLIGHT_RATIO = 0.1
-"""Longest flight after which a tyre keeps its deflection, relative to sqrt(wheel size / g): a tenth of the
-period of a tyre that deflects by 2 %.
+"""Longest flight of a wheel after which its tyre keeps its deflection, as a fraction of sqrt(wheel size / g):
+a tenth of the period of a tyre that deflects by 2 %.
 """
 SHORTEST_REMAINDER_RATIO = 0.01
-"""Shortest last step of a run, relative to a regular step; a shorter remainder lengthens the step before
-it.
+"""Length of the shortest last step of a run, as a fraction of a regular step; a shorter remainder lengthens
+the step before it.
 """
 SAME_SAMPLE_RATIO = 1e-9
-"""Time difference of two samples, relative to a regular step, below which they are one sample."""
+"""Time difference, as a fraction of a regular step, below which two samples count as one sample."""
 INITIAL_CONTACTS = 8
-"""Initial capacity of the records in contacts of one step; it is doubled when needed."""
+"""Number of contacts per step for which records are allocated first; it is doubled when needed."""
 REACH_SLACK_RATIO = 0.25
-"""Distance, in wheel sizes, by which the boxes of the contact list exceed the wheel positions; a wheel needs
-at least 25 steps for it.
+"""Distance, in wheel sizes, by which the boxes around the wheels exceed their positions when the contacts in
+reach are listed; a wheel needs at least 25 steps to leave its box.
 """
 SEARCH_MARGIN_RATIO = 2.0
-"""Largest search margin, in wheel sizes; a wider search finds more features than a step should test."""
+"""Largest search margin around the wheels, in wheel sizes; a wider search finds more ground features than a
+step should test.
+"""
 
 
 class StepSamples(Record):
     """Samples of a time-stepping arc at the times first + i dt, and data of its last step. States between two
     steps are interpolated.
 
-    Sizes: k sums, n entries of a state, w wheels and joints.
+    Sizes: k accumulated sums (impulses and work), n entries of a state, w wheels and joints.
     """
 
     first: float = 0.0  # s, time of sample 0
@@ -91,8 +96,8 @@ class StepSamples(Record):
     begin: float = 0.0  # s, start of the last step
     sums: Floats  # (k) impulses (N s) and work (J) up to now
     before: Floats  # (k) impulses (N s) and work (J) up to the start of the last step
-    times: Floats  # (samples) s
-    states: Matrix  # (samples, n)
+    times: Floats  # (samples) s, sample times
+    states: Matrix  # (samples, n) sampled states y
     totals: Matrix  # (samples, k) impulses (N s) and work (J) up to each sample
     energies: Matrix  # (samples, w) J, energy stored in tyres
     size: int  # number k of sums
@@ -100,7 +105,7 @@ class StepSamples(Record):
 
 @routine
 def interpolate_state(s: TimeStepping, ratio: float, into: Floats) -> None:
-    """Write the state at the fraction `ratio` (0 to 1) of the last step to `into`."""
+    """Write the state at the fraction `ratio` (0 start, 1 end) of the last time step to `into`."""
     n = s.motion.y_z + s.motion.states
     into[:n] = (1.0 - ratio) * s.before[:n] + ratio * s.y[:n]
     length = sqrt(dot(into, into, 4))
@@ -151,7 +156,7 @@ def take_sampled_steps(
 
 @cache
 def step_code() -> Any:
-    """Return the machine code of all time-stepping routines that Python calls."""
+    """Return the compiled time-stepping routines that Python calls, as attributes of one object."""
     entries = (take_sampled_steps, interpolate_state)
     codes = routine_code(*entries, passes="few")
     return SimpleNamespace(
@@ -186,14 +191,14 @@ def choose_step(query: ContactQuery, contact: ContactOptions, t: float, y: Float
     moved = np.square(query.centres(t, later) - query.centres(t, y)).sum(axis=1)
     speed = math.sqrt(moved.max(initial=0.0)) / moment
     by_speed = MAX_TRAVEL_RATIO * query.wheel_size / speed if speed > 0.0 else math.inf
-    # A massless foot moves without bound: steps that follow it would never end.
+    # A massless foot may move arbitrarily fast: steps adapted to it would become arbitrarily short.
     shortest = SHORTEST_RATIO * LONGEST_STEP_RATIO * min(unit, 1.0)
     step = max(min(longest_step(query, contact), by_speed), shortest)
     return step if math.isfinite(step) else 1.0
 
 
 class TimeStepper:
-    """Integrates a machine on a terrain in time steps.
+    """Integrates a system on a terrain in time steps.
 
     Steps lie on a grid, t + i h. A new grid begins when the step length changes: after `ADAPT_STEPS` steps by
     their position error, unless `ContactOptions.step` fixes it; and after a shorter step at the end of a run.
@@ -202,7 +207,7 @@ class TimeStepper:
     Parameters
     ----------
     query
-        Machine and terrain.
+        System and terrain.
     contact
         Friction, restitution, fall limit, step length.
     t, y
@@ -210,7 +215,7 @@ class TimeStepper:
     h
         Length of the first steps (s).
     reason
-        Why the run uses time stepping.
+        Reason why the run uses time stepping, for its report.
     """
 
     def __init__(
@@ -232,10 +237,10 @@ class TimeStepper:
         self.is_settled = (
             False  # whether the same contacts have carried a load for `required` steps
         )
-        self._start = t  # of the grid
-        self._index = 0  # steps since the start of the grid
-        self._span = h  # length of the last step
-        self._block = 0  # steps since their length was chosen
+        self._start = t  # s, start of the grid
+        self._index = 0  # number of steps since the start of the grid
+        self._span = h  # s, length of the last step
+        self._block = 0  # number of steps since their length was chosen
         self._error = 0.0  # m, mean position error over ERROR_MEMORY
         self._first_step = self._largest_step = h
         self._most = INITIAL_CONTACTS
@@ -246,13 +251,13 @@ class TimeStepper:
 
     @property
     def _margin(self) -> float:
-        """The distance (m) around the wheels' paths within which features are searched."""
+        """The distance (m) around the wheels' paths within which ground features are searched."""
         return min(self.contact.margin, SEARCH_MARGIN_RATIO * self.query.wheel_size)
 
     # --- records
 
     def _make_records(self, y: Floats) -> None:
-        """Allocate the record of the machine at a state; `_surround` adds the nearby contacts."""
+        """Allocate the record of the system at a state; `_surround` adds the nearby contacts."""
         query = self.query
         model = query.machine.system.model
         n = query.n
@@ -263,7 +268,7 @@ class TimeStepper:
         size = query.wheel_size
         rest = REST_SPEED_RATIO * math.sqrt(float(np.linalg.norm(model.gravity)) * size)
         slides = [*(i < 3 for i in model.twist), *(joint.turn == 0.0 for joint in model.joints)]
-        # The sums are parts of one array, so that samples copy one array.
+        # The accumulated sums are views of one array, so that storing a sample copies one array.
         sums = np.zeros(7 * parts + rows + 1)
         local, world, equality_sum, tyre_work = self.split_sums(sums[None], parts, rows)
         self.samples: StepSamples = make_record(
@@ -317,7 +322,7 @@ class TimeStepper:
             tyre_work=tyre_work[0],
             tyre_energy=parts,
         )
-        self.y: Floats = self.record.y  # the state that is reached
+        self.y: Floats = self.record.y  # the present state
 
     def _contact_capacity(self, n: int, rows: int) -> dict[str, Any]:
         """Return the fields of the record whose size depends on the number of contacts of a step; n is the
@@ -355,7 +360,7 @@ class TimeStepper:
     @staticmethod
     def split_sums(sums: Floats, parts: int, rows: int) -> list[Floats]:
         """Return the parts of the sums (times, k): contact impulses per wheel and joint in contact axes and
-        in world axes, impulses of the equality rows, work of the tyres.
+        in world axes, impulses of the equality constraints, work of the tyres.
         """
         ends = np.cumsum([3 * parts, 3 * parts, rows + 1])
         local, world, equality, work = np.split(sums, ends, axis=1)
@@ -364,7 +369,7 @@ class TimeStepper:
 
     def _laws(self) -> tuple[Integers, Floats, NDArray[np.bool_]]:
         """Return for each nearby contact its status when closed without slip, its friction coefficient, and
-        whether a tyre law determines its forces.
+        whether a tyre model determines its forces.
         """
         statuses, mu = self.query.contact_laws(self.near, self.contact)
         tyred = np.zeros(len(self.near) + 1, dtype=np.bool_)
@@ -372,13 +377,14 @@ class TimeStepper:
             if isinstance(wheel, Wheel) and wheel.tyre is not None:
                 contacts = np.flatnonzero(self.near.wheels == w)
                 tyred[contacts] = True
-                # A tyre that holds its contact along (two rows) does so without limit.
+                # A tyre without longitudinal slip (two constraint rows) has no friction limit
+                # along.
                 is_tracking = statuses[contacts] == Status.TRACKING_TYRE
                 mu[contacts] = np.where(is_tracking, np.inf, 0.0)
         return statuses, mu, tyred
 
     def _search(self) -> None:
-        """Search the contacts near the present state."""
+        """Search the contacts that are possible near the present state, and write them into the record."""
         record = self.record
         previous = {
             self.near[k]: (record.warm[k].copy(), float(record.carried[k]))
@@ -390,14 +396,14 @@ class TimeStepper:
         self._surround(previous)
 
     def _grow(self) -> None:
-        """Double the largest number of contacts in a step."""
+        """Double the number of contacts per step that the records can store."""
         self._most *= 2
         self.record.assign(**self._contact_capacity(self.query.n, self.record.rows))
         self.record.assign(loaded_count=0, settled=0)
 
     def reserve(self, near: Surroundings, most: int) -> None:
-        """Make records in which routines search features themselves: `near` has a slot for every contact that
-        they may find, and a step has room for `most` contacts.
+        """Make records in which routines search ground features themselves: `near` has a slot for every
+        contact that they may find, and a step has room for `most` contacts.
         """
         self.near = near
         self._most = most
@@ -414,7 +420,7 @@ class TimeStepper:
 
     def steps_until(self, t: float) -> int:
         """Return the number of steps of the present length that reach time t (s); at least one."""
-        # A step that ends within rounding of the time reaches it.
+        # A step that ends within rounding of time t counts as reaching it.
         steps = (t - self._start) / self.h * (1.0 - 1e-14) - 1e-9
         return max(1, math.ceil(steps) - self._index)
 
@@ -428,7 +434,7 @@ class TimeStepper:
 
     def restart(self, t: float, y: Floats) -> None:
         """Continue from a state y at a time t (s) within the last step, with the present inputs of the
-        machine.
+        system.
         """
         self.record.y[:] = y
         self.samples.begin = t
@@ -459,7 +465,7 @@ class TimeStepper:
         self._largest_step = max(h, self._largest_step)
 
     def advance(self, count: int, until: float) -> None:
-        """Take `count` steps, or fewer if time `until` is reached, the machine falls or its contacts are
+        """Take `count` steps, or fewer if time `until` is reached, the system falls or its contacts are
         settled.
 
         The last step before `until` (s) may be shorter than the others. After a fall `outcome` describes it.
@@ -473,9 +479,10 @@ class TimeStepper:
         """
         last = self.taken + count
         while self.taken < last and self.t < until and not self.outcome:
-            # Steps that end within rounding of `until` belong to the grid.
+            # Steps that end within rounding of `until` count as regular steps of the grid.
             steps = math.floor((until - self._start) / self.h * (1.0 + 1e-14) + 1e-9) - self._index
-            # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
+            # A very short last step would turn gaps of rounding size into large speeds (gap / h):
+            # merge it with the step before.
             rest = until - (self._start + (self._index + steps) * self.h)
             steps -= 1 if steps > 0 and 0.0 < rest < SHORTEST_REMAINDER_RATIO * self.h else 0
             if steps > 0:
@@ -621,7 +628,7 @@ class TimeStepper:
         return closed
 
     def made(self) -> TimeStepped:
-        """Return reason, step lengths and residuals of the steps."""
+        """Return the report of the time steps: reason, step lengths and residuals."""
         r = self.record
         contact = self.contact
         chosen = contact.solver == "auto" and contact.impact_name != "moreau"
@@ -639,8 +646,8 @@ class TimeStepper:
         )
 
     def arc(self, until: float = math.inf) -> SteppedArc:
-        """Return the stored samples as an arc that ends at the present time or at time `until` (s) within the
-        last step. Without samples, the arc is the last step.
+        """Return the stored samples as a trajectory arc that ends at the present time or at time `until` (s)
+        within the last step. Without samples, the trajectory arc is the last step.
 
         Accelerations and forces of a sample are mean values since the previous sample, so that their sum over
         time is the impulse for any sample interval. The first sample has the values of the first interval.
@@ -659,7 +666,7 @@ class TimeStepper:
         end = min(until, self.t)
         times = times.copy()
         if 0.0 < end - times[-1] < SAME_SAMPLE_RATIO * self.h:
-            times[-1] = end  # a mean over the rounding error of a time is not a force
+            times[-1] = end  # otherwise forces would be means over a rounding error
         if end > times[-1] or len(times) == 1:
             times = np.append(times, max(end, times[0]))
             ratio = 1.0 if end >= self.t else (end - times[0]) / (self.t - times[0])
@@ -673,7 +680,7 @@ class TimeStepper:
                 )
             )
         spans = np.diff(times)
-        spans = np.where(spans > 0.0, spans, np.inf)  # an instant has no means
+        spans = np.where(spans > 0.0, spans, np.inf)  # zero forces for intervals of zero length
         rows = record.rows
         wheels = len(query.machine.wheels)
         means = []

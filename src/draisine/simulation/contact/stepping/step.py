@@ -71,70 +71,76 @@ class StepResult(IntEnum):
     """Result of one step, or of a call of several steps."""
 
     ADVANCED = 0  # all steps were taken
-    LEFT_SURROUNDINGS = 1  # a wheel leaves the boxes in which features were searched
+    LEFT_SURROUNDINGS = 1  # a wheel leaves the boxes in which ground features were searched
     TOO_MANY_CONTACTS = 2  # the records are too small for the contacts of the step
     NOT_FINITE = 3  # a value is infinite or not a number
     SINGULAR_MASS = 4  # the mass matrix is not positive definite
     FALLEN = 5  # the lean angle exceeded its limit
     TURNED_OVER = 6  # the frame turned over
     INFEASIBLE = 7  # a prescribed motion pushes a contact into the ground
-    SETTLED = 8  # the same contacts carried loads with margin for the required number of steps
+    SETTLED = 8  # contacts settled: the same ones carried loads with margin for `required` steps
 
 
 RATE_INCREMENT = 1e-6
-"""Increment of a speed in difference quotients, relative to 1 + |v|; it is far below the speeds over which
-friction laws are smoothed.
+"""Increment of a speed v in difference quotients, as a fraction of 1 + |v|; it is far below the speeds over
+which friction laws are smoothed.
 """
 INFEASIBLE_APPROACH = 1e-4
-"""Approach velocity after a step, relative to the largest free velocity, above which feasibility is checked;
-99 % of feasible problems leave less than 3e-6.
+"""Remaining approach velocity after a step, as a fraction of the largest contact velocity without impulses,
+above which feasibility is checked; in 99 % of feasible problems it is below 3e-6.
 """
 MIN_TYRE_LOAD = 1e-3
-"""Smallest load at which tyre forces are evaluated, relative to the weight per wheel."""
+"""Smallest normal load at which tyre forces are evaluated, as a fraction of the weight per wheel."""
 MAX_TYRE_LOAD = 50.0
-"""Largest load at which tyre forces are evaluated, relative to the weight per wheel."""
+"""Largest normal load at which tyre forces are evaluated, as a multiple of the weight per wheel."""
 SAME_DIRECTION = 0.9
 """Cosine of the angle between the normals of two contacts of a wheel, above which their constraint rows are
 nearly equal.
 """
 LOAD_PASSES = 6
-"""Largest number of iterations on the tyre loads of a step."""
+"""Largest number of iterations for the tyre loads of one time step."""
 LOAD_CHANGE = 1e-8
-"""Relative change of the tyre loads at which their iteration ends."""
+"""Relative change of the tyre loads in one iteration below which the iteration has converged."""
 MASS_RIDGE = 1e-10
-"""Diagonal term added to a singular mass matrix, relative to its largest diagonal entry."""
+"""Diagonal term added to a singular mass matrix, as a fraction of its largest diagonal entry."""
 NEGATIVE_PIVOT = 1e-8
-"""A Cholesky pivot below minus this part of the largest diagonal entry is negative beyond rounding."""
+"""Magnitude, as a fraction of the largest diagonal entry, above which a negative Cholesky pivot is not due to
+rounding.
+"""
 REDUNDANT_ROW = 1e-12
-"""Pivot of an equality row, relative to the largest pivot, below which the row is redundant."""
+"""Pivot of an equality constraint row, as a fraction of the largest pivot, below which the row is
+redundant.
+"""
 
 
 class TimeStepping(Record):
-    """A machine on a terrain in time steps: state, contacts, equations of the step, and sums of impulses and
-    work.
+    """Data of the time stepping of a system on a terrain: state, contacts, equations of the step, and sums of
+    impulses and work.
 
-    Sizes: n speeds, m equality rows, at most k contacts in a step, c nearby contacts, w wheels.
+    Sizes: n speeds, m equality constraints (prescribed joints, couplings), at most k contacts in a step,
+    c nearby contacts, w wheels.
     """
 
-    motion: Dynamics  # the machine without ground
+    motion: Dynamics  # the system without ground
     contacts: ContactColumns  # nearby contacts, which may close
     wheels: ContactColumns  # wheels on the level plane, for the positions of their centres
     problem: ImpulseProblem  # contact problem of the present step
 
     # Settings
     most: int  # largest number k of contacts in a step
-    rows: int  # number m of equality rows
-    applied: int  # offset of the applied forces in the output of the machine's program
-    required: int = 0  # number of settled steps after which a call ends; 0 for no limit
-    along: int  # offset of the tangential direction in a contact row
+    rows: int  # number m of equality constraints
+    applied: int  # offset of the applied forces in the output of the system's program
+    required: int = 0  # number of steps with settled contacts after which a call ends; 0 for none
+    along: int  # offset of the tangential unit vector in a contact row
     restitution: float  # normal coefficient of restitution of fast contacts
     # m/s; slower contacts do not rebound, and it limits the speed of penetration removal
     rest_speed: float
-    # sine of the lean angle at which the machine has fallen; above 1 for no limit
+    # sine of the lean angle at which the system has fallen; above 1 for no limit
     lean_limit: float
     overturns: bool  # whether a frame that turns over ends the run
-    weight: float  # N, weight of the machine
-    # (n) m/s per unit of each speed: 1 for linear ones, the wheel size for angular ones
+    weight: float  # N, weight of the system
+    # (n) factor that converts each speed to m/s: 1 for linear speeds, the wheel size (m) for
+    # angular ones
     lengths: Floats
 
     # State
@@ -147,29 +153,29 @@ class TimeStepping(Record):
     has_trend: bool = False  # whether `trend` is known
 
     # Dynamics
-    out: Floats  # output of the machine's program at mid-step
-    shifted: Floats  # output of the machine's program at perturbed speeds
+    out: Floats  # output of the system's program at mid-step
+    shifted: Floats  # output of the system's program at perturbed speeds
     mass: Matrix  # (n, n) Cholesky factor of M + h A
-    damping: Matrix  # (n, n) matrix A, symmetric part of the derivative of forces by speeds
-    free: Floats  # (n) speeds without contact impulses
+    damping: Matrix  # (n, n) matrix A, symmetric part of -dQ/dv of the applied forces Q
+    free: Floats  # (n) speeds at the end of the step without contact impulses
     equality: Matrix  # (m, n) (M + h A)^-1 J'
     schur: Matrix  # (m, m) Cholesky factor of J (M + h A)^-1 J'
-    multiplier: Floats  # (m) impulses of the equality rows without contact impulses
-    response: Matrix  # (3 k, n) speeds per unit contact impulse
-    reaction: Matrix  # (3 k, m) impulses of the equality rows per unit contact impulse
+    multiplier: Floats  # (m) impulses of the equality constraints without contact impulses
+    response: Matrix  # (3 k, n) change of speeds per unit contact impulse
+    reaction: Matrix  # (3 k, m) impulses of the equality constraints per unit contact impulse
 
     # Contacts of the step
     contact_count: int = 0  # number of contacts in the step
-    seen: Matrix  # (k + 2, row) rows of the contacts in the step; the last two are scratch
-    which: Integers  # (k) index of each contact of the step among the nearby ones
+    seen: Matrix  # (k + 2, entries) contact rows of the step; the last two are scratch
+    which: Integers  # (k) index of each contact of the step in `contacts`
     # (k) Status of each contact in this step, which determines its constraint rows
     status: Integers
 
     # Contacts nearby
     closed_status: Integers  # (c) Status of a closed contact without slip
-    tyred: Flags  # (c) whether a tyre law determines the forces without constraint row
+    tyred: Flags  # (c) whether a tyre model determines the forces along axes without constraint row
     mu: Floats  # (c) friction coefficients
-    warm: Matrix  # (c, 3) N s, impulses of the previous step, as start values
+    warm: Matrix  # (c, 3) N s, impulses of the previous step, start values of the solver
     warmed_count: int = 0  # number of contacts of the previous step
     warmed: Integers  # (k) contacts of the previous step, whose start values may not be zero
     carried: Floats  # (c) N, normal load in the previous step
@@ -179,7 +185,7 @@ class TimeStepping(Record):
     # Wheels
     centre: Matrix  # (w, 3) m, centres of the wheels at the last mid-step
     box: Floats  # (6 w) m, bounding boxes of the wheels' centres on the step
-    swept: Floats  # (6 w) m, boxes in which features were searched
+    swept: Floats  # (6 w) m, boxes in which ground features were searched
     around: Floats  # (6 w) m, boxes for which `reach` is valid
     slack: float  # m, distance by which `around` exceeds the boxes of the step
     airborne: Floats  # (w) s, time since the last contact of a wheel
@@ -191,41 +197,44 @@ class TimeStepping(Record):
     own: Matrix  # (w + joints, 3) N s, contact impulses in contact axes
     # (w + joints, 3) N s, contact impulses in world axes; for joints N m s of their stops
     world: Matrix
-    equality_sum: Floats  # (m) impulses of the equality rows
-    tyre_work: Floats  # (w + joints) J, work of the tyres on the machine
+    equality_sum: Floats  # (m) impulses of the equality constraints
+    tyre_work: Floats  # (w + joints) J, work of the tyres on the system
     tyre_energy: Floats  # (w + joints) J, energy stored in tyres at the last step
 
-    # Contacts that carry a load
+    # Loaded contacts. Settled contacts carry loads with margin to lift-off and slip.
     loaded_count: int = 0  # number of contacts that carry a load
-    loaded: Integers  # (k) index of each loaded contact among the nearby ones
-    settled_status: Integers  # (k) Status that each loaded contact has with margin, OPEN if none
+    loaded: Integers  # (k) index of each loaded contact in `contacts`
+    settled_status: Integers  # (k) Status of each settled contact, OPEN for other loaded contacts
     # number of successive steps in which the same contacts carried loads with margin
     settled: int = 0
 
-    # Quality
-    steps: int = 0  # number of steps of the last call
+    # Measures of accuracy
+    steps: int = 0  # number of steps taken in the last call
     unsolved: int = 0  # number of steps with a residual above MAX_STEP_RESIDUAL
-    residual: float = 0.0  # largest residual of a step, relative to the largest free velocity
+    residual: float = 0.0  # largest residual of a step, as a fraction of the largest free velocity
     penetration: float = 0.0  # m, largest penetration at mid-step
     work: float = 0.0  # J, work of the contact impulses relative to the ground
     projection_work: float = 0.0  # J, part of `work` that removes penetration
     supplied: float = 0.0  # J, work of all impulses
     error: float = 0.0  # m, sum of the position errors of the steps
     travel: float = 0.0  # m, largest displacement of a wheel's centre in one step
-    blocked: int = -1  # index of the contact that a prescribed motion pushes into the ground
+    # index of the contact pushed into the ground by a prescribed motion; -1: none
+    blocked: int = -1
     accepts_blocked: bool = False  # whether the next step is accepted with a blocked contact
 
 
 MIN_LOAD = 0.01
-"""Smallest normal force of a settled contact, relative to the weight; a contact with less may open at any
-moment.
+"""Smallest normal force of a settled contact, as a fraction of the weight of the system; a contact with a
+smaller force may open at any moment.
 """
 MAX_FRICTION_USE = 0.95
-"""Largest friction force of a settled sticking contact, relative to mu times the load; with more it may slip
-at any moment.
+"""Largest friction force of a settled sticking contact, as a fraction of mu times its normal force; with a
+larger force it may slip at any moment.
 """
 MAX_STEP_RESIDUAL = 1e-6
-"""Residual of a step, relative to the largest free velocity, above which it counts as unsolved."""
+"""Residual of the contact problem, as a fraction of the largest contact velocity without impulses, above
+which a step counts as unsolved.
+"""
 
 
 # --- linear algebra of a step
@@ -234,7 +243,7 @@ MAX_STEP_RESIDUAL = 1e-6
 @routine
 def factor_semidefinite(A: Matrix, n: int, smallest: float) -> int:
     """Replace a symmetric matrix A (n, n) by its Cholesky factor, lower triangle. Return the number of
-    redundant rows, or -1 if a pivot is negative beyond rounding.
+    redundant matrix rows, or -1 if a pivot is negative beyond rounding.
 
     Rows whose pivot is below `smallest` times the largest diagonal entry are redundant: their factor is zero.
     """
@@ -298,7 +307,8 @@ def move_configuration_by_midpoint(
     m = s.motion
     put_state(s.x, t, source, m.y_z + m.states)
     call(m.call, s.x, m.table, s.shifted, 1)
-    # A quaternion of another length would turn and stretch in a way that depends on the world's axes.
+    # The mid-step quaternion is normalised: the rates of a quaternion of another length would
+    # depend on the choice of world axes.
     move_configuration(s, source, s.shifted[m.flow :], 0.5 * h, s.x[m.x_q :])
     call(m.call, s.x, m.table, s.shifted, 1)
     move_configuration(s, source, s.shifted[m.flow :], h, into)
@@ -306,7 +316,7 @@ def move_configuration_by_midpoint(
 
 @routine
 def evaluate_machine_at_mid_step(s: TimeStepping, t: float, h: float) -> None:
-    """Evaluate the program of the machine at the configuration of mid-step, with the speeds at the start of
+    """Evaluate the program of the system at the configuration of mid-step, with the speeds at the start of
     the step.
     """
     m = s.motion
@@ -323,7 +333,7 @@ def evaluate_machine_at_mid_step(s: TimeStepping, t: float, h: float) -> None:
 @routine
 def bound_step_motion(s: TimeStepping, h: float) -> bool:
     """Compute the bounding boxes of the wheels' centres on the step. Return whether all of them lie in the
-    boxes in which features were searched.
+    boxes in which ground features were searched.
     """
     m = s.motion
     row = s.seen[s.most]
@@ -334,7 +344,8 @@ def bound_step_motion(s: TimeStepping, h: float) -> bool:
         last = s.centre[w]
         box = s.box[6 * w :]
         swept = s.swept[6 * w :]
-        # A wheel moves on the rest of the step about as far as since the last mid-step.
+        # On the rest of the step a wheel moves about as far as it has moved since the last
+        # mid-step.
         squared = 0.0
         for j in range(3):
             squared += (centre[j] - last[j]) * (centre[j] - last[j])
@@ -351,7 +362,7 @@ def bound_step_motion(s: TimeStepping, h: float) -> bool:
 
 @routine
 def store_wheel_positions(s: TimeStepping) -> None:
-    """Store the positions of the wheels' centres at this mid-step for the next step."""
+    """Store the positions (m) of the wheels' centres at this mid-step, for use in the next step."""
     for w in range(s.wheels.size):
         for j in range(3):
             s.centre[w, j] = 0.5 * (s.box[6 * w + j] + s.box[6 * w + 3 + j])
@@ -359,7 +370,7 @@ def store_wheel_positions(s: TimeStepping) -> None:
 
 @routine
 def is_regular(m: Dynamics, row: Floats) -> bool:
-    """Return whether a contact row is finite; that of a disc on an edge in its plane is not."""
+    """Return whether a contact row is finite; the row of a disc on an edge in its plane is not."""
     total = 0.0
     for i in range(3 * m.speeds):
         total += 0.0 * row[m.C + i]
@@ -368,8 +379,8 @@ def is_regular(m: Dynamics, row: Floats) -> bool:
 
 @routine
 def evaluate_contact(s: TimeStepping, k: int, h: float, row: Floats) -> None:
-    """Evaluate the row of contact k for the speeds in x. The tyre states are those at the end of the step,
-    because a relaxation length is a stiff spring, which explicit states would excite.
+    """Evaluate the contact row of contact k at the speeds in x. The tyre states are those at the end of the
+    step, because a relaxation length is a stiff spring, which explicit states would excite.
     """
     m = s.motion
     evaluate_row(s.x, s.contacts, k, row)
@@ -402,7 +413,7 @@ def can_close(s: TimeStepping, k: int, h: float, row: Floats) -> bool:
     contacts = s.contacts
     evaluate_gap(s.x, contacts, k, row)
     gap = row[m.gap]
-    # Reject by the gap alone first: the rows of a contact are expensive.
+    # Reject by the gap alone first: evaluating a complete contact row is expensive.
     if contacts.wheels[k] < s.wheels.size:
         box = s.box[6 * contacts.wheels[k] :]
         if not gap <= box[3] - box[0]:
@@ -465,7 +476,8 @@ def find_contacts(s: TimeStepping, h: float) -> bool:
 @routine
 def duplicates_ideal_contact(s: TimeStepping, c: int) -> bool:
     """Return whether ideal contact c duplicates another contact of its wheel: in a shallow concave edge the
-    wheel cannot roll without slip on both faces. The contact with the larger load keeps its tangential rows.
+    wheel cannot roll without slip on both faces. The contact with the larger load keeps its tangential
+    constraint rows.
     """
     m = s.motion
     k = s.which[c]
@@ -483,7 +495,7 @@ def duplicates_ideal_contact(s: TimeStepping, c: int) -> bool:
 
 @routine
 def choose_statuses(s: TimeStepping) -> None:
-    """Write the status of each contact of the step, which determines its constraint rows."""
+    """Choose the status of each contact of the step, which determines its constraint rows."""
     for c in range(s.contact_count):
         k = s.which[c]
         s.status[c] = s.closed_status[k]
@@ -588,8 +600,8 @@ def factor_step_matrix(s: TimeStepping, h: float) -> bool:
 
 @routine
 def factor_equalities(s: TimeStepping) -> bool:
-    """Compute (M + h A)^-1 J' and the Cholesky factor of the Schur complement of the equality rows J; return
-    whether it exists.
+    """Compute (M + h A)^-1 J' and the Cholesky factor of the Schur complement of the equality constraints J;
+    return whether it exists.
     """
     m = s.motion
     n = m.speeds
@@ -605,8 +617,8 @@ def factor_equalities(s: TimeStepping) -> bool:
 
 @routine
 def solve_unit_response(s: TimeStepping, row: Floats, response: Floats, reaction: Floats) -> None:
-    """Compute the change of speeds (n) and the impulses of the equality rows (m) per unit impulse along a
-    contact row.
+    """Compute the change of speeds (n) and the impulses of the equality constraints (m) per unit impulse
+    along a contact row.
     """
     m = s.motion
     n = m.speeds
@@ -652,7 +664,7 @@ def assemble_delassus(s: TimeStepping) -> None:
 @routine
 def compute_free_speeds(s: TimeStepping, h: float) -> None:
     """Compute the speeds (n) at the end of the step without contact impulses, and the corresponding impulses
-    of the equality rows (m).
+    of the equality constraints (m).
     """
     m = s.motion
     n = m.speeds
@@ -696,7 +708,8 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
             holds = axis < rows
             p.b[3 * c + axis] = contact_velocity(s, row, axis, s.free) if holds else 0.0
         before = relative_velocity(s.x, row, s.motion, 0)
-        # A tyre on a vertical spring holds no row: no impulse could meet a condition on its gap.
+        # A tyre on a vertical spring has no constraint row: no impulse could satisfy a gap
+        # condition.
         if rows > 0 and before < -s.rest_speed and s.restitution > 0.0:
             p.b[3 * c] += s.restitution * before
         elif rows > 0:
@@ -706,7 +719,7 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
 
 @routine
 def update_step_loads(s: TimeStepping, h: float) -> float:
-    """Update the loads at which tyre forces are evaluated; return the largest relative change."""
+    """Update the normal loads at which tyre forces are evaluated; return the largest relative change."""
     largest = 0.0
     for c in range(s.contact_count):
         k = s.which[c]
@@ -763,7 +776,7 @@ def find_blocked_contact(s: TimeStepping) -> int:
 
 @routine
 def add_world_force(s: TimeStepping, row: Floats, force: Vec3, into: Floats) -> None:
-    """Add a contact force (normal, along, across) to a force in world axes."""
+    """Add a contact force (normal, along, across), converted to world axes, to a force in world axes."""
     N = Vec3(*row[s.motion.normal : s.motion.normal + 3])
     along = Vec3(*row[s.along : s.along + 3])
     total = force[0] * N + force[1] * along + force[2] * cross(N, along)
@@ -787,7 +800,8 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
             s.projection_work += max(0.0, work)
         s.equality_sum[: s.rows] += impulse[axis] * s.reaction[3 * c + axis, : s.rows]
     if owner >= s.wheels.size:
-        # A stop pushes its joint up (feature number 1) or down (-1).
+        # A joint stop pushes in the positive (first feature coordinate 1) or negative direction
+        # (-1).
         s.world[owner, 0] += s.contacts.features[k * FEATURE] * impulse[0]
     elif s.tyred[k]:
         load = s.carried[k]
@@ -918,9 +932,7 @@ def integrate_tyre_states(s: TimeStepping, h: float) -> None:
 
 @routine
 def finish_step(s: TimeStepping, t: float, h: float) -> StepResult:
-    """Move the state to the end of the step; return whether the machine has fallen or its contacts are
-    settled.
-    """
+    """Move the state to the end of the step; return ADVANCED, NOT_FINITE, FALLEN or TURNED_OVER."""
     m = s.motion
     n = m.speeds
     size = m.y_z + m.states
@@ -963,7 +975,7 @@ def take_time_step(s: TimeStepping, t: float, h: float) -> StepResult:
         return StepResult.SINGULAR_MASS
     assemble_delassus(s)
     residual = solve_step(s, h)
-    # A state that is not finite is discarded: the last one remains.
+    # Discard a state that is not finite; the state before the step remains.
     total = 0.0 * residual
     for i in range(s.motion.speeds):
         total += 0.0 * s.after[i]

@@ -1,10 +1,10 @@
 """Criteria for changing between event location and time stepping.
 
-Event-driven arcs have high order. They make no progress if wheels over-constrain the machine on uneven
+Event-driven arcs have high order. They make no progress if wheels over-constrain the system on uneven
 ground, so that they stick and slip in quick succession, if bounces accumulate, or if no set of contacts is
 admissible at acceleration level (Painlevé paradox, ideal wheels at an edge). Time steps always advance. A run
-resumes event location when the same contacts have carried loads with margin for a number of steps. If it
-changes back soon, this number is doubled.
+resumes event location when its contacts are settled: the same contacts have carried loads, with margin to
+lift-off and slip, for a required number of steps. If the run soon changes back, this number is doubled.
 """
 
 from collections.abc import Sequence
@@ -21,31 +21,41 @@ from draisine.simulation.contact.stepping.arc import TimeStepper
 from draisine.simulation.trajectory import Event
 
 CROWDED_EVENTS = 20
-"""Number of events; if they take less time than as many time steps, time stepping costs less."""
+"""Number of latest events that are examined; if they lie within as many time steps, time stepping costs less
+than event location.
+"""
 IGNORED_EVENT_KINDS = ("collision", "input")
-"""Kinds of events that are not counted when the progress of a run is judged."""
+"""Kinds of events that do not count when the rate of events is compared with that of time steps."""
 PROGRESS_STEPS = 100
 """Number of integration steps over which the progress of a run is measured."""
 MIN_STEP_RATIO = 0.1
-"""Ratio of integration step to time step below which integration steps cost more than time steps."""
+"""Mean length of integration steps, as a fraction of the time step, below which event-driven integration
+costs more than time stepping.
+"""
 FIRST_SETTLED = 10
-"""Number of steps with the same loaded contacts before event location resumes for the first time."""
+"""Number of successive time steps with the same loaded contacts before event location resumes first."""
 RETRY_STEPS = 20
-"""A change back to time stepping within this number of steps doubles the required number of settled steps."""
+"""Number of time steps after event location resumed; a change back to time stepping within this time doubles
+the number of settled steps that the next resumption requires.
+"""
 MOST_SETTLED = 1 << 20
-"""Largest required number of settled steps."""
+"""Upper bound of the number of settled steps (same loaded contacts) before event location resumes."""
 MAX_PROJECTION = 1e-4
-"""Largest displacement by a projection onto the constraints, relative to the wheel size, or in rad."""
+"""Largest change of a state by the projection onto the contact constraints, as a fraction of the wheel size
+for positions and in rad for angles.
+"""
 NEARLY_REDUNDANT_SINGULAR_VALUE = 0.1
-"""Singular value of normalised rows below which they are nearly redundant; on a plane those of ten machines
-are 0 or above 0.06.
+"""Singular value of normalised constraint rows below which the rows are nearly redundant. Ten systems on a
+plane have singular values of 0 or above 0.06.
 """
 PARALLEL_NORMALS = 1e-6
-"""Difference of unit normals below which faces are parallel; on parallel faces rows are either exactly
-redundant or independent.
+"""Difference of unit normals below which two faces are parallel; on parallel faces, constraint rows are
+either exactly redundant or independent.
 """
 REDUNDANT_SINGULAR_VALUE = 1e-5
-"""Singular value of normalised rows below which they are exactly redundant, up to rounding after impacts."""
+"""Singular value of normalised constraint rows below which the rows are exactly redundant, up to the rounding
+of states after impacts.
+"""
 
 
 def count_events(events: Sequence[Event], begin: float) -> int:
@@ -80,18 +90,18 @@ def describe_failure(error: DraisineError) -> str:
 
 
 class Rank(IntEnum):
-    """Rank of the constraint rows of rolling contacts."""
+    """Classification of the constraint rows of rolling contacts by their rank."""
 
-    INDEPENDENT = 0  # all rows are linearly independent
-    REDUNDANT = 1  # exactly redundant rows: wheels of one axle on a plane
-    OVER_CONSTRAINED = 2  # nearly redundant rows: wheels of one axle on faces of different slope
+    INDEPENDENT = 0  # all constraint rows are linearly independent
+    REDUNDANT = 1  # exactly redundant constraint rows, as of wheels of one axle on a plane
+    OVER_CONSTRAINED = 2  # nearly redundant constraint rows: one axle on faces of different slope
 
 
 def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -> Rank:
     """Return whether the constraint rows of the rolling contacts are independent, redundant or nearly
     redundant.
 
-    If rows are nearly redundant, only friction limits the lateral forces, and one wheel creeps.
+    If constraint rows are nearly redundant, only friction limits the lateral forces, and one wheel creeps.
     """
     rolling = [contact for contact, status, _ in closed if status == Status.ROLLING]
     if len(rolling) < 2:
@@ -99,7 +109,7 @@ def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Clo
     contact_rows = query.evaluate_rows(t, y, rolling)
     rows = query.jacobian(contact_rows).reshape(-1, query.n)
     M = query.dynamics(t, y)["M"].reshape(query.n, query.n)
-    # Most machines are far from redundancy, which costs less to decide than singular values.
+    # Most systems are far from redundancy, and this test costs less than singular values.
     m, n = rows.shape
     work = np.empty(n * n + m * n + 2 * m * m)
     bound = NEARLY_REDUNDANT_SINGULAR_VALUE
@@ -124,8 +134,8 @@ def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Clo
 
 
 def project_onto_loaded_contacts(stepper: TimeStepper) -> Floats | None:
-    """Return the state of a stepper projected onto the constraints of the contacts that carry a load; None if
-    these contacts over-constrain the machine or the projection moves the state too far.
+    """Return the present state of a time stepper projected onto the constraints of the contacts that carry a
+    load; None if these contacts over-constrain the system or the projection moves the state too far.
     """
     query = stepper.query
     t = stepper.t
