@@ -143,8 +143,8 @@ implicit: stability would limit the length of an explicit step.
 """
 
 SHORTEST_INTERVAL = 1.0 / 64.0
-"""Length of the shortest interval of guard interpolation, as a fraction of the step. Intervals are halved down
-to it while no polynomial approximates a guard; below it the zero is bisected.
+"""Length of the shortest interval of guard interpolation, as a fraction of the step. Intervals are halved
+down to it while no polynomial approximates a guard; below it the zero is bisected.
 """
 
 
@@ -894,7 +894,8 @@ def find_pulling_contact(c: ArcState) -> int:
 def locate_event(c: ArcState, j: int) -> float:
     """Return the time (s) from the start of the step to the event of guard j.
 
-    The state at the event is stored in `state`, and written to x unless the event is at the start of the step.
+    The state at the event is stored in `state`, and written to x unless the event is at the start of the
+    step.
     """
     part = c.clock.part
     step = c.clock.step
