@@ -16,8 +16,8 @@ FINE_POSITIONS = np.linspace(0.0, 1.0, 33)
 """Positions in a step (0 to 1) at which the interpolating polynomial is evaluated."""
 
 MAX_UNDERSHOOT = 0.4
-"""Largest distance of the polynomial below its smallest node value, relative to the range of the node
-values.
+"""Largest possible undershoot of the interpolating polynomial below the smallest node value, as a fraction of
+the range of the node values.
 """
 
 ZERO_BISECTIONS = 60
