@@ -328,7 +328,7 @@ def _earliest(times: Iterable[float | None]) -> float | None:
 
 
 def _wheels(model: Model) -> list[tuple[int, Wheel]]:
-    """Return the wheels that touch the ground (not other bodies), each with the index of its contact."""
+    """Return the wheels that the ground supports (`Wheel.lifts`), each with the index of its contact."""
     wheels = ((k, c) for k, c in enumerate(model.contacts) if isinstance(c, Wheel))
     return [(k, wheel) for k, wheel in wheels if wheel.lifts]
 
@@ -601,7 +601,7 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
 
 def _start_load(first: ObservedArc, model: Model) -> tuple[float, str | None]:
     """Return the largest initial contact force, as a multiple of the weight of the system, and the name of
-    its contact. For time-stepping arcs, whose forces are mean values, return no contact.
+    its contact; (0, None) without forces, or on a time-stepping arc, whose forces are mean values.
     """
     weight = sum(float(body.mass) for body in model.bodies) * float(np.linalg.norm(model.gravity))
     if not weight > 0.0 or _is_stepped(first.arc):
