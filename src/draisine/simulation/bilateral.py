@@ -102,7 +102,7 @@ amount: at the singular shape itself the speeds are undefined.
 
 PYTHON_LAW_CHUNK = 50
 """Ratio of the cost of a control law in Python to that of a compiled one. With a Python law, a native call
-takes fewer steps by this factor, so that progress is reported as often.
+takes fewer steps by this factor, so that its duration is similar.
 """
 
 _PROBLEMS: WeakKeyDictionary[ClosedForm, tuple[tuple[bool, bytes, bytes], Problem]] = (

@@ -328,7 +328,7 @@ def _earliest(times: Iterable[float | None]) -> float | None:
 
 
 def _wheels(model: Model) -> list[tuple[int, Wheel]]:
-    """Return the wheels that the ground supports (`Wheel.lifts`), each with the index of its contact."""
+    """Return the wheels with a normal force (`Wheel.lifts`), each with the index of its contact."""
     wheels = ((k, c) for k, c in enumerate(model.contacts) if isinstance(c, Wheel))
     return [(k, wheel) for k, wheel in wheels if wheel.lifts]
 

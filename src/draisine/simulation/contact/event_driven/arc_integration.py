@@ -144,7 +144,7 @@ implicit: stability would limit the length of an explicit step.
 
 SHORTEST_INTERVAL = 1.0 / 64.0
 """Length of the shortest interval of guard interpolation, as a fraction of the step. Intervals are halved
-down to it while no polynomial approximates a guard; below it the zero is bisected.
+down to it while the interpolating polynomial is not accurate enough to exclude a zero of the guard.
 """
 
 
