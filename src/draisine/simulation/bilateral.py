@@ -8,9 +8,9 @@ a real contact would have lifted off. Runs with unilateral contacts are those on
 
 A run leaves this path for two reasons only:
 
-* The pivots, by which the dependent speeds are eliminated, degenerate. `change_pivots` chooses others.
-* The shape becomes singular, as that of a snake with all joints straight. If the motion continues through it,
-  one step of Gauss collocation passes it (`simulation.singular`).
+* The pivots (the speeds by which the constraint rows are solved) degenerate. `change_pivots` chooses others.
+* The shape (the joint coordinates) becomes singular, for example that of a snake with all joints straight. If
+  the speeds have a limit there, one step of Gauss collocation passes the shape (`simulation.singular`).
 """
 
 import math
@@ -81,40 +81,40 @@ STOP_HINTS = {
 }
 
 MIN_SINGULAR_VALUE = 1e-4
-"""Smallest singular value of constraint rows of unit length that have full rank; rows with degenerate pivots
-are far below it.
+"""Smallest singular value, dimensionless, at which constraint rows scaled to unit length have full rank; rows
+with degenerate pivots are far below it.
 """
 
 CLOSED_GAP = 1e-6
-"""Largest initial gap (m) of a closed contact. A larger one is refused, because projection would pull the
-machine to the ground.
+"""Largest initial gap of a closed contact, m. A larger gap raises an error, because the projection onto the
+constraints would pull the vehicle to the ground.
 """
 
 ENTRY_TOLERANCE = 1e-6
-"""Largest violation of the constraints (m, m/s, rad) at a change of pivots; it is above the drift of ordinary
-steps.
+"""Largest violation of the constraints at a change of pivots, in m, m/s or rad; the drift of ordinary
+integration steps is smaller.
 """
 
 SINGULAR_INSTANT = 1e-6
-"""Time difference (s) from a singular shape below which a sample is taken this much later, where speeds
-exist.
+"""Time difference between a sample and a singular shape, s, below which the sample is delayed by the same
+amount: at the singular shape itself the speeds are undefined.
 """
 
 PYTHON_LAW_CHUNK = 50
-"""Ratio of the costs of a Python law and a compiled one; native calls with a Python law have this many times
-fewer steps.
+"""Ratio of the cost of a control law in Python to that of a compiled one. With a Python law, a native call
+takes fewer steps by this factor, so that its duration is similar.
 """
 
 _PROBLEMS: WeakKeyDictionary[ClosedForm, tuple[tuple[bool, bytes, bytes], Problem]] = (
     WeakKeyDictionary()
 )
-"""Cache of the latest problem of each machine: its workspaces are reused by the next run with the same
-settings.
+"""Cache of the latest initial value problem of each compiled model; the next run with the same settings
+reuses its workspaces.
 """
 
 
 def run_bilateral(task: Task) -> Trajectory:
-    """Simulate a task with ideal contacts in one mode and return the trajectory."""
+    """Simulate a task with ideal contacts in one contact mode, and return the trajectory."""
     start = task.numerics.start
     until = task.until
     run = BilateralRun(task)
@@ -150,7 +150,7 @@ def run_bilateral(task: Task) -> Trajectory:
 
 
 class _Part(NamedTuple):
-    """The part of a run with one choice of pivots."""
+    """Samples and dense output of the part of a run between two changes of pivots."""
 
     machine: ClosedForm
     times: list[Floats]  # (k) sample times of each call, s
@@ -159,8 +159,8 @@ class _Part(NamedTuple):
 
 
 class BilateralRun:
-    """State of a run with ideal contacts: the machine with its present pivots, the present state y, and the
-    samples.
+    """State of a run with ideal contacts: the compiled model with its present pivots, the present state y,
+    and the samples.
     """
 
     def __init__(self, task: Task) -> None:
@@ -201,7 +201,7 @@ class BilateralRun:
         z = self.task.law_start(self.states)
         gap = CLOSED_GAP if self.projects else np.inf
         y = self.machine.enter(state, t, z, anchors=pinned, gap=gap)
-        # Nothing is replaced before all of it is known: an error leaves the run as it was.
+        # Compute all new values before replacing any: an error then leaves the run unchanged.
         self.anchors = pinned
         self.y = y
         self.last = t
@@ -220,8 +220,8 @@ class BilateralRun:
         return True
 
     def _make_problem(self) -> None:
-        """Make the initial value problem for the integrator, or reuse the latest one of the machine if it is
-        the same.
+        """Make the initial value problem for the integrator, or reuse the cached one of the compiled model if
+        the settings are the same.
         """
         machine = self.machine
         rate = machine.rate
@@ -279,7 +279,8 @@ class BilateralRun:
                 at_start = t == start and not np.any(times > t)
                 if at_start and self._begin_with_other_pivots():
                     continue
-            # An adaptive method that stops between two samples returns the state there, to go on from.
+            # An adaptive method that stops between two samples returns its last state as an extra sample,
+            # from which the integration continues.
             is_short = end < t1 if status == REACHED_END else not np.isin(times[-1:], grid).all()
             self._append(times, samples, method.ADAPTIVE and is_short and status != MACHINE_FELL)
             has_moved = len(times) > 0 and times[-1] > t
@@ -324,14 +325,16 @@ class BilateralRun:
         return min(far, t1)
 
     def _append(self, times: Floats, samples: Floats, has_extra: bool) -> None:
-        """Store new samples; an extra last sample is only the start of the next call."""
+        """Store the new samples of an integrator call. If `has_extra`, the last one is not a regular sample
+        but only the start of the next call.
+        """
         part = self.parts[-1]
         count = len(times) - has_extra
-        if count > 1 and times[count - 1] <= times[count - 2]:  # it stopped at a sample
+        if count > 1 and times[count - 1] <= times[count - 2]:  # stopped exactly at a sample time
             count -= 1
         first = int(count > 0 and times[0] <= self.last)
         if first and len(part.times) == 1 and len(part.times[0]) == 1:
-            # They begin with the initial sample, which is all that is stored.
+            # The new samples begin with the initial sample, the only one stored so far.
             part.times.clear()
             part.samples.clear()
             first = 0
@@ -342,8 +345,10 @@ class BilateralRun:
             self.last = float(times[-1])
 
     def change_pivots(self, t: float, shape: Floats | None = None) -> None:
-        """Choose other pivots and independent speeds at the present state: earlier pivots of this run that
-        are large enough here, otherwise the largest ones, here or in the given `shape`.
+        """Choose other pivots and independent speeds at the present state at time t (s).
+
+        Earlier pivots of this run are reused if they are large enough at the present state. Otherwise the
+        largest pivots are chosen, at the present state or at the joint coordinates `shape`.
         """
         seen = self.machine.observation(self.y, t, self.inputs)
         values = self.machine.layout.split(self.y)
@@ -361,7 +366,7 @@ class BilateralRun:
                 machine = self.system.machine(*self.derivation, (q, r if shape is None else shape))
                 y = machine.enter(state, t, z, tolerance=ENTRY_TOLERANCE)
         except ConfigurationError as error:
-            # The start was consistent: since then steps were too long for the constraints.
+            # The initial state satisfied the constraints, so the integration steps were too long.
             hint = (
                 "" if self.projects else ", or drift='project', which closes contacts at each step"
             )
@@ -375,7 +380,7 @@ class BilateralRun:
 
     @property
     def law_error(self) -> BaseException | None:
-        """The exception that a Python law raised, or None."""
+        """The exception that a control law in Python raised, or None."""
         return None if self.python_law is None else self.python_law.error
 
     def find_cause(self, status: int) -> str | None:
@@ -422,7 +427,7 @@ class BilateralRun:
         return DenseOutput(t, y, inputs)
 
     def _inputs_at(self, machine: ClosedForm, t: Floats, y: Floats) -> Floats:
-        """Return the inputs (inputs, samples) at samples."""
+        """Return the inputs (inputs, samples) at the sample times t (s) and states y."""
         inputs = np.empty((len(self.inputs), len(t)))
         inputs.T[:] = self.inputs
         if self.python_law is not None:
@@ -437,10 +442,11 @@ class BilateralRun:
 
 
 def find_load_failure(machine: ClosedForm, y: Floats, t: float, inputs: Floats) -> str | None:
-    """Return the reason why the tyre loads have no solution at a state, or None if they have one.
+    """Return the reason why the equations of the tyre loads have no solution at a state, or None if they have
+    one.
 
-    Tyre forces are solved together with their loads, so a run also stops if these equations degenerate,
-    although the constraints keep their rank.
+    Tyre forces and wheel loads are solved together. A run therefore also stops if these equations degenerate,
+    although the constraint rows keep their rank.
     """
     model = machine.system.model
     tyred = [
@@ -467,7 +473,7 @@ def find_load_failure(machine: ClosedForm, y: Floats, t: float, inputs: Floats) 
 
 
 def _loses_rank(machine: ClosedForm, y: Floats, t: float) -> bool:
-    """Return whether the constraint rows of a machine nearly lose rank at a state."""
+    """Return whether the constraint rows of a compiled model nearly lose rank at state y and time t (s)."""
     values = machine.layout.split(y)
     rows = machine.rows(t=[t], q=values["q"], p=values["p"], r=values["r"])["C"]
     C = rows.reshape(-1, 6 + len(machine.system.model.joints))

@@ -52,7 +52,7 @@ Labels = tuple[tuple[str, tuple[str, ...]], ...]
 """Labels along each dimension: pairs of dimension name and labels."""
 
 PROCESS_ID = secrets.token_hex(8)
-"""Random identifier of this process, which identifies machines that exist in its memory only."""
+"""Random identifier of this process; it marks vehicles that exist only in the memory of the process."""
 
 
 OBSERVED_VARIABLES = {
@@ -162,7 +162,7 @@ def _label_coordinates(labels: Labels) -> tuple[dict[Any, Any], dict[Any, Any]]:
 
 VECTOR_VARIABLES = {"position", "momentum", "angular_momentum", "contact_point"}
 VECTOR_VARIABLES |= {"contact_force_world", "contact_force_base"}
-"""Variables whose last dimension is an axis of space."""
+"""Names of the variables whose last dimension is a spatial axis (x, y, z)."""
 
 LABEL_DIMENSIONS = {
     "shape": "joint",
@@ -171,7 +171,7 @@ LABEL_DIMENSIONS = {
     "inputs": "input",
 }
 LABEL_DIMENSIONS |= {"motion_torque": "prescribed", "stop_torque": "joint"}
-"""Variables whose labels are names of coordinates, speeds or inputs, and the dimension of these."""
+"""Dimension of the labels of each variable whose labels are names of coordinates, speeds or inputs."""
 
 
 def to_benchmark(
@@ -216,7 +216,7 @@ def make_table(run: "Trajectory", axes: Axes = "draisine") -> "pandas.DataFrame"
 
 
 def _values(run: "Trajectory", of_model: Mapping[str, Any]) -> dict[str, Floats]:
-    """Return the values (times, labels) of all variables that the model of a run has."""
+    """Return the values (times, labels) of all variables of the model of a run, by variable name."""
     arcs = run.arcs
     model = arcs[0].machine.system.model
     outputs = {key: values.T for key, values in run.observations.items()}
@@ -282,8 +282,8 @@ def named_values(model: Model, shape: Floats, outputs: Mapping[str, Floats]) -> 
 
 
 def _redundant_rows(run: "Trajectory") -> dict[str, str]:
-    """Return the attribute that lists the redundant rows of the first arc, if any; their forces have minimum
-    norm.
+    """Return the attribute that lists the redundant constraint rows of the first arc, or no attribute if
+    there are none. The reported forces of redundant rows have minimum norm.
     """
     machine = run.arcs[0].machine
     spare = machine.choice.spare if isinstance(machine, ClosedForm) else []
@@ -291,7 +291,7 @@ def _redundant_rows(run: "Trajectory") -> dict[str, str]:
 
 
 def maker_attributes(system: Any) -> dict[str, str]:
-    """Return the attributes that identify a machine: vehicle, parameters and structure.
+    """Return the dataset attributes that identify a system: vehicle, parameters and structure.
 
     A vehicle in a module of the user is stored with its file, which is trusted from then on. The running
     script is not stored: loading it would run it again. Such vehicles, and those with an argument that cannot
@@ -329,7 +329,9 @@ def _friction(forces: Floats) -> Floats:
 # importable name is described by its source text.
 
 MAX_RECIPE_FEATURES = 100
-"""Number of features up to which a terrain is written into a recipe; larger terrains are only named."""
+"""Largest number of ground features of a terrain that is written into a recipe (the script that repeats a
+run); larger terrains are only named.
+"""
 
 
 def describe(thing: Any) -> Any:
@@ -382,8 +384,8 @@ def law_attributes(law: Any) -> dict[str, str]:
 
 
 def provenance(system: System, law: Any, recipe: str) -> dict[str, str]:
-    """Return the attributes with which a result can be repeated: machine, law with all its numbers, version,
-    and the recipe.
+    """Return the dataset attributes with which a result can be repeated: system, control law with all its
+    numbers, version of draisine, and the recipe (a script that repeats the result).
     """
     attributes = maker_attributes(system) | law_attributes(law)
     return attributes | {"draisine": draisine.__version__, "recipe": recipe}
@@ -423,7 +425,7 @@ def with_recipe(function: "Callable[P, xarray.Dataset]") -> "Callable[P, xarray.
 
 
 def write_recipe(task: Task) -> str:
-    """Return a Python script that repeats a run bit by bit."""
+    """Return a Python script that repeats a run with bitwise equal results."""
     script = _Script()
     return script.text(_run_lines(task, script))
 

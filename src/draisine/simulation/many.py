@@ -1,7 +1,7 @@
 """Many runs at once: SIMD lanes and threads for ideal contacts, threads only on a terrain.
 
 With ideal contacts, each SIMD lane integrates one state (with its own parameters), and blocks of lanes are
-distributed over threads. On a terrain, threads run one machine after the other (`contact.many`).
+distributed over threads. On a terrain, each thread simulates one system after the other (`contact.many`).
 """
 
 import os
@@ -66,7 +66,7 @@ BLOCKS_PER_GROUP = 8
 """Number of blocks of lanes whose samples are evaluated together."""
 
 LONG_STEP_OUTCOMES = (STOP_REASONS[VALUE_NOT_FINITE], STOP_REASONS[FELL_FLAT])
-"""Outcomes of runs that may be caused by too long steps."""
+"""Outcomes of runs whose cause may be that the integration steps are too long."""
 
 RETRY_STEP_FACTOR = 5
 """Factor by which steps are shortened to check whether they were too long."""
@@ -89,7 +89,7 @@ def simulate_many(
     progress: Progress = None,
     trajectories: bool = False,
 ) -> dict[str, NDArray[Any]]:
-    """Simulate many machines; return their final states and outputs.
+    """Simulate many instances of a system (machines); return their final states and outputs.
 
     Without a terrain contacts are ideal. The integration takes equal steps no longer than `numerics.dt`, by
     default by RK4 with 5 ms. Results equal those of `simulate` with the same method (dop853 takes equal
@@ -102,7 +102,7 @@ def simulate_many(
     Parameters
     ----------
     system
-        The machine.
+        Compiled system, of which each machine is an instance.
     states
         Initial state of each machine.
     until
@@ -131,7 +131,7 @@ def simulate_many(
         Arrays with one column per machine: `q`, `p`, `r`, `v`, `outputs`, and the other outputs of
         `ClosedForm.observe`; `outcome` and `time` (s) of the end. Arrays of a run that stopped, other than
         by a fall, are NaN. In single precision `error` is the largest difference of the first machines from
-        double precision, of an entry of y = (q, p, r, u, z) relative to one plus its magnitude.
+        double precision, over all entries of y = (q, p, r, u, z), each relative to one plus its magnitude.
 
         On a terrain also `events`, the number of events of each run, `errors`, the exception that stopped a
         run (its `partial` is the motion until then) or None, and on request `trajectories`, the motion of
@@ -352,8 +352,8 @@ def _warn_long_steps(singles: Mapping[int, Task], outcome: Sequence[str]) -> Non
 
 
 def _check_redundant_rows(system: System, task: Task, parameters: Mapping[str, Any]) -> None:
-    """Raise ParameterError if a row is redundant only for one value of a parameter that differs among
-    machines.
+    """Raise ParameterError if a constraint row is redundant only for one value of a parameter that differs
+    among machines.
     """
     if not parameters:
         return
@@ -368,11 +368,13 @@ def _check_redundant_rows(system: System, task: Task, parameters: Mapping[str, A
 
 @dataclass(frozen=True, eq=False)
 class Fleet:
-    """Many machines with the same equations of motion and different states, inputs and parameters."""
+    """Many instances of a system (machines), with the same equations of motion and different states, inputs
+    and parameters.
+    """
 
     machine: ClosedForm
     tail: Floats  # (inputs and anchors, machines) inputs of the programs that follow y
-    values: Floats  # (parameters, machines)
+    values: Floats  # (parameters, machines) values of the parameters
     slack: float = 1.0  # factor of the smallest allowed pivots, relative to single runs
     rule: FallRule | None = None  # conditions of a fall; None if falls do not end a run
 
@@ -388,14 +390,12 @@ class Fleet:
 
     @cached_property
     def frames(self) -> tuple[Floats, Floats]:
-        """The inner base frames of all machines."""
+        """The internal base frames of all machines: the frames of the compiled equations."""
         return self.machine.frames_for(self.values)
 
     @cached_property
     def watch(self) -> Floats:
-        """The numbers of each machine's fall conditions, see `Problem.watch`; empty if falls do not end a
-        run.
-        """
+        """The fall conditions of each machine, see `Problem.watch`; empty if falls do not end a run."""
         if self.rule is None:
             return np.zeros((0, self.values.shape[1]))
         return self.rule.watch(rotation(self.frames[0])).reshape(-1, self.values.shape[1])
@@ -581,7 +581,7 @@ def _record(
         ends[stopped] = begin + np.where(changes.any(axis=0), last_change, 0)
         status[stopped] = new_status[stopped]
         begin = end
-    # Pivots that degenerate at the end matter only for a continuation.
+    # A pivot that degenerates at the final state is no error: it matters only if the run were continued.
     status[(status == DEGENERATE_PIVOT) & (ends == last)] = 0
     return ends, status
 

@@ -43,8 +43,8 @@ Stops = Mapping[str, tuple[float, float]]
 """Limits of joints (lower, upper), rad or m, by name."""
 
 RESOLUTIONS = ("complete", "reduced")
-"""Methods that compute the speeds after an impact: with impulses as unknowns, or by projection on the free
-speeds.
+"""Names of the methods that compute the speeds after an impact: "complete" has impulses as unknowns,
+"reduced" projects on the speeds that the contacts leave free.
 """
 
 RESTITUTION_RANGES = {"normal": (0.0, 1.0), "tangential": (-1.0, 1.0)}
@@ -113,12 +113,14 @@ def _check_number(name: str, value: Any) -> None:
 
 
 PLUG_ATTRIBUTES = {"integrator": "advance", "formulation": "FORMULATION", "impact": "__call__"}
-"""The attribute that a plug of each kind must have if it is passed as an object."""
+"""Name of the attribute that an integrator, a formulation or an impact model (a plug) must have if it is
+passed as an object.
+"""
 
 
 def _check_plug(kind: str, plug: Any) -> None:
-    """Raise ParameterError if an option is neither the name of a plug nor an object with the plug's
-    attribute.
+    """Raise ParameterError if an option is neither the name of a plug (integrator, formulation, impact model)
+    nor an object with the attribute in `PLUG_ATTRIBUTES`.
     """
     if isinstance(plug, str) and plug in shipped_plugins(kind):
         return
@@ -136,8 +138,8 @@ def _check_table(name: str, value: Any, example: str) -> None:
 class GripSchedule:
     """Grips that change periodically at prescribed times."""
 
-    turns: Sequence[Grips]  # contact modes in their order; the sequence repeats
-    pause: float  # s, duration of each mode
+    turns: Sequence[Grips]  # contact modes in order of time; the sequence repeats
+    pause: float  # s, duration of each contact mode
     joint: JointAtImpact  # behaviour of prescribed joints at a change: "free" or "held"
 
     def __post_init__(self) -> None:
@@ -171,15 +173,15 @@ class ContactOptions:
         Without a terrain: the status of contacts by name ("open", "slides", ...; all others are closed), or a
         `GripSchedule`. On a terrain contacts open and close by themselves.
     mu
-        Friction coefficient of all wheels, by wheel, or by wheel and feature, such as `{"rear": 0.8,
-        "rear/ice": 0.05}`; infinite (default) means ideal rolling. Casters slide without friction unless
-        they are named.
+        Friction coefficient: one for all wheels, or values by wheel, or by wheel and ground feature, such as
+        `{"rear": 0.8, "rear/ice": 0.05}`; infinite (default) means ideal rolling. Casters slide without
+        friction unless they are named.
     impact
         Impact model: by default "plastic", or "moreau" with finite friction.
     restitution
         Coefficients of the impact model by name.
     resolution
-        "complete" or "reduced".
+        Method for the speeds after an impact: "complete" (impulses as unknowns) or "reduced" (projection).
     solver
         "events" locates and resolves each event. "time_stepping" takes steps of first order with impulses
         (Moreau and Jean). "auto" (default) locates events as long as that makes progress and takes time steps
@@ -190,17 +192,17 @@ class ContactOptions:
         Limits of joints, (lower, upper) by name; they replace `Joint.stops`. Impacts at them follow the
         impact model.
     rest_speed
-        Impacts slower than this (m/s) are plastic.
+        Approach velocity below which an impact is plastic, m/s.
     fall
-        Lean (rad) beyond which the run ends; it also ends if the frame turns over. By default 80 degrees; a
-        single wheel continues until it lies flat, and a round body without a limit. Infinite: no fall ends
-        the run.
+        Lean angle beyond which the run ends, rad; the run also ends if the frame turns over. By default 80
+        degrees; a single wheel continues until it lies flat, and a round body without a limit. If infinite,
+        no fall ends the run.
     events
         Largest number of events within a second. Beyond it a run continues in time steps, or stops if
         `solver` is "events".
     margin
-        Distance (m) around the wheels within which features are considered: half of it beside the paths of
-        the wheels, more ahead of them, less on fine meshes.
+        Distance around the wheels within which ground features are considered, m: half of it beside the
+        paths of the wheels, more ahead of them, less on fine meshes.
 
     Examples
     --------
@@ -339,10 +341,12 @@ class Numerics:
     rtol, atol
         Tolerances of adaptive integrators.
     drift
-        How contacts are kept closed: "project" (one Newton step per step), "none", or the epsilon (s) of the
-        thesis's correction (2.41), which is stiff: explicit methods need steps below about epsilon / 8.
+        How contacts are kept closed: "project" (one Newton step per integration step), "none", or the time
+        constant epsilon (s) of the correction (2.41) of the thesis, which is stiff: explicit methods need
+        steps below about epsilon / 8.
     breakpoints
-        Times (s) at which laws may jump; the integrator restarts there. Laws are continuous from the right.
+        Times at which control laws may jump, s; the integrator restarts there. Control laws are continuous
+        from the right.
     start
         Time at which the run begins, s.
     threads
@@ -411,7 +415,8 @@ class Numerics:
 def _check_motion(name: str, motion: Callable[[Any], Any], start: float, end: float) -> None:
     """Raise ModelError if the rates that a prescribed motion returns are not its derivatives.
 
-    Five times are compared. Two of them may differ, because the motion may jump there.
+    The rates are compared at five times between start and end (s). At two of them they may differ, because
+    the motion may jump there.
     """
     returned = list(motion(Graph().symbol("t")))
     expressions = [*returned, *tangent(returned[:2], {"t": 1.0})]
@@ -491,7 +496,7 @@ class Task:
                 )
         for joint in self.system.model.joints:
             if joint.motion is not None:
-                # The result for a plain function is remembered; an object may have changed meanwhile.
+                # The result of the check is cached for plain functions; other objects may have changed.
                 is_function = isinstance(joint.motion, FunctionType)
                 check = _check_motion if is_function else _check_motion.__wrapped__
                 end = min(self.until, start + CHECKED_MOTION_TIME)
@@ -522,7 +527,7 @@ class Task:
         """The end points (s) of the intervals without jumps: the start, the jumps after it, and the end."""
         start = self.numerics.start
         until = self.until
-        # Times closer than rounding are one.
+        # Times that differ by rounding only are merged.
         resolution = 1e-12 * max(1.0, abs(start), abs(until))
         edges = [start]
         for jump in sorted({float(x) for x in self.jumps if x < until - resolution}):

@@ -20,7 +20,7 @@ from draisine.system.tracing import make_readings
 class PythonRate:
     """A right-hand side whose control law runs in Python, with the calling convention of compiled programs.
 
-    An exception inside the law, or an interruption, is stored in `error` and stops the run.
+    An exception inside the control law, or a keyboard interruption, is stored in `error` and stops the run.
     """
 
     def __init__(self, law: Any, states: int) -> None:
@@ -30,11 +30,13 @@ class PythonRate:
 
     @property
     def error(self) -> BaseException | None:
-        """The exception that the law raised, or None."""
+        """The exception that the control law raised, or None."""
         return None if self._callback is None else self._callback.error
 
     def bind(self, machine: ClosedForm) -> int:
-        """Return the address of a callable that evaluates the right-hand side of a machine with the law."""
+        """Return the address of a function that evaluates the right-hand side of a compiled model with the
+        control law.
+        """
         rate = machine.rate
         layout = rate.inputs
         y = layout.span("q", "z")
@@ -52,7 +54,7 @@ class PythonRate:
         return self._callback.address
 
     def inputs(self, machine: ClosedForm, t: float, y: Floats) -> Floats:
-        """Return the inputs that the law computes at a sample; NaN if the law failed."""
+        """Return the inputs that the control law computes at time t (s) and state y; NaN if it failed."""
         try:
             return self._apply(machine, t, y)[0]
         except BaseException:
@@ -61,7 +63,7 @@ class PythonRate:
             return np.full(len(machine.system.model.inputs), np.nan)
 
     def _apply(self, machine: ClosedForm, t: float, y: Floats) -> tuple[Floats, Floats]:
-        """Return the inputs that the law computes, and the time derivatives of its states."""
+        """Return the inputs that the control law computes, and the time derivatives of its states."""
         model = machine.system.model
         choice = machine.choice
         parts = machine.layout.split(y)

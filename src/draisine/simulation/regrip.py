@@ -1,5 +1,5 @@
-"""Runs of machines whose grips change at prescribed times. Each change is a plastic impact of the new grip on
-the wall.
+"""Runs of climbing systems whose grips (contacts with a wall) change at prescribed times. Each change is a
+plastic impact of the new grip on the wall.
 
 The impact satisfies the balance of momentum M (v+ - v-) = C' Lam with zero velocity C v+ of the new grips.
 """
@@ -27,8 +27,8 @@ from draisine.system.system import System
 class Regrip:
     """Speeds and impulses of a change of grips."""
 
-    v: Floats  # speeds after the change
-    struck: Floats  # speeds after the impact, before joints are reset
+    v: Floats  # (n) speeds after the change
+    struck: Floats  # (n) speeds after the impact, before joints are reset
     impulses: dict[str, float]  # impulses of the active constraint rows by label, N s or N m s
     gain: float  # J, increase of the mechanical energy by the change
 
@@ -41,11 +41,11 @@ def regrip(
     Parameters
     ----------
     model
-        The machine.
+        Model of the system.
     free
-        Outputs of the program `free` at the configuration.
+        Outputs of the compiled program `free` at the configuration of the change.
     v
-        Speeds before the change.
+        Speeds before the change, shape (n,).
     mode
         Statuses of the contacts after the change.
     joint
@@ -94,7 +94,7 @@ def regrip(
 
 
 def run_grips(task: Task) -> Trajectory:
-    """Return the motion of a machine whose contacts follow a `GripSchedule`.
+    """Return the trajectory of a system whose contacts follow a `GripSchedule`.
 
     >>> import draisine
     >>> robot = draisine.compile("rocr")
@@ -150,7 +150,7 @@ def run_grips(task: Task) -> Trajectory:
 def _change(
     system: System, before: State, old: Grips, new: Grips, t: float, joint: JointAtImpact
 ) -> Event:
-    """Return the event of a change of grips; its impulses are in world axes."""
+    """Return the event of a change of grips; its impulses (N s) are in world axes."""
     machine = system.machine(old)
     model = system.model
     free = machine.free(t=[t], q=before.q, p=before.p, r=before.r, v=before.v)

@@ -28,7 +28,7 @@ TOLERANCE_OPTIONS = frozenset({"rtol", "atol"})
 
 @dataclass(frozen=True)
 class RunKind:
-    """A kind of run, and the options that it uses."""
+    """A kind of run (for example on a terrain, or with ideal contacts), and the options that it uses."""
 
     name: str  # name of the kind of run in messages
     contact: frozenset[str]  # names of the contact options that it uses
@@ -154,7 +154,9 @@ def check_options(kind: RunKind, task: Task) -> None:
 
 
 def _check_friction(kind: RunKind, task: Task) -> None:
-    """Raise ParameterError if mu is set, but the ground carries no wheel whose load limits the friction."""
+    """Raise ParameterError if a friction coefficient is set, but the system has no wheel whose load limits
+    the friction.
+    """
     mu: Any = task.contact.mu
     if "mu" not in kind.contact or mu == CONTACT.mu:
         return

@@ -52,13 +52,13 @@ def simulate(
 ) -> Trajectory:
     """Simulate a system from an initial state until a time.
 
-    A run ends if the machine falls; its `outcome` says so. Its `validity` states whether the run is
-    physically valid.
+    A run ends if the vehicle falls; its `outcome` then states the fall. Its `validity` states whether the run
+    is physically valid.
 
     Parameters
     ----------
     system
-        The machine.
+        Compiled system.
     state
         Initial state.
     until
@@ -78,14 +78,15 @@ def simulate(
     strict
         Whether an invalid run raises `ValidityError` instead of a warning.
     progress
-        True shows a progress bar; a function receives the fraction that is done.
+        True shows a progress bar; a function receives the finished fraction (0 to 1) of the run.
     **unknown
-        Options of contacts or numerics passed here raise an error that names their place.
+        Not allowed: an option of `contact` or `numerics` that is passed here raises an error, which names the
+        argument that it belongs to.
 
     Returns
     -------
     Trajectory
-        Arcs of motion and the events between them.
+        Smooth trajectory arcs and the events between them.
 
     Raises
     ------
@@ -97,7 +98,7 @@ def simulate(
     -----
     ValidityWarning
         If the run is not physically valid: the ground would have to pull, friction exceeds `contact.mu`, the
-        machine falls, or the energy or the constraints drift.
+        vehicle falls, or the energy or the constraints drift.
 
     Examples
     --------

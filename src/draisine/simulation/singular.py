@@ -1,10 +1,10 @@
 """Steps through singular shapes, in which the constraint rows lose rank (thesis, remark 1.11).
 
-Problem: prescribed joints may lead a machine through a shape in which constraint rows that are otherwise
-independent become linearly dependent: a snake whose joint angles become equal. Let w be the left null vector
-of the rows there. If `w' b = 0`, the speeds have a limit, eq. [singular-shape]; otherwise they grow without
-bound, and the run stops. Method: one step of Gauss collocation centred on the instant, none of whose nodes is
-close to it.
+Problem: prescribed joints may lead a system through a shape (joint coordinates) in which constraint rows that
+are otherwise independent become linearly dependent; an example is a snake whose joint angles become equal.
+Let w be the left null vector of the constraint rows there, and b their right-hand side. If `w' b = 0`, the
+speeds have a limit, eq. [singular-shape]; otherwise they grow without bound, and the run stops. Method: one
+step of Gauss collocation centred on the singular instant, none of whose nodes is close to this instant.
 """
 
 from collections.abc import Callable
@@ -20,13 +20,15 @@ from draisine.model import Model
 from draisine.system.closed_form import ClosedForm
 
 SEARCHED_TIME = 0.5
-"""Time (s) ahead within which a singular shape is searched."""
+"""Time after the present within which a singular shape is searched, s."""
 
 SINGULAR_STEP_LENGTH = 0.04
-"""Length (s) of the Gauss step through a singular shape."""
+"""Length of the Gauss collocation step through a singular shape, s."""
 
 SINGULAR_ROW_VALUE = 1e-7
-"""Singular value of unit rows below which they lose rank; its minimum is located to about 1e-8."""
+"""Smallest singular value, dimensionless, below which constraint rows scaled to unit length lose rank; its
+minimum over time is located to about 1e-8.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +37,8 @@ class SingularShape:
 
     t: float  # s, time at which the prescribed joints reach the shape
     shape: Floats  # joint coordinates
-    rows: tuple[str, ...]  # labels of the dependent rows
-    removable: bool  # whether the speeds have a limit there
+    rows: tuple[str, ...]  # labels of the linearly dependent constraint rows
+    removable: bool  # whether the speeds have a limit at the shape
 
     def __str__(self) -> str:
         angles = ", ".join(f"{x:.6g}" for x in self.shape)

@@ -1,8 +1,9 @@
 """Source code of complete simulators with ideal contacts, in C99 or as an ES module (JavaScript).
 
-The text is generated from the same programs and routines as the machine code, so that it takes the same
-steps. The state is y = (q, p, r, u, z) with the pose of the inner base frame; the program `observe` computes
-all outputs in the user's coordinates.
+The source code is generated from the same programs and routines as the machine code, so that it computes the
+same integration steps. The state is y = (q, p, r, u, z): quaternion and position of the internal base frame,
+joint coordinates, independent speeds, and states of force elements and control law. The program `observe`
+computes all outputs in the user's coordinates.
 """
 
 import json
@@ -36,14 +37,14 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 EXPORTED_PROGRAMS = ("rate", "project", "observe")
-"""Names of the programs of a mode that an exported simulator contains."""
+"""Names of the compiled programs of a contact mode that an exported simulator contains."""
 
 RESERVED_NAMES = ("unit", "fmi", "fmi2", "fmi3", "simulink", "Machine")
 """Names that a simulator must not have, because exports contain other files and classes of these names."""
 
 
 class _Template(Template):
-    """A template file, in which @{name} is replaced for each machine."""
+    """A template of a source file, in which each @{name} is replaced by text for the exported system."""
 
     delimiter = "@"
 
@@ -59,19 +60,19 @@ class Simulator:
     method: EqualSteps  # integration method with equal steps
     parameters: Floats  # default values of the parameters
     start: Floats  # initial state y
-    inputs: Floats  # initial inputs and anchor points
+    inputs: Floats  # initial inputs, and anchor points of pins (m)
     workspace: Workspace  # workspace whose arrays the simulator needs
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The size of each array that a simulated machine owns, by name."""
+        """The size of each array that a simulator instance owns, by name."""
         tables = {f"{name}_table": len(self.programs[name].table) for name in EXPORTED_PROGRAMS}
         arrays = ("x", "y", "k", "settled", "headings", "gap", "wrong", "ended")
         return tables | {name: getattr(self.workspace, name).size for name in arrays}
 
     @property
     def constants(self) -> dict[str, Floats]:
-        """The constant arrays that all machines share, by name."""
+        """The constant arrays that all simulator instances share, by name."""
         return {name: getattr(self.workspace, name) for name in ("floors", "method", "watch")}
 
 
@@ -85,8 +86,8 @@ def write_simulator(
     inputs: Mapping[str, float] | None = None,
     integrator: str = "rk4",
 ) -> dict[str, str]:
-    """Return the files of a simulator of one mode, by name; `language` is "c" or "javascript", the
-    integrator a Runge-Kutta method of equal steps.
+    """Return the source files of a simulator for one contact mode, by file name; `language` is "c" or
+    "javascript", and the integrator a Runge-Kutta method of equal steps.
 
     >>> import draisine
     >>> disc = draisine.compile("rolling_disc")
@@ -102,7 +103,9 @@ def write_simulator(
 
 
 def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps) -> Simulator:
-    """Return the simulator of a machine with initial state y; `tail` are the program inputs that follow y."""
+    """Return the simulator of a compiled model with initial state y; `tail` contains the program inputs that
+    follow y: inputs of the system, and anchor points of pins.
+    """
     system = machine.system
     rate = machine.rate
     problem = Problem(
@@ -132,9 +135,9 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
 
 
 def _state_names(machine: ClosedForm) -> list[str]:
-    """Return names for the entries of y: quaternion and position of the inner base frame (prefix `inner_`,
-    because this frame differs from that of the drawing), joints, independent speeds, states of force elements
-    and laws.
+    """Return names for the entries of y: quaternion and position of the internal base frame (prefix `inner_`,
+    because this frame differs from the user's base frame), joints, independent speeds, and states of force
+    elements and control laws.
     """
     layout = machine.layout
     turn = "wxyz" if layout.count("q") == 4 else range(layout.count("q"))
@@ -144,7 +147,9 @@ def _state_names(machine: ClosedForm) -> list[str]:
 
 
 def fill_template(template: str, **parts: object) -> str:
-    """Return the text of a template with its parts, lists of these as lines."""
+    """Return the text of a template in which each name is replaced by its part; a part that is a list is
+    written as lines.
+    """
     text = files("draisine.simulation").joinpath("templates", template).read_text(encoding="utf-8")
     lines = {key: "\n".join(x) if isinstance(x, list) else x for key, x in parts.items()}
     return _Template(text).substitute(lines)
@@ -179,7 +184,7 @@ def _c_header(s: Simulator) -> str:
 
 
 def c_list(names: list[str]) -> list[str]:
-    """Return names as the end of a comment."""
+    """Return the last lines of a C comment, which list names."""
     text = f"{', '.join(names) or 'none'}. */"
     return wrap(text, 100, initial_indent="   ", subsequent_indent="   ")
 
@@ -204,7 +209,9 @@ def _c_body(s: Simulator) -> str:
 
 
 def c_array(head: str, numbers: Floats) -> str:
-    """Return an array of numbers as C; it is never empty."""
+    """Return the C definition of an array of numbers, which begins with `head`; it has at least one entry,
+    because C has no empty arrays.
+    """
     entries = [c.c_number(float(x)) for x in numbers] or ["0.0"]
     lines = [", ".join(entries[k : k + 4]) for k in range(0, len(entries), 4)]
     inner = ",\n".join(f"    {line}" for line in lines)
@@ -212,7 +219,9 @@ def c_array(head: str, numbers: Floats) -> str:
 
 
 def c_program(program: Program, called: bool = True, has_prologue: bool = True) -> str:
-    """Return a program as static functions, and one by which it is called by address."""
+    """Return the C source of a program: static functions, and a function by which routines call the program
+    through its address.
+    """
     name = program.name
     if not called:
         return c.emit(replace(program, name=f"{name}_flat"), linkage="static").replace(
@@ -266,12 +275,12 @@ def _js_files(s: Simulator) -> dict[str, str]:
 
 
 def js_array(numbers: Floats) -> str:
-    """Return an array of numbers as JavaScript."""
+    """Return the JavaScript expression of an array of numbers."""
     return f"Float64Array.of({', '.join(javascript.js_number(float(x)) for x in numbers)})"
 
 
 def js_program(program: Program, has_prologue: bool = True) -> str:
-    """Return a program and its prologue in a scope of their own."""
+    """Return the JavaScript source of a program and its prologue, in a separate scope."""
     text = javascript.emit(program, has_prologue=has_prologue).replace("export ", "")
     body = "\n".join(f"  {line}" if line else "" for line in text.splitlines())
     name = program.name

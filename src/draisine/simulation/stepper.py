@@ -1,8 +1,8 @@
-"""Step-by-step simulation with inputs held between calls, for rides, learning environments, co-simulation and
-hardware.
+"""Step-by-step simulation with inputs that stay constant between calls, for interactive rides, learning
+environments, co-simulation and hardware.
 
-`Stepper` counts steps and holds inputs. `_Bilateral` advances a machine with ideal contacts, `_Unilateral` a
-run on a terrain. Both return results that are equal to the bit for any division of time into calls.
+`Stepper` counts steps and keeps the inputs. `_Bilateral` advances a system with ideal contacts, `_Unilateral`
+a system on a terrain. The results of both are bitwise equal for any division of time into calls.
 """
 
 import math
@@ -53,35 +53,36 @@ MAX_STORED_EVENTS = 10_000
 """Largest number of events that a stepper keeps; older events are discarded."""
 
 MAX_SHORT_STEPS = 4
-"""Largest number of steps between two changes of the inputs after which short steps are used. A step with
-event location costs as much as four short steps, and covers more of them.
+"""Largest number of steps between two changes of the inputs for which short integration steps are used. For
+more steps, one integration step with event location is cheaper: it costs as much as four short ones.
 """
 
 SHORT_STEP_PAUSE = 16
-"""Number of changes of the inputs without short steps, after a short step that was rejected."""
+"""Number of changes of the inputs for which no short steps are tried after a short step was rejected."""
 
 
 class Stepper:
-    """A run that advances step by step, with inputs that are held from one call to the next.
+    """A run that advances step by step, with inputs that stay constant from one call to the next.
 
     Steps have the length `numerics.dt` (1/1024 s by default) and are counted from the start, so that slicing
     time into calls does not change the result; with a step of 2^-k s it equals that of `simulate`. On a
     terrain the motion is that of `simulate` with a breakpoint at each change of the inputs; states between
     integration steps or time steps are interpolated.
 
-    The run ends if the machine falls: `outcome` says so, and further steps do nothing, with a warning.
+    The run ends if the system falls: `outcome` then states the fall, and further steps have no effect except
+    a warning.
 
     Parameters
     ----------
     system
-        The machine.
+        Compiled system.
     state
         Initial state.
     terrain
         The ground; without it contacts are ideal, on the level plane.
     law
-        Control law. Its last states may be commands, named in its attribute `commands`; they are set like
-        inputs.
+        Control law. Its last states may be commands (values set from outside like inputs), named in its
+        attribute `commands`.
     inputs
         Initial inputs and commands by name; a command hides an input of the same name.
     contact
@@ -134,13 +135,13 @@ class Stepper:
         task = replace(self._task, inputs=self.inputs)
         self._driver: _Driver = _Bilateral(task) if task.terrain is None else _Unilateral(task)
         self.count = 0
-        self._requested = 0.0  # s, sum of all calls
+        self._requested = 0.0  # s, sum of the durations of all calls
         self._has_warned = False
         self._events: deque[Event] = deque(maxlen=MAX_STORED_EVENTS)
 
     @property
     def system(self) -> System:
-        """The machine."""
+        """The compiled system."""
         return self._task.system
 
     def __repr__(self) -> str:
@@ -161,7 +162,7 @@ class Stepper:
 
     @property
     def law_state(self) -> Floats:
-        """The present states of the law, including its commands."""
+        """The present states of the control law, including its commands."""
         return self._driver.law_state()
 
     @property
@@ -182,7 +183,7 @@ class Stepper:
         return self._driver.observe(self.time)
 
     def hold(self, inputs: Mapping[str, float]) -> None:
-        """Hold the given inputs and commands from now on; all others keep their values."""
+        """Set the given inputs and commands (by name) from now on; all others keep their values."""
         values, commands = self._numbers(inputs)
         self.inputs |= values
         self._driver.hold(np.array(list(self.inputs.values())), commands)
@@ -227,7 +228,7 @@ class Stepper:
             self._warn_ended()
             return
         self._requested += dt
-        # Sums of durations are exact up to rounding: a millionth of a step counts as none.
+        # Sums of durations have rounding errors: a remainder below a millionth of a step counts as zero.
         count = math.floor(self._requested / self._task.numerics.dt + 1e-6)
         if count <= self.count:
             return
@@ -249,9 +250,11 @@ class Stepper:
         self._has_warned = True
 
     def obey(self, law: Law) -> None:
-        """Continue from the present state with another law that has the same number of states and commands.
+        """Continue from the present state with another control law, which has the same number of states and
+        commands.
 
-        On a terrain a law guides a joint always or never: this method starts or stops guiding it.
+        On a terrain a control law prescribes the motion of a joint always or never; use this method to start
+        or stop prescribing it.
         """
         if law_states(law) != law_states(self._task.law):
             raise ParameterError(
@@ -267,9 +270,9 @@ class Stepper:
         Parameters
         ----------
         state
-            Initial state; by default the one before.
+            Initial state; by default that of the previous run.
         inputs
-            Inputs and commands by name, held from the start on. Inputs keep their values otherwise.
+            Inputs and commands by name, constant from the start on. All other inputs keep their values.
         """
         if state is not None:
             expect("reset", state, State, "draisine.state(system, ...) makes one")
@@ -281,16 +284,16 @@ class Stepper:
         self.hold(inputs or {})
 
     def with_parameters(self, keep: Sequence[str] = (), **changes: float) -> "Stepper":
-        """Return a stepper of the machine with other parameters, at the same time.
+        """Return a stepper of the same system with other parameters, at the present time.
 
         Parameters
         ----------
         keep
             Names of the values that the new state has in common with the present one; by default x, y, yaw,
-            lean, the joints and the independent speeds. The others follow from the contacts. Inputs and
-            states of the law are kept.
+            lean, the joints and the independent speeds. All other values follow from the contacts. Inputs
+            and states of the control law are kept.
         **changes
-            The changed parameters.
+            New values of the changed parameters, by name.
         """
         task = self._task
         values = self.values()
@@ -328,10 +331,10 @@ class Stepper:
         Returns
         -------
         dict
-            Joints, angles, outputs and their rates, the place, and, named as columns of a stored run,
-            forces of the ground (`contact_force[rear, normal]`), states of the tyres and other force
-            elements (`element_state[rear.0]`), states of the control law (`control_state[0]`) and the
-            inputs that act (`inputs[steer]`), those of the law among them.
+            Joint coordinates, angles, outputs and their rates, and the position. Further values have the
+            column names of a stored run: contact forces (`contact_force[rear, normal]`), states of tyres and
+            other force elements (`element_state[rear.0]`), states of the control law (`control_state[0]`),
+            and the inputs, including those that the control law sets (`inputs[steer]`).
         """
         model = self.system.model
         state = self.state
@@ -368,12 +371,12 @@ contacts.
 
 
 class _Driver(Protocol):
-    """Interface of a run that a stepper advances; steps are counted from the start."""
+    """Interface of a run that a stepper advances; step numbers count from the start of the run."""
 
     outcome: str
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        """Hold inputs, and set the states of the law given by negative indices, counted from the last one."""
+        """Set the inputs, and the commands: states of the control law by negative index from the last one."""
 
     def obey(self, task: Task) -> None:
         """Continue with the control law of another task."""
@@ -403,7 +406,7 @@ class _Driver(Protocol):
 
 
 class _Bilateral:
-    """Advances a machine with ideal contacts in one mode, by equal integration steps."""
+    """Run of a system with ideal contacts in one contact mode, by equal integration steps."""
 
     def __init__(self, task: Task) -> None:
         self.run = BilateralRun(task)
@@ -416,7 +419,7 @@ class _Bilateral:
                 "one-step method such as rk4."
             )
         self.cause: str | None = None
-        self._observations: dict[str, Floats] | None = None  # of the present state
+        self._observations: dict[str, Floats] | None = None  # observations of the present state
         self._make_workspace()
 
     def _make_workspace(self) -> None:
@@ -508,13 +511,13 @@ class _Bilateral:
         if self._observations is None:
             program = self.run.machine.observe
             x = self.work.x
-            x[0] = t  # all programs of a mode read x = (t, y, inputs, anchors)
+            x[0] = t  # all programs of a contact mode read x = (t, y, inputs, anchors)
             self._observations = program.outputs.split(program.flat(x[: program.inputs.size]))
         return self._observations
 
 
 class _Unilateral:
-    """Advances a run on a terrain such that its result does not depend on the division of time into calls.
+    """Run on a terrain whose result does not depend on the division of time into calls.
 
     During event location, `run` is at most one integration step behind the present time, and `ahead` is a
     branch of it beyond that time, whose samples lie on the grid of the stepper and come from the dense
@@ -537,10 +540,10 @@ class _Unilateral:
         self.now = self.run.now  # time, state and closed contacts at the present time
         self.reported = 0  # number of events of the run that were returned
         self.failure: SimulationError | None = None
-        self.changed = -math.inf  # s, when inputs changed last
-        self.change: tuple[Floats, Floats] | None = None  # state and inputs that the run waits for
-        self.short_steps = 0  # number of short steps that follow
-        self.pause = 0  # number of changes without short steps that follow
+        self.changed = -math.inf  # s, time of the last change of the inputs
+        self.change: tuple[Floats, Floats] | None = None  # state and inputs of a pending restart
+        self.short_steps = 0  # number of planned short steps
+        self.pause = 0  # number of further input changes without short steps
         # Changes of inputs that changed no contact: time, states before and after, closed contacts.
         self.quiet: deque[tuple[float, Floats, Floats, tuple[Closed, ...]]] = deque(
             maxlen=MAX_STORED_EVENTS
@@ -678,7 +681,7 @@ class _Unilateral:
                 try:
                     self.ahead.advance()
                 except (ParameterError, SimulationError, TerrainError):
-                    self.ahead = None  # the error may lie after t: then not in this call
+                    self.ahead = None  # an error after t is not raised in this call
                     break
             if self.ahead.now.t > t:
                 break
@@ -691,7 +694,8 @@ class _Unilateral:
         """
         old = self.run.events
         new = ahead.events
-        # Events are discarded from the last one on: usually the last old one is kept, and all before.
+        # Only the latest events can have been discarded: usually the last old event and all before it are
+        # kept.
         kept = min(len(old), len(new))
         while kept > 0 and old[kept - 1] is not new[kept - 1]:
             kept -= 1
@@ -709,7 +713,7 @@ class _Unilateral:
         y = None if self.ahead is None else self.ahead.sample_at(t)
         if y is not None:
             return run.now.at(t, y)
-        # The next step fails, perhaps after t: integrate to t itself.
+        # The next integration step fails, perhaps after t: integrate exactly to t instead.
         branch = run.branch(t)
         while branch.now.t < t and not branch.outcome:
             branch.advance()
@@ -722,7 +726,7 @@ class _Unilateral:
         self.run.forget_past()
         self.reported = len(self.run.events)
         if self.ahead is not None:
-            # It has a copy of the list, and becomes the run.
+            # The branch has its own copy of the event list, and later becomes the run.
             del self.ahead.events[: count - self.reported]
         return events
 

@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 
 
 FORCE_VARIABLES = {"forces", "forces_world", "forces_base", "stop_torques", "tyre_powers"}
-"""Names of observed variables that are unknown on arcs shorter than the time resolution."""
+"""Names of observed variables that are undefined (NaN) on arcs shorter than the time resolution."""
 
 Key = tuple[str, str]
-"""A contact, identified by the names of its wheel and its feature."""
+"""Identifier of a contact: name of the wheel, and name of the ground feature."""
 
 TerrainMode = tuple[tuple[Key, str], ...]
-"""The closed contacts, as pairs of (wheel, feature) and status: rolling, gliding or sliding."""
+"""Contact mode on a terrain: pairs of a closed contact (wheel, ground feature) and its status, which is
+"rolling", "gliding" or "sliding".
+"""
 
 
 class GuardKind(IntEnum):
@@ -48,28 +50,28 @@ class GuardKind(IntEnum):
     DEFLECTION = 4  # m, deflection of a compliant tyre, which has no constraint rows
     FRICTION_CONE = 5  # N, mu times normal force minus friction force of a rolling contact
     SLIP = 6  # (m/s)^2, squared slip minus the squared speed at which a sliding contact sticks
-    BORDER = 7  # distance of a closed contact from a border, in machine lengths
-    FOLD = 8  # distance from the fold between one and two contacts of a torus, in machine lengths
+    BORDER = 7  # distance of a closed contact from a feature border, as a fraction of system size
+    FOLD = 8  # distance from the fold between one and two torus contacts, same scale as BORDER
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The guard function whose zero is an event."""
+    """Identifier of the guard function whose zero is an event."""
 
     kind: GuardKind  # kind of the guard
-    contact: Key  # names of wheel and feature
-    border: int = -1  # for BORDER: index among the borders of the feature; otherwise -1
+    contact: Key  # names of wheel and ground feature
+    border: int = -1  # for BORDER: index of the border of the ground feature; otherwise -1
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Event:
-    """A change at an instant.
+    """An event of a run: an instantaneous change of speeds, contact mode, inputs or solver.
 
     `kind` is one of
 
     * "collision": a contact closes or an impact happens;
-    * "lift-off": a normal force, or the feature under a wheel, ends;
-    * "hand-over": a wheel rolls on to the next feature;
+    * "lift-off": a normal force becomes zero, or a wheel leaves its ground feature without reaching another;
+    * "hand-over": a wheel rolls from one ground feature to the next;
     * "stick" and "slip": a contact stops or begins to slide;
     * "input": an input may jump;
     * "time-stepping" and "event-location": the run changes its solver.
@@ -78,7 +80,7 @@ class Event:
     t: float  # s, time of the event
     kind: str
     contacts: tuple[Key, ...]  # contacts whose guards fired, or that take part in the impact
-    # whether speeds (at a collision) or contact force (at a lift-off) are continuous (3.7)
+    # whether the speeds (collision) or the contact force (lift-off) are continuous, (3.7)
     soft: bool
     before: State  # state before the event
     after: State  # state after the event
@@ -108,8 +110,8 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class DenseOutput:
-    """Dense output of an arc at the Chebyshev nodes of its integration steps; it does not depend on the
-    sample times.
+    """Times, states and inputs of an arc at the Chebyshev nodes of its integration steps, from the dense
+    output of the integrator; they do not depend on the sample times.
     """
 
     t: Floats  # (steps, nodes) s, times of the nodes
@@ -131,11 +133,11 @@ class DenseOutput:
 
 
 class Arc(Protocol):
-    """Interface of an interval of continuous motion in one contact mode."""
+    """Interface of a smooth trajectory arc: an interval of continuous motion in one contact mode."""
 
     @property
     def machine(self) -> Any:
-        """The compiled machine."""
+        """The compiled model."""
 
     @property
     def t(self) -> Floats:
@@ -178,12 +180,12 @@ class Arc(Protocol):
 
 @dataclass(frozen=True)
 class BilateralArc:
-    """An interval of motion with ideal (bilateral) contacts in one mode."""
+    """A trajectory arc with ideal (bilateral) contacts, in one contact mode."""
 
     machine: ClosedForm
-    t: Floats  # (times) s
+    t: Floats  # (times) sample times, s
     y: Floats  # (times, n) states (q, p, r, u, z)
-    inputs: Floats  # (inputs, times)
+    inputs: Floats  # (inputs, times) inputs at the sample times
     anchors: Floats | None = None  # anchor points of pins, m
     dense: DenseOutput | None = None  # dense output of an adaptive integrator
 
@@ -223,7 +225,7 @@ class BilateralArc:
         return self.machine.user_pose(self.y.T[layout.q], self.y.T[layout.p])
 
     def redundant_rows(self) -> list[str]:
-        """Return the names of the redundant constraint rows of the mode."""
+        """Return the names of the redundant constraint rows of the contact mode."""
         return [row.label for row in self.machine.system.survey(self.mode).redundant]
 
 
@@ -259,7 +261,7 @@ class Trajectory:
             self.arcs, key=lambda arc: getattr(arc, "observe_together", None)
         ):
             arcs = list(group)
-            # Arcs of one kind are observed together, which is cheaper than one by one.
+            # Arcs of the same type are evaluated together, which is cheaper than one by one.
             groups += [arc.observations for arc in arcs] if together is None else [together(arcs)]
         observations = groups[0]
         if len(groups) > 1:
@@ -267,7 +269,7 @@ class Trajectory:
                 key: np.concatenate([values[key] for values in groups], axis=1)
                 for key in observations
             }
-        # Between two events at nearly the same time the active set is not resolved: no forces are known.
+        # Between two events at nearly the same time the active set is not resolved: forces are undefined.
         unresolved = [arc.is_instant for arc in self.arcs]
         for k, arc in enumerate(self.arcs[1:-1], start=1):
             unresolved[k] = unresolved[k] or bool(arc.t[0] == arc.t[-1])

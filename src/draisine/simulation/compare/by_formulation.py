@@ -23,7 +23,7 @@ from draisine.system.system import System
 
 
 def run_by_formulation(task: Task) -> Trajectory:
-    """Return the motion, all contacts closed, by the formulation that the numerics name.
+    """Return the trajectory with all contacts closed, by the formulation `task.numerics.formulation`.
 
     >>> import draisine
     >>> bicycle = draisine.compile("whipple")
@@ -98,8 +98,8 @@ def _arc(
     inputs: Mapping[str, float] | None,
     nodes: list[tuple[Floats, Floats]],
 ) -> BilateralArc:
-    """Return samples and dense-output nodes in the user's coordinates as an arc of the machine with all
-    contacts closed.
+    """Return a trajectory arc with all contacts closed, from samples and dense-output nodes in the user's
+    coordinates.
     """
     machine, given = system.machine(), system.inputs(inputs)
 

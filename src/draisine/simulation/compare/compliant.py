@@ -1,5 +1,5 @@
 """Compliant contacts: normal forces as functions of indentation and indentation rate (thesis 3.3.1), for
-single collisions and for machines on compliant ground.
+single collisions and for vehicles on compliant ground.
 """
 
 import math
@@ -46,8 +46,8 @@ class Hertz:
 
 @dataclass(frozen=True)
 class KelvinVoigt:
-    """Spring and linear damper in parallel: force `K depth + D rate`. The force jumps at touchdown, and is
-    negative at the end unless it is limited to zero.
+    """Spring and linear damper in parallel: force `K depth + D rate`. The force jumps at touchdown; before
+    the end of the contact it becomes negative, unless it is limited to zero.
     """
 
     stiffness: float  # N/m
@@ -105,7 +105,7 @@ def hertz_stiffness(radius: float, other: float, young: float, poisson: float) -
 class Collision:
     """Time history of a collision along one line."""
 
-    t: Floats  # s
+    t: Floats  # s, times of the samples
     depth: Floats  # m, indentation
     rate: Floats  # m/s, indentation rate
     force: Floats  # N, normal force
@@ -182,8 +182,8 @@ def simulate_plastic_collision(
 class Compliant:
     """Compliant ground, for `ContactOptions.solver`.
 
-    Each wheel is pushed out by the force of the element, and dragged by `mu` times that force against its
-    slip. The drag is regularised below the slip speed `creep`.
+    The normal force on each wheel follows the normal force law; the friction force is `mu` times the normal
+    force, opposite to the slip. Friction is regularised below the slip speed `creep`.
 
     >>> Compliant(Hertz(2e6)).creep
     0.01
@@ -203,7 +203,8 @@ COMPLIANCES: dict[str, Callable[..., NormalForceLaw]] = {
 
 
 def read_compliant_ground(entry: Mapping[str, Any]) -> Compliant:
-    """Return the compliant ground of a scenario's entry: the `name` of its law, its numbers, and `creep`.
+    """Return the compliant ground of a scenario entry, which contains the `name` of the normal force law, its
+    parameters, and `creep` (m/s).
 
     >>> read_compliant_ground({"name": "hertz", "stiffness": 2e6, "creep": 0.02}).creep
     0.02
@@ -226,8 +227,8 @@ def read_compliant_ground(entry: Mapping[str, Any]) -> Compliant:
 def run_compliant(task: Task) -> Trajectory:
     """Return the motion on compliant ground. It runs in Python: for comparisons, not for speed.
 
-    Backward differentiation formulas integrate it. LSODA, which chooses between these and a nonstiff
-    method, starts with the latter and keeps it on light parts, in steps of 1e-9 s.
+    The integrator uses backward differentiation formulas. LSODA, which chooses between these and a nonstiff
+    method, starts with the nonstiff method and does not leave it if bodies are light, with steps of 1e-9 s.
     """
     for wheel in task.system.model.wheels:
         if wheel.tyre is not None:

@@ -21,10 +21,10 @@ CoordinateRates = Callable[[Mapping[str, float]], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class SpeedLaw:
-    """A law that prescribes speeds as functions of the configuration, without dynamics."""
+    """Prescription of speeds as functions of the configuration, for kinematic runs without dynamics."""
 
-    # From all values of the configuration by name (outputs, joints, x, y, z) to speeds by name. The other
-    # speeds are zero as far as the contacts allow.
+    # Function from the values of the configuration by name (outputs, joints, x, y, z) to the prescribed
+    # speeds by name. All other speeds are zero as far as the contacts allow.
     rates: CoordinateRates
 
 

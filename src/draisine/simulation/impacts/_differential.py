@@ -47,18 +47,18 @@ MAX_IMPACT_STEPS = 5000
 """Largest number of integration steps up to an event of an impact; about 100 are usual."""
 
 END_TOLERANCE = 1e-12
-"""Distance of a contact from its end, relative to that at the start of the phase, at which it has reached the
-end.
+"""Distance of a contact from the end of its phase (compression or restitution), as a fraction of the distance
+at the start of the phase, below which it has reached the end.
 """
 
 SMALL_SHARE = 1e-9
-"""Share of the impulses, or friction margin, below which it counts as zero; it exceeds the resolution of the
-friction solver (1e-11).
+"""Share of a contact in the total normal impulse (0 to 1), or friction margin, below which it counts as zero;
+the resolution of the friction solver is 1e-11.
 """
 
 SHORT_STEP = 1e-6
-"""Length, relative to the smallest slip, of a straight step in which a sticking contact begins to slip while
-other slip directions turn. The error is its square.
+"""Length of the straight step in which a sticking contact begins to slip while other slip directions turn, as
+a fraction of the smallest slip. The error is the square of this length.
 """
 
 INTEGRATION_END = float(np.finfo(float).max)
@@ -77,7 +77,9 @@ negative before the end, and after an increment x it becomes a + b x + c x^2 / 2
 
 
 def compress_group(W: Floats, u: Floats, mu: Floats) -> tuple[Floats, Floats]:
-    """Return the impulses (3m) until no contact approaches, and the work (m) of the normal impulses."""
+    """Return the impulses (3m) of the compression phase, which lasts until no contact approaches, and the
+    work (m) of the normal impulses.
+    """
 
     def ending(
         P: Floats, un: Floats, work: Floats, dP: Floats, dun: Floats
@@ -104,7 +106,7 @@ class _Mode:
     smooth: list[int]  # contacts without friction
     holding: list[int]  # sticking contacts
     starting: list[int]  # contacts without slip that begin to slip
-    rate: Floats  # (3m) rate of the impulses
+    rate: Floats  # (3m) derivative of the impulses with respect to the total normal impulse
 
     @property
     def pushed(self) -> list[int]:
@@ -139,7 +141,9 @@ class _Process:
         return math.hypot(u[i, 1], u[i, 2])
 
     def distance(self, Lam: Floats, work: Floats) -> Floats:
-        """Return the distance (m) of each contact from its end; it is negative before the end."""
+        """Return the distance of each of the m contacts from the end of its phase; it is negative before the
+        end.
+        """
         still = np.zeros(self.count)
         return self.ending(Lam[::3], self.velocities(Lam)[:, 0], work, still, still)[0]
 
@@ -162,8 +166,8 @@ class _Process:
                 Lam, work = self._advance_turning(mode, Lam, work)
             else:
                 Lam, work = self._advance_straight(mode, Lam, work)
-            # An end that an event has reached is not compared with zero again: round-off decides
-            # its sign, and a phase that starts at its end misses it.
+            # Once an event has reached the end of a contact's phase, its distance is not compared with zero
+            # again: rounding decides its sign, and a phase that starts at its end would miss it.
             near = np.abs(self.distance(Lam, work)) <= SMALL_SHARE / END_TOLERANCE * self.tolerance
             self.ended[mode.pushed] |= near[mode.pushed]
         raise ContactSetError(
@@ -178,8 +182,8 @@ class _Process:
         return np.flatnonzero(unfinished & (un <= level)).tolist()
 
     def resolution(self, Lam: Floats) -> float:
-        """Return the slip speed that counts as rounding: of velocities before the impact, or of changes that
-        cancel.
+        """Return the slip speed (m/s) below which a slip is a rounding error of the velocities before the
+        impact, or of velocity changes that cancel.
         """
         return NO_SLIP * max(self.speed, float((np.abs(self.W) @ np.abs(Lam)).max()))
 
@@ -258,7 +262,7 @@ class _Process:
             columns = np.array([*(self.column(i, np.array([c, s])) for i, c, s in slips), *fixed]).T
             if len(rows) == 1:
                 return columns[:, 0], normal
-            # Normal rates are equal, contacts that hold do not slip, the sum of shares is one.
+            # Equations: all normal rates are equal, sticking contacts do not slip, the shares add up to one.
             A = (self.W @ columns)[rows] / self.compliance
             K = np.block([[A, -normal[:, None]], [normal, 0.0]])
             start = np.array([*initial, float((A @ initial)[normal > 0.0].mean())])
@@ -290,10 +294,11 @@ class _Process:
         for j in np.flatnonzero(~self.ended):
             if un[j] > level + EQUAL_APPROACH * self.speed and dun[j] < rise:
                 x = (un[j] - level) / (rise - dun[j])
-                if a[j] + b[j] * x < -self.tolerance[j]:  # it is not pushed: c = 0
+                if a[j] + b[j] * x < -self.tolerance[j]:  # contact j is not pushed: c = 0
                     steps.append(x)
         if mode.slipping:
-            # A contact starts to slip while others turn: advance until its slip has a direction.
+            # A contact begins to slip while other slip directions turn: advance until its slip is large
+            # enough to have a direction.
             smallest = min(self.slip(u, i) for i in mode.slipping)
             fastest = max(self.slip(change, i) for i in mode.starting)
             steps.append(SHORT_STEP * smallest / self.compliance)
@@ -359,7 +364,8 @@ class _Turning:
         slip = np.array([process.slip(u, i) for i in mode.slipping])
         self.last = np.log(np.minimum(LAST_SLIP * process.speed, 0.1 * slip))
         self.others = [j for j in np.flatnonzero(~process.ended) if j not in mode.pushed]
-        # Contacts that are as slow as the pushed ones and separate are ahead by nothing but round-off.
+        # Contacts that separate, but have the normal velocity of the pushed ones, differ from these by
+        # rounding only.
         un = u[:, 0]
         ahead = un[self.others] - float(un[mode.pushed].mean())
         self.slack = np.maximum(-ahead, 0.0) + process.resolution(Lam)
@@ -389,7 +395,7 @@ class _Turning:
         return h * np.concatenate([growth / slip, turn / slip, dLam, un * dLam[::3]])
 
     def margin(self, x: Floats) -> float:
-        """Return a number that is positive before the next event."""
+        """Return the smallest distance to an event: a number that is positive before the next event."""
         process = self.process
         pushed = self.mode.pushed
         others = self.others
@@ -441,7 +447,7 @@ def _integrate_to_event(
     end = solver.t
     dense = solver.dense_output()
     root = brentq(lambda s: margin(dense(s)), begin, end, xtol=1e-12 * (end - begin))
-    # The interpolant is good to about 1e-9. Integrate up to its root, then take one Newton step.
+    # The interpolant is accurate to about 1e-9. Integrate up to its root, then take one Newton step.
     solver = DOP853(rate, begin, before, root, rtol=IMPACT_RTOL, atol=IMPACT_ATOL)
     while solver.status == "running":
         solver.step()

@@ -59,7 +59,8 @@ def _impulses(W: Floats, u: Floats, mu: Floats, e: float, holding: Floats) -> Fl
             axes[3 * i + 1 : 3 * i + 3, 3 * i + 1 : 3 * i + 3] = [[c, s], [-s, c]]
             free[3 * i + 1] = size > 0.0
             free[3 * i + 2] = False
-    # A direction without impulse has its own equation: it moves by itself, and does not slip.
+    # Tangential directions without impulse get decoupled equations with zero slip, so that they stay out of
+    # Coulomb's law.
     compliance = np.where(np.outer(free, free), axes @ W @ axes.T, np.diag(W.max() * ~free))
     Lam = solve_friction_impulses(
         compliance, np.where(free, axes @ b, 0.0), mu.tolist(), FRICTION_TOLERANCE
@@ -101,14 +102,14 @@ def _bound_energy(
 
 
 def _slips(W: Floats, u: Floats, Lam: Floats) -> Floats:
-    """Return which contacts still slip after the impulses Lam."""
+    """Return a mask (m) of the contacts that still slip after the impulses Lam (3m)."""
     after = u + W @ Lam
     slip = np.hypot(after[1::3], after[2::3])
     return slip > BRACH_NO_SLIP * float(np.abs(u).max())
 
 
 def _gain(W: Floats, u: Floats, Lam: Floats) -> Floats:
-    """Return the energy increase (J) by each contact, beyond rounding."""
+    """Return the energy increase (J) by each of the m contacts; increases within rounding are zero."""
     after = u + W @ Lam
     work = 0.5 * (Lam * (u + after)).reshape(-1, 3).sum(axis=1)
     size = np.abs(Lam * u).reshape(-1, 3).sum(axis=1)

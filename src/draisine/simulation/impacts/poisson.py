@@ -52,8 +52,9 @@ def _expand(W: Floats, u: Floats, given: Floats, contacts: Sequence[Candidate]) 
     scale = float(np.abs(W[:, ::3] @ given).max())
     pushes_more = np.full(len(given), False)
     for _ in range(2 * len(given) + 2):
-        # A normal impulse that is fixed has its own equation; what it does to others is in b. So has
-        # the friction of contacts without load: it is zero, also if mu is infinite.
+        # A fixed normal impulse gets a decoupled equation, and its effect on the other contacts is added
+        # to b. The friction of contacts without load is fixed in the same way, at zero, even if mu is
+        # infinite.
         free = np.repeat(pushes_more | (given > 0.0), 3)
         free[::3] = pushes_more
         fixed = np.zeros(len(u))

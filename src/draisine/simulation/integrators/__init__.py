@@ -1,13 +1,15 @@
-"""Integrators of initial value problems, one file each. `advance` integrates y over an interval without
-jumps, in machine code.
+"""Integrators of initial value problems, one file each. The function `advance` of each file integrates the
+state y over an interval without jumps of the inputs, in machine code.
 
 `advance(problem, y, span, tick=None)` returns (times, samples, status). Methods with equal steps return the
-state after each step; adaptive methods return it at the times of the span's grid. `status` is the reason why
-the integration ended. `equal` is the method with equal steps, for many states in SIMD lanes.
+state after each step; adaptive methods return it at the sample times `span.grid`. `status` is a code from
+`_drivers` that says why the integration ended (0: the end is reached). The attribute `equal` is the method
+with equal steps that integrates many states in SIMD lanes.
 
-A Runge-Kutta method is defined by `explicit` and a tableau; other methods with equal steps by `EqualSteps`
-and a routine. `_drivers` contains problem, workspace, projection and fall checks, which all methods share;
-`_explicit` and `_adams` the methods with equal steps; `_dop853_tableau` coefficients.
+To define a Runge-Kutta method, pass its tableau to `explicit`; for other methods with equal steps, pass the
+routine of one step to `EqualSteps`. `_drivers` contains the code that all methods share: problem, workspace,
+projection and fall checks. `_explicit` and `_adams` contain the methods with equal steps, and
+`_dop853_tableau` the coefficients of dop853.
 """
 
 from draisine.simulation.integrators._drivers import (

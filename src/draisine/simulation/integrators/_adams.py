@@ -19,11 +19,15 @@ from draisine.simulation.integrators._drivers import (
 from draisine.simulation.integrators._explicit import EqualSteps
 
 STARTING_SUBSTEPS = 4
-"""Number of Runge-Kutta substeps for each of the first three steps."""
+"""Number of Runge-Kutta substeps in each of the first three steps, which have too few earlier rates for an
+Adams method.
+"""
 
 
 def _step(corrector: Sequence[float]) -> Routine:
-    """Return the routine of one step; `corrector` contains the weights of f at steps n + 1, n, ..., n - 3."""
+    """Return the routine of one Adams step; `corrector` contains the weights of the rates f at steps n + 1,
+    n, ..., n - 3, and is empty for the predictor alone.
+    """
     corrects = len(corrector) > 0
     b0, b1, b2, b3, b4 = [*corrector, *[0.0] * 5][:5]
     a1, a2, a3, a4 = 55.0 / 24.0, -59.0 / 24.0, 37.0 / 24.0, -9.0 / 24.0
@@ -57,7 +61,9 @@ def _step(corrector: Sequence[float]) -> Routine:
 
 @routine
 def store_rates(p: Workspace, t0: float, h: float, done: int, states: Floats) -> None:
-    """Store the rates at the first three states; x is the state after the last finished step."""
+    """Store the rates (time derivatives) at the first three states, and write the state after the last
+    finished step to x.
+    """
     c = p.lanes
     size = p.n * p.lanes
     for i in range(4):

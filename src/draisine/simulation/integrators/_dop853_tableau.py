@@ -27,8 +27,8 @@ A = (
      -5.801203960010585, 0.3111643669578199, -0.1521609496625161, 0.20136540080403034,
      0.04471061572777259),
 )  # fmt: skip
-"""Weights of the stages 0 to 11, and of the solution, which is stage 12 for the error estimate and the next
-step.
+"""Weights of the rates in the stages 0 to 11 (one row per stage), and in the solution. The solution is stage
+12, whose rate the error estimate and the next step use.
 """
 A_EXTRA = (
     (0.056167502283047954, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25350021021662483, -0.2462390374708025,
@@ -41,29 +41,29 @@ A_EXTRA = (
      4.06898981839711, 0.3567271874552811, 0.0, 0.0, 0.0, -0.0013990241651590145,
      2.9475147891527724, -9.15095847217987),
 )  # fmt: skip
-"""Weights of three additional stages for the dense output."""
+"""Weights of the rates in the three additional stages of the dense output, one row per stage."""
 C = (
     0.0, 0.05260015195876773, 0.0789002279381516, 0.1183503419072274, 0.2816496580927726,
     0.3333333333333333, 0.25, 0.3076923076923077, 0.6512820512820513, 0.6, 0.8571428571428571,
     1.0, 1.0,
 )  # fmt: skip
-"""Nodes of the stages 0 to 12, fractions of the step."""
+"""Nodes of the stages 0 to 12, as fractions of the step."""
 C_EXTRA = (
     0.1, 0.2, 0.7777777777777778,
 )  # fmt: skip
-"""Nodes of the stages of the dense output."""
+"""Nodes of the three additional stages of the dense output, as fractions of the step."""
 E3 = (
     -0.18980075407240762, 0.0, 0.0, 0.0, 0.0, 4.450312892752409, 1.8915178993145003,
     -5.801203960010585, -0.4226823213237919, -0.1521609496625161, 0.20136540080403034,
     0.02265179219836082, 0.0,
 )  # fmt: skip
-"""Weights of the error estimate by the embedded method of third order."""
+"""Weights of the stage rates in the error estimate by the embedded method of third order."""
 E5 = (
     0.01312004499419488, 0.0, 0.0, 0.0, 0.0, -1.2251564463762044, -0.4957589496572502,
     1.6643771824549864, -0.35032884874997366, 0.3341791187130175, 0.08192320648511571,
     -0.022355307863886294, 0.0,
 )  # fmt: skip
-"""Weights of the error estimate by the embedded method of fifth order."""
+"""Weights of the stage rates in the error estimate by the embedded method of fifth order."""
 D = (
     (-8.428938276109013, 0.0, 0.0, 0.0, 0.0, 0.5667149535193777, -3.0689499459498917,
      2.38466765651207, 2.117034582445028, -0.871391583777973, 2.2404374302607883,

@@ -1,8 +1,9 @@
-"""Initial value problem, workspace and checks after each step, which all integrators share.
+"""Code that all integrators share: initial value problem, workspace, and the checks after each step.
 
-The checks are: finite rates, pivots above their floors, projection onto closed contacts, falls. Several
-states are integrated in SIMD lanes: entry k of lane j is at `k * count + j`. The result of a lane does not
-depend on the number of lanes. A lane that fails keeps its last valid state.
+After each step the rates must be finite and the pivots above their lower limits, the state is projected onto
+the constraints of the closed contacts, and falls are detected. Several states are integrated side by side in
+SIMD lanes: entry k of lane j has index `k * count + j`. The result of a lane does not depend on the number of
+lanes. A lane that fails keeps its last valid state.
 """
 
 import math
@@ -18,18 +19,20 @@ from draisine.codegen.routine import Address, Routine, call, each, routine
 from draisine.codegen.targets.native import NativeRoutine, Packed, lanes, routine_code
 from draisine.system.compiled import Compiled
 
-REACHED_END = 0  # the end is reached
-VALUE_NOT_FINITE = 1  # a value is not finite
-DEGENERATE_PIVOT = 2  # a pivot is near zero
-STEP_BELOW_LIMIT = 3  # no step is small enough for the tolerances
-FELL_FLAT = 4  # a wheel fell flat
-INTERRUPTED = 5  # from the keyboard
-ENDLESS = 6  # steps are so short that the run would not end
-MACHINE_FELL = 7  # the machine fell
+REACHED_END = 0  # the end of the interval is reached
+VALUE_NOT_FINITE = 1  # a rate is not finite
+DEGENERATE_PIVOT = 2  # a pivot of the constraint elimination is near zero
+STEP_BELOW_LIMIT = 3  # no step length satisfies the integration tolerances
+FELL_FLAT = 4  # a wheel fell flat within one step
+INTERRUPTED = 5  # the user interrupted the run from the keyboard
+ENDLESS = 6  # steps are so short that the run would practically not end
+MACHINE_FELL = 7  # the fall conditions of the run are met (`FallRule`)
 """Reasons why an integration ended. They are stored as floats in `Workspace.wrong`, one per lane."""
 
 SINGLE_STEP_GAP = 1e-8
-"""Gap (m) that one Newton step closes to rounding: its square is below 1e-16."""
+"""Largest gap that one Newton step of the projection closes up to rounding, m: the remaining gap is about its
+square, 1e-16.
+"""
 
 STEPS_PER_NATIVE_CALL = 10_000
 """Number of integration steps in one native call; a run can be interrupted between calls."""
@@ -42,14 +45,14 @@ FALL_OFFSET = 1
 FALL_LEFT = 2
 FALL_UP = 5
 FALL_WATCH_SIZE = 8
-"""Indices of the numbers of `Problem.watch`: sine of the lean limit; an offset that is positive if a frame
-may turn over; axes of the base to the left (3) and up (3) in coordinates of the inner base frame.
-FALL_WATCH_SIZE is their number.
+"""Offsets of the fall conditions in `Problem.watch`: sine of the lean limit; an offset that is positive if
+the frame may turn over; unit vectors of the base to the left (3) and up (3), in coordinates of the internal
+base frame. FALL_WATCH_SIZE is the total number of entries.
 """
 
 STEEP_LEAN = 0.95
-"""Sine of a lean angle (72 degrees) above which a wheel that turns over within one step has fallen; at a
-smaller angle the step was too long.
+"""Sine of the lean angle before a step (72 degrees) above which a wheel that turns over within the step has
+fallen; at a smaller angle the step was too long.
 """
 
 ENDLESS_REASON = "the steps have become so short that the run would not end"
@@ -63,11 +66,11 @@ ENDLESS_REMEDY = (
 class Workspace(NamedTuple):
     """State and scratch arrays of an integration, as routines use them."""
 
-    rate: Address  # address of the program of the rates
-    rate_table: Floats  # constants of the program of the rates
-    project: Address  # address of the program of the projection, or 0
-    project_table: Floats  # constants of the program of the projection
-    floors: Floats  # magnitudes of the pivots below which they are degenerate
+    rate: Address  # address of the program that computes the rates (time derivatives of y)
+    rate_table: Floats  # constants of the program `rate`
+    project: Address  # address of the program that projects y onto closed contacts, or 0
+    project_table: Floats  # constants of the program `project`
+    floors: Floats  # (pivots) magnitudes of the pivots below which they are degenerate
     n: int  # number of entries of y
     lanes: int  # number of SIMD lanes (states)
     row: int  # offset between the rates of two stages in k
@@ -75,22 +78,24 @@ class Workspace(NamedTuple):
     gaps: int  # number of gaps in the output of the projection
     wheels: int  # number of wheels with a heading
     pivots: int  # number of pivots
-    keep: int  # 1 if samples are stored
+    keep: int  # 1 if samples are stored, else 0
     x: Floats  # inputs of the programs: t, y, further inputs
     y: Floats  # state at the beginning of a step
-    k: Floats  # rates of the stages
-    settled: Floats  # outputs of the projection
+    k: Floats  # rates at the stages of a step
+    settled: Floats  # outputs of the program `project`: projected state, gaps, headings
     headings: Floats  # headings of the wheels after the last step
-    gap: Floats  # largest gap of each lane; scratch of the fall check
-    wrong: Floats  # reason why each lane ended; 0 while it continues
+    gap: Floats  # largest gap of each lane, m; also scratch of the fall check
+    wrong: Floats  # code of the reason why each lane ended; 0 while it continues
     method: Floats  # coefficients of the method
     watched: int  # number of entries of `watch` per lane; 0 if falls are not watched
-    watch: Floats  # numbers of the fall conditions of each lane
+    watch: Floats  # fall conditions of each lane, see FALL_WATCH_SIZE
     ended: Floats  # number of steps after which each lane fell
 
 
 SINGLE_LANE = ((Workspace, "lanes", 1),)
-"""Constants of the code for one state: with one lane the compiler removes loops over lanes."""
+"""Fields of `Workspace` that are compiled as constants in the code for one state: with the constant `lanes` =
+1 the compiler removes the loops over lanes.
+"""
 
 
 def step_loop_code(loop: Routine, count: int) -> NativeRoutine:
@@ -102,12 +107,12 @@ def step_loop_code(loop: Routine, count: int) -> NativeRoutine:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """An initial value problem. Tables, tail, floors and watch may have one column per state."""
+    """An initial value problem. Tables, tail, floors and watch may have one column per SIMD lane."""
 
     rate: int  # address of the right-hand side
     rate_table: Floats  # constants of the right-hand side
     rate_size: int  # number of outputs of the right-hand side
-    tail: Floats  # inputs that follow y: inputs of the machine, anchors of pins
+    tail: Floats  # program inputs that follow y: inputs of the system, anchor points of pins
     # Magnitudes of the pivots below which the configuration is degenerate.
     floors: Floats = field(default_factory=lambda: np.zeros(0))
     project: Compiled | None = None  # projection of pose and shape onto closed contacts
@@ -116,7 +121,7 @@ class Problem:
     count: int = 1  # number of states in SIMD lanes
     chunk: int = STEPS_PER_NATIVE_CALL  # number of steps in one native call
     keep: Any = field(default=None, repr=False)  # Python objects that own the addresses
-    # `FALL_WATCH_SIZE` numbers that describe the fall which ends the run; empty: no fall is watched.
+    # Conditions of the fall that ends the run (`FALL_WATCH_SIZE` numbers); empty if no fall ends it.
     watch: Floats = field(default_factory=lambda: np.zeros(0))
     _spare: dict[Any, list[Packed]] = field(default_factory=dict, init=False, repr=False)
 
@@ -194,14 +199,14 @@ class Span:
     grid: Floats  # s, sample times of adaptive methods
     rtol: float = 1e-10  # relative tolerance of adaptive methods
     atol: float = 1e-12  # absolute tolerance of adaptive methods
-    # Adaptive methods append the dense output of each call: times (steps, nodes) and states (steps, nodes, n)
-    # at the Chebyshev nodes `DENSE_NODE_POSITIONS` of each step.
+    # List to which adaptive methods append the dense output of each call: times (steps, nodes), in s, and
+    # states (steps, nodes, n), at the Chebyshev nodes `DENSE_NODE_POSITIONS` of each step.
     dense: list[tuple[Floats, Floats]] | None = None
 
     @property
     def last(self) -> float:
-        """The last time (s) before the end of the interval, because a jump at the end is evaluated from the
-        left.
+        """The last floating-point time (s) before the end of the interval, at which inputs that jump at the
+        end still have their old values.
         """
         return math.nextafter(self.end, self.start)
 
@@ -221,7 +226,7 @@ Tick = Callable[[float], None]
 
 @routine
 def evaluate_rates(p: Workspace, t: float, out: Floats) -> None:
-    """Evaluate the rates of the states in x at time t (s) into `out`."""
+    """Write the rates (time derivatives) of the states in x at time t (s) to `out`."""
     p.x[: p.lanes] = t
     call(p.rate, p.x, p.rate_table, out, p.lanes)
 
@@ -256,8 +261,8 @@ def count_ended(p: Workspace) -> int:
 
 @routine
 def project_and_mark_fallen(p: Workspace, t: float) -> int:
-    """Project pose and shape of the states in x at time t (s) onto closed contacts. Return the number of
-    ended lanes. A wheel that turns over from a steep lean has fallen.
+    """Project pose and joint coordinates of the states in x at time t (s) onto closed contacts, and mark
+    lanes in which a wheel turns over from a steep lean as fallen. Return the number of ended lanes.
     """
     p.x[: p.lanes] = t
     ended = project_lanes(p)
@@ -291,7 +296,7 @@ def project_lanes(p: Workspace) -> int:
         call(p.project, x, p.project_table, out, c)
         for k in range(p.pose):
             for j in each(c):
-                # Lanes that are closed keep their state, whatever the others need.
+                # Lanes whose gaps are closed keep their states while other lanes need more Newton steps.
                 is_open = p.gap[j] > SINGLE_STEP_GAP
                 x[(1 + k) * c + j] = out[k * c + j] if is_open else x[(1 + k) * c + j]
     first = (p.pose + p.gaps) * c
@@ -307,7 +312,9 @@ def project_lanes(p: Workspace) -> int:
 
 @routine
 def widest_gap(p: Workspace) -> float:
-    """Return the largest gap (m) of all lanes before the projection; `gap` keeps the values of the lanes."""
+    """Return the largest gap (m) of all lanes before the projection; write the largest gap of each lane to
+    `gap`.
+    """
     c = p.lanes
     for j in each(c):
         size = 0.0
@@ -322,7 +329,7 @@ def widest_gap(p: Workspace) -> float:
 
 @routine
 def keep_ended(p: Workspace) -> None:
-    """Restore the states before the step in ended lanes."""
+    """Restore the states before the step in lanes that have ended."""
     c = p.lanes
     for k in range(p.n):
         for j in each(c):
@@ -381,8 +388,8 @@ def fall_margins(p: Workspace, states: Floats, out: Floats) -> None:
 def mark_fallen(p: Workspace, step: int) -> int:
     """Mark lanes that fell in a step from y to x; return the number of ended lanes.
 
-    A lane falls if it is beyond the limit and further than before: a machine that starts beyond the limit may
-    rise.
+    A lane falls if its state is beyond the limit and further beyond it than before the step: a system that
+    starts beyond the limit may rise.
     """
     c = p.lanes
     fall_margins(p, p.x[c:], p.gap)

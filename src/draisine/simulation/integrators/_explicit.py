@@ -28,7 +28,7 @@ from draisine.simulation.integrators._drivers import (
 
 
 def make_step_loop(step: Routine, ring: int) -> Routine:
-    """Return the loop of a method over its steps.
+    """Return the routine that takes many steps of a method, with the checks after each step.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def make_step_loop(step: Routine, ring: int) -> Routine:
                 samples[(i + 1) * size :][:size] = p.x[c : c + size]
             if ended == c:
                 return i + 1
-        # The last state is checked like the others.
+        # Check the rates at the last state as at all earlier ones.
         rates = p.k[end % ring * p.row :]
         evaluate_rates(p, min(t0 + end * h, last), rates)
         check_rates(p, rates)
@@ -76,7 +76,7 @@ def make_step_loop(step: Routine, ring: int) -> Routine:
 
 
 class EqualSteps:
-    """A method of equal steps.
+    """An integration method with steps of equal length.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class EqualSteps:
     ring
         Number of earlier states whose rates the method uses.
     coefficients
-        Numbers that the step reads from `Workspace.method`.
+        Coefficients that the routine `step` reads from `Workspace.method`.
     """
 
     def __init__(

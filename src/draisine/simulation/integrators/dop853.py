@@ -54,14 +54,14 @@ DENSE_OFFSET = THIRD_ORDER_OFFSET + FIRST_DENSE_STAGE
 the dense output; they follow the 16 x 16 weights of the stages.
 """
 
-CLOCK_TIME = 0  # s
-CLOCK_NEXT_STEP = 1  # s, length of the next step
+CLOCK_TIME = 0  # present time, s
+CLOCK_NEXT_STEP = 1  # length of the next step, s
 CLOCK_SAMPLE_COUNT = 2
-CLOCK_FIRST_UNPROJECTED = 3  # first sample that is not yet projected
-CLOCK_END_UNPROJECTED = 4  # end of the samples that are not yet projected
-CLOCK_NODE_COUNT = 5  # stored nodes of the dense output
+CLOCK_FIRST_UNPROJECTED = 3  # index of the first sample that is not yet projected
+CLOCK_END_UNPROJECTED = 4  # index after the last sample that is not yet projected
+CLOCK_NODE_COUNT = 5  # number of stored nodes of the dense output
 CLOCK_SIZE = 6
-"""Indices of the numbers in `Sampling.clock`, and their number."""
+"""Indices of the entries of `Sampling.clock`; CLOCK_SIZE is their number."""
 
 BUFFERED_STEPS = 1000
 """Number of steps whose dense-output nodes fit into the buffer: 5 nodes of about 20 numbers per step take 0.8
@@ -117,7 +117,7 @@ class Sampling(NamedTuple):
     grid: Floats  # s, sample times
     samples: Floats  # states at the sample times
     clock: Floats  # numbers that persist between native calls, see CLOCK_SIZE
-    dense: int  # 1 if the dense output is stored
+    dense: int  # 1 if the dense output is stored, else 0
     places: Floats  # positions of the dense-output nodes in a step, 0 to 1
     times: Floats  # s, times of the stored nodes
     nodes: Floats  # states at the stored nodes
@@ -230,13 +230,13 @@ def evaluate_dense_output(s: Stages, z: float, into: Floats) -> None:
 
 @routine
 def step_reduction(error: float) -> float:
-    """Return the factor by which a rejected step is shortened."""
+    """Return the factor (below 1) by which a rejected step with relative error `error` is shortened."""
     return max(0.2, 0.9 * error ** (-1.0 / 8.0)) if isfinite(error) else 0.1
 
 
 @routine
 def step_growth(error: float) -> float:
-    """Return the factor from an accepted step to the next one."""
+    """Return the ratio of the next step length to that of an accepted step with relative error `error`."""
     return 10.0 if error == 0.0 else min(10.0, max(0.2, 0.9 * error ** (-1.0 / 8.0)))
 
 
@@ -264,7 +264,7 @@ def store_samples(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end:
         return 1.0
     evaluate_rates(
         p, min(t + h, g.last), s.k[END_STAGE * s.row :]
-    )  # x still contains the state at the end
+    )  # x still contains the state at the end of the step
     for stage in range(FIRST_DENSE_STAGE, STAGE_COUNT):
         compute_stage_state(s, stage, h, p.x[1:])
         evaluate_rates(p, min(t + s.method[NODE_OFFSET + stage] * h, g.last), s.k[stage * s.row :])
@@ -296,7 +296,7 @@ def store_nodes(s: Stages, g: Sampling, t: float, h: float, fraction: float, sto
 
 @routine
 def fall_margin_at(p: Workspace, s: Stages, g: Sampling, z: float) -> float:
-    """Return the margin to a fall at the fraction z of a step."""
+    """Return the margin to a fall (negative after the fall) at the fraction z (0 to 1) of a step."""
     evaluate_dense_output(s, z, p.x[1:])
     fall_margins(p, p.x[1:], g.margins)
     return g.margins[0]
@@ -307,7 +307,7 @@ def find_fall(p: Workspace, s: Stages, g: Sampling) -> float:
     """Return the fraction of a step before a fall, located by bisection on the dense output; 1 without a
     fall.
 
-    A machine falls if it is beyond the limit at a node, and further than at the start of the step.
+    A system falls if it is beyond the limit at a node, and further beyond it than at the start of the step.
     """
     begin = fall_margin_at(p, s, g, 0.0)
     low = 0.0
@@ -381,7 +381,8 @@ def take_steps(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> 
         p.x[1 : 1 + s.n] = s.new[: s.n]
         if project_and_mark_fallen(p, end) > 0:
             if p.wrong[0] == MACHINE_FELL:
-                # The wheel fell within the step: its samples are discarded, the run ends before it.
+                # A wheel fell flat within the step: discard the samples of this step, and end the run at
+                # its start.
                 g.clock[CLOCK_SAMPLE_COUNT] = count_before
                 g.clock[CLOCK_NODE_COUNT] = nodes_before
                 g.clock[CLOCK_END_UNPROJECTED] = count_before
@@ -428,10 +429,11 @@ def project_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
 
 
 def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> IntegrationResult:
-    """Return times, samples at the times of the grid, and status; the tolerances determine the steps.
+    """Integrate y over the interval `span` with adaptive steps; return the sample times (s), the samples
+    (times, n) and the status.
 
-    If the run stops early, the state after the last valid step is an additional sample; if it falls, the
-    state of the fall is.
+    If the integration stops early, the state after the last valid step is an additional sample; after a fall
+    it is the state of the fall.
     """
     n = len(y)
     points = len(span.grid)
@@ -486,7 +488,9 @@ def _take_steps(
     dense_output: list[tuple[Floats, Floats]] | None,
     tick: Tick | None,
 ) -> int:
-    """Take all steps, and append the dense output of each native call; return the status."""
+    """Take all steps of an interval, and append the dense output of each native call; return the status, a
+    code from `_drivers`.
+    """
     (take_native_steps,) = routine_code(take_steps, width=VECTOR_WIDTH, known=SINGLE_LANE)
     clock = g.record.clock
     end = g.record.end

@@ -3,7 +3,7 @@ falls.
 
 - `record`: the record `Validity` of every run.
 - `assess`: computation of this record from the dense output of a run.
-- `fall`: conditions under which a machine has fallen and a run stops.
+- `fall`: conditions under which a vehicle has fallen and a run stops.
 - `margins`: times at which a margin becomes negative.
 """
 

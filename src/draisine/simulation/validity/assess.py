@@ -1,8 +1,8 @@
 """Assessment of the physical validity of a run from its arcs.
 
 Ideal contacts pull if the motion requires it, and numerical methods drift. This module finds the times at
-which normal forces become negative, friction exceeds its limit, the machine falls, or energy and constraints
-drift.
+which normal forces become negative, friction exceeds its limit, the vehicle falls, or the drift of energy or
+constraints exceeds its bound.
 """
 
 import math
@@ -35,12 +35,14 @@ if TYPE_CHECKING:
     from draisine.simulation.trajectory import Arc, Trajectory
 
 FORCE_RESOLUTION = 1e-9
-"""Force relative to the largest contact force of the run, below which it counts as zero because of
-rounding.
+"""Magnitude of a contact force, as a fraction of the largest contact force of the run, below which it counts
+as zero because of rounding.
 """
 
 CONE_RESOLUTION = 1e-6
-"""Excess of friction over its limit, relative to the largest contact force, that counts as rounding."""
+"""Excess of the friction force over its limit, as a fraction of the largest contact force, below which it
+counts as a rounding error.
+"""
 
 NEGLIGIBLE_LOAD_RATIO = 0.01
 """Load of a wheel, relative to the largest load, below which its friction demand is ignored: the required
@@ -48,13 +50,13 @@ ratio of tangential to normal force is unbounded as a wheel lifts off.
 """
 
 EQUAL_CURVATURES = 0.01
-"""Relative difference of the curvatures of wheel and smooth ground, eq. [patch-fold], below which they are
-reported: the contact point moves a hundred times as fast as the wheel, and small errors of the ground decide
-on it.
+"""Relative difference of the curvatures of wheel and smooth ground, eq. [patch-fold], below which the contact
+is reported as ill-conditioned: the contact point moves a hundred times as fast as the wheel, and depends on
+small errors of the ground.
 """
 
 MAX_STEER_ANGLE = math.pi / 2
-"""Steer angle (rad) beyond which a handlebar cannot be turned."""
+"""Largest steer angle to which a handlebar can be turned, rad."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +66,9 @@ class ObservedArc:
     """
 
     arcs: "Sequence[Arc]"
-    t: Floats  # (steps, nodes) or (samples) s
-    y: Floats  # states, one row per time
-    seen: dict[str, Floats]  # variables by name, time last
+    t: Floats  # (steps, nodes) times of the nodes, or (samples) sample times, s
+    y: Floats  # (times, n) states
+    seen: dict[str, Floats]  # observed variables by name; time is the last axis
     arc_of_step: Any  # index of the arc of each step or sample
     redundant_rows: Sequence[str]  # names of redundant constraint rows
 
@@ -82,8 +84,8 @@ class ObservedArc:
 
     @cached_property
     def without_instants(self) -> "ObservedArc | None":
-        """The steps of positive length, of arcs longer than the time resolution: between events at one
-        instant the active set is not resolved.
+        """The same data without steps of zero length and without arcs shorter than the time resolution, on
+        which the active set is not resolved; None if nothing remains.
         """
         if self.t.ndim == 1:
             return self if self.t[-1] > self.start and not self.arcs[0].is_instant else None
@@ -105,8 +107,8 @@ class ObservedArc:
 
     @cached_property
     def settled(self) -> tuple[Floats, Floats]:
-        """Times and states at the starts of steps, or at samples, where projection has closed the
-        contacts.
+        """Times (s) and states at the starts of the steps, or at the samples, at which the states are
+        projected onto the constraints of the closed contacts.
         """
         if self.t.ndim == 1:
             return self.t, self.y
@@ -121,7 +123,7 @@ class ObservedArc:
         return find_first_negative(self.t, margin.reshape(self.t.shape))
 
     def doubtful(self, margins: Floats) -> Any:
-        """Return which margins (rows, time) may become negative between their values."""
+        """Return a mask of the margins (margins, times) that may become negative between the stored times."""
         least = margins.min(axis=1)
         span = 0.0 if self.t.ndim == 1 else MAX_UNDERSHOOT * (margins.max(axis=1) - least)
         return np.flatnonzero(~(least > span)).tolist()
@@ -140,7 +142,7 @@ def assess_validity(run: "Trajectory") -> Validity:
     loads = [one for s in intervals if (one := s.without_instants) is not None]
     if not loads and len(run.arcs) == 1:
         loads = intervals
-    if run.settings.get("dynamics") == "none":  # speeds are led: forces are not those of the motion
+    if run.settings.get("dynamics") == "none":  # prescribed speeds: forces are meaningless
         loads = []
     largest = largest_force(loads)
     pull, wheel = _first_pull(loads, model, largest)
@@ -193,8 +195,8 @@ def require_valid(run: "Trajectory") -> None:
 
 
 def may_end_early(run: "Trajectory") -> bool:
-    """Return whether a machine falls, or may turn a joint called steer beyond its limit. States alone are
-    examined, which costs less than the validity of the run.
+    """Return whether the vehicle of a run falls, or may turn a joint called steer beyond its limit. Only
+    states are examined, which costs less than the complete assessment.
     """
     model = run.arcs[0].machine.system.model
     options = run.contact if run.contact is not None else CONTACT
@@ -282,8 +284,8 @@ def _observe(run: "Trajectory") -> list[ObservedArc]:
 
 
 def _joint_observation(arc: Any) -> Any:
-    """Return the function that evaluates the dense output of several arcs of this type together, or None: a
-    run that was cut may have samples only.
+    """Return the function that evaluates the dense output of several arcs of this type together, or None if
+    there is none; a run that was cut may have samples only.
     """
     observe = getattr(arc, "observe_dense_together", None)
     return observe if arc.dense is not None or len(arc.t) == 1 else None
@@ -303,8 +305,8 @@ def _observe_arc(arc: Any) -> ObservedArc:
         return ObservedArc([arc], t, y, arc.observe_dense(), np.zeros(len(t), int), rows)
     count = len(arc.t)
     if _is_stepped(arc):
-        # Forces are known; other observations search the ground, which costs as much as the run.
-        # Time steps correct penetrations: no contact is a constraint that could drift.
+        # Only the stored forces are used: other observations would search the ground again, which costs as
+        # much as the run. Time steps correct penetrations, so no constraint can drift.
         observations = {
             "forces": arc.forces.reshape(count, -1).T,
             "violations": np.zeros((0, count)),
@@ -326,7 +328,7 @@ def _earliest(times: Iterable[float | None]) -> float | None:
 
 
 def _wheels(model: Model) -> list[tuple[int, Wheel]]:
-    """Return the wheels that the ground carries, with the indices of their contacts."""
+    """Return the wheels with a normal force (`Wheel.lifts`), each with the index of its contact."""
     wheels = ((k, c) for k, c in enumerate(model.contacts) if isinstance(c, Wheel))
     return [(k, wheel) for k, wheel in wheels if wheel.lifts]
 
@@ -372,8 +374,8 @@ def _ratios(push: Floats, light: Any) -> Floats:
 def _friction_demand(
     intervals: Sequence[ObservedArc], model: Model, options: ContactOptions
 ) -> tuple[float, float | None]:
-    """Return the largest ratio of tangential to normal force, and the time (s) at which a wheel without mu
-    exceeds the friction of roads.
+    """Return the largest ratio of tangential to normal force, and the first time (s) at which a wheel without
+    a given friction coefficient needs more friction than roads have; None if no wheel does.
     """
     wheels = _wheels(model)
     pushes = [s.pushes([k for k, _ in wheels]) for s in intervals]
@@ -391,8 +393,8 @@ def _friction_demand(
 
 
 def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats:
-    """Return the friction coefficient of a wheel, constant or per time; on a terrain it depends on the
-    feature.
+    """Return the friction coefficient of a wheel: one value or, on a terrain, where it depends on the ground
+    feature, one value per time.
     """
     if not isinstance(options.mu, Mapping):
         return np.array(options.friction(wheel, ""))
@@ -418,7 +420,7 @@ def _friction_exceeded(
         mu = np.array([_mu(options, wheel, s) for _, wheel in wheels])
         if not np.isfinite(mu).any():
             continue
-        mu = mu.reshape(len(wheels), -1)  # one value each, or one per time
+        mu = mu.reshape(len(wheels), -1)  # one value per wheel, or per wheel and time
         push = s.pushes([k for k, _ in wheels])
         with np.errstate(invalid="ignore"):
             margins = mu * push[0] - np.hypot(push[1], push[2]) + resolution
@@ -427,11 +429,13 @@ def _friction_exceeded(
     return _earliest(times)
 
 
-# --- where the machine is
+# --- falls and steer angles
 
 
 def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | None:
-    """Return the time (s) of the fall that ends a run, or None; methods of equal steps stop after it."""
+    """Return the time (s) of the fall that ends a run, or None without a fall. Methods with equal steps stop
+    at the end of the step in which the fall occurs.
+    """
     if not has_fallen(run.outcome) and "fell flat" not in run.outcome:
         return None
     rule = fall_rule(model, options.fall)
@@ -453,14 +457,14 @@ def _steer_angles(
                 yield interval, np.abs(interval.y[:, index])
 
 
-# --- what the method drifts by
+# --- drift of energy and constraints
 
 
 def _energy_drift(
     run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
 ) -> tuple[float | None, float | None]:
-    """Return the largest relative energy drift between events of a machine without drives and brakes, and the
-    time (s) at which it exceeds its bound.
+    """Return the largest relative energy drift between events of a system without drives and brakes, and the
+    first time (s) at which it exceeds its bound; None if it does not.
     """
     led = run.settings.get("dynamics") == "none"
     if led or run.terrain is not None or not conserves_energy(model):
@@ -479,7 +483,9 @@ def _energy_drift(
 
 
 def conserves_energy(model: Model) -> bool:
-    """Return whether only inputs drive or brake a machine, so that its energy is conserved without inputs."""
+    """Return whether a system has neither dissipation nor drives except its inputs, so that its energy is
+    conserved without inputs.
+    """
     driven = any(joint.motion is not None or joint.damper for joint in model.joints)
     dragged = any(body.drag is not None for body in model.bodies)
     return not (driven or dragged or model.elements or model.ground is not None)
@@ -529,19 +535,20 @@ def _constraint_drift(
 
 
 def _violations(interval: ObservedArc) -> Floats:
-    """Return the violations (rows, times) of the constraints on the configuration at the settled states of a
-    smooth arc: gaps of closed contacts, distances of pins from their anchors, couplings and loops.
+    """Return the violations (constraints, times) of the constraints on the configuration, at the projected
+    states of a smooth arc: gaps of closed contacts, distances of pins from their anchors, couplings and
+    loops.
     """
     arc, project = interval.arc, interval.arc.machine.project
     t, y = interval.settled
     held = {} if arc.anchors is None else {"anchors": arc.anchors}  # type: ignore[attr-defined]
     x = project.inputs.pack(t=t[None], **arc.machine.layout.split(y.T), **held)
-    return np.asarray(project.batch(x)["residual"][:-1])  # the last is the length of the quaternion
+    return np.asarray(project.batch(x)["residual"][:-1])  # last residual: quaternion length
 
 
 def length_scale(model: Model) -> float:
-    """Return the size of a machine (m): the diagonal of the bounding box of its centres of mass and contacts
-    in the drawing.
+    """Return the size of a system (m): the diagonal of the bounding box of its centres of mass and contacts
+    in the zero configuration.
     """
     points = [np.zeros(3)]
     points += [np.asarray(body.com, float) for body in model.bodies]
@@ -549,7 +556,7 @@ def length_scale(model: Model) -> float:
     return float(np.linalg.norm(np.ptp(np.array(points), axis=0))) or 1.0
 
 
-# --- the rest
+# --- further findings
 
 
 def _grazes(run: "Trajectory") -> list[str]:
@@ -559,7 +566,9 @@ def _grazes(run: "Trajectory") -> list[str]:
 
 
 def _equal_curvatures(intervals: Sequence[ObservedArc], model: Model) -> Iterator[str]:
-    """Yield which wheels first touch smooth ground that is almost as curved as they are, and when."""
+    """Yield a description of the first contact of each wheel with smooth ground of almost the same curvature:
+    wheel and time (s).
+    """
     for k, contact in enumerate(model.contacts):
         for interval in intervals:
             convexity = interval.seen.get("convexity")
@@ -570,8 +579,8 @@ def _equal_curvatures(intervals: Sequence[ObservedArc], model: Model) -> Iterato
 
 
 def _start_energy(run: "Trajectory", model: Model) -> float | None:
-    """Return the initial kinetic energy (J) minus the least one that satisfies the constraint rows and the
-    prescribed rates, eq. [rest].
+    """Return the initial kinetic energy (J) minus the smallest kinetic energy that satisfies the constraint
+    rows and the prescribed rates, eq. [rest].
     """
     arc = run.arcs[0]
     if not isinstance(arc.mode, dict) or not any(joint.motion for joint in model.joints):
@@ -591,8 +600,8 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
 
 
 def _start_load(first: ObservedArc, model: Model) -> tuple[float, str | None]:
-    """Return the largest initial contact force relative to the weight of the machine, and its contact.
-    Time-stepping arcs have none, because their forces are mean values.
+    """Return the largest initial contact force, as a multiple of the weight of the system, and the name of
+    its contact; (0, None) without forces, or on a time-stepping arc, whose forces are mean values.
     """
     weight = sum(float(body.mass) for body in model.bodies) * float(np.linalg.norm(model.gravity))
     if not weight > 0.0 or _is_stepped(first.arc):
@@ -622,7 +631,9 @@ def _time_stepped(run: "Trajectory") -> Iterator[TimeStepped]:
 
 
 def _is_unsupported(run: "Trajectory", intervals: Sequence[ObservedArc], model: Model) -> bool:
-    """Return whether a machine with weight and a free base has no contact force and is not driven."""
+    """Return whether a system with weight and a free base has no contact force during the run and is not
+    driven: it falls freely.
+    """
     pulled = [k for k in range(3) if model.gravity[k]]
     if not pulled or not set(pulled) <= set(model.twist) or model.elements:
         return False
@@ -644,7 +655,7 @@ def _odd_parts(model: Model) -> list[str]:
 def _not_finite(run: "Trajectory") -> float | None:
     """Return the first time (s) at which a state is not finite."""
     for arc in run.arcs:
-        # A sum is finite only if all its terms are, and costs least.
+        # A sum is finite only if all its terms are; this is the cheapest test.
         if math.isfinite(np.add.reduce(arc.y, axis=None)):
             continue
         finite = np.isfinite(arc.y)

@@ -1,6 +1,6 @@
-"""Conditions under which a machine has fallen: its lean angle exceeds a limit, or its frame turns over.
+"""Conditions under which a vehicle has fallen: its lean angle exceeds a limit, or its frame turns over.
 
-The same conditions apply to runs of every kind. The run stops there, and its outcome states the fall.
+The same conditions apply to all solvers. The run stops at the fall, and its outcome states it.
 """
 
 import math
@@ -15,15 +15,17 @@ from draisine.model.surface import Surface
 from draisine.simulation.integrators import FALL_WATCH_SIZE
 
 FALL_LEAN = math.radians(80.0)
-"""Lean angle (rad) at which a machine has fallen, about that at which pedals or handlebar touch the
-ground.
+"""Default lean angle at which a vehicle has fallen, rad; pedals or handlebar touch the ground at about this
+angle.
 """
 
 FLAT_LEAN = math.radians(89.9)
 """Lean angle (rad) at which a single wheel lies flat; beyond it the contact point is ill-conditioned."""
 
 UNREACHABLE_SINE = 2.0
-"""Value of a lean sine, or offset of a tilt cosine, that is never reached, which disables the condition."""
+"""Limit of the lean sine, or offset of the tilt cosine, that disables the fall condition, because sines and
+cosines never exceed 1.
+"""
 
 FALL_OUTCOME = "fell"
 """First word of the outcome of a run that ends by a fall."""
@@ -31,7 +33,7 @@ FALL_OUTCOME = "fell"
 
 @dataclass(frozen=True)
 class FallRule:
-    """Conditions under which a machine has fallen."""
+    """Conditions under which a vehicle has fallen."""
 
     lean: float  # rad, largest lean angle; from 90 degrees on no lean angle is a fall
     over: bool  # whether a frame that turns over has fallen
@@ -58,14 +60,14 @@ class FallRule:
             return np.asarray(np.minimum(lean, tilt) if self.over else lean)
 
     def falls(self, before: Floats, after: Floats) -> bool:
-        """Return whether a machine falls between two quaternions of its base: it is beyond the limit, and
-        further than before, because a machine that starts beyond the limit may rise.
+        """Return whether a vehicle falls between two quaternions (4) of its base: afterwards it is beyond the
+        limit, and further beyond it than before. A vehicle that starts beyond the limit may rise.
         """
         return self.watches and bool(self.margin(after) < min(0.0, float(self.margin(before))))
 
     def watch(self, axes: Floats) -> Floats:
-        """Return the numbers of the conditions for an integrator (`Problem.watch`); empty without a
-        condition. `axes` (3, 3, ...) are those of the inner base frame in the drawing.
+        """Return the fall conditions as the array `Problem.watch` of an integrator; empty without a
+        condition. `axes` (3, 3, ...) are the axes of the internal base frame in the zero configuration.
         """
         if not self.watches:
             return np.zeros(0)
@@ -87,12 +89,13 @@ class FallRule:
 
 
 def fall_rule(model: Model, largest_lean: float | None) -> FallRule:
-    """Return the conditions under which a machine has fallen.
+    """Return the conditions under which a vehicle has fallen.
 
     Parameters
     ----------
     model
-        The machine. A machine that rolls in every direction, or that no wheel carries, cannot fall.
+        Model of the vehicle. A body that rolls in every direction, or a system without wheels on the ground,
+        cannot fall.
     largest_lean
         Largest lean angle, rad; infinite for no fall. By default 80 degrees, at which handlebars or pedals
         touch the ground, or for a single wheel nearly 90 degrees.

@@ -16,8 +16,8 @@ FINE_POSITIONS = np.linspace(0.0, 1.0, 33)
 """Positions in a step (0 to 1) at which the interpolating polynomial is evaluated."""
 
 MAX_UNDERSHOOT = 0.4
-"""Largest distance of the polynomial below its smallest node value, relative to the range of the node
-values.
+"""Largest possible undershoot of the interpolating polynomial below the smallest node value, as a fraction of
+the range of the node values.
 """
 
 ZERO_BISECTIONS = 60
@@ -57,8 +57,11 @@ def find_first_negative(t: Floats, margin: Floats) -> float | None:
 
 
 def _vertices(fine: Floats) -> tuple[Floats, Floats]:
-    """Return positions and values of the vertices of the parabolas through three neighbouring values (...,
-    FINE_POSITIONS); infinite if a parabola has no minimum between them.
+    """Return positions (0 to 1) and values of the vertices of the parabolas through three neighbouring
+    values.
+
+    `fine` (..., FINE_POSITIONS) contains values of the interpolating polynomial. A vertex value is infinite
+    if its parabola has no minimum between the three points.
     """
     before = fine[..., :-2]
     middle = fine[..., 1:-1]
@@ -79,7 +82,7 @@ def _first_zero(margin: Floats, fine: Floats) -> float:
     )
     negative = _interpolation(candidates) @ margin < 0.0
     first = int(negative.argmax())
-    if not negative.any():  # by rounding: a node is negative, its interpolation is not
+    if not negative.any():  # rounding: a node value is negative, the polynomial is not
         return float(DENSE_NODE_POSITIONS[int((margin < 0.0).argmax())])
     if first == 0:
         return 0.0
@@ -95,7 +98,9 @@ def _first_zero(margin: Floats, fine: Floats) -> float:
 
 
 def crossing_time(t: Floats, margin: Floats) -> float | None:
-    """Return the time (s) at which a margin becomes negative between samples, or None."""
+    """Return the first time (s) at which a margin, given at sample times t (s), becomes negative; None if it
+    does not.
+    """
     crossing = float(crossing_times(t[None], margin[None])[0])
     return None if math.isnan(crossing) else crossing
 
@@ -134,5 +139,5 @@ def _zero_of_parabola(m1: Floats, slope: Floats, bend: Floats) -> Floats:
         root = np.sqrt(np.maximum(b * b - 4.0 * bend * m1, 0.0))
         zero = (
             2.0 * m1 / (root - b)
-        )  # the one of both that stays finite as the parabola gets straight
+        )  # of both roots, the one that stays finite if the parabola becomes a line
     return np.where(np.isfinite(zero), np.clip(zero, 0.0, 1.0), 1.0)

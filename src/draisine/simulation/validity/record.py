@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 MAX_ROAD_FRICTION = 1.5
-"""Ratio of tangential to normal force above which a run without mu gets a warning: rubber on dry road reaches
-0.7 to 1.0, racing tyres about 1.5.
+"""Ratio of tangential to normal force above which a run without a given friction coefficient causes a
+warning: rubber on dry road reaches 0.7 to 1.0, racing tyres about 1.5.
 """
 
 MAX_ENERGY_DRIFT = 1e-3
@@ -19,30 +19,32 @@ settings reach 1e-10.
 """
 
 MAX_CONSTRAINT_DRIFT = 1e-3
-"""Violation of a constraint, relative to the size of the machine, above which the run is not valid: a tenth
-of a millimetre per ten centimetres; projection leaves rounding errors.
+"""Largest violation of a constraint in a valid run, as a fraction of the size of the system: a tenth of a
+millimetre per ten centimetres. Runs with projection have rounding errors only.
 """
 
 REST_ENERGY = 1e-9
-"""Kinetic energy (J) below which a start counts as a start from rest."""
+"""Initial kinetic energy below which a run starts from rest, J."""
 
 EXPECTABLE = ("fall", "pull", "friction", "steer", "friction_demand")
 """Names of the faults that a scenario may expect of its run; all other faults are numerical."""
 
 
 HEAVY_START_LOAD = 10.0
-"""Initial contact force, relative to the weight of the machine, above which it is reported. Its cause is an
-unrealistic initial speed, such as a yaw rate of hundreds of rad/s.
+"""Initial contact force, as a multiple of the weight of the system, above which it is reported. Its usual
+cause is an unrealistic initial speed, such as a yaw rate of hundreds of rad/s.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeStepped:
-    """An interval that was computed in time steps, which are first-order accurate."""
+    """Statistics of an interval of a run that was computed by time stepping, which is first-order
+    accurate.
+    """
 
     start: float = 0.0  # s, start of the interval
     end: float = 0.0  # s, end of the interval
-    reason: str  # why event location was not used
+    reason: str  # reason why event location was not used
     step: float  # s, largest step length
     # largest violation of Coulomb's law, relative to the largest velocity without contact
     residual: float
@@ -50,7 +52,7 @@ class TimeStepped:
     work: float  # J, work of the contact impulses relative to the ground
     projection_work: float  # J, part of `work` that removes penetration
     energy_drift: float  # J, change of the energy minus the work of all forces
-    unsolved: int  # number of steps with a residual above 1e-6
+    unsolved: int  # number of steps whose residual of Coulomb's law exceeds 1e-6
     first_step: float = 0.0  # s, length of the first step; gradients repeat the steps
     replaced_impact: str = ""  # impact model whose restitution Moreau's law replaces in time steps
 
@@ -71,40 +73,40 @@ class Validity:
     It is evaluated on the dense output of the integrator, so that it does not depend on the sample times.
     """
 
-    pull_from: float | None = None  # s, the ground would have to pull the wheel `pull_contact`
+    pull_from: float | None = None  # s, from when on the ground would have to pull a wheel
     pull_contact: str | None = None  # name of the wheel with the first negative normal force
     # largest ratio of tangential to normal force while the load is not negligible
     friction_needed: float = 0.0
-    friction_exceeded_from: float | None = None  # s, the required friction exceeds mu
-    # s, without mu: the required friction exceeds `MAX_ROAD_FRICTION` (a warning, not a fault)
+    friction_exceeded_from: float | None = None  # s, from when on the required friction exceeds mu
+    # s, from when on the required friction of a wheel without mu exceeds `MAX_ROAD_FRICTION`; a warning
     friction_demand_from: float | None = None
-    fall_from: float | None = None  # s, the machine fell, and the run stopped
-    steer_beyond: float | None = None  # s, a joint called steer is turned by more than 90 degrees
+    fall_from: float | None = None  # s, time at which the vehicle fell and the run stopped
+    steer_beyond: float | None = None  # s, from when on a steer angle exceeds 90 degrees
     steer_turns: float = 0.0  # largest number of turns of a joint called steer
     # energy drift without drives and brakes, relative to kinetic energy plus change of potential
     # energy; None if driven
     energy_drift: float | None = None
-    energy_drift_from: float | None = None  # s, the energy drift exceeds `MAX_ENERGY_DRIFT`
+    energy_drift_from: float | None = None  # s, from when on the drift exceeds its bound
     # m, largest violation of a constraint: gap of a closed contact, distance of a pin from its
     # anchor
     constraint_drift: float = 0.0
-    # s, the violation exceeds `MAX_CONSTRAINT_DRIFT` times the size of the machine
+    # s, from when on the violation exceeds `MAX_CONSTRAINT_DRIFT` times the size of the system
     constraint_drift_from: float | None = None
     projected: bool = False  # whether projection closed the gaps during the run
     # redundant constraint rows; their forces have minimum norm (on a terrain, with all contacts
     # pushing)
     redundant_rows: tuple[str, ...] = ()
-    # times and wheels within 1e-9 machine lengths of the ground: impact and no impact are both
-    # possible
+    # times and wheels of grazing contacts (gap below 1e-9 of the system size): impact and no impact are
+    # both possible
     grazes: tuple[str, ...] = ()
     equal_curvatures: tuple[str, ...] = ()
     # J, initial kinetic energy minus that of a start from rest; None without prescribed joints
     start_energy: float | None = None
-    # whether the machine has weight and a free base, and no contact ever carries it
+    # whether the system has weight and a free base, but never a contact force
     unsupported: bool = False
-    unphysical: tuple[str, ...] = ()  # properties that no real machine has
-    not_finite_from: float | None = None  # s, a value is not finite
-    start_load: float = 0.0  # largest initial contact force, relative to the weight of the machine
+    unphysical: tuple[str, ...] = ()  # physically impossible properties of the model
+    not_finite_from: float | None = None  # s, first time at which a state is not finite
+    start_load: float = 0.0  # largest initial contact force, as a multiple of the weight
     start_load_contact: str | None = None  # name of the contact with the largest initial force
     time_stepped: tuple[TimeStepped, ...] = ()  # intervals that were computed in time steps
 
@@ -147,7 +149,7 @@ class Validity:
 
     @property
     def sound(self) -> bool:
-        """Whether the run is physically valid and the machine can exist."""
+        """Whether the run is physically valid and the model has no physically impossible properties."""
         return not self.times and not self.unphysical
 
     def unexpected(self, expected: Collection[str] = ()) -> str:

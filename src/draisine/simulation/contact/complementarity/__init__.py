@@ -3,9 +3,9 @@
 
 All solvers use the equations of motion with constraint rows, M x = f + G' lam and C x = c, and Coulomb's law.
 
-- `linear`: products, bases and systems of small dense matrices.
+- `linear`: products, orthonormal bases and linear systems of small dense matrices.
 - `saddle_point`: motion and multipliers of a given set of constraint rows, which may be redundant.
-- `sharing`: the reported forces of statically indeterminate machines.
+- `sharing`: choice of the reported forces of statically indeterminate systems.
 - `single_contact`: Coulomb's law at one contact in closed form.
 - `impulses`: Coulomb's law at many contacts, by Gauss-Seidel sweeps and Newton's method.
 - `coulomb`: Coulomb's law at a few contacts, exactly, by their statuses.

@@ -5,15 +5,16 @@ Problem. Contacts touch, each with up to three constraint rows. Find the set of 
 the saddle-point system with their rows
 
     no closed contact pulls:       lam_n >= 0
-    no open contact approaches:    C_n x >= its level
+    no open contact approaches:    C_n x >= level of the contact (`Choice.level`)
 
 This generalises the prediction and correction of the thesis (remark 3.6): a released contact must also
 separate.
 
-Method. Up to `MAX_ENUMERATED` contacts all sets are tried, the largest first, so that the result does not
-depend on the order of the contacts. More contacts are found by block principal pivoting (Judice and Pires
-1994, doi:10.1016/0305-0548(94)90106-6): exchange all contacts that pull or approach at once; if their number
-does not fall, exchange one at a time (Murty's rule), which ends cycles.
+Method. For up to `MAX_ENUMERATED` contacts all sets are tried, the largest first, so that the result does not
+depend on the order of the contacts. For more contacts the set is found by block principal pivoting (Judice
+and Pires 1994, doi:10.1016/0305-0548(94)90106-6): all contacts that pull or approach are exchanged between
+the open and the closed contacts at once; if their number does not decrease, one contact at a time is
+exchanged (Murty's rule), which ends cycles.
 
 Contacts with friction obey Coulomb's law instead (`solve_coulomb_forces`): its unknowns are the forces of all
 contacts, related to their motion by the Delassus matrix.
@@ -73,8 +74,8 @@ time (Murty's rule).
 """
 
 IMPACT_RESOLUTION = 1e-9
-"""Relative bound of an impact: an approach slower than this part of the fastest approach before the impact
-counts as zero, and so does a pull smaller than this part of the momentum before it.
+"""Relative resolution of the results of an impact: approach velocities below this fraction of the fastest
+approach before the impact, and pulling impulses below this fraction of the momentum before it, count as zero.
 """
 
 EQUAL_NORM = 1e-9
@@ -86,8 +87,8 @@ EQUAL_SPEED_CHANGE = 1e-6
 """
 
 INCONSISTENT_SLIP = 1e-6
-"""Part of the largest acceleration by which redundant contacts that come to rest may differ; a larger
-difference is not removed.
+"""Largest difference between the free accelerations of redundant contacts that come to rest, as a fraction of
+the largest acceleration; a larger difference is not a rounding error and is not removed.
 """
 
 
@@ -96,8 +97,8 @@ class Candidate:
     """A touching contact that may be closed or open after an event."""
 
     key: Key
-    C: Floats  # (3, n) rows: normal, along, across
-    c: Floats  # (3) targets at acceleration level
+    C: Floats  # (3, n) contact Jacobian: rows normal, along, across
+    c: Floats  # (3) targets of the rows at acceleration level, m/s^2
     b: Floats  # (3) velocity of the ground, m/s
     mu: float = np.inf  # friction coefficient; infinite for an ideal contact
     status: Status = Status.ROLLING  # status of the contact if it is closed
@@ -134,24 +135,25 @@ class Candidate:
 
 
 RESTING_APPROACH = 1e-9
-"""Part of the largest contact velocity: contacts that approach more slowly count as resting. The projection
-leaves closed contacts an approach of about 1e-15, and Poisson's expansion must not depend on its sign.
+"""Approach velocity, as a fraction of the largest contact velocity, below which a contact counts as resting.
+After projection, closed contacts approach with about 1e-15, and Poisson's expansion must not depend on the
+sign of this rounding error.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImpactProblem:
-    """The data of an impact.
+    """Mass matrix, contacts and speeds before an impact, from which the speeds after it are computed.
 
     `resolution` is "complete", with impulses as unknowns, (3.17)-(3.24), which allows massless bodies, or
-    "reduced", on the speeds that contacts leave free, (3.25)-(3.30).
+    "reduced", by projection on the speeds that the contacts leave free, (3.25)-(3.30).
     """
 
     M: Floats  # (n, n) mass matrix
-    held: Floats  # (m, n) rows that keep their speeds: prescribed joints, couplings
+    held: Floats  # (m, n) constraint rows without velocity change: prescribed joints, couplings
     contacts: Sequence[Candidate]
-    v: Floats  # (n) speeds before
-    rest_speed: float = 0.0  # m/s; contacts that approach slower do not rebound
+    v: Floats  # (n) speeds before the impact
+    rest_speed: float = 0.0  # m/s, approach velocity below which a contact does not rebound
     resolution: str = "complete"
 
     def rebounds(self, contact: Candidate) -> bool:
@@ -212,11 +214,11 @@ class Choice(NamedTuple):
     right: Floats  # (n) generalised force without contacts
     held: Floats  # (holds n) equality rows
     targets: Floats  # (holds) right-hand sides of the equality rows
-    C: Floats  # (3 k n) rows of the contacts: normal, along, across
+    C: Floats  # (3 k n) Jacobian rows of the contacts: normal, along, across
     G: Floats  # (3 k n) generalised force per unit multiplier, with friction drag and tyre lift
     c: Floats  # (3 k) targets of the closed contacts
     level: Floats  # (k) normal acceleration or velocity above which an open contact separates
-    push: Floats  # (k n) generalised force of the elements of a closed contact
+    push: Floats  # (k n) generalised force of the force elements of each contact while closed
     rows: Integers  # (k) number of constraint rows of each contact if it is closed
     wheels: Integers  # (k) index of the wheel of each contact
     avoid: Integers  # (k) 1 if a contact has just lost its load and should stay open if possible
@@ -232,8 +234,10 @@ CONTACTS, TRIALS = range(2)
 
 
 def make_choice(n: int, holds: int, most: int, system: SaddlePoint | None = None) -> Choice:
-    """Return an empty contact problem for n speeds, `holds` equality rows and up to `most` contacts. It may
-    share its saddle-point system with a mode, which keeps no values in it between calls.
+    """Return an empty contact problem for n speeds, `holds` equality rows and up to `most` contacts.
+
+    The problem may use the saddle-point `system` of a contact mode, because the mode keeps no values in it
+    between calls.
     """
     system = make_saddle_point(n, holds + 3 * most) if system is None else system
     contacts = ("level", "rows", "wheels", "avoid", "closed", "normals")
@@ -262,8 +266,8 @@ def make_choice(n: int, holds: int, most: int, system: SaddlePoint | None = None
 
 @routine
 def write_equality_rows(g: Choice, first: int, share: float) -> None:
-    """Write the equality rows into the saddle-point system from row `first` on; their targets are multiplied
-    by `share`.
+    """Write the equality rows (prescribed joints, couplings) to the saddle-point system, from constraint row
+    `first` on, with targets multiplied by `share`.
     """
     for i in range(g.holds):
         row = g.held[i * g.n :]
@@ -279,7 +283,7 @@ def share_pulls(g: Choice, count: int) -> None:
     spare = find_null_space(p)
     push_least(p.multiplier, p.rows, p.null, spare, g.normals, count, p.work)
     if not p.symmetric:
-        # The motion depends on the loads of sliding contacts and tyres.
+        # The motion depends on the loads of sliding contacts and tyres, so it is computed again.
         write_motion(p)
 
 
@@ -312,8 +316,10 @@ def solve_set(g: Choice, reduced: int) -> SaddleStatus:
 
 @routine
 def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int) -> SaddleStatus:
-    """Solve for the contacts that are marked as closed and write the trial: the set, whether it is
-    admissible, motion, multipliers (three per contact) and separations.
+    """Solve for the contacts that are marked as closed, and write the result to `trial`: the set, whether it
+    is admissible, motion, multipliers (three per contact) and separations. Return the status of the solution.
+
+    Multipliers below -`pull` and separations below -`sinking` make the set inadmissible.
     """
     count = g.sizes[CONTACTS]
     n = g.n
@@ -357,7 +363,7 @@ def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, mos
 
 @cache
 def trial_layout(n: int, count: int) -> Layout:
-    """Return the layout of a trial among `count` contacts."""
+    """Return the layout of the array of one trial, for n speeds and `count` contacts."""
     return Layout(
         {"closed": count, "admissible": 1, "x": n, "multipliers": 3 * count, "separations": count}
     )
@@ -385,7 +391,7 @@ def is_admissible(g: Choice, k: int) -> bool:
 
 @routine
 def mark_closed(g: Choice, which: int) -> None:
-    """Mark the contacts that trial `which` has closed."""
+    """Mark the closed contacts of trial `which` as closed."""
     trial = g.trials[trial_offset(g, which) :]
     for k in range(g.sizes[CONTACTS]):
         g.closed[k] = int(trial[k])
@@ -502,7 +508,8 @@ def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> 
         if is_admissible(g, number):
             return number
         if status is SaddleStatus.UNSOLVABLE:
-            # Rows of closed contacts contradict each other, and no multiplier tells which of them opens.
+            # The constraint rows of closed contacts contradict each other. There are no multipliers from
+            # which the contacts to open could be chosen.
             return -1
         wrong = exchange_contacts(g, trial, pull, sinking, 0)
         if wrong < fewest:
@@ -519,8 +526,8 @@ def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> 
 
 @routine
 def write_friction_problem(g: Choice, law: FrictionProblem) -> bool:
-    """Write the Delassus matrix W and the free motion b of all contacts to the friction problem u = W lam +
-    b. Return False if no inertia resists a motion.
+    """Write the Delassus matrix W and the free motion b of all contacts to the friction problem
+    u = W lam + b. Return False if the mass matrix is singular for a motion that the constraints allow.
     """
     p = g.system
     n = g.n
@@ -541,8 +548,8 @@ def write_friction_problem(g: Choice, law: FrictionProblem) -> bool:
 
 @routine
 def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
-    """Project the free motion b onto the motions that redundant contacts have in common. Contacts that come
-    to rest slip at slightly different speeds, and no force can remove the difference.
+    """Project the free motion b onto the motions that are possible for redundant contacts. Contacts that come
+    to rest slip at slightly different speeds, and no contact force can remove the difference.
     """
     p = g.system
     n = g.n

@@ -6,8 +6,8 @@ Problem. For k contacts find lam (normal, along, across of each) with u = W lam 
     0 <= lam_n _|_ u_n >= 0,   |lam_t| <= mu lam_n,   lam_t opposed to u_t if it is at the limit
 
 eq. [coulomb]. W is the Delassus matrix and b the motion without contact forces. A contact that slides already
-has one row, and W contains its friction; W is then not symmetric, and there may be no solution (Painleve
-paradox) or several.
+has only its normal row, and W contains its friction; W is then not symmetric, and there may be no solution
+(Painleve paradox) or several.
 
 Method.
 
@@ -67,7 +67,7 @@ MAX_DIRECTIONS = 32
 """Largest number of initial slip directions of a contact if all status combinations are tried."""
 
 STICKING_SLIP = 1e-9
-"""Part of the largest free motion: contacts that slip more slowly stick, if sticking forces exist."""
+"""Slip, as a fraction of the largest free motion, below which a contact sticks if sticking forces exist."""
 
 MAX_NEWTON_STEPS = 16
 """Largest number of Newton steps in the slip directions."""
@@ -78,11 +78,13 @@ iteration is accepted although no exact solution for its statuses exists.
 """
 
 MAX_SLIP_RATIO = 1e6
-"""Ratio of slip to friction, relative to the entries of W, that counts as infinite."""
+"""Ratio of slip to friction force, as a multiple of the largest entry of W, above which it counts as
+infinite.
+"""
 
 MIN_SLIP_RATIO = 1e-4
-"""Ratio of slip to friction, relative to the entries of W, that counts as zero: other contacts prevent motion
-across the slip direction.
+"""Ratio of slip to friction force, as a fraction of the largest entry of W, below which it counts as zero:
+other contacts prevent motion across the slip direction.
 """
 
 COS_DIRECTION_STEP = cos(2.0 * pi / MAX_DIRECTIONS)
@@ -101,9 +103,11 @@ class FrictionContact:
 
 
 class FrictionProblem(NamedTuple):
-    """Contacts under Coulomb's law, k at most, m = 3 k rows at most, with scratch arrays of the solver."""
+    """Friction problem u = W lam + b of up to k contacts under Coulomb's law, with up to m = 3 k rows, and
+    the scratch arrays of its solver.
+    """
 
-    # (3) number of contacts, number of rows, number of redundant load distributions
+    # (3) number of contacts, of rows of W, and of redundant load distributions
     sizes: Integers
     first_row: Integers  # (k) first row of each contact
     rows: Integers  # (k) number of rows of each contact: 3, or 1 if it slides already
@@ -264,8 +268,8 @@ def solve_friction_law(g: FrictionProblem, tolerance: float) -> int:
 
 @routine
 def try_sticking(g: FrictionProblem, scale: float) -> bool:
-    """Solve for forces with which no contact slips. Return whether they exist and all contacts push; the
-    forces are in `new`.
+    """Solve for forces with which no contact slips, and write them to `new`. Return whether they exist and
+    all normal forces are positive.
     """
     for k in range(g.sizes[0]):
         stick = has_friction(g, k)
@@ -350,7 +354,8 @@ def solve_by_impulse_iteration(g: FrictionProblem, scale: float) -> bool:
     g.lam[:n] = g.new[:n]
     if propose_statuses(g, max(10.0 * residual, ACCEPTED_RESIDUAL) * scale, scale):
         return True
-    # The status of a contact at the border of two is ambiguous; the impulses obey the law anyhow.
+    # At the border between two statuses the status of a contact is ambiguous, but the impulses obey
+    # Coulomb's law for both.
     measure_motion(g)
     return count > MAX_ENUMERATED
 
@@ -414,7 +419,7 @@ def count_combinations(g: FrictionProblem, directions: int) -> int:
     return total
 
 
-# --- exact solution for what each contact does
+# --- exact solution for given statuses of all contacts
 
 
 @routine
@@ -430,7 +435,7 @@ def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
     turned = 1.0
     spare = 0
     for k in range(g.sizes[0]):
-        g.sliding[g.first_row[k]] = MAX_SLIP_RATIO * stiff  # as if slip were without limit
+        g.sliding[g.first_row[k]] = MAX_SLIP_RATIO * stiff  # initial guess: infinite slip
     for step in range(MAX_NEWTON_STEPS):
         write_status_equations(g, stiff)
         spare = solve_by_complete_pivoting(g.slope, g.value, g.new, g.order, n)
@@ -561,7 +566,7 @@ def is_at_limit(g: FrictionProblem, k: int) -> bool:
 
 @routine
 def obeys_law(g: FrictionProblem, small: float) -> bool:
-    """Return whether u and lam obey Coulomb's law at all contacts, up to the motion `small`."""
+    """Return whether u and lam obey Coulomb's law at all contacts; motions below `small` count as zero."""
     for k in range(g.sizes[0]):
         if not contact_obeys_law(g, k, small):
             return False
@@ -570,7 +575,7 @@ def obeys_law(g: FrictionProblem, small: float) -> bool:
 
 @routine
 def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
-    """Return whether u and lam obey Coulomb's law at contact k, up to the motion `small`."""
+    """Return whether u and lam obey Coulomb's law at contact k; motions below `small` count as zero."""
     push = g.new[g.first_row[k] :]
     slip = g.u[g.first_row[k] :]
     mu = g.mu[k]

@@ -6,8 +6,8 @@ Problem. For k contacts with rows (normal, along, across), find impulses that sa
     u_t = 0 or lam_t = -mu lam_n u_t / |u_t|
 
 where W is the Delassus matrix (symmetric, often rank-deficient: two wheels on one axle, four wheels on
-a plane), b the velocities without contact impulses. If mu is infinite, the tangential rows of a closed
-contact are held and its normal row is unilateral: a convex quadratic programme.
+a plane), b the velocities without contact impulses. If mu is infinite, the tangential velocity of a closed
+contact is zero and its normal row is unilateral: a convex quadratic programme.
 
 Method. A compliance `eps D` makes redundant impulses unique. D is the least W_nn for normal rows and
 tr(W_ii) / 3 for tangential rows. Then
@@ -47,7 +47,9 @@ COMPLIANCE_FACTOR = 1e-2
 LARGEST_COMPLIANCE = 1.0
 """Largest compliance that is tried as the first level of the continuation."""
 SMALLEST_PROGRESS = 0.7
-"""Ratio of the compliances of two successive levels above which the continuation stops."""
+"""Ratio of the compliances of two successive levels above which the continuation stops, because it makes no
+progress.
+"""
 SOLVED_RESIDUAL = 1e-10
 """Residual, relative to the largest free velocity, at which a problem counts as solved."""
 ROUNDING_RESIDUAL = 1e-14
@@ -70,23 +72,29 @@ RELEASE_PASSES = 4
 PATH_END = log(COMPLIANCE)
 """Logarithm of the compliance at which the path of solutions ends; it begins at 0."""
 MAX_PATH_START = 8.0
-"""Logarithm of the compliance below which the path begins, if sweeps do not converge at 0."""
+"""Largest logarithm of the compliance at which the path may begin, if sweeps do not converge at logarithm
+0.
+"""
 PATH_SWEEPS = 80
-"""Gauss-Seidel sweeps at the beginning of the path; with a large compliance they converge fast."""
+"""Number of Gauss-Seidel sweeps at the beginning of the path; with a large compliance they converge fast."""
 FIRST_PATH_STEP = 0.1
-"""Length of the first step along the path."""
+"""Length of the first step along the path of solutions, in the units of `LONGEST_PATH_STEP`."""
 LONGEST_PATH_STEP = 1.0
-"""Largest length of a step along the path: a factor e of the compliance, or the largest free velocity."""
+"""Largest length of a step along the path of solutions, dimensionless; length 1 changes the compliance by the
+factor e, or a velocity by the largest free velocity.
+"""
 LEAST_PATH_STEP = 1e-7
-"""Length of a step along the path below which a kink lies ahead."""
+"""Length of a step along the path of solutions below which the solver assumes a kink ahead."""
 KINK_STEP = 1e-3
-"""Length of the first step beyond a kink of the path."""
+"""Length of the first step beyond a kink of the path of solutions, in the units of `LONGEST_PATH_STEP`."""
 PATH_GROWTH = 1.5
-"""Factor of the next step along the path after a step that converged."""
+"""Ratio of the length of the next step along the path of solutions to that of a step that converged."""
 MAX_PATH_RATIO = 2.5
-"""Largest distance of the new point over the length of the step."""
+"""Largest ratio of the distance between two successive points of the path to the step length; a more distant
+point belongs to another part of the path.
+"""
 PATH_NEWTON_STEPS = 6
-"""Largest number of Newton steps that return to the path."""
+"""Largest number of Newton steps by which a predicted point returns to the path of solutions."""
 MAX_PATH_STEPS = 3000
 """Largest number of steps along the path that are tried; the longest known path needs about 700."""
 MAX_PATH_POSITION = 50.0
@@ -137,7 +145,7 @@ def measure_scales(p: ImpulseProblem) -> None:
         largest = max(largest, p.W[3 * k, 3 * k])
     least = largest
     for k in range(p.count):
-        # A contact without rows has no inverse mass.
+        # A contact whose constraint rows are zero has no inverse mass.
         if p.W[3 * k, 3 * k] > 0.0:
             least = min(least, p.W[3 * k, 3 * k])
     for k in range(p.count):
@@ -395,7 +403,7 @@ def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
     smallest = friction_law_residual(p, compliance)
     p.best[:size] = p.impulse[:size]
     for number in range(NEWTON_STEPS):
-        # One step is taken in any case: it makes the loads of a resting machine constant to rounding.
+        # At least one Newton step is taken: it makes the loads of a resting system constant up to rounding.
         if number > 0 and smallest <= solved_tolerance(p):
             break
         write_newton_system(p, compliance)
@@ -507,8 +515,10 @@ def continue_compliance(p: ImpulseProblem) -> float:
 
 @routine
 def weigh_path(p: ImpulseProblem, i: int) -> float:
-    """Return the weight of unknown i in lengths along the path of solutions: impulses count as velocities
-    relative to the largest free velocity, the logarithm of the compliance counts as it is.
+    """Return the weight of unknown i in the length of a step along the path of solutions.
+
+    Impulses are converted to velocities relative to the largest free velocity; the logarithm of the
+    compliance has weight one.
     """
     if i == 3 * p.count:
         return 1.0
@@ -621,7 +631,7 @@ def follow_impulse_path(p: ImpulseProblem) -> float:
         p.level[:size] = p.impulse[:size]
         predicted = position + length * p.tangent[size]
         if predicted <= PATH_END:
-            # The end is near: go to it along the tangent, and solve there.
+            # The end of the path is within one step: extrapolate to it along the tangent, and solve there.
             part = (PATH_END - position) / p.tangent[size]
             p.impulse[:size] += part * p.tangent[:size]
             reached = iterate_newton(p, COMPLIANCE, 0)
@@ -732,7 +742,8 @@ def solve_impulses(p: ImpulseProblem) -> float:
         p.unreleased[:size] = p.impulse[:size]
         again = solve_fixed_contacts(p)
         if not again <= max(reached, 1e-9):
-            # A released contact approaches: keep the solution that holds its tangents.
+            # A released contact approaches: keep the previous solution, in which its tangential velocity
+            # is zero.
             p.impulse[:size] = p.unreleased[:size]
             break
         reached = again
@@ -778,8 +789,8 @@ def solve_contact_impulses(
     Returns
     -------
     impulses, velocities, residual
-        Impulses (3 k,) in N s, velocities W impulses + b, and the largest violation of the law in
-        parts of the largest entry of b.
+        Impulses (3 k,) in N s, velocities W impulses + b (3 k,) in m/s, and the largest violation of
+        Coulomb's law as a fraction of the largest entry of b.
 
     Examples
     --------

@@ -10,10 +10,12 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 
 REDUNDANT_ROW_DISTANCE = 1e-9
-"""A row whose distance from the span of other rows is below this part of the largest row is redundant."""
+"""Distance of a matrix row from the span of the other rows, as a fraction of the largest row, below which the
+row is redundant.
+"""
 
 ZERO_PIVOT = 1e-11
-"""A pivot below this part of the largest matrix entry counts as zero."""
+"""Magnitude of a pivot, as a fraction of the largest matrix entry, below which it counts as zero."""
 
 CONTRADICTION = 1e-6
 """Residual of a redundant equation, relative to one plus the largest entry, above which equations are

@@ -1,13 +1,14 @@
-"""The saddle-point system of a machine under constraint rows: accelerations and contact forces within a
-mode, changes of speeds and impulses at an impact.
+"""Saddle-point system of the equations of motion with constraint rows. Its solution is the accelerations and
+constraint forces within a contact mode, or the changes of speeds and the impulses at an impact.
 
 Problem. Find the motion x (n) and the multipliers lam (m) with
 
     M x = f + G' lam,    C x = c
 
-M is the mass matrix, C holds the rows of the closed contacts, prescribed joints and couplings, and row i of
-G is the generalised force of a unit multiplier: the constraint row itself, with friction drag if the contact
-slides and with the lift of a tyre. Rows may be redundant (wheels of one axle, four wheels on a plane).
+M is the mass matrix, C contains the constraint rows of the closed contacts, prescribed joints and couplings,
+and row i of G is the generalised force of a unit multiplier: the constraint row itself, plus the friction
+force if the contact slides, plus the load-dependent force of a tyre. Constraint rows may be redundant (wheels
+of one axle, four wheels on a plane).
 
 Method.
 
@@ -24,8 +25,8 @@ Method.
 5. `write_motion`: x = M^-1 (f + G' lam), with one step of iterative refinement if the rows are not satisfied.
 
 `solve_reduced` solves the same system by projection on the null space of C, eqs. (3.25)-(3.30) of the
-thesis, as an independent check. The Delassus matrix of contacts is S after the elimination of the rows that
-hold whatever touches (`write_delassus`).
+thesis, as an independent check. The Delassus matrix of the contacts is S after the elimination of the
+equality rows, which are satisfied whichever contacts are closed (`write_delassus`).
 """
 
 from collections.abc import Callable
@@ -69,11 +70,11 @@ CONSISTENT_RESIDUAL = 1e-13
 
 
 class SaddleStatus(IntEnum):
-    """Result of the solution of a saddle-point system."""
+    """Status of the solution of a saddle-point system."""
 
-    UNIQUE = 0  # all rows are independent: motion and multipliers are unique
-    REDUNDANT = 1  # some rows are redundant; the multipliers have minimum norm
-    UNSOLVABLE = 2  # no inertia resists a motion that the rows allow
+    UNIQUE = 0  # all constraint rows are independent: motion and multipliers are unique
+    REDUNDANT = 1  # some constraint rows are redundant; the multipliers have minimum norm
+    UNSOLVABLE = 2  # the mass matrix is singular for a motion that the constraints allow
 
 
 class SaddlePoint(Record):
@@ -94,13 +95,13 @@ class SaddlePoint(Record):
     C: Matrix  # (m, n) constraint rows
     G: Matrix  # (m, n) generalised force per unit multiplier
     target: Floats  # (m) right-hand side c of the rows
-    x: Floats  # (n) motion
-    multiplier: Floats  # (m) lam
-    L: Matrix  # (n, n) M = L' L, lower triangle
+    x: Floats  # (n) motion: accelerations, or changes of speeds
+    multiplier: Floats  # (m) multipliers lam: constraint forces, or impulses
+    L: Matrix  # (n, n) lower triangular factor of the mass matrix, M = L' L
     Y: Matrix  # (n, m) L'^-1 C', columns scaled
     Z: Matrix  # (n, m) L'^-1 G', columns scaled
     S: Matrix  # (m, m) scaled Schur complement, then its upper factor
-    rest: Floats  # (m) scaled right-hand side of S, reduced with it
+    rest: Floats  # (m) scaled right-hand side of the system with S, eliminated together with S
     scale: Floats  # (m) 1 / length of a row in the metric of M^-1; 1 for rows of zeros
     scaled: Floats  # (m) multipliers / scale
     load: Floats  # (n) L'^-1 f
@@ -164,7 +165,7 @@ def factor_leaves_first(L: Matrix, diagonal: Floats, n: int) -> bool:
 @routine
 def factor_mass(p: SaddlePoint) -> bool:
     """Write the factor L of the mass matrix, M = L' L, and the force f to `load`. Return False if no inertia
-    resists a motion that the rows allow.
+    resists a motion that the constraint rows allow.
 
     If M is singular, M + rho C' C and f + rho C' c replace M and f.
     """
@@ -561,7 +562,7 @@ def refine_solution(p: SaddlePoint) -> None:
     p.multiplier[:m] += multipliers[:m]
 
 
-# --- the whole
+# --- the whole solution
 
 
 @routine
@@ -617,8 +618,8 @@ def solve_minimum_norm(p: SaddlePoint) -> None:
         project_targets(p)
     p.x[:n] = 0.0
     add_minimum_norm_motion(p)
-    # One step of iterative refinement: the first step mixes rounding errors of all rows, and the symmetry of
-    # a machine would be lost to the last digits of its fastest row.
+    # One step of iterative refinement: the first solution mixes the rounding errors of all constraint rows,
+    # and rounding errors of the row with the largest velocity would destroy the symmetry of a motion.
     write_residual(p)
     add_minimum_norm_motion(p)
 
@@ -634,7 +635,9 @@ def add_minimum_norm_motion(p: SaddlePoint) -> None:
 
 @routine
 def find_null_space(p: SaddlePoint) -> int:
-    """Compute the multipliers without effect as orthonormal columns of `null`; return their number."""
+    """Compute an orthonormal basis of the multipliers without effect on the motion, as columns of `null`;
+    return the number of columns.
+    """
     m = p.rows
     wide = p.n if p.symmetric else p.rank
     effects = p.work[0:]
@@ -780,7 +783,7 @@ def solve_constrained(
     C
         Constraint rows, shape (m, n); redundant ones are allowed.
     target
-        Right-hand side of the rows, shape (m,).
+        Right-hand side of the constraint rows, shape (m,).
     resolution
         "complete", with multipliers as unknowns, or "reduced", by projection on the null space of C.
 
@@ -815,16 +818,16 @@ def solve_constrained(
 def make_contact_response(
     M: Floats, C: Floats, held: Floats
 ) -> tuple[Floats, Callable[[Floats], Floats]]:
-    """Compute how contacts respond to impulses.
+    """Return the Delassus matrix of contacts, and the function from their impulses to the change of speeds.
 
     Parameters
     ----------
     M
         Mass matrix, shape (n, n).
     C
-        Rows of the contacts, shape (m, n).
+        Constraint rows of the contacts, shape (m, n).
     held
-        Rows that keep their speeds, shape (h, n).
+        Constraint rows whose velocities do not change (prescribed joints, couplings), shape (h, n).
 
     Returns
     -------

@@ -1,16 +1,19 @@
-"""Statically indeterminate forces: which of the many that have the same effect are reported.
+"""Choice of the reported forces if they are statically indeterminate, that is, if many distributions of the
+forces have the same effect.
 
-Problem. Multipliers may change along null vectors of the constraint rows without any effect on these rows
-(nor on the motion, unless contacts slide or tyre forces depend on loads: then it is computed again): two
-contacts of one wheel along their chord, two wheels of one axle across it, four wheels on a plane. Those
-of minimum norm may pull at a contact or lie outside a friction cone while others do neither.
+Problem. Multipliers may change along null vectors of the constraint rows without any effect on the
+constraints. Examples are two contacts of one wheel (along their chord), two wheels of one axle (sideways) and
+four wheels on a plane. The motion does not change either, unless contacts slide or tyre forces depend on
+loads; then it is computed again. The multipliers of minimum norm may pull at a contact or lie outside a
+friction cone, while other multipliers with the same effect do neither.
 
 Method.
 
 1. `push_least`: the smallest change after which no contact pulls. It is the projection on a polyhedron, by
-   Hildreth's method (1957, doi:10.1002/nav.3800040113), and unique: what is symmetric stays so.
+   Hildreth's method (1957, doi:10.1002/nav.3800040113). It is unique, so that symmetric forces stay
+   symmetric.
 2. `give_friction_margin`: the smallest change after which every sticking contact has a friction margin of
-   `FRICTION_MARGIN`, or as much as there is, eq. [grip-reserve], by an interior-point method.
+   `FRICTION_MARGIN`, or the largest possible one, eq. [grip-reserve], by an interior-point method.
 """
 
 from math import isfinite, sqrt
@@ -32,13 +35,17 @@ FRICTION_MARGIN = 0.01
 """Required distance of a sticking force to its friction cone, relative to the largest force."""
 
 NO_EFFECT = 1e-16
-"""Squared length of a row of the null vectors, below which they do not change the force of a contact."""
+"""Squared length of the row of the null-vector matrix that belongs to a multiplier, below which the null
+vectors do not change this multiplier.
+"""
 
 MAX_PROJECTIONS = 2000
 """Largest number of rounds of Hildreth's method, which converges linearly."""
 
 SAME_FORCE = 1e-13
-"""Hildreth's method ends when no force changes by more than this part of the largest force."""
+"""Largest change of a force in one round, as a fraction of the largest force, at which Hildreth's method
+ends.
+"""
 
 DISTANCE_WEIGHT = 1e6
 """Weight of the distance in the objective of the interior-point method: a margin of 1e-6 is worth a change by
@@ -131,7 +138,7 @@ def give_friction_margin(
     scratch: Floats,
 ) -> None:
     """Change multipliers along null vectors by as little as possible until every sticking contact has the
-    friction margin mu lam_n - |lam_t| >= FRICTION_MARGIN of the largest force, or as much as there is.
+    friction margin mu lam_n - |lam_t| >= FRICTION_MARGIN of the largest force, or the largest possible one.
 
     Find the smallest r >= -margin for which all cones, opened by r, contain their forces, and then the
     shortest change z: Newton's method on (r + |z|^2 / FAR) / weight - log(r + margin)

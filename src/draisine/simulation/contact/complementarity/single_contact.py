@@ -4,11 +4,11 @@ Problem. Find lam (normal, along, across) with u = W lam + b and
 
     0 <= lam_n _|_ u_n >= 0,   |lam_t| <= mu lam_n,   u_t = 0 or lam_t = -mu lam_n u_t / |u_t|
 
-Method. Slip is -ratio lam_t with a ratio from zero (the contact sticks) to infinity, for which
-(W + ratio P) lam = -b with P the projection on the tangent plane, eq. [slip-ratio]. That is solvable
-throughout, along the principal axes of the tangential block in closed form. The solution for ratio zero is
-either inside the friction cone, and the contact sticks; or it is outside, the one for infinity is inside,
-and there is a ratio between at which it is on the cone.
+Method. Write the slip as u_t = -ratio lam_t, with a ratio from zero (the contact sticks) to infinity. Then
+(W + ratio P) lam = -b with P the projection on the tangent plane, eq. [slip-ratio]. This system has a
+solution for every ratio, in closed form along the principal axes of the tangential block. If the solution for
+ratio zero is inside the friction cone, the contact sticks. Otherwise the solution for an infinite ratio is
+inside, and at a ratio in between the solution is on the cone.
 """
 
 from math import isfinite, sqrt
@@ -21,7 +21,7 @@ from draisine.codegen.targets.native import shared_code
 from draisine.simulation.contact.complementarity.linear import plane_norm
 
 SMALLEST_RATIO_POWER = 10.0
-"""Decimal power of the search range: ratios of slip to friction are searched from the largest one down to
+"""Number of decades of the search range of the ratio of slip to friction: from the largest ratio down to
 1e-10 of it.
 """
 
@@ -34,7 +34,7 @@ MAX_BISECTIONS = 1100
 """Largest number of bisections of the ratio; there are fewer floating-point numbers between two ratios."""
 
 SMALLEST_STIFFNESS = 1e-14
-"""Tangential stiffness, relative to the normal stiffness, below which it is a rounding error."""
+"""Tangential entry of W, as a fraction of the normal entry, below which it counts as a rounding error."""
 
 
 @routine

@@ -1,14 +1,15 @@
-"""Event-driven integration on a terrain, as routines: high-order arcs within a contact mode, and the events
-between them.
+"""Event-driven integration of a system on a terrain by compiled routines.
 
-Within a mode the closed contacts are constraints, and the equations of motion are smooth. An arc ends at the
-first zero of a guard function; there an impact or a change of the active set leads to the next mode.
+A contact mode is a set of closed contacts with the status (stick or slide) of each. Within one contact mode
+the closed contacts are constraints, and the equations of motion are smooth: the trajectory is a smooth arc,
+integrated with high order. The arc ends with an event, the first zero of a guard function. There an impact or
+a change of the active set leads to the next contact mode.
 
-- `run_loop`: the loop over arcs and events of one call from Python.
+- `run_loop`: loop over arcs and events in one call from Python.
 - `arc_integration`: integration of one arc with dense output, and location of its first event.
-- `radau`: implicit steps of an arc with stiff friction at small slip.
-- `short_step`: one step after a change of the inputs, if no event can lie on it.
-- `guards`: guard functions and their zeros, by Bernstein polynomials.
-- `events`: touching contacts and next mode at an event.
-- `impact`: the impact at an event.
+- `radau`: implicit integration steps for stiff friction at small slip.
+- `short_step`: one cheap step after a change of the inputs, valid if no event can occur during it.
+- `guards`: list of guard functions, and location of their zeros by Bernstein polynomials.
+- `events`: touching contacts at an event, and the contact mode after it.
+- `impact`: change of the speeds by the impact at an event.
 """

@@ -1,22 +1,26 @@
-"""Integration of one arc with dense output, and location of its first event, as routines.
+"""Integration of one smooth trajectory arc with dense output, and location of its first event.
 
-Problem: integrate the equations of motion of a mode until the first guard (`trajectory.GuardKind`) becomes
-negative, without missing one. Method, one step of `integrate_arc`:
+Problem: integrate the equations of motion of one contact mode until the first guard function
+(`trajectory.GuardKind`) becomes negative, without missing one. Method of one step of `integrate_arc`:
 
 1. `take_accepted_step`: an explicit step of order 8 (Dormand and Prince), or an implicit one (`radau`) if
    friction turns slip directions fast. The integration tolerances determine its length.
-2. `bound_wheel_motion`: exclude contacts whose features stay out of reach during the step.
+2. `bound_wheel_motion`: exclude contacts whose ground features stay out of reach during the step.
 3. `sample_guards`, `find_first_event`: evaluate all guards at the nodes, interpolate them by polynomials, and
    find the first zero (`guards`). If a polynomial is not accurate enough, the interval is halved.
 4. `find_penetration`: a gap below `Tolerances.gap_penetration` without an event shortens the step.
-5. `record_grazing`: gaps that fall and rise again, closer than `Tolerances.gap_grazing`.
-6. `locate_event`: the state at the event is reached by a step of its own, projected onto the constraints.
+5. `record_grazing`: record gaps that have a minimum below `Tolerances.gap_grazing` without closing.
+6. `locate_event`: repeat the step with the length that ends at the event, and project the state onto the
+   constraints.
 
-A new guard needs a `GuardKind` (behind GAP if it belongs to a closed contact: `sample_guards` relies on the
-order), its tolerance (`guards.guard_tolerances`), a place in `guards.set_guards`, room in
-`driver.ArcDriver._make_arc` (guards per closed contact), its value in `guard_value` and `evaluate_guard`, the
-full contact row in `evaluate_closed_gaps` if it reads more than the geometry, its cause in
-`run_loop.begin_event`, and its derivative in `analysis.gradient.saltation`.
+To add a guard, add all of the following:
+
+- a member of `GuardKind`, after GAP if the guard belongs to a closed contact (`sample_guards` relies on it);
+- its tolerance in `guards.guard_tolerances`, and its entry in the list of `guards.set_guards`;
+- array space in `driver.ArcDriver._make_arc` (number of guards per closed contact);
+- its value in `guard_value` and `evaluate_guard`; if the value needs more than the contact geometry, also the
+  evaluation of the full contact row in `evaluate_closed_gaps`;
+- the cause of its event in `run_loop.begin_event`, and its derivative in `analysis.gradient.saltation`.
 """
 
 from enum import IntEnum
@@ -86,37 +90,37 @@ from draisine.simulation.trajectory import GuardKind
 class RunStatus(IntEnum):
     """The reason why the run loop, or a part of it, returned."""
 
-    PAUSED = 0  # within an arc: the number of steps is reached, or the storage of samples is full
+    PAUSED = 0  # within an arc: the limit of steps is reached, or the sample storage is full
     SINGULAR = 1  # the constraint rows contradict each other
-    STEP_TOO_SMALL = 2  # no step satisfies the tolerances
-    EVENT = 3  # a guard fired
-    ARC_END = 4  # inputs jump, or the run ends
-    OUTSIDE_SEARCH = 5  # a wheel left the boxes in which features were searched
+    STEP_TOO_SMALL = 2  # no step length satisfies the integration tolerances
+    EVENT = 3  # a guard function became negative
+    ARC_END = 4  # the inputs jump, or the run ends
+    OUTSIDE_SEARCH = 5  # a wheel left the boxes in which ground features were searched
     PENETRATION = 6  # a wheel penetrates the ground although no guard fired
     PULL = 7  # a normal force jumps to a negative value (a pull)
     RESOLVED = 8  # this stage of the event is finished
-    # from `resolve_event`: an impact comes first; from `run_arcs`: Python has to resolve it
+    # returned by `resolve_event`: an impact must be resolved first; by `run_arcs`: in Python
     IMPACT = 9
     TOO_MANY_CONTACTS = 10  # more contacts touch than the records can store
     CONTRADICTION = 11  # the closed contacts contradict each other
     NO_CONTACT_SET = 12  # no set of closed contacts is admissible
-    NO_FRICTION_FORCES = 13  # no forces satisfy the law of friction
-    UNKNOWN_MODE = 14  # the closed form of the mode is not known yet
-    SHARP_FEATURE = 15  # a disc may have come onto a feature that it cannot touch
+    NO_FRICTION_FORCES = 13  # no forces satisfy Coulomb's law of friction
+    UNKNOWN_MODE = 14  # the closed-form equations of the contact mode are not compiled yet
+    SHARP_FEATURE = 15  # a disc may have reached an edge or a vertex that it cannot touch
     NO_PROGRESS = 16  # too many events at one instant
-    FALL = 17  # the machine has fallen
+    FALL = 17  # the system has fallen: too large a lean, or turned over
     LOG_FULL = 18  # the limit of events is reached, or the event log is full
 
 
 class ArcClock(Record):
-    """Time, step and results of the last step of an arc."""
+    """Time, step length, counters and results of the last step of an arc."""
 
     time: float = 0.0  # s, at the start of the step
     step: float = 0.0  # s, length of the step
-    last_time: float = 0.0  # s, last instant of the arc before inputs jump
+    last_time: float = 0.0  # s, last instant of the arc before the inputs jump
     next_step: float = 0.0  # s, proposed length of the next step
-    input_jump: float = 0.0  # s, when inputs jump next
-    end_time: float = 0.0  # s, when the run ends
+    input_jump: float = 0.0  # s, time of the next jump of the inputs
+    end_time: float = 0.0  # s, time at which the run ends
     is_first: bool = False  # whether this is the first step of the arc
     samples: int = 0  # number of samples kept in this call
     nodes: int = 0  # number of nodes of dense output kept in this call
@@ -126,24 +130,26 @@ class ArcClock(Record):
     part: float = 0.0
     event_delay: float = 0.0  # s, from the start of the step to the event
     subject: int = 0  # index of the guard that fired, or of the contact that penetrates or pulls
-    horizon: float = 0.0  # s, time until which the searched features suffice on moving ground
-    # s, limit of the step by the searched features and the sample storage
+    horizon: float = 0.0  # s, time until which the found features of moving ground remain valid
+    # s, largest step length allowed by the found features and by the sample storage
     longest_step: float = 0.0
     latest_sample: float = 0.0  # s, time of the latest sample
     is_implicit: bool = False  # whether the step is implicit
 
 
 EXPLICIT_LIMIT = 4.0
-"""Product of step length (s) and turning rate of slip directions (1/s), above which a step is implicit. The
-length of an explicit step would be limited by stability.
+"""Product of step length (s) and turning rate of slip directions (1/s), dimensionless, above which a step is
+implicit: stability would limit the length of an explicit step.
 """
 
 SHORTEST_INTERVAL = 1.0 / 64.0
-"""Smallest fraction of a step into which it is divided if no polynomial approximates a guard."""
+"""Length of the shortest interval of guard interpolation, as a fraction of the step. Intervals are halved
+down to it while the interpolating polynomial is not accurate enough to exclude a zero of the guard.
+"""
 
 
 class Proximity(IntEnum):
-    """Proximity of an open contact during a step."""
+    """Classification of an open contact by its smallest possible gap during a step."""
 
     AWAY = 0  # the contact cannot close
     NEAR = 1  # the contact may close
@@ -154,8 +160,9 @@ SAMPLE_CAPACITY = 4096
 """Number of samples, and of dense-output nodes, that one call of the run loop can store."""
 
 SAME_PATCH_CONTACT = 1e-3
-"""Of the wheel's radius. Contacts with neighbouring patches that are nearer are one contact. Two minima of
-the distance are so near only if the curvatures of wheel and ground agree to 1e-6.
+"""Distance between two contact points of a wheel on neighbouring patches, as a fraction of the wheel radius,
+below which they are one contact. Two minima of the distance are so near only if the curvatures of wheel and
+ground agree to 1e-6.
 """
 
 GRAZE_CAPACITY = 64
@@ -163,29 +170,29 @@ GRAZE_CAPACITY = 64
 
 
 class ArcState(NamedTuple):
-    """State of the integration of one arc: mode, step, guards, and the samples of the present call."""
+    """State of the integration of one arc: contact mode, step, guards, and samples of the present call."""
 
     mode: ContactMode
     stages: Stages  # stages of the explicit step
-    # stages of the implicit step, for slip directions that friction turns fast
+    # stages of the implicit step, used if friction turns slip directions fast
     turning: ImplicitSlipStep
-    # (contacts) border excess up to which a contact may touch; negative after a hand-over
+    # (contacts) largest border excess of a touching contact; negative after a hand-over
     inside: Floats
     wheels: ContactColumns  # wheels over a level plane, for the positions of their centres
-    box: Floats  # (wheels, 2, 3) m, bounding boxes of the wheels' centres on the step
-    swept: Floats  # (wheels, 2, 3) m, boxes in which features were searched
-    near: Integers  # (contacts) Proximity of each contact on the step
+    box: Floats  # (wheels, 2, 3) m, bounding boxes of the wheels' centres during the step
+    swept: Floats  # (wheels, 2, 3) m, boxes in which ground features were searched
+    near: Integers  # (contacts) Proximity of each contact during the step
     # (wheels, 2) displacement of the centre (m) and rotation of the axle (1) from a state of the step
     moved: Floats
     guards: Integers  # (2) number of guards, and number of guards that may fire on the step
-    live: Integers  # indices of the guards that may fire on the step
-    falls: Integers  # (2) whether a run ends by a large lean, and whether by turning over
+    live: Integers  # indices of the guards that may fire during the step
+    falls: Integers  # (2) whether a large lean ends the run, and whether turning over does
     kinds: Integers  # (guards) GuardKind of each guard
-    # (guards) contact of each guard: index in the table for GAP, else among the closed ones
+    # (guards) contact of each guard: index in the contact table for GAP, else in the closed list
     contacts: Integers
     borders: Integers  # (guards) index of the border of each BORDER guard
-    slack: Floats  # tolerance of each GuardKind, in its unit
-    fall: float  # sine of the largest lean angle
+    slack: Floats  # tolerance of each GuardKind, in the unit of the guard
+    fall: float  # sine of the lean angle at which the system has fallen
     start: float  # s, time of the first sample
     dt: float  # s, spacing of samples
     basis: Floats  # interpolation matrix from guard values to Bernstein coefficients
@@ -193,22 +200,22 @@ class ArcState(NamedTuple):
     clock: ArcClock
     times: Floats  # (samples) s, times of the samples
     samples: Floats  # (samples, n) states of the samples
-    places: Floats  # positions of the dense-output nodes in a step, 0 to 1
+    places: Floats  # positions of the dense-output nodes, as fractions (0 to 1) of a step
     node_times: Floats  # (nodes) s, times of the dense-output nodes
     nodes: Floats  # (nodes, n) states at the dense-output nodes
-    grazes: Floats  # (time, contact) of grazing contacts
+    grazes: Floats  # (grazes, 2) time (s) and contact index of each grazing contact
     values: Floats  # (guards, GUARD_NODES) values of the guards at the nodes
     local: Floats  # scratch: Bernstein coefficients
     state: Floats  # state at the end of the step or at the event
-    rows: Floats  # scratch: contact rows
+    rows: Floats  # scratch: evaluated contact rows (gap, frame, Jacobian)
 
 
 @routine
 def take_trial_step(c: ArcState, h: float, into: Floats) -> bool:
-    """Compute the state after one step of length h (s) into `into`, without an error estimate; return whether
-    it exists.
+    """Write the state after one step of length h (s) to `into`, without an error estimate.
 
-    The first stage k contains the rate at the start of the step.
+    On entry the first stage k contains the time derivative of the state at the start of the step. Return
+    whether all stages could be evaluated.
     """
     s = c.mode
     g = c.stages
@@ -233,12 +240,13 @@ def take_accepted_step(c: ArcState) -> RunStatus:
     """Take one step that satisfies the integration tolerances; compute the new state and the dense output.
 
     The step is implicit if friction turns slip directions so fast that an explicit step would be unstable.
-    Return RESOLVED, or the reason why no step exists.
+    Return RESOLVED, or the `RunStatus` that says why no step length is accepted.
     """
     s = c.mode
     g = c.stages
     put_state(s.x, c.clock.time, g.y, g.n)
-    # Stages need accelerations alone; only tyres depend on the loads that wheels share.
+    # Stages need accelerations only. The contact forces are needed only by tyres: tyre forces depend on
+    # the wheel loads.
     s.system.motion_only = s.motion.acted == 0
     status = shorten_step_until_accepted(c)
     s.system.motion_only = False
@@ -248,7 +256,8 @@ def take_accepted_step(c: ArcState) -> RunStatus:
 @routine
 def shorten_step_until_accepted(c: ArcState) -> RunStatus:
     """Repeat the step from the state in x with decreasing length until its error is within the tolerances.
-    Return RESOLVED, or the reason why no step exists.
+
+    Return RESOLVED, or the `RunStatus` that says why no step length is accepted.
     """
     s = c.mode
     g = c.stages
@@ -264,7 +273,7 @@ def shorten_step_until_accepted(c: ArcState) -> RunStatus:
     while not error < 1.0:
         if h < max(1e-14 * abs(t), s.motion.tol.shortest_step):
             return RunStatus.STEP_TOO_SMALL
-        # A short remainder before a jump of the inputs is added to the step.
+        # If little time remains before the inputs jump, extend the step to the jump.
         if t + 1.01 * h >= end:
             h = end - t
         clock.is_implicit = h * turning > EXPLICIT_LIMIT
@@ -299,8 +308,8 @@ def evaluate_dense(c: ArcState, part: float) -> None:
 
 @routine
 def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
-    """Return the value of guard j at the state in x, in a form that is nearly polynomial in time, eq.
-    [guards].
+    """Return the value of guard j at the state in x, scaled so that it is nearly a polynomial of time,
+    eq. [guards].
     """
     s = c.mode
     m = c.mode.motion
@@ -314,7 +323,8 @@ def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
     if kind == GuardKind.GAP:
         gap = row[m.gap]
         bend = s.contacts.bend[k]
-        # For curved wheels this combination is closer to a polynomial than the gap; its zero is the same.
+        # For curved wheels this combination is closer to a polynomial of time than the gap, and it has
+        # the same zero.
         return gap * (1.0 + 0.5 * gap / bend) if bend > 0.0 else gap
     if kind == GuardKind.NORMAL_FORCE:
         return lam[0]
@@ -357,11 +367,11 @@ def evaluate_guard_at(c: ArcState, j: int, part: float) -> float:
 
 @routine
 def bound_wheel_motion(c: ArcState) -> bool:
-    """Bound the motion of all wheels during the step and classify the proximity of all contacts. Return
-    whether all wheel centres stay in the boxes in which features were searched.
+    """Bound the motion of all wheels during the step, and classify the proximity of all open contacts.
 
-    The bounds of a wheel are the box of its centre, and its largest displacement (m) and rotation from
-    mid-step.
+    The bounds of a wheel are the bounding box of its centre, and the largest displacement (m) and axle
+    rotation relative to mid-step. Return whether all wheel centres stay in the boxes in which ground features
+    were searched.
     """
     middle = c.rows[c.wheels.size * c.mode.motion.row :]
     stays = True
@@ -376,10 +386,11 @@ def bound_wheel_motion(c: ArcState) -> bool:
 
 @routine
 def extend_wheel_motion(c: ArcState, reference: Floats, is_reference: bool) -> bool:
-    """Extend the box of each wheel's centre, and its largest displacement and rotation from the reference
-    state, by the state in x; return whether all centres are in the searched boxes.
+    """Extend the motion bounds of all wheels by the state in x.
 
-    The first state of a step is the reference.
+    The bounds are the box of the wheel centre, and the largest displacement (m) and axle rotation relative to
+    the reference state. If `is_reference`, the state in x becomes the reference. Return whether all centres
+    are in the boxes in which ground features were searched.
     """
     m = c.mode.motion
     stays = True
@@ -409,7 +420,7 @@ def extend_wheel_motion(c: ArcState, reference: Floats, is_reference: bool) -> b
 
 @routine
 def find_proximity_of(c: ArcState, k: int, reference: Floats) -> Proximity:
-    """Return the proximity of a contact during a step, from the motion of its wheel."""
+    """Return the proximity of open contact k during a step, from the motion bounds of its wheel."""
     if not is_in_reach(c.mode.motion.tol, c.mode.contacts, c.box, k):
         return Proximity.AWAY
     return classify_proximity(c, k, reference)
@@ -417,8 +428,8 @@ def find_proximity_of(c: ArcState, k: int, reference: Floats) -> Proximity:
 
 @routine
 def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
-    """Return the proximity of contact k during a step, from the distance between feature and wheel at
-    mid-step.
+    """Return the proximity of contact k during a step, from the distance (m) between ground feature and wheel
+    at mid-step and the largest motion of the rim.
 
     A point of the rim moves at most by the displacement of the centre plus the displacement due to the
     rotation of the axle. Feet that are armed only part of the time may be below the ground.
@@ -436,7 +447,7 @@ def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
     largest_motion = c.moved[2 * w] + 1.6 * c.moved[2 * w + 1] * b.radius[k]
     if b.planes[k] == 0:
         return trace_edge_distance(m.tol, b, k, centre, axle, ring, crown + largest_motion)
-    # A patch stays within f[4] of its plane. This number is zero for a face.
+    # A patch deviates from its plane by at most f[4] (m), which is zero for a face.
     tilt = dot(f, axle, 3)
     flat = sqrt(max(1.0 - tilt * tilt, 0.0))
     gap = add_dot(-f[3] - crown, f, centre, 3) - ring * flat
@@ -451,9 +462,9 @@ def stays_beside_face(c: ArcState, k: int, middle: Floats, tilt: float, flat: fl
     during the whole step.
 
     The lowest point moves at most by the displacement of the centre plus four times the axle rotation times
-    the distance of the point from the centre. Normals of a patch differ from that of its
-    plane by up to N[5], which is zero for a face, and the lowest point by that times the largest radius of
-    curvature of the wheel.
+    the distance of the point from the centre. On a patch the normal deviates from that of its plane by up to
+    N[5] (zero for a face); the lowest point then moves by N[5] times the largest radius of curvature of the
+    wheel.
     """
     m = c.mode.motion
     b = c.mode.contacts
@@ -463,7 +474,7 @@ def stays_beside_face(c: ArcState, k: int, middle: Floats, tilt: float, flat: fl
     N = b.features[k * FEATURE :]
     ring = b.radius[k] - b.crown[k]
     turn = N[5]
-    # The wheel lies on the plane: its lowest point is undefined.
+    # The disc lies flat on the plane: its lowest point is undefined.
     if not flat > 1e-9 + turn and ring > 0.0:
         return False
     arm = ring / flat if ring > 0.0 else 0.0
@@ -490,11 +501,11 @@ def trace_edge_distance(
     ring: float,
     limit: float,
 ) -> Proximity:
-    """Return whether a wheel can touch an edge or a vertex during a step.
+    """Return the proximity of a wheel to the line of an edge, or to a vertex, during a step.
 
-    The distance between the wheel's ring and the line is evaluated at points along the line; each step along
+    The distance (m) between the rim and the line is evaluated at points along the line; each advance along
     the line is as long as the distance allows (sphere tracing). The gap alone does not decide: it may be
-    negative without contact if the line passes inside the ring.
+    negative without contact if the line passes inside the rim.
     """
     Q = b.features[k * FEATURE :]
     e = b.features[k * FEATURE + 3 :]
@@ -536,10 +547,11 @@ def trace_edge_distance(
 
 @routine
 def is_in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
-    """Return whether a wheel whose centre is in its box may touch the bounding box of a feature and the line
-    of an edge.
+    """Return whether the wheel of contact k, with its centre anywhere in its box, may touch the bounding box
+    of the ground feature.
 
-    The line is tested as well, because the bounding box of an oblique edge is much larger than the edge.
+    For an edge the distance from its line is tested as well, because the bounding box of an oblique edge is
+    much larger than the edge.
     """
     apart = 0.0
     side = 0.0
@@ -550,11 +562,11 @@ def is_in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bo
         side = max(side, box[3 + j] - box[j])
     reach = (
         b.radius[k] + tol.gap_search + 0.1 * side
-    )  # between the nodes a centre may be a little outside
+    )  # between the nodes of the step the centre may lie slightly outside the box
     for j in range(3):
         distance = max(max(b.low[3 * k + j] - box[3 + j], box[j] - b.high[3 * k + j]), 0.0)
         if distance > reach:
-            return False  # most features are far away along one axis
+            return False  # most ground features are far away along one axis
         apart += distance * distance
     if apart > reach * reach or b.planes[k] == 1 or b.moved[k] != 0 or b.carried[k] == 1:
         return apart <= reach * reach
@@ -574,7 +586,9 @@ def is_in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bo
 
 @routine
 def sample_guards(c: ArcState) -> None:
-    """List the guards that may become negative in the step, and evaluate them at the nodes of the step."""
+    """Write the indices of the guards that may become negative in the step to `live`, and their values at the
+    nodes of the step to `values`.
+    """
     s = c.mode
     m = c.mode.motion
     count = 0
@@ -615,7 +629,7 @@ def evaluate_closed_gaps(s: ContactMode) -> None:
 
 @routine
 def is_on_feature(c: ArcState, k: int, part: float) -> bool:
-    """Return whether open contact k is within the borders of its feature at the fraction `part` of the
+    """Return whether open contact k is within the borders of its ground feature at the fraction `part` of the
     step.
     """
     s = c.mode
@@ -631,9 +645,11 @@ def is_on_feature(c: ArcState, k: int, part: float) -> bool:
 
 @routine
 def continues_closed_contact(c: ArcState, k: int) -> bool:
-    """Return whether open contact k, whose row is in `rows`, is the same one as a closed contact of its wheel
-    on a neighbouring patch. A wheel that rolls along the border of two patches has gaps to both that differ
-    by rounding alone; only the closed one counts until the border is crossed.
+    """Return whether open contact k, whose contact row is in `rows`, coincides with a closed contact of the
+    same wheel on a neighbouring patch.
+
+    The gaps of a wheel that rolls along the border between two patches differ by rounding errors only. Until
+    the wheel crosses the border, only the closed contact is considered.
     """
     s = c.mode
     m = s.motion
@@ -656,15 +672,17 @@ def find_crossing(
     """Return the fraction of an interval at which guard j becomes negative, from its values at the nodes of
     the interval; NO_CROSSING if it does not become negative before `end`.
 
-    A guard that is negative at the start must have been positive before, unless it continues to decrease.
+    A guard that is negative at the start fires only after it has become positive, unless it decreases
+    further.
     """
     b = c.local[GUARD_NODES:]
     part = c.local[2 * GUARD_NODES :]
     kind = c.kinds[j]
     crossing = 0.0
     if b[0] < 0.0:
-        # The impulse by which a contact sticks turns the slow slip of the others, and their friction with
-        # it. A contact that then begins outside its cone slips at once, though friction may turn back.
+        # When a contact sticks, its impulse turns the slow slips of the other contacts, and so their
+        # friction forces. A contact that is outside its friction cone at the start therefore slips at
+        # once, although those friction forces may turn back.
         slips = kind == GuardKind.FRICTION_CONE and c.clock.is_first
         if begin == 0.0 and (slips or values[1] < values[0]):
             has_just_opened = c.clock.is_first and abs(values[0]) <= c.mode.motion.tol.gap_opened
@@ -682,8 +700,8 @@ def find_crossing(
 
 @routine
 def bisect_crossing(c: ArcState, j: int, begin: float, width: float) -> float:
-    """Return the fraction of an interval at which guard j changes its sign, by bisection; NO_CROSSING if it
-    does not. Used for guards that no polynomial approximates.
+    """Return the fraction of an interval at which guard j changes its sign, by bisection; NO_CROSSING if the
+    sign does not change. This is the fallback for guards that no polynomial approximates.
     """
     low = begin
     high = begin + width
@@ -749,8 +767,8 @@ def find_first_crossing(c: ArcState, j: int, before: float) -> float:
 
 @routine
 def find_first_event(c: ArcState) -> int:
-    """Return the index of the guard that becomes negative first in the step, or -1; write the fraction of the
-    step to the clock.
+    """Return the index of the guard that becomes negative first in the step, or -1 if none does; write the
+    fraction of the step at which it does to the clock.
     """
     c.clock.part = NO_CROSSING
     which = -1
@@ -805,9 +823,10 @@ def record_grazing(c: ArcState, until: float) -> None:
 
 @routine
 def find_penetration(c: ArcState, part: float) -> int:
-    """Return the index of a contact that penetrates by more than `gap_penetration` inside its borders at the
-    fraction `part` of the step, or -1. Such a contact means that an event was missed, or that the wheel
-    cannot touch the feature there.
+    """Return the index of an open contact that penetrates by more than `gap_penetration` (m) within the
+    borders of its ground feature at the fraction `part` of the step, or -1 if there is none.
+
+    A penetration means that an event was missed, or that the wheel cannot touch the feature there.
     """
     s = c.mode
     m = c.mode.motion
@@ -830,7 +849,9 @@ def find_penetration(c: ArcState, part: float) -> int:
 
 @routine
 def project_step_end(c: ArcState, h: float) -> None:
-    """Write the state after a step of length h (s), projected onto the closed contacts, into x."""
+    """Write the state after a step of length h (s) to x, projected onto the constraints of the closed
+    contacts.
+    """
     s = c.mode
     g = c.stages
     t = c.clock.time
@@ -846,7 +867,7 @@ def project_step_end(c: ArcState, h: float) -> None:
 @routine
 def find_pull_after_step(c: ArcState, h: float) -> int:
     """Return the index of the closed contact with the most negative normal force after a step of length h
-    (s), or -1.
+    (s), or -1 if no normal force is negative.
     """
     project_step_end(c, h)
     return find_pulling_contact(c)
@@ -854,7 +875,9 @@ def find_pull_after_step(c: ArcState, h: float) -> int:
 
 @routine
 def find_pulling_contact(c: ArcState) -> int:
-    """Return the index of the closed contact with the most negative normal force at the state in x, or -1."""
+    """Return the index of the closed contact with the most negative normal force at the state in x, or -1 if
+    no normal force is negative.
+    """
     s = c.mode
     worst = -1
     least = -c.mode.motion.tol.pull
@@ -869,8 +892,10 @@ def find_pulling_contact(c: ArcState) -> int:
 
 @routine
 def locate_event(c: ArcState, j: int) -> float:
-    """Return the time (s) from the start of the step to the event of guard j. The state of the event is
-    stored, and written to x unless the event is at the start of the step.
+    """Return the time (s) from the start of the step to the event of guard j.
+
+    The state at the event is stored in `state`, and written to x unless the event is at the start of the
+    step.
     """
     part = c.clock.part
     step = c.clock.step
@@ -880,7 +905,7 @@ def locate_event(c: ArcState, j: int) -> float:
     offset = min(1e-4, 0.1 * part)
     offset = (
         -offset if c.kinds[j] == GuardKind.BORDER else offset
-    )  # before it, a seam is at zero all the time
+    )  # before the event, the guard of a wheel that rolls along a seam is zero all the time
     slope = (evaluate_guard_at(c, j, part) - evaluate_guard_at(c, j, part - offset)) / (
         offset * step
     )
@@ -897,7 +922,9 @@ def locate_event(c: ArcState, j: int) -> float:
 
 @routine
 def find_last_push(c: ArcState, h: float) -> float:
-    """Return the last time (s) after the start of the step, before h, at which no contact pulls."""
+    """Return the last time (s), between the start of the step (0) and h, at which no normal force is
+    negative.
+    """
     low = 0.0
     high = h
     for _ in range(60):
@@ -911,8 +938,8 @@ def find_last_push(c: ArcState, h: float) -> float:
 
 @routine
 def find_creeping_contact(c: ArcState) -> int:
-    """Return the index of the slip guard of a contact that creeps at the state in x, or -1. If its friction
-    force grows without bound, the contact sticks.
+    """Return the index of the slip guard of a contact that creeps (slips below resolution) at the state in x,
+    or -1 if none does. A creeping contact whose friction force grows without bound sticks.
     """
     s = c.mode
     row = c.turning.seen
@@ -928,7 +955,8 @@ def find_creeping_contact(c: ArcState) -> int:
 def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
     """Advance to the event of guard j; return EVENT, or PULL if a normal force jumps to a pull.
 
-    After PULL the state is the last one in which all contacts push, and `rows` contains the state after it.
+    After PULL the present state is the last one at which all normal forces are positive, and `rows` contains
+    the state just after it, at which a contact pulls.
     """
     delay = locate_event(c, j)
     status = RunStatus.EVENT
@@ -951,8 +979,8 @@ def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
 
 @routine
 def stick_if_creeping(c: ArcState) -> bool:
-    """Return whether a contact creeps at the present state; the guard of its slip then becomes the cause of
-    the event.
+    """Return whether a contact creeps (slips below resolution) at the present state. If so, make its slip
+    guard the cause of the event, so that the contact sticks.
     """
     g = c.stages
     clock = c.clock
@@ -996,8 +1024,8 @@ def record_samples(c: ArcState, until: float) -> None:
 
 @routine
 def integrate_arc(c: ArcState, limit: int) -> RunStatus:
-    """Integrate an arc for up to `limit` steps, to its first event or its end; return the reason why it
-    stopped.
+    """Integrate one arc to its first event or its end, by up to `limit` steps; return the `RunStatus` that
+    says why the integration stopped.
     """
     g = c.stages
     clock = c.clock
@@ -1024,7 +1052,7 @@ def integrate_arc(c: ArcState, limit: int) -> RunStatus:
             continue
         remaining = clock.end_time - clock.time
         if clock.step > remaining and min(clock.part, 1.0) * clock.step > remaining:
-            clock.step = remaining  # a step with an event before the end of the run is not cut
+            clock.step = remaining  # only a step without an event is cut at the end of the run
             continue
         record_grazing(c, clock.part)
         if j >= 0:

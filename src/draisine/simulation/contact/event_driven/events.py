@@ -1,21 +1,22 @@
-"""Resolution of an event, as routines: find the touching contacts, decide whether there is an impact, and
-select the closed contacts and their statuses after the event.
+"""Resolution of an event: find the touching contacts, decide whether there is an impact, and select the
+closed contacts and their statuses after the event.
 
 Problem: at the instant of an event several contacts may touch. Some approach (impact), some separate, some
-have come to the border of their feature. The next arc needs the set of closed contacts and their status.
-Method, `resolve_event`:
+have reached the border of their ground feature. The next smooth arc needs the set of closed contacts and the
+status (rolling or sliding) of each. Method, `resolve_event`:
 
 1. `store_wheel_centres`, `mark_ending`: a contact at the border of its feature ends, together with the other
    contacts of its wheel at this border.
 2. `find_touching`: touching contacts are the closed contacts, those whose guard fired, and all others
    without a gap (`open_contact_touches`).
-3. `merge_coincident`: of contacts of one wheel at one point with one normal (a face and its edge, coplanar
-   faces) the one onto which the wheel moves is kept: the hand-over between features.
+3. `merge_coincident`: if several contacts of one wheel have the same point and normal (a face and its edge,
+   coplanar faces), only the contact onto which the wheel moves is kept: the hand-over between features.
 4. `needs_impact`: if a contact approaches, the impact is resolved first (`impact.apply_impact`, or a model
    in Python).
-5. `select_closed`: at acceleration level, by sets of closed contacts (ideal) or by Coulomb's law
-   (`select_with_friction`). Lift-off is decided here: a contact without force whose gap accelerates opens.
-6. `apply_slip_onset`: contacts that begin to slide get a first slip, by an impulse.
+5. `select_closed`: the closed contacts are selected at acceleration level, by enumeration of contact sets
+   (ideal contacts) or by Coulomb's law (`select_with_friction`). This step also decides lift-off: a contact
+   without force whose gap accelerates opens.
+6. `apply_slip_onset`: contacts that begin to slide get a small initial slip, by an impulse.
 
 `Tolerances.gap_event` decides which contacts touch, `no_approach` whether there is an impact, and `no_load`
 which contacts carry a load.
@@ -63,20 +64,24 @@ from draisine.simulation.contact.kernels import (
 from draisine.simulation.contact.status import Status, count_rows
 
 CONE_REDUCTION = 1e-6
-"""Relative reduction of mu at a FRICTION_CONE event, so that a contact exactly on its cone is found to
-slide.
+"""Relative reduction of the friction coefficient mu at a FRICTION_CONE event; without it, rounding decides
+whether a contact exactly on its friction cone slides.
 """
 
 MAX_CANCELLATION = 100.0
-"""Largest ratio of the sum of terms |C_ij dv_j| to the initial slip. Larger terms cancel, because constraint
-rows are nearly redundant.
+"""Largest ratio of the sum of |C_ij dv_j| to the initial slip C dv, for constraint rows C and speed changes
+dv. A larger ratio means that large terms cancel, because the constraint rows are nearly redundant.
 """
 
 SMALLEST_ONSET = 0.2
-"""Smallest initial slip, relative to the fastest one; a slower contact would stick again at once."""
+"""Smallest initial slip speed of a contact, as a fraction of the fastest initial slip; a slower contact would
+stick again at once.
+"""
 
 REACHED_ONSET = 0.1
-"""Part of its initial slip that a contact must reach; otherwise the other contacts prevent its slip."""
+"""Smallest slip after the slip onset, as a fraction of the prescribed initial slip; below it, the other
+contacts prevent the slip, and the contact keeps rolling.
+"""
 
 NOT_INCLUDED = -1
 """Value of `EventState.choice_index` for a candidate that is not part of the contact problem."""
@@ -93,7 +98,7 @@ the touching contacts that `merge_coincident` keeps.
 
 
 class SlipPlan(IntEnum):
-    """Condition on the velocity of a candidate when initial slips are applied."""
+    """Condition on the contact velocity of a candidate when initial slips are applied."""
 
     NOTHING = 0  # no condition
     BEGIN = 1  # the contact begins to slide: its initial slip is prescribed
@@ -102,33 +107,33 @@ class SlipPlan(IntEnum):
 
 
 class EventState(NamedTuple):
-    """Data of one event: the mode before it, the touching contacts and the contact problem.
+    """Data of one event: the contact mode, the touching contacts and the contact problem.
 
     Arrays have one entry per contact of the table, per touching contact, or per candidate: of several
     touching contacts at one point only one is a candidate.
     """
 
-    mode: ContactMode  # the mode before the event, then after it
+    mode: ContactMode  # contact mode, first that before the event, then that after it
     wheels: ContactColumns  # wheels over a level plane, for the positions of their centres
-    choice: Choice  # the contact problem by sets of closed contacts
-    law: FrictionProblem  # the contact problem with Coulomb friction
-    most: int  # largest number of touching contacts
+    choice: Choice  # contact problem without friction limits, solved by contact sets
+    law: FrictionProblem  # contact problem with Coulomb friction
+    most: int  # largest number of touching contacts that the arrays can store
     sizes: Integers  # (2) number of touching contacts and of candidates
-    box: Floats  # (wheels, 2, 3) m, positions of the wheels' centres as boxes
+    box: Floats  # (wheels, 2, 3) m, positions of the wheels' centres as boxes of zero size
     max_deflections: Floats  # m per wheel, largest deflection of a tyre on a vertical spring
 
     # Per contact of the table
-    inside: Floats  # border excess (`kernels.border_excess`) up to which a contact may touch
-    closed_status: Integers  # Status of the contact in an impact: closed, without slip
+    inside: Floats  # largest border excess (`kernels.border_excess`) of a touching contact
+    closed_status: Integers  # Status of the contact in an impact, if it is closed without slip
     mu: Floats  # friction coefficient, infinite for ideal contacts
     was_closed: Flags  # whether the contact was closed before the event
     fired: Flags  # whether the guard of the contact fired, or its load is zero
-    ended: Flags  # whether the feature of the contact ends here
-    avoid: Flags  # whether the contact opens if another contact set is admissible
+    ended: Flags  # whether the wheel has reached the border of the contact's ground feature
+    avoid: Flags  # whether the contact should be open, if a set without it is admissible
 
     # Per touching contact
     touching: Integers  # index of the contact in the table
-    gaps: Floats  # contact row, of which gap and frame are evaluated
+    gaps: Floats  # contact row, of which only gap and frame are evaluated
 
     # Per candidate
     candidates: Integers  # index of the contact in the table
@@ -136,24 +141,24 @@ class EventState(NamedTuple):
     later_excess: Floats  # border excess after the time `Tolerances.lookahead`
     status: Integers  # Status of the contact if it is closed
     choice_index: Integers  # index in the contact problem, NOT_INCLUDED or FORCE_ONLY
-    chosen: Integers  # 1 if closed after the event
+    chosen: Integers  # 1 if the contact is closed after the event, else 0
     slip_plan: Integers  # SlipPlan of the contact
     slip_directions: Floats  # (2) initial slip direction of the contact
 
     y: Floats  # state at the event, followed by its time
-    rates: Floats  # scratch
+    rates: Floats  # scratch: time derivatives of the state
 
 
 @routine
 def resolve_event(e: EventState, ending: int, unloads: bool, slipping: bool) -> RunStatus:
-    """Find the touching contacts, and the closed contacts after the event at the state in x.
+    """Find the touching contacts at the state in x, and select the closed contacts after the event.
 
     Parameters
     ----------
     e
-        Mode before the event, and the contacts whose guard fired.
+        Contact mode before the event, and the contacts whose guard fired.
     ending
-        Index of the contact whose feature ends, or -1.
+        Index of the contact that has reached the border of its ground feature, or -1 for none.
     unloads
         Whether a normal force vanishes. If so, all contacts with a load below `no_load` open, unless no
         other set is admissible.
@@ -163,7 +168,8 @@ def resolve_event(e: EventState, ending: int, unloads: bool, slipping: bool) -> 
     Returns
     -------
     RunStatus
-        RESOLVED, IMPACT if an impact has to be resolved first, or the reason why no mode exists.
+        RESOLVED; IMPACT if an impact has to be resolved first; otherwise the reason why no contact mode
+        exists.
     """
     s = e.mode
     m = s.motion
@@ -189,7 +195,9 @@ def resolve_event(e: EventState, ending: int, unloads: bool, slipping: bool) -> 
 
 @routine
 def select_next_mode(e: EventState, slipping: bool) -> RunStatus:
-    """Select the closed contacts among the candidates for the state in x, and project the state."""
+    """Select the closed contacts among the candidates for the state in x, and project the state onto their
+    constraints. Return RESOLVED, or the reason why no contact mode exists.
+    """
     s = e.mode
     call(s.motion.call, s.x, s.motion.table, s.out, 1)
     evaluate_candidates(e)
@@ -210,7 +218,7 @@ def store_state(e: EventState) -> None:
 
 @routine
 def extrapolate_state(e: EventState, delay: float) -> None:
-    """Write the stored state into x, extrapolated linearly by its rates over `delay` (s)."""
+    """Write the stored state to x, extrapolated linearly over `delay` (s) with its time derivatives."""
     m = e.mode.motion
     x = e.mode.x
     x[0] = e.y[m.y_z + m.states] + delay
@@ -222,7 +230,9 @@ def extrapolate_state(e: EventState, delay: float) -> None:
 
 @routine
 def store_wheel_centres(e: EventState) -> None:
-    """Mark the closed contacts, store the state in x, and write the positions of the wheels' centres."""
+    """Mark the closed contacts in `was_closed`, store the state in x, and write the positions (m) of the
+    wheels' centres to `box`.
+    """
     s = e.mode
     m = s.motion
     e.was_closed[: s.contacts.size] = False
@@ -237,8 +247,8 @@ def store_wheel_centres(e: EventState) -> None:
 
 @routine
 def mark_ending(e: EventState, ending: int) -> None:
-    """Mark contact `ending`, whose feature ends, and all contacts of the same wheel that end at the same
-    instant: a face and its edge, if the wheel rolls along the seam.
+    """Mark contact `ending`, which has reached the border of its ground feature, and all contacts of the same
+    wheel that reach a border at the same instant (a face and its edge, if the wheel rolls along the seam).
     """
     s = e.mode
     m = s.motion
@@ -259,7 +269,7 @@ def mark_ending(e: EventState, ending: int) -> None:
 @routine
 def find_touching(e: EventState) -> bool:
     """List the touching contacts: closed contacts that have not ended, contacts whose guard fired, and all
-    other contacts without a gap. Return whether the arrays are large enough.
+    other contacts without a gap. Return False if there are more than the arrays can store.
     """
     s = e.mode
     m = s.motion
@@ -282,20 +292,22 @@ def find_touching(e: EventState) -> bool:
 
 @routine
 def open_contact_touches(e: EventState, k: int, row: Floats) -> bool:
-    """Return whether open contact k touches its feature; `row` contains its gap, and is then completely
-    evaluated.
+    """Return whether open contact k touches its ground feature.
+
+    On entry the contact row `row` contains the gap (m); if the gap is small, the whole row is evaluated.
     """
     m = e.mode.motion
     gap = row[m.gap]
-    # A compliant tyre may be deflected when it comes onto another feature.
+    # A compliant tyre may already be deflected when its wheel rolls onto another feature: its gap is
+    # then negative.
     deflection = e.max_deflections[e.mode.contacts.wheels[k]]
-    # Reject by the gap alone first: evaluating the whole row is expensive. A gap that is not a number
-    # belongs to no contact.
+    # Reject by the gap alone first: evaluating the whole contact row is expensive. If the gap is not a
+    # number, wheel and feature have no contact point.
     if gap > m.tol.gap_search or not -gap <= m.tol.gap_search + deflection:
         return False
     evaluate_row(e.mode.x, e.mode.contacts, k, row)
-    # Contacts that close together belong to one event. A fast approach crosses a larger gap within the
-    # resolution of time, so that the bound grows with it.
+    # Contacts that close together belong to one event. A fast approach closes a larger gap within the
+    # time resolution, so that the bound of the gap grows with the approach velocity.
     approach = abs(row[m.stretch] * relative_velocity(e.mode.x, row, m, 0))
     bound = m.tol.gap_event + m.tol.event_resolution * approach
     if gap > bound or not -gap <= bound + deflection:
@@ -310,8 +322,10 @@ def open_contact_touches(e: EventState, k: int, row: Floats) -> bool:
 
 @routine
 def merge_coincident(e: EventState) -> None:
-    """List the candidates: of touching contacts of one wheel at one point with the same normal (coplanar
-    faces, a face and its edge, edges at a vertex) only the contact onto which the wheel moves.
+    """Select the candidates among the touching contacts.
+
+    If several touching contacts of one wheel have the same point and normal (coplanar faces, a face and its
+    edge, edges at a vertex), only the contact onto which the wheel moves becomes a candidate.
     """
     s = e.mode
     m = s.motion
@@ -321,7 +335,7 @@ def merge_coincident(e: EventState) -> None:
     for i in range(e.sizes[TOUCHING]):
         evaluate_gap(s.x, b, e.touching[i], e.rows)
         excess = border_excess(m, b, e.touching[i], e.rows)
-        # `choice_index` is the number of a candidate among the touching contacts here.
+        # In this routine `choice_index` is the index of a candidate in the list of touching contacts.
         place = count
         for j in range(count - 1, -1, -1):
             place = j if is_coincident(e, i, e.choice_index[j]) else place
@@ -353,7 +367,7 @@ def is_coincident(e: EventState, i: int, j: int) -> bool:
 
 @routine
 def evaluate_candidates(e: EventState) -> None:
-    """Evaluate the contact rows of the candidates at the state in x, and their statuses in an impact."""
+    """Evaluate the contact rows of the candidates at the state in x, and set their statuses for an impact."""
     for j in range(e.sizes[CANDIDATES]):
         k = e.candidates[j]
         e.mode.contacts.features[k * FEATURE + LOAD] = e.mode.motion.share
@@ -365,8 +379,8 @@ def evaluate_candidates(e: EventState) -> None:
 
 @routine
 def needs_impact(e: EventState) -> RunStatus:
-    """Return IMPACT if a contact approaches, or if an ideal wheel that stays on the ground still slips;
-    otherwise RESOLVED or NO_CONTACT_SET.
+    """Return IMPACT if a candidate approaches, or if an ideal wheel slips that stays on the ground;
+    NO_CONTACT_SET if no set of closed contacts is admissible; otherwise RESOLVED (no impact).
     """
     m = e.mode.motion
     g = e.choice
@@ -399,15 +413,17 @@ def needs_impact(e: EventState) -> RunStatus:
 
 @routine
 def is_slipping(e: EventState, j: int) -> bool:
-    """Return whether the slip of candidate j exceeds `Tolerances.slip_detected`."""
+    """Return whether the slip speed of candidate j exceeds `Tolerances.slip_detected` (m/s)."""
     m = e.mode.motion
     return slip_speed(e.mode.x, e.rows[j * m.row :], m) > m.tol.slip_detected
 
 
 @routine
 def choose_contact_set(e: EventState) -> int:
-    """Return the index of the admissible trial at acceleration level, or -1. Tyre forces that are nonlinear
-    in the load are linearised about loads that are iterated.
+    """Return the index of the admissible trial (set of closed contacts) at acceleration level, or -1 if there
+    is none.
+
+    Tyre forces that are nonlinear in the wheel load are linearised about the loads of the last iteration.
     """
     m = e.mode.motion
     g = e.choice
@@ -432,8 +448,8 @@ def choose_contact_set(e: EventState) -> int:
 
 @routine
 def assemble_choice(e: EventState) -> None:
-    """Write the included candidates into the contact problem at acceleration level, eq. [contact-set]; tyres
-    on vertical springs enter as forces.
+    """Write the candidates to the contact problem at acceleration level, eq. [contact-set]. Tyres on vertical
+    springs have no constraint rows and enter as forces.
     """
     m = e.mode.motion
     g = e.choice
@@ -458,7 +474,9 @@ def assemble_choice(e: EventState) -> None:
 
 @routine
 def assemble_machine(e: EventState) -> None:
-    """Write mass matrix and equality rows (prescribed joints, couplings) into the contact problem."""
+    """Write the mass matrix and the equality constraints (prescribed joints, couplings) to the contact
+    problem.
+    """
     m = e.mode.motion
     g = e.choice
     n = g.n
@@ -468,8 +486,8 @@ def assemble_machine(e: EventState) -> None:
 
 @routine
 def write_candidate_jacobian(e: EventState, index: int, k: int, row: Floats, rows: int) -> None:
-    """Write the Jacobian (3, n) of contact k into the contact problem; its first `rows` rows are
-    constraints.
+    """Write the Jacobian (3, n) of contact k to entry `index` of the contact problem. Its first `rows` rows
+    are constraint rows.
     """
     g = e.choice
     size = 3 * g.n
@@ -482,7 +500,9 @@ def write_candidate_jacobian(e: EventState, index: int, k: int, row: Floats, row
 
 @routine
 def assemble_contact(e: EventState, j: int, row: Floats) -> None:
-    """Write candidate j into the contact problem; if it slides, its friction acts against the slip."""
+    """Write constraint rows, targets and friction of candidate j to the contact problem; if the candidate
+    slides, its friction force is opposite to its slip.
+    """
     m = e.mode.motion
     g = e.choice
     n = g.n
@@ -508,8 +528,8 @@ def assemble_contact(e: EventState, j: int, row: Floats) -> None:
 
 @routine
 def select_closed(e: EventState, slipping: bool) -> RunStatus:
-    """Select the candidates that stay closed and their statuses; contacts that begin to slide get an initial
-    slip.
+    """Select the candidates that stay closed, and their statuses; apply an initial slip to contacts that
+    begin to slide. Return RESOLVED, or the reason why no contact mode exists.
     """
     m = e.mode.motion
     g = e.choice
@@ -542,7 +562,7 @@ def select_closed(e: EventState, slipping: bool) -> RunStatus:
 
 @routine
 def close_contacts(e: EventState) -> None:
-    """Make the chosen candidates the closed contacts of the mode."""
+    """Make the chosen candidates the closed contacts of the contact mode."""
     s = e.mode
     count = 0
     for j in range(e.sizes[CANDIDATES]):
@@ -557,7 +577,9 @@ def close_contacts(e: EventState) -> None:
 
 @routine
 def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
-    """Select the closed contacts and their slip by Coulomb's law at acceleration level."""
+    """Select the closed contacts, their statuses and slip directions by Coulomb's law at acceleration level.
+    Return RESOLVED, or the reason why no contact forces exist.
+    """
     m = e.mode.motion
     g = e.choice
     law = e.law
@@ -579,7 +601,7 @@ def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
         row = e.rows[j * m.row :]
         force = law.new[law.first_row[index] :]
         separation = add_dot(-row[m.c], row[m.C :], g.x, g.n)
-        stays = not e.avoid[k] and separation <= m.tol.no_separation  # without a force
+        stays = not e.avoid[k] and separation <= m.tol.no_separation  # needs no force
         carries = force[0] > (m.tol.no_load if e.avoid[k] else 0.0)
         e.chosen[j] = 1 if carries or stays else 0
         rolls = e.chosen[j] == 1 and e.status[j] == Status.ROLLING
@@ -592,8 +614,8 @@ def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
 
 @routine
 def force_slip(e: EventState) -> None:
-    """Set the contacts whose friction-cone guard fired to sliding if the solver changed no status: their load
-    is below the force resolution.
+    """If the solver changed no status, set the contacts whose friction-cone guard fired to sliding: their
+    load is below the force resolution.
     """
     s = e.mode
     statuses = e.law.status
@@ -661,7 +683,7 @@ def apply_slip_onset(e: EventState) -> None:
                     e.slip_plan[j] = SlipPlan.KEEP_APART
                     changed = True
             if e.chosen[j] == 1 and e.slip_plan[j] == SlipPlan.BEGIN and not can_begin_slip(e, j):
-                # The other contacts leave it no slip.
+                # The other contacts prevent its slip.
                 e.slip_plan[j] = SlipPlan.NOTHING
                 e.status[j] = Status.ROLLING
                 changed = True
@@ -670,8 +692,9 @@ def apply_slip_onset(e: EventState) -> None:
 
 @routine
 def can_begin_slip(e: EventState, j: int) -> bool:
-    """Return whether candidate j slips after the change of the speeds, and the change is small. If rows are
-    nearly redundant, a small slip needs large speeds that cancel.
+    """Return whether candidate j slips after the change of the speeds, without large terms that cancel.
+
+    If constraint rows are nearly redundant, even a small slip needs large changes of the speeds.
     """
     m = e.mode.motion
     g = e.choice
@@ -691,8 +714,9 @@ def can_begin_slip(e: EventState, j: int) -> bool:
 
 @routine
 def scale_slips(e: EventState) -> None:
-    """Scale the initial slips of contacts that begin to slide: the fastest has length one, because wheels of
-    one axle slip across together, and the slowest is fast enough not to stick at once.
+    """Scale the initial slips of all contacts that begin to slide by a common factor, such that the fastest
+    slip has length one; wheels of one axle slip sideways together. Increase slips below `SMALLEST_ONSET`, so
+    that no contact sticks again at once.
     """
     fastest = 0.0
     for j in range(e.sizes[CANDIDATES]):
@@ -732,7 +756,7 @@ def solve_speed_change(e: EventState) -> None:
 
 @routine
 def count_demanded_rows(e: EventState, j: int) -> int:
-    """Return the number of rows of candidate j whose velocity is prescribed."""
+    """Return the number of contact directions (0 to 3) of candidate j in which the velocity is prescribed."""
     if e.chosen[j] == 1:
         return 3 if e.slip_plan[j] == SlipPlan.BEGIN else count_rows(e.status[j])
     return 1 if e.slip_plan[j] == SlipPlan.KEEP_APART else 0

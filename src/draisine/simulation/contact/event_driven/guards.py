@@ -1,12 +1,13 @@
-"""Event location: the first zero of a guard within a step.
+"""Event location: find the first zero of a guard function within an integration step.
 
-A guard is evaluated at nine Chebyshev nodes of a step. The interpolating polynomial is written in Bernstein
+A guard is a scalar function of the state that is positive within a contact mode; its zero is an event. Each
+guard is evaluated at nine Chebyshev nodes of a step. The interpolating polynomial is written in Bernstein
 form, whose coefficients bound it from below: if no coefficient is negative, the guard does not cross zero.
 The last terms of its Chebyshev series estimate the error of the interpolation, eq. [guard-fit]. Zeros are
 isolated by the sign changes of the coefficients (Descartes' rule) and refined by secants.
 
-`set_guards` lists the guards of a mode: falls, gaps of open contacts, forces, friction, slips and borders of
-closed ones.
+`set_guards` lists the guards of a contact mode: falls, gaps of open contacts, and for closed contacts the
+normal force, the friction margin, the slip and the borders of the ground feature.
 """
 
 import math
@@ -24,7 +25,9 @@ from draisine.simulation.trajectory import GuardKind
 
 
 def guard_tolerances(tol: Tolerances) -> Floats:
-    """Return the amount by which a guard of each kind may be negative: rounding errors, or grazing."""
+    """Return, for each `GuardKind`, the amount by which a guard may be negative without an event, in the unit
+    of the guard. It covers rounding errors and grazing.
+    """
     tolerances = np.empty(len(GuardKind))
     tolerances[[GuardKind.LEAN, GuardKind.OVERTURN]] = tol.fall_guard
     tolerances[[GuardKind.GAP, GuardKind.DEFLECTION]] = tol.gap_guard
@@ -46,16 +49,20 @@ ZERO_RESOLUTION = 1e-14
 """Resolution of the zeros of guards, as a fraction of the step: rounding of positions in [0, 1]."""
 
 NO_CROSSING = 2.0
-"""Position in the step that is returned if a guard has no zero; it lies beyond the end of the step at 1."""
+"""Return value if a guard has no zero, in place of the position of the zero as a fraction (0 to 1) of the
+step; it lies beyond the end of the step.
+"""
 
 TAIL_OFFSET = GUARD_NODES * GUARD_NODES
 NODE_POSITIONS = GUARD_NODES * (GUARD_NODES + 2)
-"""Offsets in `INTERPOLATION_BASIS` of the rows of the last two Chebyshev coefficients, and of the nodes."""
+"""Offsets in `INTERPOLATION_BASIS` of the matrix rows that compute the last two Chebyshev coefficients, and
+of the node positions.
+"""
 
 
 def _interpolation_basis() -> Floats:
-    """Return three parts as one array: the matrix from values at the nodes to Bernstein coefficients, the
-    rows of the last two Chebyshev coefficients, and the nodes.
+    """Return three parts as one flat array: the matrix from values at the nodes to Bernstein coefficients,
+    the matrix rows from these values to the last two Chebyshev coefficients, and the node positions (0 to 1).
     """
     angles = math.pi * np.arange(GUARD_NODES) / GUARD_DEGREE
     x = 0.5 * (1.0 - np.cos(angles))
@@ -141,7 +148,8 @@ def find_only_zero(b: Floats, part: Floats) -> float:
     for _ in range(100):
         position = low + (high - low) * low_value / (low_value - high_value)
         value = evaluate_polynomial(b, position, part)
-        # If the same end moves twice, the value at the other end is halved, so that it moves as well.
+        # If the same end of the interval moves twice, halve the function value at the other end, so that
+        # this end moves as well (Illinois rule).
         if low_value * value > 0.0:
             low = position
             low_value = value
@@ -191,8 +199,8 @@ def find_minimum(b: Floats, low: float, high: float, part: Floats) -> float:
 def set_guards(
     s: ContactMode, falls: Integers, kinds: Integers, contacts: Integers, borders: Integers
 ) -> int:
-    """List all guards of a mode: falls, gaps of open contacts, and the guards of closed contacts, each with
-    its kind, contact and border. Return their number.
+    """Write the kind, contact and border of all guards of a contact mode: falls, gaps of open contacts, and
+    the guards of closed contacts. Return the number of guards.
     """
     b = s.contacts
     count = 0
@@ -229,9 +237,10 @@ def set_guards(
 
 @routine
 def is_watched(s: ContactMode, k: int) -> bool:
-    """Return whether the gap of contact k is a guard: the contact is open, and its feature neither lies in
-    nor contains the feature under its wheel. The wheel reaches such a feature at a border only, where the
-    hand-over decides.
+    """Return whether the gap of contact k is a guard.
+
+    The contact must be open, and its ground feature must neither lie in nor contain a feature that the wheel
+    already touches: the wheel reaches such a feature only at a border, by a hand-over.
     """
     b = s.contacts
     for i in range(s.plan[CLOSED]):
@@ -266,8 +275,9 @@ def is_part_of_feature(tol: Tolerances, b: ContactColumns, closed: int, other: i
         tilt = max_difference(first, second, 3)
         return tilt < tol.parallel and abs(first[3] - second[3]) < tol.same_feature
     if (max_norm(first[3:], 3) > 0.0) == (max_norm(second[3:], 3) > 0.0):
-        return False  # two edges, or two vertices
-    # Distance of the vertex from the line of the edge, by a cross product; a vertex has the direction 0.
+        return False  # both features are edges, or both are vertices
+    # Distance of the vertex from the line of the edge, by a cross product with the direction of the edge;
+    # the direction stored for a vertex is zero.
     distance = 0.0
     for j in range(3):
         u = (j + 1) % 3

@@ -32,7 +32,7 @@ from draisine.simulation.contact.status import count_rows
 
 
 class ImpactSolver(IntEnum):
-    """Solver of the impacts of an impact model in event-driven runs."""
+    """Solver that resolves the impacts of an impact model in event-driven runs."""
 
     PYTHON = 0  # the impact model itself, a Python function
     SETS = 1  # enumeration of contact sets with restitution
@@ -58,7 +58,9 @@ IMPULSE_ENTRIES = 4
 """
 
 FRICTION_TOLERANCE = 1e-13
-"""Relative change of the contact velocities at which the sweeps of the friction solver end."""
+"""Change of the contact velocities per sweep, as a fraction of the largest free velocity, below which the
+sweeps of the friction solver end.
+"""
 
 
 @routine
@@ -71,20 +73,21 @@ def apply_impact(
     rest: float,
     impulses: Floats,
 ) -> int:
-    """Change the speeds in x by an impact; return the chosen trial, -1 if the solver finds none.
+    """Change the speeds in x by an impact; return the index of the chosen trial (set of closed contacts), or
+    -1 if the solver finds none.
 
     Parameters
     ----------
     e
-        Touching contacts with their rows.
+        Event data with the touching contacts and their contact rows.
     solver
         ImpactSolver, SETS or FRICTION.
     reduced
-        1 for the reduced resolution (`active_set`).
+        1 for the reduced resolution (see `active_set`), 0 for the complete one.
     normal, along
-        Restitution coefficients.
+        Normal and tangential coefficients of restitution.
     rest
-        Approach (m/s) below which contacts do not rebound.
+        Approach velocity (m/s) below which contacts do not rebound.
     impulses
         Result, (contacts, IMPULSE_ENTRIES): impulses (N s) and normal velocity after the impact (m/s).
     """
@@ -110,8 +113,8 @@ def apply_impact(
 
 @routine
 def assemble_impact(e: EventState, normal: float, along: float, rest: float) -> None:
-    """Write the touching contacts with constraint rows into the contact problem at impulse level. The target
-    of each row is the change of its velocity by restitution.
+    """Write the touching contacts with constraint rows to the contact problem at impulse level. The target of
+    each constraint row is the change of the contact velocity (m/s) that restitution requires.
     """
     m = e.mode.motion
     x = e.mode.x
@@ -143,8 +146,8 @@ def assemble_impact(e: EventState, normal: float, along: float, rest: float) -> 
 @routine
 def solve_impact_by_sets(e: EventState, reduced: int, impulses: Floats) -> int:
     """Compute the change of speeds for which all impulses and separations are non-negative, by enumeration of
-    contact sets. Return the index of the trial, or -1. Contacts with finite friction need
-    `solve_impact_with_friction`.
+    contact sets. Return the index of the chosen trial, or -1 if no set is admissible. Contacts with finite
+    friction need `solve_impact_with_friction`.
     """
     g = e.choice
     for j in range(e.sizes[CANDIDATES]):
@@ -163,7 +166,9 @@ def solve_impact_by_sets(e: EventState, reduced: int, impulses: Floats) -> int:
 
 @routine
 def solve_impact_with_friction(e: EventState, impulses: Floats) -> int:
-    """Compute the change of speeds by impulses (N s) that obey Coulomb's law; return -1 if none are found."""
+    """Compute impulses (N s) that obey Coulomb's law, and change the speeds in x by them; return -1 if none
+    are found.
+    """
     g = e.choice
     law = e.law
     for j in range(e.sizes[CANDIDATES]):

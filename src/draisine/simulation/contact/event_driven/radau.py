@@ -33,32 +33,36 @@ from draisine.simulation.contact.status import Status
 from draisine.simulation.integrators.dop853 import Stages
 
 RADAU_STAGES = 7
-"""Number of stages of the Radau IIA method; the dense output of the explicit method also has degree seven."""
+"""Number of stages of the Radau IIA method; its dense output has degree seven, like that of the explicit
+method, and is stored in the same arrays.
+"""
 
 DENSE_WEIGHTS = RADAU_STAGES * RADAU_STAGES
 RADAU_NODES = 2 * RADAU_STAGES * RADAU_STAGES
-"""Offsets in `RADAU_COEFFICIENTS` of the matrix from stages to the dense output, and of the nodes; the
-weights of the stages come first.
+"""Offsets in `RADAU_COEFFICIENTS` of the matrix from stage states to dense-output coefficients, and of the
+collocation nodes; the weights of the stages begin at offset 0.
 """
 
 SLIP_ANGLE_STEP = 1e-3
-"""Step (rad) of the central difference of accelerations with respect to a slip angle; its relative error of
-1e-6 is small enough for a Newton iteration.
+"""Step of the central difference of the accelerations with respect to a slip angle, rad; the resulting
+relative error of 1e-6 is small enough for a Newton iteration.
 """
 
 MAX_ITERATIONS = 12
-"""Largest number of Newton iterations of an implicit step; a longer step would not converge."""
+"""Largest number of Newton iterations of an implicit step; if more were needed, the step is shortened."""
 
 ITERATION_TOLERANCE = 1e-2
 """Change of the stages, relative to the integration tolerances, at which the Newton iteration ends."""
 
 HIGHEST_TERM_DEVIATION = 2.0**-13
-"""Largest deviation of z^7 on [0, 1] from its best approximation by lower powers."""
+"""Largest deviation of z^7 on [0, 1] from its best approximation by polynomials of lower degree; it converts
+the highest coefficient of the dense output to an error estimate.
+"""
 
 
 def _radau_coefficients() -> Floats:
-    """Return three parts as one array: the collocation weights at Radau's nodes, the matrix from states at
-    the nodes to the coefficients of the dense output, and the nodes.
+    """Return three parts as one flat array: the collocation weights at Radau's nodes, the matrix from states
+    at the nodes to the coefficients of the dense output, and the nodes (0 to 1).
     """
     last = np.polynomial.legendre.Legendre.basis(
         RADAU_STAGES
@@ -87,7 +91,7 @@ class ImplicitSlipStep(NamedTuple):
     who: Integers  # indices of the slipping contacts among the closed contacts
     rows: Floats  # (contacts, 2, n) tangential constraint rows of the slipping contacts
     turns: Floats  # (contacts, n) derivatives of the accelerations with respect to the slip angle
-    across: Floats  # (stages, contacts, n) rows perpendicular to the slips
+    across: Floats  # (stages, contacts, n) constraint rows perpendicular to the slips
     speeds: Floats  # (stages, contacts) m/s, magnitudes of the slips
     states: Floats  # (stages, n) states of the stages
     rates: Floats  # (stages, n) time derivatives of the stage states
@@ -112,8 +116,8 @@ def make_implicit_slip_step(n: int, speeds: int, row: int, most: int) -> Implici
 
 @routine
 def slip_turning_rate(s: ContactMode, g: Stages, w: ImplicitSlipStep) -> float:
-    """Return the largest rate (1/s) at which friction turns a slip direction at the state in x; 0 without
-    slip.
+    """Return the largest rate (1/s) at which friction turns a slip direction at the state in x; 0 if no
+    contact slips.
     """
     m = s.motion
     n = m.speeds
@@ -153,7 +157,7 @@ def differentiate_slip(s: ContactMode, g: Stages, w: ImplicitSlipStep, k: int) -
     slips = w.work[0:]
     change = w.work[2 * count :]
     rates = w.changes
-    # The smallest change of the speeds that turns this slip and keeps the others.
+    # Compute the smallest change of the speeds that turns this slip and keeps the other slips.
     slips[: 2 * count] = 0.0
     slips[2 * k] = -SLIP_ANGLE_STEP * w.speeds[2 * k + 1]
     slips[2 * k + 1] = SLIP_ANGLE_STEP * w.speeds[2 * k]
@@ -173,9 +177,9 @@ def solve_collocation(
     s: ContactMode, g: Stages, w: ImplicitSlipStep, t: float, h: float, last: float
 ) -> int:
     """Solve the collocation equations for the states of all stages of a step of length h (s). Return 1 if the
-    Newton iteration does not converge.
+    Newton iteration does not converge, else 0.
 
-    The first stage k contains the rate at the start of the step.
+    On entry the first stage k contains the time derivative of the state at the start of the step.
     """
     for i in range(RADAU_STAGES):
         w.states[i * g.n :][: g.n] = g.y[: g.n] + w.method[RADAU_NODES + i] * h * g.k[: g.n]
@@ -201,8 +205,8 @@ def solve_collocation(
 
 @routine
 def evaluate_slips(s: ContactMode, w: ImplicitSlipStep, i: int) -> None:
-    """Compute the rows perpendicular to the slips of stage i, whose state is in x, and the slip speeds
-    (m/s).
+    """Compute the constraint rows perpendicular to the slips, and the slip speeds (m/s), of stage i, whose
+    state is in x.
     """
     m = s.motion
     n = m.speeds
@@ -229,13 +233,13 @@ def correct_stages(s: ContactMode, g: Stages, w: ImplicitSlipStep, h: float) -> 
     K = w.work[0:]
     b = w.work[size * size :]
     angles = w.work[size * (size + 1) :]
-    # Residuals of the collocation.
+    # Residuals of the collocation equations.
     for i in range(RADAU_STAGES):
         residual = w.changes[i * g.n :]
         residual[: g.n] = g.y[: g.n] - w.states[i * g.n :][: g.n]
         for k in range(RADAU_STAGES):
             residual[: g.n] += h * w.method[i * RADAU_STAGES + k] * w.rates[k * g.n :][: g.n]
-    # Equations of the angles of all slips in all stages.
+    # Linear equations for the changes of all slip angles in all stages.
     for slip in range(size):
         across = w.across[slip * n :]
         stage = slip // count

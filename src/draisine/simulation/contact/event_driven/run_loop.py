@@ -1,9 +1,9 @@
-"""The loop over arcs and events of an event-driven run, as routines that run without Python.
+"""The loop over smooth arcs and events of an event-driven run, as compiled routines without Python calls.
 
 `run_arcs` is a state machine over `EventStage`: integrate an arc, find the contacts that touch at its end,
 resolve the impact, select the closed contacts, begin the next arc. It returns to Python with a `RunStatus` if
-a closed form is not compiled yet, if features have to be searched in new boxes, if an impact model is a
-Python function, or on an error.
+the closed-form equations of a contact mode are not compiled yet, if ground features have to be searched in
+new boxes, if the impact model is a Python function, or on an error.
 
 A contact that leaves its feature fires a BORDER guard: `begin_event` makes it a hand-over,
 `events.resolve_event` finds the next feature, and `set_border_hysteresis` prevents the wheel from returning
@@ -103,7 +103,7 @@ class RunProgress(Record):
     stage: EventStage = EventStage.ARC  # stage of the run loop that is executed next
     cause: EventCause = EventCause.COLLISION  # cause of the present event
     actor: int = -1  # index of the contact that caused the event, -1 for none
-    ending: int = -1  # index of the contact whose feature has ended, -1 for none
+    ending: int = -1  # index of the contact at the border of its ground feature, -1 for none
     guard: int = -1  # kind of the guard that fired, -1 for none; its contact is `actor` or `ending`
     border: int = -1  # index of the border of the fired guard in the contact's feature, -1 for none
     resolution: RunStatus = RunStatus.RESOLVED  # status that `resolve_event` returned
@@ -139,7 +139,7 @@ class EventLog(NamedTuple):
     energy: Floats  # J, mechanical energy before the event
     # J, mechanical energy after the event, before projection onto the constraints
     energy_after: Floats
-    y: Matrix  # state before the event
+    y: Matrix  # state (n) before the event
     y_impact: Matrix  # state after the impact, if there was one
     y_after: Matrix  # state after the event
     closed_count: Integers  # number of contacts closed before the event
@@ -159,7 +159,7 @@ class EventLog(NamedTuple):
     trial_count: Integers  # number of contact sets tried for the impact
     chosen_trial: Integers  # index of the admissible contact set among those tried
     trials: Floats  # trials of all events, one after the other
-    # number of entries of `trials` beyond which the sets of another event may not fit
+    # number of used entries of `trials` above which the sets of another event may not fit
     trial_limit: int
 
 
@@ -170,11 +170,13 @@ EVENT_COLUMNS = (
 """Fields of `EventLog` with one number per event that every event needs."""
 
 EDGE_IN_PLANE = 0.02
-"""Sine of the angle between an edge and the plane of a disc, below which the disc cannot touch the edge."""
+"""Sine of the angle between an edge and the plane of a disc, below which the run stops: a disc has no unique
+contact point with an edge in its plane.
+"""
 
 MAX_EVENTS_AT_INSTANT = 8
-"""Largest number of successive events without progress of time. Simultaneous contacts need a few events; more
-mean an endless cycle of modes.
+"""Largest number of successive events at one instant. Simultaneous contacts need a few events; more events
+mean an endless cycle of contact modes.
 """
 
 
@@ -185,17 +187,17 @@ class RunLoop(NamedTuple):
     event: EventState
     progress: RunProgress  # stage and cause of the present event
     log: EventLog
-    is_sharp: Flags  # (contacts) whether the feature is an edge or a vertex under a disc
+    is_sharp: Flags  # (contacts) whether the ground feature is an edge or a vertex under a disc
     left: Flags  # (contacts) whether the wheel has just left the feature
     leaving: Flags  # (contacts) whether the contact separates at this instant
     model: int  # ImpactSolver of the impact model
-    reduced: int  # 1 for the reduced resolution of impacts
+    reduced: int  # 1 for the reduced resolution of impacts, 0 for the complete one
     normal: float  # normal coefficient of restitution
     along: float  # tangential coefficient of restitution
     rest: float  # m/s, approach velocity below which a contact does not rebound
     owners: Integers  # index of the wheel of each tyre state
-    lifted: Floats  # s, instant at which the wheel of each tyre state lifted off
-    flight: float  # s, longest flight after which a tyre keeps its deflection
+    lifted: Floats  # s, time at which the wheel of each tyre state lifted off
+    flight: float  # s, duration of the longest flight after which a tyre keeps its deflection
     observe: Address  # address of the compiled program that computes energies
     table: Floats  # constants of the energy program
     observed: Floats  # output of the energy program
@@ -205,8 +207,8 @@ class RunLoop(NamedTuple):
 
 @routine
 def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
-    """Integrate arcs and resolve events, up to the given numbers of steps and events; return the reason why
-    the loop stopped.
+    """Integrate arcs and resolve events, up to the given numbers of steps and events; return the `RunStatus`
+    that says why the loop stopped.
     """
     progress = r.progress
     clock = r.arc.clock
@@ -239,10 +241,10 @@ def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
 
 @routine
 def continue_mode(r: RunLoop, end: float, is_loaded: bool) -> bool:
-    """Continue in the same mode to a time (s) by a short step, after a jump of the inputs; return whether
-    nothing else can have happened. Otherwise the state does not change.
+    """After a jump of the inputs, take a short step to time `end` (s) in the same contact mode.
 
-    `is_loaded` states that the closed contacts were written anew.
+    Return whether no event can have occurred during the step; otherwise the state does not change.
+    `is_loaded` says that the closed contacts were just written from Python.
     """
     if is_loaded and not open_arc(r):
         return False
@@ -255,8 +257,8 @@ def continue_mode(r: RunLoop, end: float, is_loaded: bool) -> bool:
 
 @routine
 def open_arc(r: RunLoop) -> bool:
-    """Prepare an arc with the present closed contacts; return whether the closed form of their mode is
-    compiled.
+    """Prepare the integration of an arc with the present closed contacts; return whether the closed-form
+    equations of their contact mode are compiled.
     """
     arc = r.arc
     set_border_hysteresis(r, -1)
@@ -270,9 +272,9 @@ def open_arc(r: RunLoop) -> bool:
 def set_border_hysteresis(r: RunLoop, ending: int) -> None:
     """Set the border excess (dimensionless, `kernels.border_excess`) up to which each contact may touch.
 
-    A wheel touches a feature that it has just left only well inside its borders: otherwise the same border
-    event repeats. At a hand-over of contact `ending` (-1 for none) its wheel is exempt, because it must find
-    the next feature.
+    A wheel may touch a ground feature that it has just left only well inside the borders of that feature;
+    otherwise the same border event repeats. At a hand-over of contact `ending` (-1 for none) the wheel of
+    this contact is exempt, because it must find the next feature.
     """
     wheels = r.arc.mode.contacts.wheels
     border = r.arc.mode.motion.tol.border
@@ -283,7 +285,7 @@ def set_border_hysteresis(r: RunLoop, ending: int) -> None:
 
 @routine
 def add_sample(r: RunLoop) -> None:
-    """Store the present state as a sample, unless it is stored already."""
+    """Store the present state as a sample, unless the latest sample has the same time."""
     if r.arc.clock.time > r.arc.clock.latest_sample:
         begin_samples(r)
 
@@ -302,8 +304,8 @@ def begin_samples(r: RunLoop) -> None:
 
 @routine
 def drop_sample(r: RunLoop) -> None:
-    """Remove the sample of an event that is not recorded, unless a sample is due at its time: rounding
-    decides how many such events there are.
+    """Remove the sample at an event that is not recorded, unless a regular sample is due at this time.
+    Rounding decides how many such events occur, and the number of samples must not depend on it.
     """
     arc = r.arc
     clock = r.arc.clock
@@ -343,7 +345,7 @@ def begin_event(r: RunLoop) -> RunStatus:
     if kind == GuardKind.LEAN or kind == GuardKind.OVERTURN:
         return RunStatus.FALL
 
-    # Name its cause and its contact.
+    # Determine the cause of the event, and its contact.
     progress.stage = EventStage.CONTACTS
     progress.actor = -1
     progress.ending = -1
@@ -370,7 +372,9 @@ def begin_event(r: RunLoop) -> RunStatus:
 
 @routine
 def find_event_contacts(r: RunLoop) -> RunStatus:
-    """Find the touching contacts and, if there is no impact, the closed contacts after the event."""
+    """Find the touching contacts and, if there is no impact, select the closed contacts after the event.
+    Return RESOLVED, or the reason why the run loop returns to Python.
+    """
     event = r.event
     mode = r.arc.mode
     progress = r.progress
@@ -401,8 +405,8 @@ def find_event_contacts(r: RunLoop) -> RunStatus:
 
 @routine
 def is_on_sharp_feature(r: RunLoop) -> bool:
-    """Return whether a disc has reached an edge in its plane, or the end of an edge without another contact:
-    its contact point may not exist there.
+    """Return whether a disc has reached an edge that lies in its plane, or the end of an edge without another
+    contact. There the disc may have no contact point.
     """
     event = r.event
     contacts = r.event.mode.contacts
@@ -492,8 +496,8 @@ def finish_event(r: RunLoop) -> RunStatus:
         begin_samples(r)
     else:
         drop_sample(r)
-    # If only the inputs jump, or a wheel rolls from patch to patch, the motion is as smooth as before, and
-    # the step length remains adequate.
+    # If only the inputs jump, or if a wheel rolls from patch to patch, the motion after the event is as
+    # smooth as before, and the step length is kept.
     only_inputs = progress.cause is EventCause.INPUT and not has_new_mode
     if not only_inputs and (has_impact or not stays_smooth(r)):
         clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
@@ -504,7 +508,9 @@ def finish_event(r: RunLoop) -> RunStatus:
 
 @routine
 def stays_smooth(r: RunLoop) -> bool:
-    """Return whether at an event a contact is handed over from patch to patch and no status changes."""
+    """Return whether the event only hands a contact over to a neighbouring patch, without a change of any
+    contact status.
+    """
     log = r.log
     contacts = r.arc.mode.contacts
     k = r.progress.events - 1
@@ -540,8 +546,10 @@ def changes_contact_status(r: RunLoop) -> bool:
 
 @routine
 def leaves_mode_unchanged(r: RunLoop) -> bool:
-    """Return whether an event is not recorded because it changed nothing: a contact cannot be released (the
-    next steps show whether it is pulled), or it is exactly on a border and counts as outside.
+    """Return whether the event changed nothing, so that it is not recorded.
+
+    This happens if a contact cannot be released (the next steps show whether it is pulled), or if it lies
+    exactly on a border and counts as outside.
     """
     if r.progress.cause is EventCause.COLLISION and r.progress.stalled > 2:
         for k in range(r.arc.mode.contacts.size):
@@ -555,8 +563,9 @@ def reset_tyre_deflections(r: RunLoop) -> None:
     """Set the deflections of tyres whose wheels have touched down to zero; at the start they keep their
     initial values.
 
-    After a flight shorter than `RunLoop.flight` the tyre has had no time to relax: otherwise the bounces of a
-    rocking machine, which accumulate within milliseconds, would erase the deflection again and again.
+    After a flight shorter than `RunLoop.flight` the deflection is kept, because the tyre has had no time to
+    relax. Otherwise the bounces of a rocking vehicle, which accumulate within milliseconds, would erase the
+    deflection again and again.
     """
     if r.progress.cause is EventCause.START:
         return
@@ -627,7 +636,7 @@ def log_event_end(r: RunLoop) -> None:
     log.closed_after[k, :count] = mode.which[:count]
     log.status_after[k, :count] = mode.status[:count]
 
-    # The contact whose guard fired comes first; those that lift off with it follow.
+    # The contact whose guard fired is listed first; the contacts that lift off with it follow.
     fired = 0
     if progress.actor >= 0:
         log.fired[k, 0] = progress.actor

@@ -1,17 +1,17 @@
-"""A short step within a mode on which nothing happens, as routines.
+"""A short integration step within one contact mode, valid if no event can occur during it.
 
-Problem: a controller changes inputs every millisecond, and each change ends an arc. A step of order eight
-with its guards evaluates the motion 24 times, for a millisecond of which little is used. Method: one step of
-order five (Dormand and Prince, doi:10.1016/0771-050X(80)90013-3) with seven evaluations, under the new
-inputs. It counts only if its error is within the tolerances and if no event can lie on it:
+Problem: a controller changes the inputs every millisecond, and each change ends an arc. A step of order eight
+with its guards evaluates the equations of motion 24 times, which is more than so short an arc needs. Method:
+one step of order five (Dormand and Prince, doi:10.1016/0771-050X(80)90013-3) with seven evaluations, under
+the new inputs. It is accepted only if its error is within the tolerances and if no event can occur during it:
 
 1. `observe_closed_guards`: the guards of closed contacts and of falls, and the motion of the wheels, at the
    start and at three stages.
 2. `are_guards_clear`: each guard is further from zero than it changes during the step; wheels stay in
    the searched boxes, and those that come near a feature stay clear of it by the same rule.
 
-Otherwise the state remains that at the start, and the run takes the general path: an event at which the
-contact problem selects the mode, and steps with event location.
+Otherwise the state at the start of the step is restored, and the run loop takes the general path: an event at
+which the contact problem selects the contact mode, and steps with event location.
 """
 
 from math import sqrt
@@ -33,27 +33,30 @@ from draisine.simulation.contact.kernels import CLOSED, evaluate_gap, flow, proj
 from draisine.simulation.trajectory import GuardKind
 
 SHORT_STAGES = 7
-"""Evaluations of the motion in a step; the last one is at its end."""
+"""Number of evaluations of the equations of motion in a short step; the last one is at the end of the
+step.
+"""
 
 SHORT_NODES = SHORT_STAGES * SHORT_STAGES
 SHORT_ERROR = SHORT_NODES + SHORT_STAGES
 SHORT_OBSERVED = SHORT_ERROR + SHORT_STAGES
-"""Indices in `SHORT_METHOD` of the nodes of the stages, of the weights of the error estimate, and of the
-numbers of the stages in the order of observation, -1 for those at which no guard is observed. They follow the
-7 x 7 weights of the stages.
+"""Offsets of three parts of `SHORT_METHOD`, which follow the 7 x 7 weights of the stages: the nodes of the
+stages; the weights of the error estimate; and, for each stage, its index among the stages at which guards are
+observed, or -1 if no guard is observed there.
 """
 
 OBSERVED_STAGES = 4
-"""Number of stages at which guards are observed: at 0, 0.3, 0.8 and 1 of the step."""
+"""Number of stages at which guards are evaluated; they lie at the fractions 0, 0.3, 0.8 and 1 of the step."""
 
 CLEARANCE = 1.0
-"""Distance of a guard from zero over its change during a step, above which it does not become zero. Guards
-are smooth on a step that satisfies the tolerances: between the observed stages they change by much less.
+"""Ratio of the smallest value of a guard to its change during a step, above which the guard cannot become
+zero. Guards are smooth on a step that satisfies the tolerances: between the observed stages they change by
+much less.
 """
 
 
 def _coefficients() -> Floats:
-    """Return all coefficients of a short step as one array."""
+    """Return all coefficients of the Runge-Kutta method of a short step as one flat array."""
     weights = np.zeros((SHORT_STAGES, SHORT_STAGES))
     weights[1, :1] = 1 / 5
     weights[2, :2] = (3 / 40, 9 / 40)
@@ -71,15 +74,15 @@ def _coefficients() -> Floats:
 
 
 SHORT_METHOD = _coefficients()
-"""Coefficients of a short step; the offsets above are indices in it."""
+"""Coefficients of the Runge-Kutta method of a short step, as one flat array with the offsets above."""
 
 
 @routine
 def take_short_step(c: ArcState, end: float) -> bool:
-    """Take one step of order five from the present state to a time (s); return whether it counts.
+    """Take one step of order five from the present state to time `end` (s); return whether it is accepted.
 
-    If it does, the clock and the state are those at its end, projected onto the closed contacts; otherwise
-    they do not change.
+    If it is, clock and state are advanced to its end, and the state is projected onto the constraints of the
+    closed contacts; otherwise they do not change.
     """
     s = c.mode
     g = c.stages
@@ -117,7 +120,7 @@ def take_short_step(c: ArcState, end: float) -> bool:
 
 @routine
 def weigh_short_stage(c: ArcState, stage: int, h: float) -> None:
-    """Write the state of a stage into x."""
+    """Write the state of one Runge-Kutta stage of a short step of length h (s) to x."""
     g = c.stages
     weights = c.short_method[stage * SHORT_STAGES :]
     x = c.mode.x[1:]
@@ -130,7 +133,9 @@ def weigh_short_stage(c: ArcState, stage: int, h: float) -> None:
 
 @routine
 def short_error(c: ArcState, h: float) -> float:
-    """Return the error of a short step relative to the tolerances, the root mean square over the state."""
+    """Return the estimated error of a short step of length h (s), relative to the integration tolerances: the
+    root mean square over the entries of the state.
+    """
     g = c.stages
     weights = c.short_method[SHORT_ERROR:]
     total = 0.0
@@ -145,7 +150,9 @@ def short_error(c: ArcState, h: float) -> float:
 
 @routine
 def observe_closed_guards(c: ArcState, node: int) -> None:
-    """Write the values of all guards but those of gaps at the state in x, whose forces are known."""
+    """Store the values of all guards except gaps at the state in x, for observed stage `node`. The contact
+    forces must have been computed.
+    """
     s = c.mode
     if s.plan[CLOSED] > 0:
         evaluate_closed_gaps(s)
@@ -164,9 +171,9 @@ def observe_closed_guards(c: ArcState, node: int) -> None:
 
 @routine
 def are_guards_clear(c: ArcState, reference: Floats) -> bool:
-    """Return whether no guard can become zero on the step.
+    """Return whether no guard can become zero during the step.
 
-    `reference` contains the rows of the wheels at its start.
+    `reference` contains the contact rows of the wheels at the start of the step.
     """
     s = c.mode
     g = c.stages
@@ -177,7 +184,7 @@ def are_guards_clear(c: ArcState, reference: Floats) -> bool:
             k = c.contacts[j]
             if find_proximity_of(c, k, reference) is not Proximity.NEAR:
                 continue
-            # Few wheels come near a feature: their gaps at both ends of the step are enough.
+            # Few wheels come near a ground feature; for these the gaps at both ends of the step suffice.
             count = 2
             put_state(s.x, c.clock.time, g.y, g.n)
             evaluate_gap(s.x, s.contacts, k, c.rows)
@@ -190,7 +197,7 @@ def are_guards_clear(c: ArcState, reference: Floats) -> bool:
         for i in range(count):
             least = min(least, values[i])
             largest = max(largest, values[i])
-        # A value that is not a number is not clear.
+        # A value that is not a number counts as not clear of zero.
         if not least - c.slack[c.kinds[j]] > CLEARANCE * (largest - least):
             return False
     return True
