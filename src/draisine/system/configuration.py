@@ -267,7 +267,7 @@ class Configuration:
 
     def closed_drawing(self, requested: Iterable[str]) -> Floats:
         """Return the joint coordinates (N, joints) nearest to the zero configuration that close all
-        kinematic loops; requested coordinates stay at zero.
+        kinematic loops; requested coordinates keep their values of the zero configuration.
         """
         self.approach({name: self._drawn[:, self.names.index(name)] for name in requested})
         return self.y[:, self.machine.layout.r].copy()
