@@ -366,7 +366,7 @@ class ClosedForm:
         w: Floats | None = None,
         anchors: Floats | None = None,
     ) -> dict[str, Floats]:
-        """Return all outputs of the program `observe`as arrays whose last axis is time, for states y
+        """Return all outputs of the program `observe` as arrays whose last axis is time, for states y
         (times, n), times t (s) and inputs w (inputs, times).
         """
         optional = {"w": w, "anchors": anchors}

@@ -491,8 +491,8 @@ class TerrainDerivation:
         self, wheel: Wheel | Blade, kind: str, motion: int | None, has_rows: bool
     ) -> Program:
         """Return the program of the contact of a wheel with a ground feature: its geometry (gap; point and
-        normal, both also in the frame of moving ground; angle between the faces of an edge) and, with
-        `has_rows`, its constraint rows.
+        normal, both also in the frame of moving ground; lengths that decide the number of contact points on
+        an edge) and, with `has_rows`, its constraint rows.
         """
         s = self.symbols
         R, p = (np.eye(3), np.zeros(3)) if motion is None else self._pose(motion)
