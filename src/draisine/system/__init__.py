@@ -4,8 +4,8 @@ The function of a vehicle is called with symbols as parameters, its equations of
 `mechanics`, and the resulting straight-line programs are compiled by `codegen`.
 
 - `system`: a vehicle with its parameters. `tracing`: a vehicle and its control law as symbolic expressions.
-- `derivation`: equations of motion of one contact mode. `mode_programs`: the compiled functions of one
-  contact mode.
+- `derivation`: equations of motion of one contact mode. `mode_programs`: the programs of one contact
+  mode.
 - `contact_programs`: programs from which every contact mode on every terrain is assembled.
 - `layout`: named slices of flat arrays. `compiled`: a program as machine code, for one set of parameters.
 - `artifacts`: derived programs and machine code, in memory and in the store.

@@ -191,7 +191,7 @@ class Configuration:
         Parameters
         ----------
         s
-            Inner speeds (n,) of all configurations; by default zero.
+            Speeds (n,) of the inner base frame and joints, equal for all configurations; by default zero.
         indices
             Indices of the configurations; by default all.
         tilted

@@ -5,10 +5,10 @@ with the kinematic tree.
 
 - `rate`: right-hand side of the differential equation. `observe`: all outputs for a state.
 - `project`: one Newton step to the nearest configuration with closed contacts.
-- `rows`: constraint rows and gaps. `masses`: mass matrix and rows of any mode. `free`: saddle-point system of
-  any mode.
-- `enter`: y for a user's state, and the residuals of its constraints. `frame`: inner base frame in the
-  drawing.
+- `rows`: constraint rows and gaps. `masses`: mass matrix and constraint rows of all contact modes. `free`:
+  saddle-point system of all contact modes.
+- `enter`: y for a user's state, and the residuals of its constraints. `frame`: inner base frame relative to
+  the user's base frame.
 - `initial`: all values that can be requested of an initial state, with derivatives.
 - `variation`: the balance of forces, with derivatives along a direction of differentiation.
 """

@@ -119,7 +119,7 @@ class System:
         """Return the same vehicle with other parameter values; angles may be written as "18deg"."""
         numbers = check_number(self.vehicle, self.parameters, changes)
         changed = System(self.artifacts, self.parameters | numbers)
-        changed.model  # noqa: B018 - checks the drawing
+        changed.model  # noqa: B018 - checks the model
         return changed
 
     def __repr__(self) -> str:
@@ -173,7 +173,7 @@ class System:
         Returns
         -------
         ClosedForm
-            The compiled programs of the mode.
+            The compiled programs of the contact mode.
         """
         pivot_point = None
         if configuration is not None:

@@ -4,7 +4,7 @@ Scalar and SIMD code come from the same text, with the same polynomial sine and 
 coefficients on a quarter turn, arguments reduced with fused multiply-adds, accurate to 0.8 ulp up to some
 1e9 rad, near their zeros to 1e-27), so they agree bit for bit on one CPU.
 
-A program `f` becomes three functions over arrays of doubles. `x` holds its concatenated inputs without
+A program `f` becomes three functions over arrays of doubles. `x` contains its concatenated inputs without
 parameters, `table` the results of its prologue, `out` its concatenated outputs:
     f_prologue(parameters, table)    f(x, table, out)    f_batch(x, table, out, count)
 In `f_batch` the index of entry k of state i is `k * count + i`; count is a multiple of the lanes. It can
