@@ -238,26 +238,26 @@ class Paragraph:
 class Relation:
     """An equation between symbols that defines none of them."""
 
-    left: Expression
-    right: Expression
-    number: int
+    left: Expression  # left-hand side
+    right: Expression  # right-hand side
+    number: int  # printed number of the equation
 
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
     """Definitions `symbol = expression` of a page, in the order of evaluation."""
 
-    lines: tuple[Line, ...]
-    number: int
+    lines: tuple[Line, ...]  # pairs (symbol, expression)
+    number: int  # printed number of the group
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A matrix or vector of a page, entry by entry."""
+    """An equation on a page that states all entries of a matrix or vector."""
 
-    symbol: Expression
-    matrix: MatrixFormula
-    number: int
+    symbol: Expression  # left-hand side
+    matrix: MatrixFormula  # entries
+    number: int  # printed number of the equation
 
 
 Block = Heading | Paragraph | Relation | Definitions | Assignment

@@ -34,25 +34,25 @@ from draisine.codegen.routine.subset import read_routine
 class Dialect:
     """Notation of a language for routines; templates are filled by `str.format`."""
 
-    number: Callable[[float], str]
+    number: Callable[[float], str]  # function from a number to its text
     functions: dict[str, str]  # word of ROUTINE_FUNCTIONS, or "word of int", "word of bool" -> call
-    rest: str  # view of an array from one element to its end
-    whole_quotient: str  # a // b of integers
-    quotient: str  # a / b of integers
-    product: str  # a * b of integers
-    negative: str  # -a of an integer
+    rest: str  # template of the view of an array from one element to its end
+    whole_quotient: str  # template of a // b for integers
+    quotient: str  # template of a / b for integers
+    product: str  # template of a * b for integers
+    negative: str  # template of -a for an integer
     bools: tuple[str, str]  # texts of false and true
-    flag: str  # element of an array of bools
+    flag: str  # template of an element of an array of bools
     equal: tuple[str, str]  # operators for == and !=
-    field: str  # access to a field of a record
-    matrix: str  # view of a matrix
-    vector: str  # fixed-size vector
-    entry: str  # entry of a fixed-size vector
-    vector_function: str  # function of fixed-size vectors
-    results: str  # several results
-    declare: Callable[[Kind, str], str]  # declaration of a local name
-    head: Callable[["Dialect", Routine, str], str]  # head of a function
-    loop: str  # declaration of a loop variable
+    field: str  # template of the access to a field of a record
+    matrix: str  # template of a view of a matrix
+    vector: str  # template of a fixed-size vector
+    entry: str  # template of an entry of a fixed-size vector
+    vector_function: str  # template of a call of a function of fixed-size vectors
+    results: str  # template of several results of a routine
+    declare: Callable[[Kind, str], str]  # function that returns the declaration of a local name
+    head: Callable[["Dialect", Routine, str], str]  # function that returns the head of a function
+    loop: str  # keyword that declares a loop variable
     reserved: frozenset[str]  # words that cannot be used as names
 
     def word(self, name: str) -> str:
