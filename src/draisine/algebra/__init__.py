@@ -1,8 +1,9 @@
-"""Scalars of several algebras (floats, traced expressions, CasADi, SymPy, mpmath), and rotations over them.
+"""Scalars of several algebras (floats, traced expressions, CasADi, SymPy, mpmath), and rotations for all of
+them.
 
-- `trace`: traced expressions, which record operations in a graph.
+- `trace`: traced expressions: scalars that record the operations on them in a graph.
 - `scalar`: one set of functions (sin, sqrt, where ...) for all algebras.
 - `patch`: polynomials of smooth surface patches.
 - `jet`: values with their first and second derivatives.
-- `lie`: rotations, poses, twists and quaternions over any scalar.
+- `lie`: rotations, poses, twists and quaternions for any scalar type.
 """

@@ -1,4 +1,4 @@
-"""Second-order forward differentiation over any scalar: values with first and second directional
+"""Second-order forward differentiation for any scalar type: values with first and second directional
 derivatives.
 """
 
@@ -10,7 +10,7 @@ from draisine.algebra.scalar import Scalar, is_zero
 
 
 class Jet:
-    """A truncated Taylor series x + x1 e + x2 e^2 / 2 in a parameter e."""
+    """Truncated Taylor series x + x1 e + x2 e^2 / 2 in a parameter e."""
 
     __slots__ = ("x", "x1", "x2")
 
@@ -68,14 +68,16 @@ class Jet:
         return self.through(y, -(y * y), 2.0 * y * y * y)
 
     def through(self, f: Scalar, f1: Scalar, f2: Scalar) -> "Jet":
-        """Return f of this jet by the chain rule, from the values of f and of its derivatives f1 and f2
-        at x.
+        """Return the jet of f(x) by the chain rule, from the value f and the derivatives f1 and f2 of the
+        function at x.
         """
         return Jet(f, _times(f1, self.x1), _times(f1, self.x2) + _times(f2, self.x1 * self.x1))
 
     @staticmethod
     def apply(function: str, *xs: Any) -> "Jet":
-        """Return a function of `draisine.algebra.scalar`, given by its name, applied to jets."""
+        """Return the result of a function of `draisine.algebra.scalar`, given by its name, for jets as
+        arguments.
+        """
         return _JET_FUNCTIONS[function](*(_jet(x) for x in xs))
 
     @staticmethod
@@ -119,8 +121,8 @@ def _exp(x: Jet) -> Jet:
 
 
 def _atan2(y: Jet, x: Jet) -> Jet:
-    """Return the angle of (x, y); its rate is (x y1 - y x1) / (x^2 + y^2), and the second derivative follows
-    by the quotient rule.
+    """Return the angle of (x, y); its first derivative is (x y1 - y x1) / (x^2 + y^2), and the second
+    derivative follows by the quotient rule.
     """
     square = x * x + y * y
     turn = _times(x.x, y.x1) - _times(y.x, x.x1)
@@ -142,7 +144,7 @@ _JET_FUNCTIONS: dict[str, Callable[..., Jet]] = {
 
 
 def jet_gradient(value: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scalar]:
-    """Return the partial derivatives of a function with respect to each of its arguments.
+    """Return the partial derivatives of the function `value` at x, one per argument.
 
     >>> jet_gradient(lambda a, b: a * a * b, [3.0, 2.0])
     [12.0, 9.0]
@@ -155,7 +157,8 @@ def jet_gradient(value: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scal
 def second_rate(
     value: Callable[..., Scalar], x: Sequence[Scalar], xdot: Sequence[Scalar]
 ) -> Scalar:
-    """Return the second derivative of a function along constant rates of its arguments.
+    """Return the second time derivative of the function `value` at x if its arguments change at constant
+    rates xdot.
 
     >>> second_rate(lambda a, b: a * a * b, [3.0, 2.0], [1.0, 1.0])
     16.0

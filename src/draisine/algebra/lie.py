@@ -1,8 +1,8 @@
-"""Rotations, poses, twists and quaternions over any scalar.
+"""Rotations, poses, twists and quaternions for any scalar type.
 
-A pose `g = (R, p)` maps coordinates of the body to those of its parent. A twist `eta = (V, Omega)` has its
-linear part first and is expressed in the frame of the moving body. Quaternions have unit length, scalar part
-first.
+A pose `g = (R, p)` maps coordinates in the frame of a body to coordinates in its parent frame. A twist `eta
+= (V, Omega)` has its linear part first and is expressed in the frame of the moving body. Quaternions have
+unit length, scalar part first.
 """
 
 from typing import NamedTuple
@@ -73,7 +73,7 @@ def yaw_lean_pitch(R: Array) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def inverse(g: Pose) -> Pose:
-    """Return the inverse of a pose."""
+    """Return the inverse pose, which maps parent coordinates to body coordinates."""
     return Pose(g.R.T, -(g.R.T @ g.p))
 
 
@@ -95,7 +95,7 @@ def ad(eta: Array) -> Array:
 
 
 def rotation(q: Array) -> Array:
-    """Return the rotation matrix of a unit quaternion.
+    """Return the rotation matrix (3, 3) of a unit quaternion (4).
 
     >>> print(rotation(np.array([1.0, 0.0, 0.0, 0.0])))
     [[1. 0. 0.]
@@ -125,8 +125,8 @@ def rotation(q: Array) -> Array:
 
 
 def quaternion(R: Array) -> Array:
-    """Return the unit quaternion (4) of a numerical rotation matrix, with a non-negative scalar part. For
-    many matrices, further axes of R come last.
+    """Return the unit quaternion (4) of a numerical rotation matrix, with a non-negative scalar part. R has
+    the shape (3, 3), or (3, 3, ...) for many matrices.
 
     >>> print(quaternion(np.eye(3)))
     [1. 0. 0. 0.]

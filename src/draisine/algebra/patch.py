@@ -1,7 +1,7 @@
 """Smooth patches of the ground: polynomials z = h(x, y) over a rectangle, their layout and evaluation.
 
-A patch is stored as `PATCH` numbers: origin (x, y), inverse lengths (1/m) that make u and v dimensionless,
-the rectangle in which a search for its contact point begins, and the coefficients c_ij of
+A patch is stored as `PATCH` numbers: origin (x, y), inverse lengths su and sv (1/m), which make u and v
+dimensionless, the rectangle in which a search for its contact point begins, and the coefficients c_ij of
 
     h(x, y) = sum c_ij u^i v^j,    u = (x - x0) su,    v = (y - y0) sv.
 """
@@ -11,9 +11,9 @@ from typing import NamedTuple
 from draisine.algebra.scalar import Array, Scalar
 
 PATCH_DEGREE = 3
-"""Degree in x and in y. Cubic splines have continuous curvature, so that contact forces are continuous from
-patch to patch. Each patch is a feature of its own, and an arc ends at its border: the integrator never steps
-over a jump of a third derivative.
+"""Degree of the polynomial in x and in y. Cubic splines have continuous curvature, so that contact forces
+are continuous from patch to patch. Each patch is a separate ground feature, and an integration interval
+ends at its border: the integrator never steps over a jump of the third derivative.
 """
 
 PATCH_ORIGIN = slice(0, 2)
@@ -21,32 +21,32 @@ PATCH_SCALE = slice(2, 4)
 PATCH_LOW = slice(4, 6)
 PATCH_HIGH = slice(6, 8)
 PATCH_COEFFICIENTS = slice(8, 8 + (PATCH_DEGREE + 1) ** 2)
-"""Places of the numbers of a patch: origin (m), inverse lengths (1/m), corners of the rectangle (m), and
-coefficients (m), those of u^0 first.
+"""Slices of the array (PATCH,) that stores a patch: origin (m), inverse lengths (1/m), lower and upper
+corner of the rectangle (m), and coefficients (m), those of u^0 first.
 """
 
 PATCH = PATCH_COEFFICIENTS.stop
-"""Number of values of a patch."""
+"""Number of values that store one patch."""
 
 
 class Heights(NamedTuple):
-    """Height of a patch at a point, and its derivatives."""
+    """Height of a patch at a point, and its derivatives with respect to x and y."""
 
-    h: Scalar  # m
+    h: Scalar  # height, m
     x: Scalar  # slope along x
     y: Scalar  # slope along y
-    xx: Scalar  # 1/m
-    xy: Scalar  # 1/m
-    yy: Scalar  # 1/m
+    xx: Scalar  # second derivative, 1/m
+    xy: Scalar  # mixed second derivative, 1/m
+    yy: Scalar  # second derivative, 1/m
 
 
 def evaluate_patch(cell: Array, x: Scalar, y: Scalar) -> Heights:
-    """Return height and derivatives of a patch at (x, y), over any scalar, by Horner's rule.
+    """Return height and derivatives of a patch at (x, y) by Horner's rule, for any scalar type.
 
     Parameters
     ----------
     cell
-        Numbers of the patch, (PATCH,); further axes last.
+        Array that stores the patch, (PATCH,) or (PATCH, ...) for many patches.
     x, y
         Coordinates (m).
 
@@ -73,7 +73,7 @@ def evaluate_patch(cell: Array, x: Scalar, y: Scalar) -> Heights:
 
 
 def _horner(coefficients: list[Scalar], u: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Return a polynomial with ascending coefficients and its first two derivatives."""
+    """Return the value at u of a polynomial with ascending coefficients, and its first two derivatives."""
     value = coefficients[-1]
     slope: Scalar = 0.0
     half_bend: Scalar = 0.0

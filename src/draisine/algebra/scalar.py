@@ -1,4 +1,4 @@
-"""Scalars of the mechanics: floats, traced expressions, CasADi SX, SymPy, mpmath.
+"""Scalar types of the mechanics: floats, traced expressions, CasADi SX, SymPy, mpmath.
 
 Only this file distinguishes these algebras. Vectors and matrices are plain NumPy arrays of scalars: float64
 if all entries are numbers, `object` otherwise. CasADi scalars are wrapped (`casadi_symbols`), because NumPy
@@ -18,13 +18,13 @@ from draisine.algebra import trace
 
 Scalar = Any
 Array = NDArray[Any]
-Floats = NDArray[Any]  # an array of floats alone
-Vector = Any  # three scalars in any sequence; kept as an array
+Floats = NDArray[Any]  # array that contains only floats
+Vector = Any  # three scalars in any sequence; stored as an array
 
 _ALGEBRAS = ("draisine", "sympy", "mpmath")  # packages whose types are scalars
 
 ZERO_TOLERANCE = 1e-12
-"""Relative size of rounding errors of floats, below which `vanishes` treats values as zero."""
+"""Largest rounding error of floats, as a fraction of their scale, that `vanishes` treats as zero."""
 
 
 def _casadi(operation: Callable[..., Any], *xs: Any) -> Any:
@@ -88,7 +88,7 @@ def _algebra(*xs: Scalar) -> str:
 
 
 def _apply(function: str, *xs: Scalar) -> Scalar:
-    """Return a function of scalars, evaluated in their own algebra."""
+    """Return the value of a named function of scalars, evaluated in their own algebra."""
     for x in xs:
         if hasattr(x, "apply"):  # a jet of any algebra
             return x.apply(function, *xs)
@@ -147,7 +147,7 @@ def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
 
 
 def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
-    """Return x limited to the interval from low to high."""
+    """Return x limited to the interval from `low` to `high`."""
     return where(x < low, low, where(x > high, high, x))
 
 
@@ -166,7 +166,7 @@ _SCALAR_OPERATIONS: dict[str, Callable[..., Scalar]] = trace.ARITHMETIC | {
 def substitute(
     graph: trace.Graph, xs: Sequence[Scalar], values: Mapping[str, Scalar]
 ) -> list[Scalar]:
-    """Return expressions with symbols replaced by values, simplified by tracing.
+    """Return expressions in which symbols are replaced by values; the results are simplified by tracing.
 
     >>> g = trace.Graph()
     >>> x, y = g.symbol("x"), g.symbol("y")
@@ -212,7 +212,7 @@ def array(entries: Any) -> Array:
 
 
 def blocks(rows: Sequence[Sequence[Array]]) -> Array:
-    """Return a matrix assembled from blocks of any algebra."""
+    """Return a matrix assembled from blocks, whose entries may be of any scalar type."""
     return np.vstack([np.hstack(list(row)) for row in rows])
 
 
@@ -225,7 +225,7 @@ def is_zero(x: Scalar) -> bool:
 
 
 def norm(x: Array) -> Scalar:
-    """Return the Euclidean norm of a vector, without the entries that are structurally zero."""
+    """Return the Euclidean norm of a vector, computed without the entries that are structurally zero."""
     entries = [e for e in x if not is_zero(e)]
     if not entries:
         return 0.0
@@ -238,7 +238,7 @@ def norm(x: Array) -> Scalar:
 def vanishes(values: Iterable[Scalar], size: float = 1.0) -> bool:
     """Return whether all values are zero.
 
-    Expressions must be identically zero, numbers up to rounding errors relative to `size`.
+    Expressions must be identically zero, numbers must be zero up to rounding errors relative to `size`.
     """
     values = [x for x in values if not is_zero(x)]
     match _algebra(*values):

@@ -1,4 +1,4 @@
-"""Tracing: scalars that record the operations on them in a graph without duplicate values.
+"""Tracing: scalars that record the operations on them as nodes of a graph, without duplicate values.
 
 Every new node is evaluated at two random points with 50 digits (all symbols positive, then all negative).
 Nodes with equal values are one node, opposite values become a negation, and a value that is the same plain
@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_DIGITS = 50  # of the values at the random points
+_DIGITS = 50  # decimal digits of the values at the random points
 _EXACT = Context(prec=_DIGITS)
 _ROUND = Context(
     prec=34
 )  # values with equal digits are equal; 16 digits remain for rounding errors
-_TINY = Decimal("1e-36")  # relative difference up to which a value is a double
+_TINY = Decimal("1e-36")  # relative difference below which a value equals a double
 _DECIMAL_ONE = Decimal(1)
 _TRIALS = 48
-"""Number of points of mixed signs at which identities with roots are checked."""
+"""Number of points of mixed signs at which identities that contain roots are checked."""
 
 NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -48,7 +48,7 @@ NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class Graph:
-    """Expression graph: nodes (operation, arguments), each with its values at two random points.
+    """Graph of expressions: nodes (operation, arguments), each with its values at two random points.
 
     Nodes that depend on parameters only are marked as `fixed`, so that they can be computed once.
     """
@@ -63,7 +63,7 @@ class Graph:
         self._by_shape: dict[tuple[Any, ...], int] = {}
 
     def symbol(self, name: str, parameter: bool = False) -> "Expr":
-        """Return the symbol with a name; repeated calls return the same symbol."""
+        """Return the symbol called `name`; repeated calls return the same symbol."""
         shape = ("symbol", name)
         if shape not in self._by_shape:
             rng = random.Random(f"draisine {name}")
@@ -73,7 +73,7 @@ class Graph:
         return Expr(self, self._by_shape[shape])
 
     def constant(self, value: float) -> int:
-        """Return the node index of a number."""
+        """Return the index of the node of a constant number."""
         shape = ("const", float(value))
         if shape not in self._by_shape:
             exact = Decimal(float(value))
@@ -95,8 +95,8 @@ class Graph:
         return index
 
     def node(self, op: str, *args: int) -> "Expr | float":
-        """Return the result of an operation on nodes: an existing node, its negation, a number, or a new
-        node.
+        """Return the result of the operation `op` on nodes with indices `args`: an existing node, its
+        negation, a number, or a new node.
         """
         shape = (op, *args)
         existing = self._by_shape.get(shape)
@@ -108,7 +108,7 @@ class Graph:
         if sampled is not None:
             values = _sample(sampled, samples)
         fixed = all(self.fixed[i] for i in args)
-        if None in values:  # without a value at both points, a node equals only itself
+        if None in values:  # a node without values at both points equals only itself
             first, second = self.values[self.symbol(f"opaque {shape}").index]
             index = self._append(shape, (first, second), fixed)
             self._by_value[_ROUND.plus(first), _ROUND.plus(second)] = index
@@ -124,8 +124,8 @@ class Graph:
         samples: Sequence[tuple[Decimal, Decimal]],
         fixed: bool,
     ) -> int:
-        """Return the node index of an operation with given values: an existing node, a constant, or a new
-        node.
+        """Return the node index of an operation from its values at both random points: an existing node, a
+        constant, or a new node.
         """
         # Terms that agree in 35 of 50 digits cancel exactly.
         tiny = all(
@@ -141,7 +141,7 @@ class Graph:
                 return same
             index = self._append(
                 shape, values, fixed
-            )  # computed from parameters only: it is always regular
+            )  # depends on parameters only: it is always regular
             self._by_value[key] = index
             return index
         if key[0] == key[1]:
@@ -218,7 +218,9 @@ def _alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
 def _sample(
     operation: Callable[..., Decimal | None], samples: Sequence[tuple[Decimal, Decimal]]
 ) -> tuple[Decimal | None, ...]:
-    """Return the values of an operation at both random points; None if they exceed the range of doubles."""
+    """Return the values of an operation at both random points; a value is None if it exceeds the range of
+    doubles.
+    """
     try:
         values = (operation(*[s[0] for s in samples]), operation(*[s[1] for s in samples]))
     except ArithmeticError:
@@ -404,7 +406,7 @@ class Expr:
         return self._signed(self.graph.node("inv", x), minus)
 
     def unary(self, op: str) -> Any:
-        """Return sqrt, sin, cos or exp of the expression, by name."""
+        """Return sqrt, sin, cos or exp (the name `op`) of the expression."""
         x, minus = self._split(self.index)
         if minus and op == "sin":
             return self._signed(self.graph.node("sin", x), True)
@@ -465,8 +467,8 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
 
 
 def reachable(graph: Graph, roots: Iterable[int], leaves: Collection[int] = ()) -> list[int]:
-    """Return the nodes on which the roots depend, in order of evaluation; the operands of `leaves` are not
-    followed.
+    """Return the indices of the nodes on which the roots depend, in order of evaluation; operands of the
+    nodes `leaves` are not followed.
     """
     needed: set[int] = set()
     stack = list(roots)
@@ -486,7 +488,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "mul": operator.mul,
     "neg": operator.neg,
 }
-"""Arithmetic operators, which work for all types of numbers, by name of the operation."""
+"""Arithmetic operators, which apply to all scalar types, by name of the operation."""
 
 _FLOATS: dict[str, Callable[..., float]] = ARITHMETIC | {
     "inv": lambda a: 1.0 / a if a else math.inf,
@@ -505,16 +507,16 @@ def evaluate_with_operations(
     symbol: Callable[[int, str], Any],
     operations: Mapping[str, Callable[..., Any]],
 ) -> list[Any]:
-    """Evaluate expressions with other operations.
+    """Return the values of expressions, evaluated with given implementations of the operations.
 
     Parameters
     ----------
     xs
         Expressions and numbers; numbers are returned unchanged.
     symbol
-        Function from node and name of a symbol to its value.
+        Function from the node index and the name of a symbol to its value.
     operations
-        Operations by name.
+        Functions that implement the operations, by name of the operation.
     """
     graph = next((x.graph for x in xs if isinstance(x, Expr)), None)
     if graph is None:
@@ -559,20 +561,20 @@ _RATES: dict[str, Callable[..., Any]] = {
         0.0 if _is_zero(da) and _is_zero(db) else where(c, da, db)
     ),
 }
-"""Functions that differentiate an operation, from its value y, its operands and their derivatives, by
-name.
+"""Functions that return the derivative of an operation from its value y, its operands and their
+derivatives, by name of the operation.
 """
 
 
 def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()) -> list[Any]:
-    """Return the exact directional derivatives of expressions.
+    """Return the exact derivatives of expressions along one direction of differentiation.
 
     Parameters
     ----------
     xs
         Expressions.
     seed
-        Derivatives of symbols by name; zero for all others.
+        Direction of differentiation: derivatives of the symbols by name, zero for all others.
     held
         Expressions that are treated as constants.
 

@@ -1,5 +1,5 @@
-"""Code generation: from traced expressions to straight-line programs, and from programs and routines to
-machine code or source text.
+"""Code generation: from traced expressions to straight-line programs, and from programs and routines
+(compiled loops) to machine code or source text.
 
 - `program`: straight-line code with named inputs and outputs. `derivative`: programs with directional
   derivatives.

@@ -23,11 +23,13 @@ from draisine.errors import DataError
 _MAGIC = b"draisine1"
 """First bytes of a cache entry; the digit is the version of the file format."""
 
-_tidied: set[Path] = set()  # stores whose leftovers this process has removed; they may be large
+_tidied: set[Path] = set()  # stores from which this process has removed leftovers
 
 
 def default_folder() -> Path:
-    """Return the folder of the cache: DRAISINE_CACHE, or the platform's folder for caches."""
+    """Return the folder of the cache: the environment variable DRAISINE_CACHE, or the platform's folder for
+    caches.
+    """
     if folder := os.environ.get("DRAISINE_CACHE"):
         return Path(folder)
     if base := os.environ.get("LOCALAPPDATA"):
@@ -118,7 +120,7 @@ class Store:
 
 
 def _digest(key: str, content: bytes) -> bytes:
-    """Return the hash of key and content, by which an intact entry is recognised."""
+    """Return the hash of key and content, which shows whether an entry is intact."""
     return hashlib.sha256(key.encode() + b"\0" + content).digest()
 
 

@@ -8,11 +8,12 @@ from draisine.codegen.program import Program, trace_program
 
 
 def with_tangents(program: Program, state: Sequence[str], output: str, count: int) -> Program:
-    """Return a program whose `output` is followed by its derivatives along `count` seeds, eq. [tangent-flow].
+    """Return a program whose `output` is followed by its derivatives along `count` directions of
+    differentiation, eq. [tangent-flow].
 
-    The seeds are an additional input `seeds` after the arrays of the state: `count` concatenated
-    displacements of the state. If the output is the rate of the state, integrating state and seeds together
-    yields the exact derivatives of the motion with respect to its initial state.
+    The directions are an additional input `seeds` after the arrays of the state: `count` concatenated
+    displacements of the state. If the output is the time derivative of the state, integrating state and
+    directions together yields the exact derivatives of the motion with respect to its initial state.
 
     >>> steps = [("input", "x", 0), ("mul", 0, 0)]
     >>> square = Program("square", {"x": 1}, steps, {"rate": [1]}, [False, False])
@@ -43,7 +44,7 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
 
 
 def retrace(program: Program, graph: Graph, inputs: Mapping[str, Any]) -> list[Expr | float]:
-    """Return the value of every step of a program, traced again in another graph."""
+    """Return the values of all steps of a program as expressions of another graph, for given inputs."""
     values: list[Expr | float] = []
     for op, *rest in program.steps:
         if op == "const":

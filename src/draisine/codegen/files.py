@@ -2,7 +2,7 @@
 
 A file is written in a temporary folder next to its destination, and moved there when it is complete. The
 temporary folder is locked while it is in use. An unlocked one was left by a killed process, and the next
-process that writes to the same place removes it.
+process that writes to the same parent folder removes it.
 """
 
 import importlib.util
@@ -22,7 +22,7 @@ WORK_FOLDER_PREFIX = ".draisine-new-"
 MAX_REMOVALS = 50
 """Largest number of attempts to remove a folder to which other threads still write."""
 REMOVAL_INTERVAL = 0.02
-"""Time (s) between two attempts to remove a folder; writing a file of a data chunk takes less."""
+"""Time (s) between two attempts to remove a folder; writing the file of one data chunk takes less time."""
 
 REPLACED_FOLDER = "replaced"
 """Name of the old folder inside the temporary one, until the new folder has replaced it."""
@@ -39,7 +39,7 @@ def atomic_write(path: Path, removes_leftovers: bool = True) -> Iterator[Path]:
     path
         Destination.
     removes_leftovers
-        Remove temporary folders of killed processes, which lists the whole folder.
+        Whether to remove temporary folders of killed processes; this lists the whole parent folder.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def replace(new: Path, path: Path) -> None:
 
 @contextmanager
 def _work_folder(parent: Path) -> Iterator[Path]:
-    """Yield a new locked folder, which is removed with its content at the end."""
+    """Yield a new locked folder, which is removed with its content when the context ends."""
     folder, lock = _locked_folder(parent)
     try:
         yield folder

@@ -1,4 +1,4 @@
-"""Digests of Python objects, as keys of the cache: equal digests mean equal behaviour.
+"""Digests of Python objects, used as cache keys: objects with equal digests behave equally.
 
 Every value is digested with its type, every container with its length, every attribute with its name. An
 object that occurs again is digested as a reference to its first occurrence. State outside of the memory of
@@ -46,7 +46,7 @@ _INERT_MEMBERS = frozenset(
 _VOLATILE_LIBRARIES = frozenset(
     ("random", "secrets", "time", "datetime", "uuid", "os", "io", "pathlib", "socket", "threading")
 )
-"""Names of libraries whose results change from one call to the next."""
+"""Names of libraries whose functions return different results from one call to the next."""
 
 _STABLE_LIBRARIES = (
     frozenset({"draisine", "numpy", "scipy"}) | sys.stdlib_module_names
@@ -58,15 +58,15 @@ runs.
 _IMPURE_NAMES = _VOLATILE_LIBRARIES | frozenset(
     ("open", "input", "eval", "exec", "globals", "locals", "__import__")
 )
-"""Names by which code depends on state that its own content does not determine."""
+"""Names whose use makes code depend on state outside of it, such as files, clocks or random numbers."""
 
 
 class _Undigestible(Exception):
-    """Raised for an object that has no digest."""
+    """Error raised for an object that cannot be digested."""
 
 
 def fingerprint(value: Any) -> str | None:
-    """Return a digest of nested data, traced expressions and functions; None if a part has no digest.
+    """Return a digest of nested data, traced expressions and functions; None if a part cannot be digested.
 
     >>> fingerprint((1, "a")) == fingerprint((1, "a")), fingerprint((1, "a")) == fingerprint(["1a"])
     (True, False)
@@ -80,8 +80,8 @@ def fingerprint(value: Any) -> str | None:
 
 
 class _Digest:
-    """A digest under construction, with the objects added so far; they are kept alive, so that their ids stay
-    unique.
+    """Digest under construction, with the objects added so far. These are kept alive, so that their ids
+    stay unique.
     """
 
     def __init__(self) -> None:
@@ -139,7 +139,9 @@ class _Digest:
         return False
 
     def add_expression(self, x: Expr) -> None:
-        """Add a traced expression: the nodes below it that were not added yet, and its own index."""
+        """Add a traced expression: the nodes on which it depends and that were not added yet, then its own
+        node index.
+        """
         if (id(x.graph), x.index) not in self._seen:
             for i in reachable(x.graph, [x.index]):
                 if (id(x.graph), i) not in self._seen:
@@ -188,7 +190,8 @@ def _digest_function(digest: _Digest, value: FunctionType) -> None:
     digest.add(value.__kwdefaults__)
     digest.add_sequence("cells", (_cell(cell) for cell in value.__closure__ or ()))
     digest.add_named("attributes", value.__dict__)
-    # The key of the cache has a digest of this package's files, so their globals need no digest.
+    # The cache key already contains a digest of the files of this package, so the globals of its
+    # functions need none.
     if _library_of(value.__module__) == "draisine":
         return
     names = _names(value.__code__)
@@ -202,7 +205,7 @@ def _cell(cell: Any) -> Any:
     """Return the content of a closure cell."""
     try:
         return cell.cell_contents
-    except ValueError:  # not filled yet
+    except ValueError:  # the cell is still empty
         raise _Undigestible from None
 
 
@@ -262,7 +265,7 @@ def _digest_class(digest: _Digest, value: type) -> None:
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
-    """Yield the members of a class that may affect the behaviour of its objects."""
+    """Yield the members of a class that can affect the behaviour of its objects."""
     for name, member in vars(kind).items():
         is_generated = getattr(getattr(member, "__code__", None), "co_filename", "") == "<string>"
         generated_by_dataclass = (

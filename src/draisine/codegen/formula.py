@@ -1,4 +1,4 @@
-"""Expression trees of formulas, and pages of formulas, which the printers of `codegen/paper` write.
+"""Expression trees of formulas, and pages of formulas, which the printers of `codegen/paper` write as text.
 
 A `Symbol` is a letter with dots, marks and subscripts, independent of any language. An expression consists of
 sums, products, powers, quotients, roots, functions and matrices of names and numbers. A `Page` is a list of
@@ -19,7 +19,8 @@ GREEK = (
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    r"""A letter (or the name of a Greek one) with subscripts, dots for rates, a bar, primes.
+    r"""A letter (or the name of a Greek letter) with subscripts, dots for time derivatives, a bar and
+    primes.
 
     >>> Symbol.parse(r"\dot{\phi}_b")
     Symbol(letter='phi', below=('b',), dots=1, bar=False, primes=0)
@@ -35,7 +36,7 @@ class Symbol:
 
     @classmethod
     def parse(cls, text: str) -> "Symbol":
-        """Return the symbol of a LaTeX text."""
+        """Return the symbol that a LaTeX text denotes."""
         match = re.fullmatch(
             r"(?P<over>\\(?:dot|ddot|bar)\{)?\\?(?P<letter>[A-Za-z]+)\}?(?:_\{?(?P<below>.*?)\}*)?",
             text,
@@ -120,7 +121,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`sin`, `cos`, `exp`, `atan2`, `lt` or `where` of expressions.
+    """One of the functions `sin`, `cos`, `exp`, `atan2`, `lt` and `where`, applied to expressions.
 
     `lt` is 1 if the first argument is less than the second, otherwise 0. `where` is the second argument if
     the first is not zero, otherwise the third.
@@ -134,7 +135,7 @@ class Function:
 class MatrixFormula:
     """A matrix of expressions."""
 
-    # entries by row; None for an entry equal to the transposed one
+    # entries by row; None for an entry that equals its transposed one
     rows: tuple[tuple["Expression | None", ...], ...]
     bar: int | None = None  # column before which a vertical line is drawn
 
@@ -158,7 +159,7 @@ ONE = Number(Fraction(1))
 
 
 def parse_name(text: str) -> Name:
-    """Return the operand of a LaTeX text."""
+    """Return the symbol that a LaTeX text denotes, as an operand of an expression."""
     return Name(Symbol.parse(text))
 
 
@@ -237,26 +238,26 @@ class Paragraph:
 class Relation:
     """An equation between symbols that defines none of them."""
 
-    left: Expression
-    right: Expression
-    number: int
+    left: Expression  # left-hand side
+    right: Expression  # right-hand side
+    number: int  # printed number of the equation
 
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
     """Definitions `symbol = expression` of a page, in the order of evaluation."""
 
-    lines: tuple[Line, ...]
-    number: int
+    lines: tuple[Line, ...]  # pairs (symbol, expression)
+    number: int  # printed number of the group
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A matrix or vector of a page, entry by entry."""
+    """An equation on a page that states all entries of a matrix or vector."""
 
-    symbol: Expression
-    matrix: MatrixFormula
-    number: int
+    symbol: Expression  # left-hand side
+    matrix: MatrixFormula  # entries
+    number: int  # printed number of the equation
 
 
 Block = Heading | Paragraph | Relation | Definitions | Assignment

@@ -1,4 +1,6 @@
-"""Functions of a program as lines of a programming language; long functions are split into several."""
+"""Functions of a program written as lines of a programming language; long functions are split into
+several.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,11 +28,13 @@ MAX_EXPRESSION_WIDTH = 72
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One piece of a section of a program, which becomes one function of the target language."""
+    """One segment of the prologue or body of a program, which becomes one function of the target
+    language.
+    """
 
-    loads: list[tuple[int, Entry]]  # (step, entry of an array) to read
+    loads: list[tuple[int, Entry]]  # pairs of a step and the array entry from which it is read
     fetches: list[int]  # steps to read from the scratch array
-    statements: list[Statement]  # assignments of the piece
+    statements: list[Statement]  # assignments of this segment
     keeps: list[int]  # steps to write to the scratch array
 
 
@@ -41,7 +45,7 @@ def split_statements(section: Section, statements: Sequence[Statement], size: in
     group_of: dict[int, int] = {}
     for s in statements:
         g = len(groups) - 1
-        # A result is stored in the piece that computes its last operand, not in the current one.
+        # A result is stored in the segment that computes its last operand, not in the current one.
         if s.place is not None:
             g = max((group_of[k] for k in s.reads if k in group_of), default=0)
         while counts[g] and counts[g] + s.size > size:
@@ -84,7 +88,8 @@ def make_identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]
 
 
 def make_identifier(name: str, reserved: Iterable[str]) -> str:
-    """Return a name as a valid identifier; underscores are appended if it is reserved.
+    """Return a name as a valid identifier of the target language; underscores are appended if it is
+    reserved.
 
     >>> make_identifier("free", ["free", "long"]), make_identifier("rear-2", [])
     ('free_', 'rear_2')
@@ -99,12 +104,12 @@ def make_identifier(name: str, reserved: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """Notation of expressions in a programming language."""
+    """Notation of expressions in one programming language; templates are filled by `str.format`."""
 
     number: Callable[[float], str]  # function from a number to its text
-    functions: Mapping[str, str]  # operation -> name of the function
-    comparison: str  # template of a < b as a number
-    choice: str  # template of a conditional expression
+    functions: Mapping[str, str]  # name of the function of the language, by operation
+    comparison: str  # template of the comparison a < b, with a number as result
+    choice: str  # template of the conditional expression
 
     def compose(self, step: Instruction, args: Sequence[Term]) -> Term:
         """Return one step of a program as an expression."""
@@ -121,7 +126,8 @@ class Notation:
             case "sub":
                 return f"{args[0].within(SUM_LEVEL)} - {args[1].within(PRODUCT_LEVEL)}", SUM_LEVEL
             case "mul":
-                # The second factor keeps its parentheses: (a * b) * c and a * (b * c) round differently.
+                # The second factor keeps its parentheses, because (a * b) * c and a * (b * c)
+                # round differently.
                 return (
                     f"{args[0].within(PRODUCT_LEVEL)} * {args[1].within(ATOM_LEVEL)}",
                     PRODUCT_LEVEL,
@@ -143,9 +149,10 @@ class Notation:
 
 
 class Listing:
-    """One function over named arrays: its segments, and their lines in a language of the C family.
+    """One function over named arrays: its segments, and the text lines of each segment in a language of the
+    C family.
 
-    `sources` and `sinks` map the arrays that it reads and writes to their names in the text.
+    `sources` and `sinks` map the arrays that the function reads and writes to their names in the text.
     """
 
     def __init__(
@@ -168,7 +175,7 @@ class Listing:
         self.scratch = {step: k for k, step in enumerate(kept_steps)}
 
     def name(self, i: int) -> str:
-        """Return the name of a step: `q_3` for entry 3 of `q`, otherwise `s_` and its index."""
+        """Return the name of step i in the text: `q_3` for entry 3 of `q`, otherwise `s_` and its index."""
         array, k = self.section.leaves.get(i, ("", i))
         return f"{self.sources[array]}_{k}" if array else f"s_{k}"
 
@@ -177,17 +184,17 @@ class Listing:
         return Term(name, width=len(name))
 
     def read(self, piece: Segment) -> list[str]:
-        """Return the names of the arrays that a piece reads."""
+        """Return the names of the arrays that a segment reads."""
         arrays = {place[0] for _, place in piece.loads}
         return [text for array, text in self.sources.items() if array in arrays]
 
     def filled(self, piece: Segment) -> list[str]:
-        """Return the names of the arrays that a piece writes."""
+        """Return the names of the arrays that a segment writes."""
         arrays = {s.place[0] for s in piece.statements if s.place}
         return [text for array, text in self.sinks.items() if array in arrays]
 
     def lines(self, piece: Segment, declare: str) -> list[str]:
-        """Return the assignments of a piece; `declare` is the keyword of a declaration."""
+        """Return the assignments of a segment as text lines; `declare` is the keyword of a declaration."""
         lines = [
             f"{declare} {self.name(i)} = {self.sources[array]}[{k}];"
             for i, (array, k) in piece.loads
@@ -202,8 +209,8 @@ class Listing:
 
 
 def array_names(program: Program, reserved: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the names in the text of the arrays that the body of a program reads, and of those that it
-    writes.
+    """Return the names in the text for the arrays that the body of a program reads, and for those that it
+    writes, each by array name.
     """
     inputs = [x for x in program.inputs if x != "parameters"]
     names = make_identifiers([*inputs, *program.outputs], [*reserved, "s", "scratch", "table"])
@@ -212,7 +219,9 @@ def array_names(program: Program, reserved: Iterable[str]) -> tuple[dict[str, st
 
 
 def describe_arrays(program: Program, names: Mapping[str, Sequence[str]] | None) -> list[str]:
-    """Return comment lines with the arrays of a program, their sizes, and the names of their entries."""
+    """Return comment lines that list the arrays of a program, their sizes, and the names of their
+    entries.
+    """
     inputs = [f"{x} ({size})" for x, size in program.inputs.items()]
     outputs = [f"{x} ({len(entries)})" for x, entries in program.outputs.items()]
     lines = [f"Inputs: {', '.join(inputs)}.", f"Outputs: {', '.join(outputs)}."]

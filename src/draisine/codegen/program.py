@@ -1,7 +1,7 @@
 """Programs: straight-line code in static single assignment form, with named input and output arrays.
 
-Parameters are inputs like others. The steps that depend on parameters only form the prologue, which runs once
-per parameter set and writes its results to a table that the body reads.
+Parameters are one of the input arrays. The steps that depend on parameters only form the prologue, which
+runs once per parameter set and writes its results to a table that the body reads.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ from draisine.algebra.scalar import Floats
 from draisine.algebra.trace import NUMPY_FUNCTIONS, Expr, reachable
 
 Instruction = tuple[Any, ...]
-"""Type of one step of a program: (operation, arguments...)."""
+"""Type of one step of a program: a tuple (operation, arguments...)."""
 
 COUNTED_OPERATIONS = (
     "add",
@@ -34,7 +34,9 @@ COUNTED_OPERATIONS = (
     "where",
     "lt",
 )
-"""Operations that are counted; negations are not, because they merge into sums and products."""
+"""Operations that `Program.operations` counts; negations are not counted, because they merge into sums and
+products.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Program:
         return sorted(k for k in needed if self.steps[k][0] != "const")
 
     def dumps(self) -> bytes:
-        """Return the program as bytes, for `loads`."""
+        """Return the program as bytes, which `loads` reads."""
         return json.dumps([self.name, self.inputs, self.steps, self.outputs, self.fixed]).encode()
 
     @staticmethod
@@ -93,7 +95,9 @@ def step_arguments(step: Instruction) -> tuple[int, ...]:
 def trace_program(
     name: str, inputs: Mapping[str, Sequence[Expr]], outputs: Mapping[str, Sequence[Any]]
 ) -> Program:
-    """Return the program that computes traced outputs from the symbols of the input arrays."""
+    """Return the program that computes traced expressions (the outputs) from the symbols of the input
+    arrays.
+    """
     leaves: dict[int, Instruction] = {}
     for array, symbols in inputs.items():
         for k, symbol in enumerate(symbols):
@@ -125,7 +129,7 @@ def trace_program(
 
 
 def select_outputs(program: Program, selected: Mapping[str, Sequence[int]]) -> Program:
-    """Return the subset of a program that computes given entries of its outputs.
+    """Return the subset of a program that computes only the selected entries of its outputs.
 
     >>> both = Program("both", {"x": 1}, [("input", "x", 0), ("neg", 0), ("sin", 0)],
     ...     {"y": [1, 2]}, [False, False, False])
@@ -150,7 +154,9 @@ def select_outputs(program: Program, selected: Mapping[str, Sequence[int]]) -> P
 
 
 def flatten_arrays(program: Program) -> Program:
-    """Return a program with one input array x and one output array, the convention of machine code."""
+    """Return a program whose inputs form one array x and whose outputs form one array, the
+    convention of machine code.
+    """
     start = 0
     starts = dict[str, int]()
     for array, size in program.inputs.items():
@@ -167,7 +173,7 @@ def flatten_arrays(program: Program) -> Program:
 
 
 def run_program(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Evaluate a program step by step in NumPy, the reference of all targets.
+    """Evaluate a program step by step with NumPy; this is the reference for all targets.
 
     Parameters
     ----------
@@ -198,10 +204,11 @@ def run_program(program: Program, **inputs: NDArray[np.float64]) -> dict[str, ND
 
 
 class Callback:
-    """A Python function with the interface of a program: from concatenated inputs to outputs.
+    """A Python function with the interface of a program: it maps concatenated inputs to concatenated
+    outputs.
 
     An exception must not pass through machine code. The first one is kept in `error`, and the outputs
-    become NaN, which rejects a step or stops a run.
+    become NaN, so that the integrator rejects the step or stops the run.
     """
 
     def __init__(self, function: Callable[[Floats], Floats], size_in: int, size_out: int) -> None:

@@ -14,7 +14,7 @@ from draisine.codegen.program import Instruction, Program, step_arguments
 SUM_LEVEL = 1
 PRODUCT_LEVEL = 2
 ATOM_LEVEL = 3
-"""Precedence levels of expressions in ascending order: sums, products, and operands that never need
+"""Precedence levels of expressions in ascending order: sums, products, and atoms, which never need
 parentheses.
 """
 
@@ -22,7 +22,9 @@ Entry = tuple[str, int]
 """Type of an entry of a named array: (array, index)."""
 
 PROLOGUE_TABLE = "table of the prologue"
-"""Name of the array that passes results from prologue to body; no other array can have it."""
+"""Name of the array that passes results from the prologue to the body of a program; no other array can have
+this name.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Term:
     width: int = 0  # number of characters
     op: str = ""  # outermost operation
     parts: tuple["Term", ...] = ()  # arguments of the outermost operation
-    alone: bool = False  # whether the expression always gets a name
+    alone: bool = False  # whether the expression is always assigned to a name
 
     def within(self, level: int) -> str:
         """Return the text, in parentheses if its precedence is below `level`."""
@@ -50,7 +52,7 @@ class Section:
     """The prologue or the body of a program."""
 
     steps: list[int]  # indices of the steps
-    leaves: dict[int, Entry]  # by step: entry of an array from which it is read
+    leaves: dict[int, Entry]  # array entry from which a step is read, by index of the step
     results: list[tuple[Entry, int]]  # pairs of an array entry and the step that is written to it
 
 
@@ -66,8 +68,8 @@ class Statement:
 
 
 def split_sections(program: Program) -> tuple[Section, Section]:
-    """Return prologue and body of a program; the results of the prologue are the entries of
-    PROLOGUE_TABLE.
+    """Return the prologue and the body of a program as sections; the results of the prologue are the
+    entries of PROLOGUE_TABLE.
     """
     slots = {step: (PROLOGUE_TABLE, k) for k, step in enumerate(program.table)}
     outputs = [
@@ -98,7 +100,9 @@ def _section(
 
 
 class _Gatherer:
-    """Combines the steps of a section into statements; `open` contains the expressions without a name."""
+    """Combines the steps of a section into statements; `open` contains the expressions that have no name
+    yet.
+    """
 
     def __init__(
         self,
@@ -119,7 +123,9 @@ class _Gatherer:
         self.uses = uses + Counter(step for _, step in section.results)
 
     def term(self, i: int) -> tuple[Term, frozenset[int], int]:
-        """Return a step as an operand: its open expression, its name or its number."""
+        """Return step i as an operand: its open expression, its name or its number; further the steps that
+        it reads, and its size in steps.
+        """
         if i in self.open:
             return self.open[i]
         step = self.program.steps[i]
@@ -132,7 +138,9 @@ class _Gatherer:
         self.statements.append(Statement(i, None, *self.open.pop(i)))
 
     def step(self, i: int) -> None:
-        """Write step i as an expression; the widest arguments get names until it fits."""
+        """Write step i as an expression; the widest arguments are assigned to names until it fits the
+        width.
+        """
         step = self.program.steps[i]
         # Naming the widest argument first shortens the expression most.
         while True:
@@ -163,8 +171,8 @@ def gather_statements(
     name: Callable[[int], Term],
     width: int,
 ) -> list[Statement]:
-    """Return the statements of a section: values first, then results.
+    """Return the statements of a section: assignments to local names first, then to results.
 
-    An expression is wider than `width` only if a single step of named arguments is.
+    An expression exceeds `width` only if a single step with named arguments does.
     """
     return _Gatherer(program, section, compose, name, width).gather()

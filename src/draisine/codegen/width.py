@@ -25,7 +25,7 @@ LINE_WIDTH = 88.0
 A4.
 """
 
-# Estimates for italic letters of Computer Modern; others are 1.1 wide.
+# Estimated widths of italic letters of Computer Modern, in units of 5 pt; all others have 1.1.
 _LETTER_WIDTHS = dict.fromkeys("mwMW", 1.75) | dict.fromkeys("ABCDEGHKNOQRUVXYZ", 1.5)
 _LETTER_WIDTHS |= dict.fromkeys("iljtfrIJ", 0.8)
 _SIGN = 2.4

@@ -1,9 +1,11 @@
-"""Cache of everything that is derived from a vehicle: choices of pivots, programs and machine code.
+"""Cache of everything that is derived from a vehicle: choices of pivots, symbolic programs and machine
+code.
 
-An artifact is derived at its first use. The most recent artifacts are kept in memory, and all of them in the
-user's store. Each is derived independently of the others, at the parameters with which the vehicle was
-compiled, so that it does not depend on earlier requests. A control law without a fingerprint (its content is
-not known) is traced each time.
+An artifact is derived at its first use. Its pivots are the entries by which the constraint rows are
+eliminated. The most recent artifacts are kept in memory, and all of them in the user's store. Each is
+derived independently of the others, at the parameters with which the vehicle was compiled, so that it does
+not depend on earlier requests. A control law without a fingerprint (its content is not known) is traced
+each time.
 """
 
 import hashlib
@@ -41,7 +43,7 @@ from draisine.vehicles import build_model
 _log = logging.getLogger(__name__)
 
 MAX_ARTIFACTS_IN_MEMORY = 64
-"""Largest number of artifacts of one vehicle in memory; a machine with its code takes about 0.2 MB."""
+"""Largest number of artifacts of one vehicle in memory; one compiled contact mode takes about 0.2 MB."""
 
 _DERIVING_SUBPACKAGES = (
     "algebra",
@@ -56,7 +58,9 @@ _DERIVING_SUBPACKAGES = (
 
 T = TypeVar("T")
 PivotPoint = tuple[tuple[float, ...], tuple[float, ...]]
-"""Configuration at which pivots are chosen: quaternion (4) of the inner base frame, and joint coordinates."""
+"""Configuration at which pivots are chosen: unit quaternion (4) of the inner base frame (the base frame
+aligned with the kinematic tree), and joint coordinates (rad or m).
+"""
 
 
 _lock = threading.RLock()
@@ -64,8 +68,8 @@ hold_over_fork(_lock)
 
 
 class RecentCache:
-    """Cache of the most recently used objects by key, shared by threads. Objects with the key None are not
-    cached.
+    """Cache of the most recently used objects by key, safe for use by several threads. Objects with the key
+    None are not cached.
     """
 
     def __init__(self, capacity: int = MAX_ARTIFACTS_IN_MEMORY) -> None:
@@ -84,7 +88,8 @@ class RecentCache:
         if key is None:
             return new
         with _lock:
-            # Another thread may have made it meanwhile; all threads use the first one.
+            # Another thread may have made the same object meanwhile; all threads use the first
+            # one.
             kept: T = self._objects.setdefault(key, new)
             while len(self._objects) > self._capacity:
                 self._objects.pop(next(iter(self._objects)))
@@ -93,18 +98,20 @@ class RecentCache:
 
 @dataclass(frozen=True, eq=False)
 class MachineTask:
-    """Request for a closed form: contact mode, control law and choice of pivots."""
+    """Request for the compiled closed form of one contact mode: its control law and its choice of
+    pivots.
+    """
 
-    mode: Mode  # statuses of the contacts
-    law: Law | None = None  # control law
-    states: int = 0  # number of states of the law
-    correction: float | None = None  # 1/s, rate at which gaps are corrected, or None
-    # configuration at which pivots are chosen; None for that of the drawing
+    mode: Mode  # status of each contact
+    law: Law | None = None  # control law, or None
+    states: int = 0  # number of states of the control law
+    correction: float | None = None  # rate of gap correction, 1/s; None: no correction
+    # configuration at which pivots are chosen; None: zero configuration of the model
     configuration: PivotPoint | None = None
 
     @property
     def key(self) -> Hashable:
-        """The hashable identity of the task; None if the control law has no fingerprint."""
+        """The hashable identity of this request; None if the control law has no fingerprint."""
         fields = (self.mode, self.states, self.correction, self.configuration)
         return fields if self.law is None else fingerprint((*fields, self.law))
 
@@ -138,7 +145,7 @@ class Programs(Mapping[str, Program]):
         return self._programs[name]
 
     def bind(self, name: str, parameters: Floats) -> Compiled:
-        """Return the machine code of a program, bound to parameters."""
+        """Return the machine code of the program `name`, bound to the values of the parameters."""
         if name not in self._bound:
             native = Native(self[name], self._store)
             self._bound.setdefault(name, Compiled(native, parameters))
@@ -153,11 +160,13 @@ class Programs(Mapping[str, Program]):
 
 @dataclass(frozen=True, eq=False)
 class Artifacts:
-    """Derived programs and machine code of one vehicle with one structure, valid for any parameters."""
+    """Derived programs and machine code of one vehicle with one structure, valid for all parameter
+    values.
+    """
 
     vehicle: Callable[..., Model]  # function that returns the model
     structure: dict[str, Any]  # arguments of the vehicle that determine its structure
-    nominal: dict[str, float]  # parameters at which pivots are chosen
+    nominal: dict[str, float]  # parameter values at which pivots are chosen
     store: Store | None = None  # store for derived programs and machine code
     _recent: RecentCache = field(default_factory=RecentCache, repr=False)
 
@@ -174,7 +183,7 @@ class Artifacts:
 
     @cached_property
     def drawing(self) -> Model:
-        """The model over symbols; its structure is valid for all parameters."""
+        """The model with symbolic parameters; its structure is valid for all parameter values."""
         return self.trace().model
 
     @cached_property
@@ -189,26 +198,30 @@ class Artifacts:
 
     @cached_property
     def digest(self) -> str | None:
-        """The digest of the model and of the code that derives programs; None if the vehicle has no
+        """The digest of the model and of the source code that derives programs; None if the vehicle has no
         fingerprint.
         """
         return fingerprint((self.drawing, self.nominal, deriving_code()))
 
     def _key(self, *task: Hashable) -> str | None:
-        """Return the digest of a task for this vehicle; None if a part of it has no fingerprint."""
+        """Return the digest of a request for this vehicle; None if a part of the request has no
+        fingerprint.
+        """
         identity = (self.digest, *task)
         return None if None in identity else hashlib.sha256(repr(identity).encode()).hexdigest()
 
     def survey(self, mode: Mode, parameters: Mapping[str, float]) -> Survey:
-        """Return the redundant constraint rows of a mode, and the parameters for which they are redundant."""
+        """Return the redundant constraint rows of a contact mode, and the parameters for which they are
+        redundant.
+        """
         key = ("survey", mode, tuple(parameters.values()))
         return self._recent.get(key, lambda: survey_redundancy(self.draw, parameters, mode))
 
     def decide(
         self, task: MachineTask, parameters: Mapping[str, float]
     ) -> tuple[tuple[str, ...], PivotPoint | None]:
-        """Return the labels of the redundant rows, which are omitted, and the configuration at which pivots
-        are chosen (None for that of the drawing).
+        """Return the labels of the redundant constraint rows, which are omitted, and the configuration at
+        which pivots are chosen (None: zero configuration).
         """
         rank_survey = self.survey(task.mode, parameters)
         if task.configuration is None:
@@ -222,7 +235,7 @@ class Artifacts:
         return redundant_rows_at(rank_survey, model, task.mode, q, r), task.configuration
 
     def choose(self, task: MachineTask) -> Pivoting:
-        """Return the choice of independent speeds and pivots for a task."""
+        """Return the independent speeds and the pivots for the request `task`."""
         key = self._key("choice", task.key)
 
         def make() -> Pivoting:
@@ -245,7 +258,7 @@ class Artifacts:
         return Derivation(tracing, task.mode, point, task.correction, spare, choice)
 
     def mode_programs(self, task: MachineTask, choice: Pivoting) -> Programs:
-        """Return the programs of one mode with the given pivots."""
+        """Return the programs of one contact mode with the given pivots."""
         pivots = fingerprint((choice.independent, choice.pivots, choice.spare, choice.along_tree))
         # The configuration only serves to choose the pivots; equal pivots have equal programs.
         identity = MachineTask(task.mode, task.law, task.states, task.correction)
@@ -261,8 +274,8 @@ class Artifacts:
     def contact_programs(
         self, law: Law | None, states: int, motions: tuple[Program, ...]
     ) -> Programs:
-        """Return the programs of the machine without ground and of its wheels on features; `motions` are the
-        programs of moving ground.
+        """Return the programs of the vehicle without ground and of each wheel on each kind of ground
+        feature; `motions` are the programs of moving ground.
         """
         moving = [motion.dumps() for motion in motions]
         key = self._key("contact", fingerprint((law, states, moving)))
@@ -279,7 +292,7 @@ class Artifacts:
         return self._recent.get(key, make)
 
     def bind(self, program: Program, parameters: Floats) -> Compiled:
-        """Return the machine code of any program, bound to parameters."""
+        """Return the machine code of any program, bound to the values of the parameters."""
         return Compiled(Native(program, self.store), parameters)
 
 
@@ -337,15 +350,18 @@ def require_system(what: str, system: object) -> None:
 
 
 MAX_MODELS_CHECKED = 64
-"""Number of distinct parameter sets up to which the model of each set is built and checked (0.1 ms each)."""
+"""Number of distinct parameter sets up to which the model of every set is built and checked; one model
+takes 0.1 ms.
+"""
 
 
 def find_invalid_machines(artifacts: Artifacts, parameters: Floats) -> dict[int, str]:
-    """Return the reason why a column of parameters (parameters, machines) is physically invalid, by column
-    index.
+    """Return the reasons why sets of parameters are physically invalid, by column index of `parameters`
+    (number of parameters, number of sets).
 
-    The model of each distinct column is built. If there are many, only those are built whose masses and
-    inertias may be invalid, and those at which a parameter is smallest or largest.
+    The model of each distinct set is built. If there are more than `MAX_MODELS_CHECKED`, only those sets
+    are built whose masses and inertias may be invalid, or that contain the smallest or largest value of a
+    parameter.
     """
     _, first, inverse = np.unique(parameters, axis=1, return_index=True, return_inverse=True)
     distinct = parameters[:, first]
@@ -353,7 +369,7 @@ def find_invalid_machines(artifacts: Artifacts, parameters: Floats) -> dict[int,
     if len(first) > MAX_MODELS_CHECKED:
         bodies = run_program(artifacts.bodies, parameters=distinct)
         mass = bodies["mass"].T
-        tensors = bodies["inertia"].T  # without a column axis if no inertia depends on a parameter
+        tensors = bodies["inertia"].T  # no column axis if no inertia depends on a parameter
         tensors = tensors.reshape(*tensors.shape[:-1], -1, 3, 3)
         doubtful = np.full(len(first), is_doubtful(mass, tensors).any(axis=-1))
         doubtful[distinct.argmin(axis=1)] = True

@@ -1,9 +1,9 @@
 """One contact mode of a system with ideal (bilateral) contacts, compiled in minimal coordinates.
 
-The state is y = (q, p, r, u, z): pose of the inner base frame, joint coordinates, independent speeds and
-states of force elements and law. The dependent speeds follow from the constraint rows by elimination with
-pivots that are chosen at one configuration. The inner base frame is aligned with the kinematic tree; users
-see the frame of the drawing.
+The state is y = (q, p, r, u, z): quaternion and position of the inner base frame, joint coordinates,
+independent speeds, and states of force elements and control law. The dependent speeds follow from the
+constraint rows by Gaussian elimination; its pivots are chosen at one configuration. The inner base frame is
+aligned with the kinematic tree; users see the base frame of the model as it is defined.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,18 +32,19 @@ if TYPE_CHECKING:
     from draisine.system.system import System
 
 MIN_PIVOT_RATIO = 0.1
-"""Smallest magnitude of a pivot, relative to that at the configuration of its choice. Errors grow as a pivot
-shrinks; a tenth costs one digit.
+"""Smallest allowed magnitude of a pivot, as a fraction of its magnitude at the configuration at which it
+was chosen. Rounding errors grow as a pivot shrinks; a tenth costs one digit.
 """
 
 REUSED_PIVOT_RATIO = 0.3
-"""Relative magnitude above which earlier pivots are used again. It exceeds `MIN_PIVOT_RATIO`, so that pivots
-do not alternate.
+"""Magnitude of a pivot, as a fraction of that at the configuration of its choice, above which earlier
+pivots are used again. It exceeds `MIN_PIVOT_RATIO`, so that a run does not alternate between two sets of
+pivots.
 """
 
 
 class CompiledProgram:
-    """Descriptor of a program as machine code, which is bound to the machine's parameters at its first
+    """Descriptor of one compiled program, which is bound to the parameters of its `ClosedForm` at its first
     use.
     """
 
@@ -89,7 +90,7 @@ class ClosedForm:
 
     @property
     def mode(self) -> Mode:
-        """The contacts and their statuses."""
+        """The contact mode: the contacts and their statuses."""
         return self.task.mode
 
     @property
@@ -99,42 +100,43 @@ class ClosedForm:
 
     @property
     def memory(self) -> int:
-        """The number of states z: those of the force elements, then those of the law."""
+        """The number of states z: those of the force elements, then those of the control law."""
         return self.system.model.memory + self.states
 
     @cached_property
     def choice(self) -> Pivoting:
-        """The choice of independent speeds and pivots."""
+        """The independent speeds and the pivots that eliminate the others."""
         return self.artifacts.choose(self.task)
 
     @cached_property
     def programs(self) -> Programs:
-        """The programs of the mode by name."""
+        """The programs of the contact mode by name."""
         return self.artifacts.mode_programs(self.task, self.choice)
 
     def bind(self, name: str) -> Compiled:
-        """Return the machine code of a program, bound to the system's parameters."""
+        """Return the machine code of the program `name`, bound to the system's parameters."""
         if name in ("rate", "observe"):
             self.system.check_resistance(self.mode)
         return self.programs.bind(name, self.system.values)
 
     @cached_property
     def layout(self) -> Layout:
-        """The layout of y: q, p, r, u, z."""
+        """The layout of the state vector y: slices q, p, r, u, z."""
         speeds = len(self.choice.independent)
         return Layout(state_sizes(self.system.model, u=speeds, z=self.memory))
 
     @cached_property
     def pivots(self) -> Floats:
-        """The magnitudes of the pivots at the configuration of their choice, for the parameters of this
-        system.
+        """The magnitudes of the pivots at the configuration at which they were chosen, for the parameters
+        of this system.
         """
         q, r = self._chosen_at or (self._turn, np.zeros(self.layout.count("r")))
         return np.abs(self.rate(q=q, r=r)["pivots"])
 
     def pivots_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
-        """Return the magnitudes of the pivots at the configuration of their choice (pivots, columns), for
-        sets of parameters, one per column. `frames` are their inner base frames, computed by default.
+        """Return the magnitudes of the pivots (pivots, sets) at the configuration at which they were
+        chosen, for sets of parameters (parameters, sets). `frames` are the inner base frames of these sets,
+        computed by default.
         """
         if self._chosen_at is None:
             x = self.rate.inputs.pack(q=(frames or self.frames_for(parameters))[0])
@@ -145,24 +147,26 @@ class ClosedForm:
 
     @cached_property
     def _chosen_at(self) -> PivotPoint | None:
-        """The configuration at which the pivots were chosen; None for that of the drawing."""
+        """The configuration at which the pivots were chosen; None: zero configuration."""
         return self.artifacts.decide(self.task, self.artifacts.nominal)[1]
 
     @cached_property
     def floors(self) -> Floats:
-        """The magnitudes of the pivots below which other pivots are chosen."""
+        """The smallest allowed magnitudes of the pivots; below them, other pivots are chosen."""
         return MIN_PIVOT_RATIO * self.pivots
 
     def floors_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
-        """Return the smallest allowed pivot magnitudes (pivots, columns) for sets of parameters, one per
-        column, see `pivots_for`.
+        """Return the smallest allowed pivot magnitudes (pivots, sets) for sets of parameters (parameters,
+        sets), see `pivots_for`.
         """
         return MIN_PIVOT_RATIO * self.pivots_for(parameters, frames)
 
     def sound(self) -> bool:
-        """Return whether pivots and frames that were chosen for other parameters are valid for these.
+        """Return whether pivots and frames that were chosen for other parameters are valid for the
+        parameters of this system.
 
-        An axis may have become parallel to the one that aligns its frame, or a redundant row independent.
+        They are invalid if a joint axis has become parallel to the axis that aligns its frame, or if a
+        redundant constraint row has become independent.
         """
         # The common case needs no further computation.
         if self.artifacts.nominal == self.system.parameters:
@@ -175,12 +179,16 @@ class ClosedForm:
 
     @cached_property
     def frame(self) -> tuple[Floats, Floats]:
-        """The axes (3, 3) and the origin (3) of the inner base frame in the drawing."""
+        """The axes (3, 3) and the origin (3), in m, of the inner base frame relative to the user's base
+        frame.
+        """
         out = self.bind("frame")()
         return out["R"].reshape(3, 3), out["o"]
 
     def frames_for(self, parameters: Floats) -> tuple[Floats, Floats]:
-        """Return quaternion and origin of the inner base frame for sets of parameters, one per column."""
+        """Return quaternions (4, sets) and origins (3, sets) in m of the inner base frame for sets of
+        parameters (parameters, sets).
+        """
         frame = self.bind("frame")
         at_rest = np.zeros((frame.inputs.size, parameters.shape[1]))
         out = frame.batch(at_rest, frame.tables(parameters))
@@ -189,31 +197,30 @@ class ClosedForm:
 
     @cached_property
     def _unheld(self) -> Floats:
-        """The anchor points of pins for states whose pins are not checked."""
+        """The placeholder anchor points of pins, for states whose pins are not checked."""
         return np.zeros(self.entry.inputs.count("anchors"))
 
     @cached_property
     def _turn(self) -> Floats:
-        """The quaternion of the inner base frame in the drawing."""
+        """The quaternion of the inner base frame relative to the user's base frame."""
         return quaternion(self.frame[0])
 
     @cached_property
     def _back(self) -> Floats:
-        """The quaternion of the drawing in the inner base frame."""
+        """The quaternion of the user's base frame relative to the inner base frame."""
         return _reverse(self._turn)
 
     @property
     def columns(self) -> list[int]:
-        """The indices of the free speeds among (V, W, rdot); the symmetry group of the base may exclude
-        some.
-        """
+        """The indices of the free speeds among (V, W, rdot); a planar base, for example, excludes some."""
         return free_columns(self.system.model)
 
     def inner_pose(
         self, q: Floats, p: Floats, frames: tuple[Floats, Floats] | None = None
     ) -> tuple[Floats, Floats]:
-        """Return the pose of the inner base frame for the user's pose, (4,) and (3,) or with one column for
-        each state. `frames` are those of other parameters, one per column.
+        """Return quaternion and position of the inner base frame for the user's base pose, shapes (4,) and
+        (3,), or (4, N) and (3, N) for N states. `frames` are the inner base frames of other parameters, one
+        column per state.
         """
         turn, origin = (self._turn, self.frame[1]) if frames is None else frames
         return quaternion_product(q, turn), p + _rotate(q, origin)
@@ -221,8 +228,8 @@ class ClosedForm:
     def user_pose(
         self, q: Floats, p: Floats, frames: tuple[Floats, Floats] | None = None
     ) -> tuple[Floats, Floats]:
-        """Return the user's pose for the pose of the inner base frame; `frames` are those of other
-        parameters, one per column.
+        """Return quaternion and position of the user's base frame for the pose of the inner base frame;
+        `frames` are the inner base frames of other parameters, one column per state.
         """
         origin = self.frame[1] if frames is None else frames[1]
         back = self._back if frames is None else _reverse(frames[0])
@@ -231,8 +238,8 @@ class ClosedForm:
         return user, p - _rotate(user, origin)
 
     def user_speeds(self, s: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
-        """Return v (n, N) for inner speeds with V at the inner base origin; `frames` are those of other
-        parameters, one per column.
+        """Return the user's speeds v (n, N) for the speeds s of the inner base frame, whose V is that of
+        its origin; `frames` are the inner base frames of other parameters, one column per state.
         """
         speeds = np.zeros((6 + len(self.system.model.joints), s.shape[1]))
         speeds[self.columns] = s
@@ -252,20 +259,21 @@ class ClosedForm:
         anchors: Floats | None = None,
         gap: float = np.inf,
     ) -> Floats:
-        """Return the state vector y of a state, after checking the constraints.
+        """Return the state vector y of a user's state, after checking the constraints.
 
         Parameters
         ----------
         state
-            Pose, joint coordinates and speeds in the drawing's frame.
+            Pose, joint coordinates and speeds in the user's base frame.
         t
             Time, s.
         z
-            States of force elements and law; by default those of `state`, and zeros for the law.
+            States of force elements and control law; by default those of `state`, and zeros for the control
+            law.
         tolerance
             Largest violation of the constraints by the speeds, relative to the largest speed.
         anchors
-            Anchor points of pins, m.
+            Anchor points of pinned contacts, m; by default they are not checked.
         gap
             Largest gap of closed contacts, m.
 
@@ -298,7 +306,7 @@ class ClosedForm:
         t: float = 0.0,
         tolerance: float = 1e-8,
     ) -> Floats:
-        """Return the state vectors y (n, columns) of several states, after checking the constraints of each.
+        """Return the state vectors y (n, N) of N states, after checking the constraints of each.
 
         The arrays q, p, r, v and the parameters have one column per state; z has one column per state, or is
         the same for all.
@@ -315,7 +323,7 @@ class ClosedForm:
         return np.vstack([entry["y"], memory])
 
     def columns_of(self, states: Sequence[State]) -> dict[str, Floats]:
-        """Return states of this machine as arrays q, p, r, v with one column for each state."""
+        """Return states of this system as arrays q, p, r, v with one column per state."""
         for state in states:
             if not isinstance(state, State) or find_wrong_lengths(self.system, state):
                 raise make_state_error(self.system, state)
@@ -324,8 +332,8 @@ class ClosedForm:
     def _check_entry(
         self, entry: Mapping[str, Floats], tolerance: float, gap: float = np.inf
     ) -> None:
-        """Raise ConfigurationError if a state violates the constraints of the mode or its closed contacts are
-        open.
+        """Raise ConfigurationError if a state violates the constraints of the contact mode or its closed
+        contacts are open.
         """
         violation = _largest(entry["broken"])
         # The tolerance is relative, but a speed below 1 is compared with 1.
@@ -345,8 +353,8 @@ class ClosedForm:
             )
 
     def least_pivot(self, y: Floats, t: float = 0.0) -> float:
-        """Return the smallest pivot at a state, relative to its magnitude at the configuration of its
-        choice.
+        """Return the smallest pivot magnitude at a state y, as a fraction of its magnitude at the
+        configuration at which it was chosen.
         """
         pivots = self.rate(t=[t], **self.layout.split(y))["pivots"]
         return float(np.min(np.abs(pivots) / self.pivots, initial=1.0))
@@ -358,8 +366,8 @@ class ClosedForm:
         w: Floats | None = None,
         anchors: Floats | None = None,
     ) -> dict[str, Floats]:
-        """Return all outputs of the program `observe`, time last, for states y (times, n), times t (s) and
-        inputs w (inputs, times).
+        """Return all outputs of the program `observe` as arrays whose last axis is time, for states y
+        (times, n), times t (s) and inputs w (inputs, times).
         """
         optional = {"w": w, "anchors": anchors}
         x = self.observe.inputs.pack(
@@ -376,8 +384,8 @@ class ClosedForm:
 
 
 def check_inertia(tree: Tree, mode: Mode) -> None:
-    """Raise ModelError if the mass matrix reduced to the free motions of a mode is singular, in the drawing
-    and near it.
+    """Raise ModelError if the mass matrix, reduced to the free motions of a contact mode, is singular both
+    at the zero configuration and near it.
     """
     model = tree.model
     n = len(model.joints)
@@ -387,7 +395,8 @@ def check_inertia(tree: Tree, mode: Mode) -> None:
     at_rest = np.zeros(6 + n)
     inputs = np.zeros(len(model.inputs))
     idle: Floats | None = None
-    # The drawing may be a singular shape: a shape without symmetry near it decides as well.
+    # The zero configuration may be singular: a configuration without symmetry near it is tested as
+    # well.
     for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):
         out = multiplier.evaluate_free_dynamics(tree, np.eye(3), np.zeros(3), r, at_rest, inputs)
         joints = [*np.eye(6 + n)[driven], *couplings.coupling_rows(tree, geometry(tree, r))]
@@ -411,7 +420,7 @@ def _reverse(q: Floats) -> Floats:
 
 
 def _rotate(q: Floats, x: Floats) -> Floats:
-    """Return a vector (or one per column) rotated by (arrays of) quaternions."""
+    """Return vectors (3,) or (3, N) rotated by unit quaternions (4,) or (4, N)."""
     R = rotation(q.tolist() if q.ndim == 1 else q)
     if x.ndim == 2:
         return np.einsum("ijt,jt->it", R, x)
@@ -419,5 +428,5 @@ def _rotate(q: Floats, x: Floats) -> Floats:
 
 
 def _machine_again(system: "System", task: MachineTask) -> ClosedForm:
-    """Return the compiled mode of an unpickled system; its machine code comes from the store."""
+    """Return the compiled contact mode of an unpickled system; its machine code comes from the store."""
     return system.make(task)

@@ -18,7 +18,7 @@ from draisine.system.layout import input_layout, output_layout
 
 
 class _Buffers(threading.local):
-    """Input and output arrays of one thread, and the arguments of a call with them."""
+    """Input and output arrays of one thread, and the arguments of a native call that uses them."""
 
     def __init__(self, size_in: int, table: Floats, size_out: int) -> None:
         self.x: Floats = np.zeros(size_in)
@@ -40,7 +40,7 @@ class Compiled:
         self._parameters = parameters
 
     def rebind(self, parameters: Floats) -> "Compiled":
-        """Return the same code bound to other parameters, without loading it again."""
+        """Return the same machine code bound to other parameters, without loading it again."""
         other = object.__new__(Compiled)
         other.__dict__.update(self.__dict__, _parameters=parameters)
         for cached in ("table", "_buffers"):
@@ -49,7 +49,7 @@ class Compiled:
 
     @cached_property
     def table(self) -> Floats:
-        """The results of the prologue for the parameters."""
+        """The results of the prologue for the bound parameters."""
         table: Floats = np.zeros(self.native.size_table)
         address = table.ctypes.data
         prototype()(self.native.prologue)(self._parameters.ctypes.data, address, address, 1)
@@ -60,14 +60,16 @@ class Compiled:
         return _Buffers(self.native.size_in, self.table, self.native.size_out)
 
     def flat(self, x: Floats) -> Floats:
-        """Return all outputs as one array from all inputs as one array: the fastest call from Python."""
+        """Return all outputs as one flat array for all inputs as one flat array: the fastest call from
+        Python.
+        """
         buffers = self._buffers
         buffers.x[:] = x
         self._call(*buffers.arguments)
         return buffers.out.copy()
 
     def __call__(self, **inputs: Any) -> dict[str, Floats]:
-        """Return the outputs by name."""
+        """Return the outputs by name for inputs by name; inputs that are not given are zero."""
         return self.outputs.split(self.flat(self.inputs.pack(**inputs)))
 
     @cached_property
@@ -76,17 +78,21 @@ class Compiled:
 
     @property
     def address(self) -> int:
-        """The address of the code for one state, `void f(x, table, out, 1)`."""
+        """The memory address of the code for one state, `void f(x, table, out, 1)`."""
         return self.native.call
 
     @property
     def wide_address(self) -> int:
-        """The address of the code for many states in SIMD lanes; their number is a multiple of `lanes`."""
+        """The memory address of the code that evaluates many states in SIMD lanes; the number of states is
+        a multiple of `lanes`.
+        """
         return self.native.batch
 
     @property
     def single_address(self) -> int:
-        """The address of the code in single precision; the number of states is a multiple of `2 * lanes`."""
+        """The memory address of the code in single precision; the number of states is a multiple of `2 *
+        lanes`.
+        """
         return self.native.single_batch
 
     @property
@@ -95,8 +101,8 @@ class Compiled:
         return self.native.lanes
 
     def tables(self, parameters: Floats) -> Floats:
-        """Return the results of the prologue (entries, columns) for sets of parameters, one per column."""
-        self.native.batch  # noqa: B018 - loads the code for lanes, which contains the prologue
+        """Return the results of the prologue (entries, sets) for sets of parameters (parameters, sets)."""
+        self.native.batch  # noqa: B018 - loads the SIMD code, which contains the prologue
         out: Floats = np.empty((parameters.shape[1], self.native.size_table))
         rows = np.ascontiguousarray(parameters.T, dtype=float)
         # Neighbouring sets are often equal: run the prologue only where a set differs from the one before.
@@ -128,8 +134,8 @@ class Compiled:
         return self.outputs.split(out[:, :count])
 
     def batches(self, x: Floats, table: Floats) -> Floats:
-        """Return outputs (times, outputs, machines) for inputs (times, inputs, machines) and tables of the
-        prologue (entries, machines); the number of machines is a multiple of `lanes`.
+        """Return outputs (times, outputs, N) for inputs (times, inputs, N) of N vehicles and their prologue
+        results `table` (entries, N); N is a multiple of `lanes`.
         """
         x = np.ascontiguousarray(x)
         table = np.ascontiguousarray(table)
@@ -143,7 +149,7 @@ class Compiled:
 
 
 def pad_columns(columns: Floats, count: int) -> Floats:
-    """Return an array with `count` columns; the last column is repeated."""
+    """Return an array with `count` columns, in which the last column of `columns` is repeated."""
     out: Floats = np.empty((len(columns), count))
     out[:, : columns.shape[1]] = columns
     out[:, columns.shape[1] :] = columns[:, -1:]

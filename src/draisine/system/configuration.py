@@ -1,14 +1,15 @@
-"""Solution for configurations and speeds with requested values, for many machines at once.
+"""Solve for configurations and speeds with requested values, for many sets of parameters at once.
 
-Configurations are found by Newton's method, then speeds by linear equations. Hard equations are the requested
-values and the constraints. Soft equations keep the other coordinates as in the drawing (joints first, then
-position and heading, then lean, pitch and height) if they are independent of all equations before.
+Configurations are found by Newton's method, then speeds by linear equations. Hard equations are the
+requested values and the constraints. Soft equations keep the other coordinates at their values in the zero
+configuration: joints first, then position and heading, then lean, pitch and height. A soft equation is used
+if it is independent of all equations before it.
 
 Speeds without a request are zero if possible, in this order: rates of joints, angular velocity of the base,
 spins of rolling wheels, translation. So a wheel rolls before anything else moves. Near a singularity a zero
-can require large speeds elsewhere: a leaning torus wheel could have its forward speed without any spin, with
-a yaw rate of hundreds of rad/s. A zero that multiplies the kinetic energy is therefore dropped before the
-other zeros.
+can require very large speeds elsewhere: a leaning torus wheel could have its forward speed without any
+spin, with a yaw rate of hundreds of rad/s. A zero that multiplies the kinetic energy is therefore dropped
+before the other zeros.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from draisine.system.compiled import Compiled
 
 SOFT_POSE = ("x", "y", "yaw", "lean", "pitch", "z")
-"""Coordinates of the base, in the order in which they are kept as in the drawing."""
+"""Coordinates of the base, in the order in which they are kept at their values in the zero
+configuration.
+"""
 
 BASE_ANGULAR_VELOCITIES = ("Wx", "Wy", "Wz")
 """Names of the components of the base's angular velocity (rad/s), in its own axes."""
@@ -39,46 +42,49 @@ BASE_LINEAR_VELOCITIES = ("Vx", "Vy", "Vz")
 """Names of the components of the base's linear velocity (m/s), in its own axes."""
 
 WEAK_ZERO_RESIDUAL = 0.3
-"""Residual of a unit row (1 if it is perpendicular to all rows before) below which its zero may be
-dropped.
+"""Residual of a constraint row of unit length, after projection onto the rows before it (1 if it is
+perpendicular to all of them), below which the zero of this row may be dropped.
 """
 
 COSTLY_ENERGY_FACTOR = 10.0
-"""Factor of the least kinetic energy (about three times the speeds) above which a weak zero is dropped. Both
-conditions are needed, because the zero of a light part often sets a heavy part in motion.
+"""Increase of the least kinetic energy, as a factor, above which a weak zero is dropped; 10 means about
+three times the speeds. Both conditions are needed, because the zero speed of a light part often sets a
+heavy part in motion.
 """
 
 MIN_SCALED_MASS = 1e-9
-"""Smallest eigenvalue of the mass matrix scaled to a unit diagonal, so that massless parts have kinetic
-energy as well; its square root is far above rounding (1e-16).
+"""Smallest eigenvalue of the mass matrix after scaling to a unit diagonal; smaller ones are raised to it,
+so that massless parts have kinetic energy as well. Its square root is far above rounding (1e-16).
 """
 
 MAX_ANGLE_STEP = 0.1
-"""Largest step (rad) in which distant angles are approached; Newton's method converges from there."""
+"""Largest change of a requested angle, rad, in one intermediate goal; Newton's method converges from one
+goal to the next.
+"""
 
 MAX_NEWTON_ANGLE = 0.3
 """Largest change of an angle (rad) in one Newton step."""
 
 MAX_RESIDUAL = 1e-11
-"""Largest residual (m, rad) of a solution: rounding of coordinates of up to 1e4 m."""
+"""Largest residual (m, rad) of a solution; rounding errors of coordinates of up to 1e4 m stay below it."""
 
 MIN_SOFT_RESIDUAL = 1e-3
-"""Residual of a unit row above which a soft equation is independent; a smaller one would change other
-coordinates by large amounts.
+"""Residual of an equation row of unit length, after projection onto the rows before it, above which a soft
+equation counts as independent; with a smaller bound it would change other coordinates by large amounts.
 """
 
 MIN_HARD_RESIDUAL = 1e-9
-"""Residual of a unit row above which a hard equation is independent; hard equations are dropped only if they
-are redundant up to rounding.
+"""Residual of an equation row of unit length, after projection onto the rows before it, above which a hard
+equation counts as independent; hard equations are dropped only if they are redundant up to rounding.
 """
 
 
 def find_configurations(
     machine: "ClosedForm", requested: Mapping[str, Floats], parameters: Floats | None = None
 ) -> Floats:
-    """Return configurations at rest as state vectors y (N, entries), each as close to the drawing as closed
-    contacts and the requested coordinates (N values each) allow. `parameters` (N, parameters) are those of
-    each machine.
+    """Return N configurations at rest as state vectors y (N, entries), each as close to the zero
+    configuration as closed contacts and the requested coordinates (N values each) allow. `parameters` (N,
+    parameters) are those of each vehicle.
     """
     pose = Configuration(machine, len(next(iter(requested.values()))), parameters=parameters)
     expect_known("no coordinate", requested, [x for x in pose.names if x not in pose.fast])
@@ -87,7 +93,9 @@ def find_configurations(
 
 
 def displace(machine: Any, y: Floats, dx: Floats) -> Floats:
-    """Return state vectors (N, entries) after finite displacements dx (N, n) of their configurations."""
+    """Return state vectors (N, entries) after finite displacements dx (N, n) of their configurations, in
+    the coordinates of the speeds.
+    """
     layout = machine.layout
     step = np.zeros((len(y), 6 + layout.count("r")))
     step[:, machine.columns] = dx
@@ -107,10 +115,10 @@ def displace(machine: Any, y: Floats, dx: Floats) -> Floats:
 
 
 class Configuration:
-    """N configurations of a machine at rest, y (N, entries), which are moved from the drawing to requested
-    values independently of each other. q, p and r are those of the first configuration.
+    """N configurations of a system at rest, y (N, entries), which are moved from the zero configuration to
+    requested values independently of each other. q, p and r are those of the first configuration.
 
-    The contacts are closed on level ground. The requested values apply after the machine is rotated by the
+    The contacts are closed on level ground. The requested values apply after the vehicle is rotated by the
     quaternion `tilt` onto a slope, except x, y and z, which are those on level ground.
     """
 
@@ -142,7 +150,7 @@ class Configuration:
         level, tilted = self._evaluate_level_and_tilted(np.arange(count))
         self.start = level["values"].T
         self._drawn = tilted["values"].T
-        # Values that depend on speeds are rates; all others are coordinates.
+        # Named values that depend on speeds are rates; all others are coordinates.
         gradients = self.by_speed()
         self.fast = {name for name, row in zip(self.names, gradients, strict=True) if np.any(row)}
 
@@ -158,17 +166,17 @@ class Configuration:
 
     @property
     def r(self) -> Floats:
-        """The joint coordinates of the first configuration."""
+        """The joint coordinates (rad or m) of the first configuration."""
         return self.y[0, self.machine.layout.r]
 
     def table(self, program: "Compiled") -> Floats | None:
-        """Return the constants of a program, one column per machine; None if all machines have equal
+        """Return the prologue results of a program, one column per vehicle; None if all vehicles have equal
         parameters.
         """
         return None if self._parameters is None else program.tables(self._parameters.T)
 
     def tree(self, k: int) -> Tree:
-        """Return the kinematic tree of machine k."""
+        """Return the kinematic tree of vehicle k."""
         system = self.machine.system
         if self._parameters is None:
             return system.tree
@@ -183,11 +191,11 @@ class Configuration:
         Parameters
         ----------
         s
-            Inner speeds (n,) of all configurations; by default zero.
+            Speeds (n,) of the inner base frame and joints, equal for all configurations; by default zero.
         indices
-            The configurations; by default all.
+            Indices of the configurations; by default all.
         tilted
-            Whether they are turned onto the slope.
+            Whether the configurations are rotated onto the slope.
         """
         y = self.y if indices is None else self.y[indices]
         if tilted:
@@ -207,7 +215,7 @@ class Configuration:
         return program.batch(program.inputs.pack(**inputs), table)
 
     def _turn(self, y: Floats) -> Floats:
-        """Return state vectors rotated by the tilt about the world's origin."""
+        """Return state vectors rotated by the quaternion `tilt` about the world's origin."""
         if self._tilt is None:
             return y
         layout = self.machine.layout
@@ -237,7 +245,9 @@ class Configuration:
         return level, tilted
 
     def _pinned(self, conditions: Floats) -> Floats:
-        """Return anchor points at the present positions of the pins, because a grip closes at any place."""
+        """Return anchor points (m) at the present positions of the pins, because a pin may close at any
+        position.
+        """
         model = self.machine.system.model
         rows = constraints.holonomic_rows(self.machine.mode, model)
         pins = [k for k, c in enumerate(model.contacts) if hasattr(c, "axes")]
@@ -248,33 +258,34 @@ class Configuration:
         return anchors
 
     def by_speed(self) -> Floats:
-        """Return the gradients (values, n) of all values with respect to the speeds at the first
-        configuration, at random speeds: at rest some of them vanish by symmetry.
+        """Return the gradients (values, n) of all named values with respect to the speeds, at the first
+        configuration and at random speeds: at rest some of them vanish by symmetry.
         """
         rng = np.random.default_rng(1)
         out = self.evaluate(rng.normal(size=self.columns), np.array([0]))
         return out["by_speed"][:, 0].reshape(self.columns, -1).T
 
     def closed_drawing(self, requested: Iterable[str]) -> Floats:
-        """Return the joint coordinates (N, joints) of the drawing with closed loops; requested coordinates
-        are as drawn.
+        """Return the joint coordinates (N, joints) nearest to the zero configuration that close all
+        kinematic loops; requested coordinates keep their values of the zero configuration.
         """
         self.approach({name: self._drawn[:, self.names.index(name)] for name in requested})
         return self.y[:, self.machine.layout.r].copy()
 
     def reach(self, targets: Mapping[str, Floats]) -> None:
-        """Move the configurations from the drawing to the targets; raise ConfigurationError if one does not
-        exist.
+        """Move the configurations from the zero configuration to the targets; raise ConfigurationError if a
+        target cannot be reached.
         """
         for text in self.approach(targets).values():
             raise ConfigurationError(text)
 
     def approach(self, targets: Mapping[str, Floats]) -> dict[int, str]:
-        """Move the configurations from the drawing to the targets, distant angles in steps. Return the errors
-        of configurations that do not exist, by index.
+        """Move the configurations from the zero configuration to the targets, distant angles in steps.
+        Return the error messages of targets that cannot be reached, by index.
         """
         model = self.machine.system.model
-        # Positions, heading and spins enter linearly, or not at all: they need no steps.
+        # Positions, heading and wheel spins enter the equations linearly or not at all: they need
+        # no steps.
         linear = {"x", "y", "z", "yaw", *(model.joints[k].name for k in self._spinning)}
         largest_angle = np.zeros(len(self.y))
         for name in targets.keys() - linear:
@@ -285,14 +296,15 @@ class Configuration:
         for k in range(1, int(steps.max(initial=0)) + 1):
             indices = np.flatnonzero(k <= steps)
             goal = {n: x0 + k / steps * (targets[n] - x0) for n, x0 in begin.items()}
-            # Intermediate goals only serve as a start for the next one.
+            # Intermediate goals need little precision: they only serve as a start for the next
+            # goal.
             precision = np.where(k == steps, 1e-15, 1e-3)
             residual[indices] = self._solve_newton(goal, indices, precision)
         failed = np.flatnonzero(~(residual < MAX_RESIDUAL)).tolist()
         return {k: self._unreached(targets, float(residual[k]), k) for k in failed}
 
     def _unreached(self, targets: Mapping[str, Floats], residual: float, k: int) -> str:
-        """Return the error message of configuration k, which does not exist."""
+        """Return the error message for configuration k, whose targets cannot be reached."""
         requests = ", ".join(f"{name} = {x[k]:.6g}" for name, x in targets.items())
         if prescribed := self._find_prescribed(targets, k):
             return prescribed
@@ -303,7 +315,9 @@ class Configuration:
         )
 
     def _find_prescribed(self, requested: Mapping[str, Floats], k: int) -> str:
-        """Return the error message of a request that contradicts a prescribed motion, or an empty text."""
+        """Return the error message if a request contradicts a prescribed joint motion; otherwise an empty
+        string.
+        """
         for joint in self.machine.system.model.joints:
             if joint.motion is None:
                 continue
@@ -318,8 +332,8 @@ class Configuration:
         return ""
 
     def _solve_newton(self, goal: Mapping[str, Floats], some: Floats, precision: Floats) -> Floats:
-        """Move the configurations `some` to a goal by Newton's method; return the largest residual of the
-        hard equations of each.
+        """Move the configurations with indices `some` to a goal by Newton's method; return the largest
+        residual (m, rad) of the hard equations of each.
         """
         angles = [
             i for i, k in enumerate(self.machine.columns) if k >= 3 and k - 6 not in self._spinning
@@ -354,18 +368,19 @@ class Configuration:
         self, goal: Mapping[str, Floats], indices: Floats
     ) -> tuple[Floats, Floats, int, Floats]:
         """Return the equations of some configurations: hard ones (closed contacts, then the goal) and soft
-        ones (the other coordinates stay as they started).
+        ones (the other coordinates keep their initial values).
 
         Returns
         -------
         residual
-            (N, equations).
+            Residuals of the equations, (N, equations).
         rows
-            Their derivatives (N, equations, n).
+            Derivatives of the residuals, (N, equations, n).
         hard
             Number of hard equations.
         chosen
-            (N, equations), all hard equations and the soft ones that are independent of those before.
+            Whether each equation is used, (N, equations): all hard equations, and the soft ones that are
+            independent of those before.
         """
         level, tilted = self._evaluate_level_and_tilted(indices)
         index = self.names.index
@@ -386,7 +401,7 @@ class Configuration:
         condition_rows = [len(self.names) + k for k in kept]
         rows = np.concatenate([J[:, condition_rows], K[:, goal_rows], J[:, soft_rows]], axis=1)
         if "yaw" in (*goal, *soft):
-            # The heading has a period: the shortest turn is taken.
+            # The heading is periodic: take the shortest rotation.
             column = len(kept) + (*goal, *soft).index("yaw")
             residual[:, column] = (residual[:, column] + np.pi) % (2 * np.pi) - np.pi
         hard = len(kept) + len(goal)
@@ -396,7 +411,7 @@ class Configuration:
 
     def directions(self, names: Sequence[str]) -> Floats:
         """Return displacements (names, n) of the first configuration that keep the contacts closed; each
-        changes one of the named coordinates by one, and the others as little as possible.
+        changes one of the named coordinates by 1 (rad or m), and the others as little as possible.
         """
         values = self.evaluate(indices=np.array([0]))["values"]
         goal = {name: values[self.names.index(name)] for name in names}
@@ -407,13 +422,13 @@ class Configuration:
         return _solve(rows, units, chosen)
 
     def values(self) -> dict[str, float]:
-        """Return all values of the first configuration at rest, by name."""
+        """Return all named values (coordinates and rates) of the first configuration at rest."""
         return dict(zip(self.names, map(float, self.evaluate()["values"][:, 0]), strict=True))
 
     def speeds(
         self, requested: Mapping[str, Floats], at_rest: bool = False
     ) -> tuple[Floats, dict[int, str]]:
-        """Return speeds with requested values, and the errors of contradictory requests.
+        """Return speeds with requested values, and the error messages of contradictory requests.
 
         Parameters
         ----------
@@ -425,9 +440,9 @@ class Configuration:
         Returns
         -------
         s
-            Inner speeds (N, n): V at the origin of the base, free ones only.
+            Free speeds of the inner base frame (N, n), with V at the origin of the base.
         errors
-            By index.
+            Error messages by index of the configuration.
         """
         index = self.names.index
         count = len(self.y)
@@ -453,7 +468,7 @@ class Configuration:
         return s, errors
 
     def _contradiction(self, fast: Mapping[str, Floats], k: int) -> str:
-        """Return the error message of machine k for which no speeds have the requested values."""
+        """Return the error message for vehicle k, for which no speeds have the requested values."""
         requests = ", ".join(f"{n} = {x[k]:.6g}" for n, x in fast.items())
         if prescribed := self._find_prescribed(fast, k):
             return prescribed
@@ -463,7 +478,9 @@ class Configuration:
         )
 
     def _constraint_rows(self) -> tuple[Floats, Floats]:
-        """Return b (N, rows) and C (N, rows, n) of the rows `C s = b` of contacts and prescribed joints."""
+        """Return b (N, rows) and C (N, rows, n) of the constraint rows `C s = b` of contacts and prescribed
+        joints.
+        """
         machine = self.machine
         program = machine.rows
         count = len(self.y)
@@ -472,13 +489,13 @@ class Configuration:
         out = program.batch(program.inputs.pack(**inputs), self.table(program))
         n = 6 + len(machine.system.model.joints)
         C = out["C"].reshape(-1, n, count).transpose(2, 0, 1).copy()
-        # The program takes V at its reference point; here it is that of the origin of the base.
+        # The program uses V at its reference point; here V is that of the origin of the base.
         C[:, :, 3:6] += np.cross(out["ref"].T[:, None, :], C[:, :, :3])
         return out["b"].T, C[:, :, machine.columns]
 
     def _zeros(self, requested: Collection[str]) -> tuple[list[str], list[str]]:
-        """Return the names of the speeds that are zero if possible, in order: those that vanish while the
-        machine rolls, then spins and translation.
+        """Return the names of the speeds that are zero if possible, in order of priority: first those that
+        vanish while the vehicle rolls, then wheel spins and translation.
         """
         model = self.machine.system.model
         spins = [f"{model.joints[k].name}_rate" for k in sorted(self._spinning)]
@@ -491,7 +508,9 @@ class Configuration:
         ]
 
     def _rolling_axes(self) -> set[int]:
-        """Return the axes of the base that are nearest to the axles of rolling wheels fixed to the base."""
+        """Return the indices of the base axes nearest to the axles of rolling wheels that are fixed to the
+        base.
+        """
         model = self.machine.system.model
         statuses = dict(self.machine.mode)
         return {
@@ -501,7 +520,7 @@ class Configuration:
         }
 
     def _masses(self) -> Floats:
-        """Return the mass matrices (N, n, n) of the inner speeds."""
+        """Return the mass matrices (N, n, n) for the speeds of the inner base frame."""
         machine = self.machine
         layout = machine.layout
         count = len(self.y)
@@ -516,7 +535,7 @@ class Configuration:
         return T @ M.transpose(2, 0, 1) @ T.transpose(0, 2, 1)
 
     def _singular_hint(self) -> str:
-        """Return a hint if the drawing is a singular shape, or an empty text."""
+        """Return a hint if the zero configuration is singular; otherwise an empty string."""
         singular = self.machine.system.survey(self.machine.mode).singular
         if not singular:
             return ""
@@ -526,7 +545,7 @@ class Configuration:
         )
 
     def _grips(self) -> list[int]:
-        """Return the indices of the position constraints of grips, which close at any position."""
+        """Return the indices of the position constraints of pins, which may close at any position."""
         model = self.machine.system.model
         if model.ground is not None:
             return []
@@ -559,7 +578,8 @@ def _solve_stack(A: Floats, b: Floats) -> Floats:
             x = np.linalg.solve(A, b[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:
             if len(A) > 1:
-                # One singular matrix spoils the whole stack: solve them one by one.
+                # One singular matrix makes the solution of the whole stack fail: solve the systems
+                # one by one.
                 return np.array(
                     [_solve_stack(A[k : k + 1], b[k : k + 1])[0] for k in range(len(A))]
                 )
@@ -578,8 +598,8 @@ def _solve_stack(A: Floats, b: Floats) -> Floats:
 def choose_independent_rows(
     hard: Floats, rows: Floats, in_all_cases: bool = False
 ) -> NDArray[np.bool_]:
-    """Return which rows (N, rows, n) are independent of the hard rows and of the rows chosen before them, (N,
-    rows).
+    """Return a mask (N, rows) of the rows (N, rows, n) that are independent of the hard rows and of the
+    rows chosen before them.
 
     With `in_all_cases`, a row is chosen only if it is independent in all N cases.
     """
@@ -598,7 +618,7 @@ def choose_independent_rows(
 
 
 class _Span:
-    """Orthonormal bases of the chosen rows in N cases."""
+    """Orthonormal bases of the spans of the chosen rows, in N cases."""
 
     def __init__(self, cases: int, n: int) -> None:
         self.basis = np.zeros((0, n, cases))
@@ -613,7 +633,7 @@ class _Span:
         self, rows: Floats, threshold: float = MIN_SOFT_RESIDUAL, passes: int = 1
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the unit rows (N, n) minus their projections onto the span, as columns (n, N), and whether
-        they are independent: the norm of the residual exceeds the threshold.
+        they are independent: whether the norm of this residual exceeds the threshold.
         """
         size = np.sqrt((rows * rows).sum(axis=1))
         residual = (rows / np.where(size > 1e-12, size, np.inf)[:, None]).T
@@ -632,7 +652,7 @@ class _Span:
 
     def add_hard(self, rows: Floats) -> NDArray[np.bool_]:
         """Add the rows (N, n) of hard equations to the bases; return which are independent."""
-        # A second pass of Gram-Schmidt removes the rounding of the first.
+        # A second pass of Gram-Schmidt removes the rounding errors of the first.
         residual, is_independent = self.residual(rows, MIN_HARD_RESIDUAL, passes=2)
         self.add(residual, is_independent)
         return is_independent
@@ -641,11 +661,11 @@ class _Span:
 def _choose_zeros(
     C: Floats, b: Floats, rows: Floats, first: int, masses: Callable[[], Floats]
 ) -> NDArray[np.bool_]:
-    """Return which rows (N, rows, n) are set to zero for speeds with `C s = b`: one after the other, if they
-    are independent of those before. `masses` returns the mass matrices.
+    """Return a mask of the rows (N, rows, n) that are set to zero for speeds with `C s = b`: one after the
+    other, if they are independent of those before. `masses` returns the mass matrices (N, n, n).
 
-    Some of the `first` rows depend almost on those before, and their zeros multiply the kinetic energy. They
-    are postponed until the clearly independent ones are chosen.
+    Some of the `first` rows are nearly dependent on those before, and their zeros multiply the kinetic
+    energy. These weak rows are postponed until the clearly independent ones are chosen.
     """
     cases, count, n = rows.shape
     span = _Span(cases, n)
@@ -674,8 +694,8 @@ def _choose_zeros(
 
 class _LeastEnergy:
     """Speeds of least kinetic energy that satisfy the chosen rows in N cases, in coordinates x with the
-    kinetic energy `x . x / 2`. Nothing is computed before the first query, because few initial states need
-    it.
+    kinetic energy `x . x / 2`. The computation is deferred to the first query, because few initial states
+    need it.
     """
 
     def __init__(self, masses: Callable[[], Floats]) -> None:
@@ -713,8 +733,8 @@ class _LeastEnergy:
     def _split(
         self, span: _Span, x: Floats, rows: Floats, values: Floats | float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return the residuals (N) of the equations rows x = values, for rows scaled to unit length, and the
-        components (n, N) of these rows outside the span.
+        """Return the residuals (N) of the equations `rows x = values`, for rows scaled to unit length, and
+        the components (n, N) of these rows outside the span of the chosen rows.
         """
         mapped = np.einsum("tij,tj->ti", self._map, rows)
         size = np.maximum(np.linalg.norm(mapped, axis=1), np.finfo(float).tiny)
@@ -723,9 +743,10 @@ class _LeastEnergy:
 
     @cached_property
     def _map(self) -> Floats:
-        """The map (N, n, n) from rows over the speeds to rows over x."""
+        """The matrix (N, n, n) that transforms rows over the speeds to rows over x."""
         M = self._masses()
-        # M is not finite for cases without a configuration; these are reported elsewhere.
+        # The mass matrix M is not finite in cases whose configuration does not exist; these are
+        # reported elsewhere.
         is_finite = np.isfinite(M).all(axis=(1, 2), keepdims=True)
         M = np.where(is_finite, M, np.eye(M.shape[1]))
         inertia = np.diagonal(M, axis1=1, axis2=2)

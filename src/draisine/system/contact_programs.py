@@ -1,8 +1,8 @@
-"""Derivation of the programs of a machine on a terrain, from which every contact mode is assembled.
+"""Derivation of the programs of a vehicle on a terrain, from which every contact mode is assembled.
 
-The programs are: the machine without ground (M, F and the constraint rows that are always active), each wheel
-on each kind of feature (gap, contact frame, constraint rows, tyre forces), joint stops, and closed forms of
-contact modes.
+The programs are: the vehicle without ground (mass matrix M, bias force F and the constraint rows that are
+always active), each wheel on each kind of ground feature (gap, contact frame, constraint rows, tyre
+forces), joint stops, and closed forms of contact modes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,8 +56,8 @@ from draisine.terrain.feature import ObstacleMotion
 _GEOMETRY_SIZES = {"gap": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3}
 _GEOMETRY_SIZES |= {"local_point": 3, "local_normal": 3, "fold": 3, "armed": 1}
 _ROW_SIZES = {"c": 3, "stretch": 1, "b": 3, "along": 3}
-"""Sizes of the outputs of a contact program: its geometry, and the outputs after its three constraint
-rows C.
+"""Numbers of values of the outputs of a contact program, by name: those of its geometry, and those that
+follow its three constraint rows C.
 """
 
 GEOMETRY_SUFFIX = ".geometry"
@@ -65,12 +65,13 @@ GEOMETRY_SUFFIX = ".geometry"
 
 
 def row_layout(model: Model) -> Layout:
-    """Return the layout of the outputs of every contact's program.
+    """Return the layout of the outputs that the programs of all contacts share.
 
-    Machines with force elements at contacts (tyres) have further outputs: their generalised force at zero
-    load (`push`) and per newton of load (`lift`), the same for reported quantities (`forces`, `lifted`:
-    normal, along, across, power and stored energy), the rates of their states, and whether the force is
-    nonlinear in the load (`uneven`), so that these are valid about one load only.
+    Vehicles with force elements at contacts (tyres) have further outputs: the generalised force of the
+    elements at zero load (`push`) and per newton of load (`lift`), the same for reported quantities
+    (`forces`, `lifted`: normal, along, across, power and stored energy), the rates of the element states,
+    and whether the force is nonlinear in the load (`uneven`). If it is, these values are valid near one
+    load only.
     """
     n = len(model.speeds)
     has_elements = any(contact_elements(model, c) for c in model.contacts)
@@ -87,11 +88,13 @@ def row_layout(model: Model) -> Layout:
 
 
 def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int | None]]:
-    """Return the programs of a machine on a terrain: (contact, kind of feature, motion) by name.
+    """Return the programs of a vehicle on a terrain by name, each as (index of the contact, kind of ground
+    feature, index of the ground motion).
 
-    `motion` and `observe` belong to the machine as a whole. `wheel.kind` exists for each kind of feature,
-    fixed (motion None) or moved by one of the motions, `wheel.flat0` and so on for flats of other bodies, and
-    `joint.stop` for joints, whose indices follow those of the contacts.
+    `motion` and `observe` belong to the vehicle as a whole. `wheel.kind` exists for each wheel and each
+    kind of ground feature, fixed (motion None) or moved by one of the motions. `wheel.flat0` and so on are
+    for flat surfaces of other bodies, and `joint.stop` is for joints with stops, whose indices follow those
+    of the contacts.
     """
     out: dict[str, tuple[int, str, int | None]] = dict.fromkeys(
         ("motion", "observe"), (-1, "", None)
@@ -107,8 +110,9 @@ def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int |
 
 
 def trace_motion(motion: ObstacleMotion) -> tuple[Program, list[float]]:
-    """Return the rotation R and the position p of moving ground as a program of time, and the numbers of the
-    motion, which are inputs of the program: motions that differ in numbers alone share one program.
+    """Return the rotation R and the position p (m) of moving ground as a program of time, and the numerical
+    constants of the motion. These are inputs of the program, so that motions that differ in constants alone
+    share one program.
 
     >>> from draisine.terrain.motions import Shake, Slide
     >>> trace_motion(Shake((0.0, 0.0, 0.02), 40.0))[1], trace_motion(Slide((2.0, 0.0, 0.0)))[1]
@@ -120,7 +124,7 @@ def trace_motion(motion: ObstacleMotion) -> tuple[Program, list[float]]:
     numbers = []
     steps = []
     for step in program.steps:
-        # Zeros and ones are structure: products with them were simplified already.
+        # Zeros and ones belong to the structure: products with them were simplified already.
         if step[0] == "const" and abs(step[1]) not in (0.0, 1.0):
             numbers.append(step[1])
             step = ("input", "numbers", len(numbers) - 1)
@@ -129,14 +133,17 @@ def trace_motion(motion: ObstacleMotion) -> tuple[Program, list[float]]:
 
 
 def flats_by_kind(contact: Contact) -> dict[str, Flat]:
-    """Return the flats of other bodies that a contact can touch, by the kind of feature."""
+    """Return the flat surfaces of other bodies that a contact can touch, by the name of the kind of ground
+    feature.
+    """
     flats = contact.flats if isinstance(contact, Wheel) else ()
     return {f"flat{k}": flat for k, flat in enumerate(flats)}
 
 
 def free_gap(contact: Contact) -> Scalar:
-    """Return the gap (m) of the drawn wheel at which its contact begins to carry load. A tyre on a vertical
-    spring begins early, because the wheel is drawn with the tyre deflected by its load.
+    """Return the gap (m) at which the contact of an undeflected wheel begins to carry load. A tyre on a
+    vertical spring begins at a positive gap, because the model defines the wheel with the tyre deflected by
+    its load.
     """
     tyre: Any = contact.tyre if isinstance(contact, Wheel) else None
     return tyre.free_gap if getattr(tyre, "sprung", False) else 0.0
@@ -155,8 +162,8 @@ def terrain_refusal(contact: Contact) -> str | None:
 
 
 class TerrainDerivation:
-    """Equations of the machine without ground and of its wheels on features over symbols; the state is y =
-    (q, p, r, v, z).
+    """Symbolic equations of the vehicle without ground and of its wheels on ground features; the state is y
+    = (q, p, r, v, z).
     """
 
     def __init__(self, tracing: Tracing, motions: Sequence[Program] = ()) -> None:
@@ -186,7 +193,7 @@ class TerrainDerivation:
         self.world = constraints.ground(self.tree, self.geo, self.R)
 
     def derive(self, name: str) -> Program:
-        """Return the program with a name of `program_names` or `mode_names`."""
+        """Return the program with a name from `program_names` or `mode_names`."""
         if name == "motion":
             return self._motion()
         if name == "observe":
@@ -206,7 +213,7 @@ class TerrainDerivation:
     def _program(
         self, name: str, outputs: dict[str, Any], further_inputs: tuple[str, ...] = ()
     ) -> Program:
-        """Return a program of time, state, inputs and further inputs."""
+        """Return a program whose inputs are time, state, inputs of the model and `further_inputs`."""
         names = ("t", "q", "p", "r", "v", "z", "w", *further_inputs)
         return self.tracing.program(name, {key: self.symbols[key] for key in names}, outputs)
 
@@ -217,14 +224,14 @@ class TerrainDerivation:
 
     @cached_property
     def _along(self) -> dict[str, Any]:
-        """The time derivatives of the configuration's symbols, for derivatives along the motion."""
+        """The time derivatives of the symbols of the configuration, for derivatives along the motion."""
         qdot, pdot, rdot = self._flow
         return rates_by_symbol(q=qdot, p=pdot, r=rdot)
 
     @cached_property
     def driven(self) -> Commanded:
-        """The inputs, the guided joints and the state rates of the control law; on a terrain a guide is
-        always active.
+        """The inputs, the guided joints and the state rates of the control law; on a terrain the guides of
+        joints are always active.
         """
         try:
             commanded = self.tracing.command(self._readings, self.symbols["z"], self.symbols["w"])
@@ -246,14 +253,15 @@ class TerrainDerivation:
     def _act(
         self, wheel: Wheel | Blade, met: ContactRows, ground: Array, load: Any
     ) -> FeatureForces | None:
-        """Return the forces of the force elements at a wheel on a feature, or None without elements.
+        """Return the forces of the force elements at a wheel on a ground feature; None if the wheel has no
+        force elements.
 
         Parameters
         ----------
         wheel
             The wheel or blade.
         met
-            Contact frame and rows.
+            Contact frame and constraint rows of the wheel.
         ground
             Velocity of the ground at the contact point, m/s.
         load
@@ -271,12 +279,12 @@ class TerrainDerivation:
 
     @property
     def _memory_rates(self) -> list[Scalar]:
-        """The time derivatives of all states z."""
+        """The time derivatives of all states z of force elements and control law."""
         return [*self.acting.rates, *self.driven.rates]
 
     @cached_property
     def _readings(self) -> Readings:
-        """The readings of control laws and outputs."""
+        """The quantities that control laws and outputs can read."""
         return Readings(
             self.tree,
             self.geo,
@@ -313,9 +321,9 @@ class TerrainDerivation:
         return Q[self.columns]
 
     def _motion(self) -> Program:
-        """Return the free machine: rates of the configuration, M and F of `M vdot + F = C' lam`, the applied
-        forces within F, rates of z, and the rows that are active in every mode (prescribed and guided joints,
-        then couplings).
+        """Return the program of the vehicle without ground: rates of the configuration, M and F of `M vdot
+        + F = C' lam`, the applied forces within F, rates of z, and the constraint rows that are active in
+        every contact mode (prescribed and guided joints, then couplings).
         """
         M, F = self._free
         outputs: dict[str, Any] = {
@@ -330,8 +338,9 @@ class TerrainDerivation:
         return self._program("motion", outputs)
 
     def _held(self) -> dict[str, Any]:
-        """Return the rows that are active in every mode: `held vdot = held_c`, `held v = held_b`, and the
-        residuals `held_gap` of their position constraints. Guided joints have no position constraint.
+        """Return the constraint rows that are active in every contact mode: `held vdot = held_c`, `held v =
+        held_b`, and the residuals `held_gap` of their position constraints. Guided joints have no position
+        constraint.
         """
         r = self.symbols["r"]
         t = self.symbols["t"][0]
@@ -358,11 +367,13 @@ class TerrainDerivation:
         }
 
     def _mode(self, name: str, signature: Signature) -> Program:
-        """Return ydot, contact forces and pivots of a mode on features in closed form."""
+        """Return the program of ydot, contact forces and pivots of a contact mode on ground features, in
+        closed form.
+        """
         count = len(signature)
         s = self.symbols
         held = self._held()
-        # Pivots are chosen in the drawing, with a friction coefficient of 0.5.
+        # Pivots are chosen at the zero configuration, with a friction coefficient of 0.5.
         drawing = {f"{key}[{k}]": 0.0 for key, symbols in s.items() for k in range(len(symbols))}
         drawing |= {f"mu[{k}]": 0.5 for k in range(count)}
         drawing |= {"q[0]": 1.0, **self.tracing.nominal}
@@ -395,8 +406,8 @@ class TerrainDerivation:
         return self._mode_program(name, motion)
 
     def _rolls(self, signature: Signature) -> bool:
-        """Return whether all closed contacts of a mode are wheels that roll on faces without tyres, and the
-        machine has no other constraints.
+        """Return whether all closed contacts of a contact mode are wheels without tyres that roll on faces,
+        and the vehicle has no other constraints.
         """
         model = self.model
         has_motions = any(joint.motion for joint in model.joints)
@@ -413,7 +424,9 @@ class TerrainDerivation:
         )
 
     def _mode_program(self, name: str, motion: ModeMotion) -> Program:
-        """Return ydot, contact forces and pivots of a mode."""
+        """Return the program of ydot, contact forces and pivots from the solved motion of a contact
+        mode.
+        """
         elements = array(self.acting.rates) + motion.rates
         outputs = {
             "rate": [*np.concatenate(self._flow), *motion.vdot, *elements, *self.driven.rates],
@@ -423,7 +436,7 @@ class TerrainDerivation:
         return self._program(name, outputs, ("f", "ground", "cell", "features", "mu"))
 
     def _observe(self) -> Program:
-        """Return the program of all outputs of a state with the accelerations a."""
+        """Return the program of all outputs for a state and its accelerations a."""
         s = self.symbols
         linear, angular = energy.momenta(self.tree, self.geo, self.vel, self.world, s["p"])
         readings = self._readings
@@ -451,8 +464,8 @@ class TerrainDerivation:
         return self._program("observe", observations, ("a",))
 
     def _stop(self, k: int, has_rows: bool) -> Program:
-        """Return the stop of a joint, r >= f1 (f0 = 1) or r <= f1 (f0 = -1), in the layout of a contact
-        without friction.
+        """Return the program of a joint stop, r >= f1 (f0 = 1) or r <= f1 (f0 = -1), in the output layout
+        of a contact without friction.
         """
         s = self.symbols
         row = s["f"][0] * np.eye(6 + len(self.model.joints))[6 + k][self.columns]
@@ -477,8 +490,9 @@ class TerrainDerivation:
     def _wheel(
         self, wheel: Wheel | Blade, kind: str, motion: int | None, has_rows: bool
     ) -> Program:
-        """Return the contact of a wheel with a feature: its geometry (gap, point, normal, both also in the
-        frame of moving ground, the fold of an edge) and, with `has_rows`, its constraint rows.
+        """Return the program of the contact of a wheel with a ground feature: its geometry (gap; point and
+        normal, both also in the frame of moving ground; lengths that decide the number of contact points on
+        an edge) and, with `has_rows`, its constraint rows.
         """
         s = self.symbols
         R, p = (np.eye(3), np.zeros(3)) if motion is None else self._pose(motion)
@@ -517,11 +531,12 @@ class TerrainDerivation:
     def _rows(
         self, wheel: Wheel | Blade, met: ContactRows, ground: Array, along: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return the rows of a wheel on a feature: `C v = b` with the velocity b of the ground, `C vdot = c`
-        with c = bdot - Cdot v by differentiation along the motion, the direction along, and the forces of
-        tyres.
+        """Return the constraint rows of a wheel on a ground feature: `C v = b` with the velocity b (m/s) of
+        the ground, `C vdot = c` with c = bdot - Cdot v by differentiation along the motion, the direction
+        along the wheel, and the tyre forces.
         """
-        # On moving ground the velocity relative to the ground vanishes, not that of the wheel.
+        # On moving ground the velocity of the wheel relative to the ground vanishes, not its
+        # absolute velocity.
         b = array([axis @ ground for axis in met.axes])
         relative = met.C @ self.speeds - b
         outputs: dict[str, Any] = {
@@ -546,8 +561,9 @@ class TerrainDerivation:
     def _contact_program(
         self, name: str, outputs: Mapping[str, Any], has_rows: bool, has_cell: bool = False
     ) -> Program:
-        """Return the program of a contact in the layout that all contacts share, or that of its geometry;
-        missing outputs are zero. The polynomial of a patch is an input if it `has_cell`.
+        """Return the program of a contact in the output layout that all contacts share, or the program of
+        its geometry without `has_rows`; missing outputs are zero. With `has_cell`, the polynomial of a
+        smooth patch is an input.
         """
         layout = row_layout(self.model)
         zeros = layout.split(np.zeros(layout.size))

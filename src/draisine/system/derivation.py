@@ -31,18 +31,20 @@ from draisine.system.tracing import Commanded, Tracing, make_readings, rates_by_
 
 @dataclass(frozen=True, slots=True)
 class Pivoting:
-    """Choice of independent speeds and pivots at the nominal configuration."""
+    """Choice of independent speeds, and of the pivots that eliminate the others, at the nominal
+    configuration.
+    """
 
     independent: list[int]  # indices of the independent speeds
     pivots: list[Pivot]  # pivots in the order of elimination
-    sizes: list[float]  # magnitudes of the pivots that depend on the state
+    sizes: list[float]  # magnitudes of the state-dependent pivots
     names: list[str]  # names of the independent speeds
-    spare: list[str]  # labels of the redundant rows, which are omitted
-    along_tree: bool = False  # whether the rows are eliminated joint by joint along the tree
+    spare: list[str]  # labels of the redundant constraint rows, which are omitted
+    along_tree: bool = False  # whether rows are eliminated joint by joint along the tree
 
 
 class Derivation:
-    """The stages of the derivation of one mode, each evaluated at its first use."""
+    """The stages of the derivation of one contact mode, each evaluated at its first use."""
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class Derivation:
         self.point = dict(tracing.nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
         self.point |= {f"{name}[{k}]": 0.0 for name in ("t", "p", "r") for k in range(sizes[name])}
         self.tree = assemble(model, aligned=is_free(model), evaluate=self.evaluate)
-        # The nominal point is the pose of the drawing, seen from the inner base frame.
+        # The nominal point is the zero configuration, expressed in the inner base frame.
         drawn = quaternion(self.evaluate(list(self.tree.links[0].R.ravel())).reshape(3, 3))
         self.point |= {f"q[{k}]": float(x) for k, x in enumerate(drawn)}
         # Expressions that do not depend on the pose may contain the symbols of the user's frame.
@@ -82,21 +84,25 @@ class Derivation:
 
     @cached_property
     def R(self) -> Array:
-        """The rotation matrix of the base."""
+        """The rotation matrix (3, 3) of the base."""
         return base_rotation(self.model, self.symbols["q"])
 
     @cached_property
     def constraint_rows(self) -> projected.Rows:
-        """The geometry, the contacts and the constraint rows of the mode."""
+        """The geometry, the contacts and the constraint rows of the contact mode."""
         return self.rows(self.R, self.symbols["r"], self.symbols["p"])
 
     def rows(self, R: Array, r: Array, p: Array) -> projected.Rows:
-        """Return geometry, contacts and constraint rows of a configuration."""
+        """Return geometry, contacts and constraint rows for a base with rotation R and position p (m) and
+        joint coordinates r.
+        """
         return projected.constraint_rows(self.tree, self.mode, R, r, p, self.spare)
 
     @cached_property
     def choice(self) -> Pivoting:
-        """The independent speeds and pivots: those given, or chosen by rank at the nominal configuration."""
+        """The independent speeds and pivots: those given to the constructor, or chosen by rank at the
+        nominal configuration.
+        """
         if self._choice is not None:
             return self._choice
         # Elimination joint by joint along the tree keeps the expressions of long chains short.
@@ -110,7 +116,7 @@ class Derivation:
         return Pivoting(independent, pivots, sizes, names, list(self.spare), along_tree)
 
     def _plan(self) -> tuple[list[int], list[Pivot]]:
-        """Return independent speeds and pivots for all rows at once."""
+        """Return independent speeds and pivots for the elimination of all constraint rows at once."""
         columns = free_columns(self.model)
         rows = self.constraint_rows
         C = constraints.constraint_matrix(self.tree, rows.geo, rows.world, rows.active, named=True)
@@ -133,7 +139,9 @@ class Derivation:
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
-        """The input arrays of all programs of this mode, in order; u contains the independent speeds."""
+        """The input arrays of all programs of this contact mode, in order; u contains the independent
+        speeds.
+        """
         self.symbols |= self.tracing.symbols({"u": len(self.choice.independent)})
         return self.symbols
 
@@ -176,7 +184,7 @@ class Derivation:
 
     @property
     def loaded_readings(self) -> Readings:
-        """The readings of force elements, with the solved loads."""
+        """The quantities that force elements can read, with the solved normal loads."""
         return replace(self.readings, loads=self.loaded.loads)
 
     @property
@@ -191,12 +199,12 @@ class Derivation:
 
     @property
     def memory_rates(self) -> list[Scalar]:
-        """The time derivatives of all states z."""
+        """The time derivatives of all states z of force elements and control law."""
         return [*self.acting.rates, *self.driven.rates]
 
     @cached_property
     def readings(self) -> Readings:
-        """The readings of control laws and outputs."""
+        """The quantities that control laws and outputs can read."""
         return make_readings(self.moving, self.symbols["t"][0])
 
     def pose_rates(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
@@ -206,8 +214,8 @@ class Derivation:
     def conditions(
         self, rows: projected.Rows, with_redundant: bool = True
     ) -> tuple[list[Scalar], list[Array]]:
-        """Return the position constraints, which must stay zero, and their gradients; optionally without the
-        redundant ones.
+        """Return the position constraints, which must stay zero, and their gradients; without the redundant
+        constraints if `with_redundant` is False.
         """
         r = self.symbols["r"]
         t = self.symbols["t"][0]
@@ -217,8 +225,8 @@ class Derivation:
         return [values[i] for i in used], [gradients[i] for i in used]
 
     def directions(self, R: Array, speeds: Array) -> dict[str, Any]:
-        """Return the time derivatives of the configuration's symbols for speeds (V at the origin of the base,
-        Omega, rdot).
+        """Return the time derivatives of the configuration's symbols for given speeds (V at the origin of
+        the base, Omega, rdot).
         """
         qdot, pdot, rdot = base_rates(self.model, R, self.symbols["q"], speeds, np.zeros(3))
         return rates_by_symbol(q=qdot, p=pdot, r=rdot)

@@ -1,5 +1,5 @@
-"""The compiled machine on a terrain: its dynamics without ground, and each of its wheels on each kind of
-feature.
+"""The compiled vehicle on a terrain: its dynamics without ground, and each of its wheels on each kind of
+ground feature.
 
 Every contact mode on every terrain is assembled from these programs.
 """
@@ -35,23 +35,23 @@ from draisine.system.tracing import Law
 from draisine.terrain.feature import ObstacleMotion
 
 ContactPair = tuple[int, str, ObstacleMotion | None]
-"""A pair in contact: the index of a wheel or blade (joints with stops follow them), the kind of feature, and
-the motion of the feature (None if it is fixed).
+"""Pair in contact: the index of a wheel or blade (joints with stops follow them), the kind of ground
+feature, and the motion of that feature (None if it is fixed).
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Generic:
-    """The compiled machine on a terrain. The program `motion` computes M and F, `contacts[wheel, kind,
-    motion]` the constraint rows of a wheel on a feature.
+    """The compiled vehicle on a terrain. The program `motion` computes the mass matrix M and the bias force
+    F, `contacts[wheel, kind, motion]` the constraint rows of a wheel on a ground feature.
 
-    Its state is y = (q, p, r, v, z) in the user's frame and speeds.
+    Its state is y = (q, p, r, v, z), with the base frame and the speeds of the user.
     """
 
     system: System
     law: Law | None  # control law, or None
     motions: tuple[ObstacleMotion, ...]  # motions of moving ground
-    ground: Floats  # numbers of the ground motions, inputs of the programs
+    ground: Floats  # numerical constants of the ground motions, inputs of the programs
     programs: Programs
 
     def __reduce__(self) -> Any:
@@ -64,12 +64,14 @@ class Generic:
 
     @cached_property
     def motion(self) -> Compiled:
-        """The program of the machine without ground: rates of the configuration, M and F."""
+        """The program of the vehicle without ground: rates of the configuration, mass matrix M and bias
+        force F.
+        """
         return self.programs.bind("motion", self.system.values)
 
     @property
     def memory(self) -> int:
-        """The number of states z: those of the force elements, then those of the law."""
+        """The number of states z: those of the force elements, then those of the control law."""
         return self.system.model.memory + self.states
 
     @cached_property
@@ -78,7 +80,7 @@ class Generic:
         return self.programs.bind("observe", self.system.values)
 
     def observations(self, y: Floats, t: Floats, w: Floats, a: Floats) -> dict[str, Floats]:
-        """Return all outputs of `observe`, time last.
+        """Return all outputs of `observe` as arrays whose last axis is time.
 
         Parameters
         ----------
@@ -96,18 +98,18 @@ class Generic:
 
     @cached_property
     def contacts(self) -> "ContactPrograms":
-        """The programs of contacts by pair."""
+        """The compiled programs of the contacts, by contact pair."""
         return ContactPrograms(self.system, self.programs, self.motions)
 
     @cached_property
     def layout(self) -> Layout:
-        """The layout of y: q, p, r, v, z."""
+        """The layout of the state vector y: slices q, p, r, v, z."""
         return Layout(state_sizes(self.system.model, v=self.speeds, z=self.memory))
 
     @cached_property
     def inputs(self) -> Layout:
-        """The layout of the inputs of contact programs: those of `motion`, the coordinates of a feature, and
-        the numbers of the ground motions.
+        """The layout of the inputs of contact programs: those of `motion`, the coordinates of a ground
+        feature, and the numerical constants of the ground motions.
         """
         further = {"parameters": 0, "f": FEATURE, "ground": len(self.ground), "cell": PATCH}
         return Layout(self.motion.program.inputs | further)
@@ -119,19 +121,21 @@ class Generic:
 
     @property
     def givens(self) -> int:
-        """The number of inputs of closed forms after those of `motion`: features and friction, for the
-        largest mode.
+        """The number of inputs of closed forms after those of `motion`: coordinates of ground features and
+        friction coefficients, for the contact mode with most contacts.
         """
         return MAX_CLOSED_FORM_WHEELS * (FEATURE + 1)
 
     def closed_form(self, signature: Signature) -> Compiled | None:
-        """Return the closed form of a mode on fixed features, or None if the mode is solved as a dense
-        system: for many wheels, two contacts of one wheel, stops, flats, couplings and redundant rows.
+        """Return the closed form of a contact mode on fixed ground features; None if the mode is solved as
+        a dense linear system: for many wheels, two contacts of one wheel, stops, flats, couplings and
+        redundant constraint rows.
         """
         name = mode_name(self.system.model, signature)
         if name not in self._closed_forms:
             compiled = None
-            # Redundant or singular rows show when the form is derived, at the first look-up of its name.
+            # Redundant or singular constraint rows are detected when the closed form is derived,
+            # at the first look-up of its name.
             with suppress(RedundancyError, SingularityError):
                 if name in self.programs:
                     compiled = self.programs.bind(name, self.system.values)
@@ -145,7 +149,7 @@ class Generic:
 
     @cached_property
     def shared(self) -> dict[Any, Any]:
-        """The objects that runs of this machine share, by owner."""
+        """The objects that all runs of this compiled vehicle share, by owner."""
         return {}
 
     @property
@@ -165,8 +169,8 @@ class Generic:
 
     @cached_property
     def held(self) -> list[int]:
-        """The indices of the joints that are prescribed or guided. Their rows are the first of the rows that
-        are active in every mode; those of couplings follow.
+        """The indices of the joints that are prescribed or guided. Their constraint rows are the first of
+        the rows that are active in every contact mode; those of couplings follow.
         """
         joints = self.system.model.joints
         return [k for k, joint in enumerate(joints) if joint.motion or k in self.guided]
@@ -177,7 +181,9 @@ class Generic:
         return np.flatnonzero(self.motion()["guided"]).tolist()
 
     def enter(self, state: State, z: Floats) -> Floats:
-        """Return the state vector y of a state, after checking that it fits this machine."""
+        """Return the state vector y of a state and of the states z, after checking that the state fits this
+        vehicle.
+        """
         if find_wrong_lengths(self.system, state):
             raise make_state_error(self.system, state)
         y = self.layout.pack(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
@@ -188,7 +194,7 @@ class Generic:
     def leave(self, y: Floats) -> State:
         """Return the state of a state vector y."""
         layout = self.layout
-        y = y.copy()  # the parts of a state are views of one array
+        y = y.copy()  # the arrays of a state are views of one array
         z = y[layout.z][: self.system.model.memory]
         return State(y[layout.q], y[layout.p], y[layout.r], y[layout.v], element_state=z)
 
@@ -196,8 +202,8 @@ class Generic:
 def make_generic(
     system: System, law: Law | None = None, motions: tuple[ObstacleMotion, ...] = ()
 ) -> Generic:
-    """Return the compiled machine of a system on a terrain; the control law and the ground motions are part
-    of its programs. The most recent machines are cached.
+    """Return the compiled vehicle of a system on a terrain; the control law and the ground motions are part
+    of its programs. The most recently compiled vehicles are cached.
     """
 
     def make() -> Generic:
@@ -207,13 +213,16 @@ def make_generic(
         programs = system.artifacts.contact_programs(law, law_states(law), forms)
         return Generic(system, law, motions, ground, programs)
 
-    # Most machines have neither: their key needs no fingerprint, which costs like a few native calls.
+    # Most vehicles have neither: their key needs no fingerprint, which costs as much as a few
+    # native calls.
     key = "generic" if law is None and not motions else fingerprint(("generic", law, motions))
     return system.keep(key, make)
 
 
 class ContactPrograms(Mapping[ContactPair, Compiled]):
-    """Programs of contacts by pair, bound to the parameters of a system at their first use."""
+    """Compiled programs of contacts by contact pair, bound to the parameters of a system at their first
+    use.
+    """
 
     def __init__(
         self, system: System, programs: Programs, motions: tuple[ObstacleMotion, ...]
@@ -234,7 +243,9 @@ class ContactPrograms(Mapping[ContactPair, Compiled]):
         return self._bound[meeting]
 
     def geometry(self, meeting: ContactPair) -> Compiled:
-        """Return the program for the first part of a contact row, its geometry."""
+        """Return the program that computes only the geometry of a contact, the first part of its
+        outputs.
+        """
         return self._programs.bind(self.names[meeting] + GEOMETRY_SUFFIX, self._values)
 
     def __contains__(self, meeting: object) -> bool:

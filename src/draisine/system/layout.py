@@ -12,8 +12,8 @@ from draisine.model import Model
 
 
 class Layout:
-    """Named consecutive slices of a flat array: `row[layout.point]` is the slice `point` of the first axis of
-    an array.
+    """Named consecutive slices of a flat array: `row[layout.point]` selects the slice `point` along the
+    first axis of the array `row`.
 
     >>> y = Layout({"q": 4, "p": 3, "r": 2})
     >>> y.p, y.size
@@ -37,7 +37,7 @@ class Layout:
         raise AttributeError(f"This layout has no slice {name!r}; it has {known}.")
 
     def items(self) -> ItemsView[str, slice]:
-        """Return names and slices, in order."""
+        """Return the names and slices, in the order of the array."""
         return self._slices.items()
 
     def count(self, *names: str) -> int:
@@ -49,16 +49,17 @@ class Layout:
         return slice(self._slices[first].start, self._slices[last].stop)
 
     def split(self, row: Floats) -> dict[str, Floats]:
-        """Return the parts of a flat array by name."""
+        """Return the slices of a flat array by name."""
         return {name: row[place] for name, place in self._slices.items()}
 
     def pack(self, **parts: Any) -> Floats:
-        """Return a flat array with the given parts; all other parts are zero.
+        """Return a flat array with the given slices; all others are zero.
 
-        Parts with a second axis make an array (size, columns); parts without one are repeated.
+        Slices with a second axis make an array (size, columns); slices without one are repeated in all
+        columns.
         """
         if tuple(parts) == self._names:
-            # Fast path: all parts are given in order, with the same number of columns.
+            # Fast path: all slices are given in order, with the same number of columns.
             with suppress(TypeError, ValueError):
                 if tuple(map(len, parts.values())) == self._sizes:
                     return np.concatenate(tuple(parts.values()), dtype=float)
@@ -79,12 +80,12 @@ def input_layout(program: Program) -> Layout:
 
 
 def output_layout(program: Program) -> Layout:
-    """Return the layout of the outputs of a program."""
+    """Return the layout of the outputs of a program in its flat output array."""
     return Layout({name: len(entries) for name, entries in program.outputs.items()})
 
 
 def state_sizes(model: Model, **more: int) -> dict[str, int]:
-    """Return the sizes of quaternion q, position p and joint coordinates r, and of the arrays that follow:
-    speeds u or v, states z.
+    """Return the lengths of quaternion q, position p and joint coordinates r, and of the arrays that
+    follow: speeds u or v, and states z.
     """
     return {"q": 4, "p": 3, "r": len(model.joints), **more}

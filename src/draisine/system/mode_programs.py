@@ -1,15 +1,16 @@
-"""Programs of one contact mode with ideal contacts, traced from its equations of motion.
+"""Programs of one contact mode with ideal contacts, recorded from its symbolic equations of motion.
 
-The state is y = (q, p, r, u, z) with the pose of the inner base frame.
+The state is y = (q, p, r, u, z) with quaternion q and position p of the inner base frame, which is aligned
+with the kinematic tree.
 
-- `rate`: right-hand side of the differential equation. `observe`: all outputs of a state.
+- `rate`: right-hand side of the differential equation. `observe`: all outputs for a state.
 - `project`: one Newton step to the nearest configuration with closed contacts.
-- `rows`: constraint rows and gaps. `masses`: mass matrix and rows of any mode. `free`: saddle-point system of
-  any mode.
-- `enter`: y for a user's state, and the residuals of its constraints. `frame`: inner base frame in the
-  drawing.
+- `rows`: constraint rows and gaps. `masses`: mass matrix and constraint rows of all contact modes. `free`:
+  saddle-point system of all contact modes.
+- `enter`: y for a user's state, and the residuals of its constraints. `frame`: inner base frame relative to
+  the user's base frame.
 - `initial`: all values that can be requested of an initial state, with derivatives.
-- `variation`: the balance of forces, with derivatives along a seed.
+- `variation`: the balance of forces, with derivatives along a direction of differentiation.
 """
 
 from collections.abc import Callable, Mapping
@@ -63,7 +64,9 @@ def yaw_lean_pitch_rates(
     forward = across / c
 
     def split(vertical: Scalar, lateral: Scalar) -> tuple[Scalar, Scalar]:
-        """Return the components along N and left, which are not perpendicular."""
+        """Return the components of a vector along N and left, which are not perpendicular, from its
+        projections.
+        """
         return (vertical - s * lateral) / (c * c), (lateral - s * vertical) / (c * c)
 
     lean = W @ forward
@@ -73,13 +76,13 @@ def yaw_lean_pitch_rates(
 
 
 def derive_rate(d: Derivation) -> Program:
-    """Return the program of the time derivative ydot, and of the pivots that depend on the state."""
+    """Return the program of the time derivative ydot, and of the state-dependent pivots."""
     moving = d.moving
     speeds = moving.speeds
     if d.correction is not None:
         speeds = speeds + _gap_correction(d, d.correction)
     qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.constraint_rows.ref)
-    # Constant pivots cannot degenerate; the integrator watches the others.
+    # Constant pivots cannot vanish; the integrator monitors the others.
     watched = [*moving.solver.pivot, *d.loaded.pivots]
     pivots = [x for x in watched if isinstance(x, Expr) and not x.fixed]
     rate = [*qdot, *pdot, *speeds[6:], *d.reduced.udot, *d.memory_rates]
@@ -87,7 +90,7 @@ def derive_rate(d: Derivation) -> Program:
 
 
 def derive_observe(d: Derivation) -> Program:
-    """Return the program of all outputs of a state."""
+    """Return the program of all outputs for a state."""
     rows = d.constraint_rows
     moving = d.moving
     reduced = d.reduced
@@ -150,7 +153,8 @@ def derive_project(d: Derivation) -> Program:
         r = r + step[6:]
     wheels = [a for a in rows.active if not is_zero(a.surface.ring)]  # a ball has no heading
     headings = [_heading(rows, a) for a in wheels]
-    # The length of the quaternion counts as a gap: it is corrected by the same Newton step.
+    # The deviation of the quaternion from unit length is treated as a gap: the same Newton step
+    # corrects it.
     length = [square_length(d.model, d.symbols["q"]) - 1.0]
     outputs = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
     return d.tracing.program("project", d.inputs, outputs)
@@ -160,7 +164,8 @@ def derive_initial(d: Derivation) -> Program:
     """Return the program of all values that can be requested of an initial state, with their derivatives with
     respect to configuration and speeds.
 
-    The speeds are those of the unconstrained machine (inner frame, V at the origin of the base).
+    The speeds are those of the unconstrained vehicle, in the inner base frame, with V at the origin of the
+    base.
     """
     tree = d.tree
     rows = d.constraint_rows
@@ -195,8 +200,8 @@ def derive_initial(d: Derivation) -> Program:
 
 
 def derive_rows(d: Derivation) -> Program:
-    """Return the program of the constraint rows `C v = b`, the reference point, the position constraints and
-    all gaps.
+    """Return the program of the constraint rows `C v = b`, their reference point, the position constraints
+    and the gaps (m) of all contacts.
     """
     active = d.constraint_rows
     values, _ = d.conditions(active)
@@ -209,10 +214,11 @@ def derive_rows(d: Derivation) -> Program:
 
 
 def derive_enter(d: Derivation) -> Program:
-    """Return the program of y for the user's pose, joint coordinates and speeds, of all inner speeds, and of
-    the residuals of the rows `C v = b` and of the position constraints.
+    """Return the program of the state vector y for the user's pose, joint coordinates and speeds. Further
+    outputs are all speeds of the inner base frame, and the residuals of the constraint rows `C v = b` and
+    of the position constraints.
 
-    `turn` is the quaternion of the inner base frame in the drawing.
+    `turn` is the quaternion of the inner base frame relative to the user's base frame.
     """
     base = d.tree.links[0]
     t = d.symbols["t"]
@@ -239,27 +245,29 @@ def derive_enter(d: Derivation) -> Program:
 
 
 def derive_frame(d: Derivation) -> Program:
-    """Return the program of axes and origin of the inner base frame in the drawing."""
+    """Return the program of axes (3, 3) and origin (3), in m, of the inner base frame relative to the
+    user's base frame.
+    """
     base = d.tree.links[0]
     return d.tracing.program("frame", d.inputs, {"R": base.R, "o": base.o})
 
 
 class _Bare(NamedTuple):
-    """The saddle-point system of every mode in the user's speeds, without force elements."""
+    """The saddle-point system of all contact modes in the user's speeds, without force elements."""
 
     inputs: dict[str, Array]  # input arrays of the programs
     readings: Readings
     dynamics: multiplier.FreeDynamics
     joint_rows: list[Array]  # constraint rows of prescribed joints, then of couplings
-    drifts: list[Scalar]  # Cdot v of the couplings
+    drifts: list[Scalar]  # products Cdot v of the couplings
     motions: list[Any]  # position, velocity and acceleration of prescribed joints
 
 
 def _bare(d: Derivation) -> _Bare:
-    """Return the saddle-point system of every mode without force elements."""
+    """Return the saddle-point system of all contact modes, without force elements."""
     model = d.model
     s = d.symbols | _user(d, {"q": 4, "p": 3})
-    # Not aligned: the frame of the base is that of the drawing, in which users give speeds.
+    # Not aligned with the tree: users give speeds in the base frame as it is defined in the model.
     tree = assemble(model, aligned=False, evaluate=d.evaluate)
     v = d.tracing.symbols({"v": len(free_columns(model))})["v"]
     speeds = expand_speeds(model, v)
@@ -282,20 +290,22 @@ def _bare(d: Derivation) -> _Bare:
 
 
 def derive_masses(d: Derivation) -> Program:
-    """Return the program of the mass matrix and the constraint rows of every mode, in the user's speeds."""
+    """Return the program of the mass matrix and the constraint rows of all contact modes, in the user's
+    speeds.
+    """
     return d.tracing.program("masses", (bare := _bare(d)).inputs, _masses(d, bare))
 
 
 def _masses(d: Derivation, bare: _Bare) -> dict[str, Any]:
-    """Return the mass matrix and the constraint rows of every mode."""
+    """Return the mass matrix and the constraint rows of all contact modes, by output name."""
     columns = free_columns(d.model)
     C = np.vstack([bare.dynamics.C, *(row[None, :] for row in bare.joint_rows)])[:, columns]
     return {"M": bare.dynamics.M[np.ix_(columns, columns)], "C": C}
 
 
 def derive_free(d: Derivation) -> Program:
-    """Return the program of the saddle-point system of every mode in the user's speeds, with the tyre forces
-    of this mode.
+    """Return the program of the saddle-point system of all contact modes in the user's speeds, with the
+    tyre forces of this contact mode.
     """
     bare = _bare(d)
     dynamics = bare.dynamics
@@ -315,10 +325,10 @@ def derive_free(d: Derivation) -> Program:
 
 def derive_variation(d: Derivation) -> Program:
     """Return the program of `M udot = f`, all outputs of a state and the rates of its speeds, each with its
-    derivative along a seed, eq. [variation].
+    derivative along one direction of differentiation, eq. [variation].
 
-    The seed is a displacement dx of the configuration (in the coordinates of the speeds: V at the origin of
-    the base, W, rdot, in the inner frame), and dt, du, dz, dw.
+    The direction consists of a displacement dx of the configuration (in the coordinates of the speeds: V at
+    the origin of the base, W, rdot, in the inner base frame), and of dt, du, dz, dw.
     """
     tree = d.tree
     s = d.symbols
@@ -340,7 +350,8 @@ def derive_variation(d: Derivation) -> Program:
     rates = [*turns, *tangent(pose[3:], d.directions(d.R, speeds))]
     v, vdot = _user_velocities(d)
     values: dict[str, list[Scalar]] = {
-        # The force is made of udot, and not the reverse: udot was solved from the same balance.
+        # The force is computed from udot, not the reverse: udot was solved from the same balance
+        # of forces.
         "force": list(mass @ d.reduced.udot),
         "zdot": d.memory_rates,
         "conditions": d.conditions(rows, with_redundant=False)[0],
@@ -359,13 +370,13 @@ def derive_variation(d: Derivation) -> Program:
 
 
 def _user(d: Derivation, sizes: Mapping[str, int]) -> dict[str, Array]:
-    """Return symbols of the user's state, in the frame of the drawing instead of the inner frame."""
+    """Return symbols of the user's state, in the user's base frame instead of the inner one."""
     symbols = d.tracing.symbols({f"user {name}": size for name, size in sizes.items()})
     return {name: symbols[f"user {name}"] for name in sizes}
 
 
 def _user_velocities(d: Derivation) -> tuple[Array, Array]:
-    """Return the user's speeds v and accelerations vdot, in the frame of the drawing."""
+    """Return the user's speeds v and accelerations vdot, in the user's base frame."""
     moving = d.moving
     columns = free_columns(d.model)
     T = projected.user_map(d.tree, d.constraint_rows.ref)
@@ -374,24 +385,27 @@ def _user_velocities(d: Derivation) -> tuple[Array, Array]:
 
 
 def _inputs(d: Derivation) -> Array:
-    """Return all inputs, including the torques of guided joints."""
+    """Return all inputs of the model, including the torques of guided joints."""
     forces = len(d.model.inputs) - len(d.model.joints)
     return d.driven.inputs + array([*d.reduced.guiding, *[0.0] * forces])
 
 
 def _heading(rows: projected.Rows, a: constraints.Active) -> Array:
-    """Return the heading of a wheel in the ground plane before projection, not normalised."""
+    """Return the heading of a wheel in the ground plane of the configuration before projection, not
+    normalised.
+    """
     surface = a.surface
     axle = rows.geo.R0[a.point.link] @ surface.axle
     heading = (rows.world.R @ cross(axle, rows.world.up[0]))[:2]
-    # Scaled by the ring, the heading vanishes as the wheel becomes a ball, which has none.
+    # The heading is scaled by the ring radius, so that it vanishes as the wheel becomes a ball,
+    # which has no heading.
     return heading if is_zero(surface.thickness) else surface.ring * heading
 
 
 def _gap_correction(d: Derivation, epsilon: float) -> Array:
-    """Return the correction (2.41) of the speeds, eq. [stiff-correction]: wheels after the first are pulled
-    to its height ten times as strongly. Pins, prescribed joints and couplings have no common height; each is
-    corrected by itself.
+    """Return the correction of the speeds that closes the gaps, (2.41) of the thesis, eq.
+    [stiff-correction]: wheels after the first are pulled to the height of the first ten times as strongly.
+    Pins, prescribed joints and couplings have no common height; each is corrected by itself.
     """
     rows = d.constraint_rows
     labels = constraints.row_labels(d.model, d.mode)
@@ -418,7 +432,7 @@ def _gap_correction(d: Derivation, epsilon: float) -> Array:
 
 
 def _seed(d: Derivation) -> dict[str, Any]:
-    """Return the time derivative of every state symbol, for derivatives along the motion."""
+    """Return the time derivatives of all state symbols by name, for derivatives along the motion."""
     speeds = d.moving.speeds
     qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.constraint_rows.ref)
     return rates_by_symbol(q=qdot, p=pdot, r=speeds[6:], u=d.reduced.udot, t=[1.0])
@@ -435,15 +449,16 @@ def _gaps(d: Derivation, p: Array) -> list[Scalar]:
 def _contact_forces(
     d: Derivation, rows: projected.Rows, lam: Array
 ) -> tuple[Array, list[Array], Array]:
-    """Return the force of the ground on each contact, in contact axes and in those of the inner base, and the
-    constraint forces of the joints: prescribed motions, then couplings.
+    """Return the force of the ground on each contact, in contact axes and in the axes of the inner base
+    frame (N), and the constraint forces of the joints: prescribed motions, then couplings.
     """
     forces: list[list[Scalar]] = []
     pushes: list[Array] = []
     active = {a.contact.name: a for a in rows.active}
     first = 0  # multiplier of the next active contact
     for contact, (point, _) in zip(d.model.contacts, rows.contact_points, strict=True):
-        # The force of an element, such as a tyre on a vertical spring, which needs no row to push.
+        # Force of a force element, such as a tyre on a vertical spring, which acts without a
+        # constraint row.
         push = d.acting.pushes.get(contact.name)
         a = active.get(contact.name)
         if a is None and push is None:
@@ -478,4 +493,4 @@ PROGRAM_DERIVATIONS: dict[str, Callable[[Derivation], Program]] = {
     "free": derive_free,
     "variation": derive_variation,
 }
-"""Functions that derive the programs of a mode, by program name."""
+"""Functions that derive the programs of a contact mode, by program name."""

@@ -1,7 +1,8 @@
 """Initial states from requested values of outputs, joints and speeds.
 
 The state satisfies the requested values and the constraints of the contacts. The other coordinates stay as
-close as possible to the drawing, and the other speeds to zero (the method is in `system.configuration`).
+close as possible to the zero configuration, and the other speeds to zero (the method is in
+`system.configuration`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,24 +31,24 @@ if TYPE_CHECKING:
 
 
 NEARLY_FLAT_HEADING = 1e-3
-"""Length of a wheel's heading (sine of the angle between axle and normal) below which the wheel may lie
-flat.
+"""Length of a wheel's heading vector (sine of the angle between axle and ground normal) below which it is
+checked whether the wheel lies flat.
 """
 
 FLAT_SLOPE = 4e-5
-"""Angle (rad) between a wheel's plane and the ground below which its contact point has lost all significant
-digits.
+"""Angle (rad) between a wheel's plane and the ground below which the wheel counts as lying flat; its
+contact point has then lost all significant digits.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """Configuration and speeds of a machine at one instant."""
+    """Configuration and speeds of a system at one instant."""
 
     q: Floats  # (4,) unit quaternion of the base, scalar first
-    p: Floats  # (3,) position of the drawing's origin, m
+    p: Floats  # (3,) position of the origin of the base frame, m
     r: Floats  # (joints,) joint coordinates, rad or m
-    v: Floats  # (speeds,) body twist of the base, then rates of the joints
+    v: Floats  # (speeds,) body twist of the base, then joint rates; m/s and rad/s
     joints: tuple[str, ...] = ()  # names of the joints
     speeds: tuple[str, ...] = ()  # names of the speeds
     # States of the force elements, such as deflections of tyres; empty if all are zero.
@@ -102,7 +103,7 @@ def find_wrong_lengths(system: "System", state: State) -> list[str]:
 
 
 def make_state_error(system: "System", state: Any) -> ConfigurationError:
-    """Return the error for a state that does not belong to a machine."""
+    """Return the error for a state that does not belong to a system."""
     if not isinstance(state, State):
         return ConfigurationError(
             f"{type(state).__name__} is not a State; build one with draisine.state()."
@@ -144,22 +145,22 @@ def state(
     """Return a consistent initial state with requested values.
 
     Speeds that are not requested are zero as far as possible: rates of joints and of the base first, then
-    spins of rolling wheels. A zero that would multiply the kinetic energy is given up, eq. [dear-zero]. A
-    machine on tyres starts without slip, unless the requested values or a `mode` exclude that.
+    spins of rolling wheels. A zero that would multiply the kinetic energy is dropped, eq. [dear-zero]. A
+    vehicle on tyres starts without slip, unless the requested values or a `mode` exclude that.
 
     Parameters
     ----------
     system
-        The machine.
+        The compiled vehicle.
     mode
         Status of each contact by name; by default that of the model.
     t
-        Time (s), which matters for prescribed joints.
+        Time (s), which determines the positions of prescribed joints.
     at_rest
         Whether to choose, among all speeds that satisfy the constraints and the requested rates, those of
-        least kinetic energy: the machine has no momentum in the directions that the contacts leave free, eq.
-        [rest]. By default True if no contact constrains a machine with prescribed joints and no speed is
-        requested.
+        least kinetic energy: the vehicle has no momentum in the directions that the contacts leave free,
+        eq. [rest]. By default True if the system has prescribed joints but no active contacts, and no speed
+        is requested.
     element_state
         States of the force elements, such as deflections of tyres; by default zero.
     axes
@@ -209,7 +210,7 @@ def make_state(system: "System", requested: Mapping[str, float | str], **options
 
 
 def initial_values(requested: Mapping[str, Any], model: "Model") -> dict[str, float]:
-    """Return the requested values of an initial state as numbers, by the model's names."""
+    """Return the requested values of an initial state as numbers, by name as in the model."""
     valid_names = state_names(model)
     numbers: dict[str, float] = {}
     for alias, value in requested.items():
@@ -223,7 +224,7 @@ def initial_values(requested: Mapping[str, Any], model: "Model") -> dict[str, fl
 
 
 def describe_flat_lean(lean: float) -> str:
-    """Return the reason why a lean angle (rad) is not possible, or an empty text: at a quarter turn the
+    """Return the reason why a lean angle (rad) is not possible, or an empty string: at 90 degrees the
     heading is undefined.
 
     >>> describe_flat_lean(20.0)
@@ -250,30 +251,30 @@ def states(
     Parameters
     ----------
     system
-        The machine.
+        The compiled vehicle.
     requested
         N values of each requested name.
     mode, at_rest, t
         As in `state`.
     parameters
-        (N, parameters) of each machine; by default those of the system.
+        Parameters of each vehicle, (N, parameters); by default those of the system.
     tilt
-        Quaternion that turns level ground onto a slope. The returned states are those on level ground; they
-        have the requested values after the turn. Positions are those on level ground.
+        Quaternion that rotates level ground onto a slope. The returned states are those on level ground;
+        they have the requested values after the rotation. Positions are those on level ground.
 
     Returns
     -------
     columns
         Arrays q, p, r, v with one column for each state.
     errors
-        The reason why a state does not exist, or an empty text, for each.
+        For each state, the reason why it does not exist, or an empty string.
 
     >>> from draisine.system.system import compile
     >>> columns, errors = states(compile("whipple"), {"forward_speed": [3.0, 4.0, 5.0]})
     >>> columns["v"].shape, errors
     ((9, 3), ['', '', ''])
     """
-    # Machines on tyres start without slip if they can: as if their wheels rolled.
+    # Vehicles on tyres start without slip if possible: the wheels are treated as rolling.
     tyred = {wheel.name: "rolling" for wheel in system.model.wheels if wheel.tyre is not None}
     first_mode = tyred if tyred and mode is None else mode
     columns, errors = _consistent(
@@ -314,8 +315,8 @@ def consistent_state(
     t: float = 0.0,
     at_rest: bool | None = None,
 ) -> State:
-    """Return the state with requested values: the configuration by Newton's method, then the speeds by linear
-    equations.
+    """Return the state of a compiled contact mode with requested values: the configuration by Newton's
+    method, then the speeds by linear equations.
 
     Distant angles are approached in steps.
 
@@ -329,7 +330,9 @@ def consistent_state(
 
 
 def _single_state(model: "Model", columns: Mapping[str, Floats], errors: list[str]) -> State:
-    """Return the state in the first column; raise ConfigurationError if it has an error."""
+    """Return the state in the first column; raise ConfigurationError if this column has an error
+    message.
+    """
     if errors[0]:
         raise ConfigurationError(errors[0])
     q, p, r, v = (columns[name][:, 0] for name in "qprv")
@@ -344,7 +347,9 @@ def _consistent(
     parameters: Floats | None = None,
     tilt: Floats | None = None,
 ) -> tuple[dict[str, Floats], list[str]]:
-    """Return states of a machine as columns, and the error of each (or an empty text)."""
+    """Return consistent states as arrays q, p, r, v with one column per state, and the error message of
+    each state (or an empty string).
+    """
     numbers = {name: np.asarray(values, float) for name, values in requested.items()}
     _check_requests(numbers, state_names(machine.system.model))
     count = len(next(iter(numbers.values()), [0])) if parameters is None else len(parameters)
@@ -353,7 +358,7 @@ def _consistent(
         _add_errors(
             errors, {k: describe_flat_lean(x) for k, x in enumerate(numbers["lean"].tolist())}
         )
-        # An impossible lean must not spoil the solution of the other columns.
+        # A state with an impossible lean must not affect the solution of the other states.
         numbers["lean"] = np.where([bool(text) for text in errors], 0.0, numbers["lean"])
     pose = Configuration(machine, count, t, parameters, tilt)
     targets = {name: x for name, x in numbers.items() if name not in pose.fast}
@@ -385,7 +390,7 @@ def _check_requests(requested: Mapping[str, Floats], valid_names: Sequence[str])
 
 
 def _add_errors(errors: list[str], new: Mapping[int, str]) -> None:
-    """Add error messages by column; the first error of a column is kept."""
+    """Add error messages by index of the state; the first message of a state is kept."""
     for k, text in new.items():
         errors[k] = errors[k] or text
 
@@ -393,7 +398,9 @@ def _add_errors(errors: list[str], new: Mapping[int, str]) -> None:
 def _turned_over(
     pose: Configuration, drawn: Floats | None, targets: Mapping[str, Floats]
 ) -> dict[int, str]:
-    """Return the error messages of configurations that close a loop on another branch than the drawing."""
+    """Return the error messages of configurations that close a kinematic loop on another branch than the
+    zero configuration, by index.
+    """
     errors = {}
     if drawn is None:
         return {}
@@ -408,7 +415,7 @@ def _turned_over(
 
 
 def _has_prescribed_motion_only(machine: "ClosedForm") -> bool:
-    """Return whether prescribed joints move a machine without active contacts."""
+    """Return whether the system has prescribed joints but no active contacts."""
     model = machine.system.model
     touching = any(
         c.rows[status] for c, (_, status) in zip(model.contacts, machine.mode, strict=True)
@@ -417,14 +424,15 @@ def _has_prescribed_motion_only(machine: "ClosedForm") -> bool:
 
 
 def _flat_wheels(pose: Configuration, columns: Mapping[str, Floats]) -> dict[int, str]:
-    """Return the error messages of configurations in which the axle of a closed wheel is parallel to the
-    normal of the ground.
+    """Return the error messages of configurations in which the axle of a wheel in contact is parallel to
+    the ground normal, by index.
     """
     program = pose.machine.project
     parts = pose.machine.layout.split(pose.y.T)
     inputs = program.inputs.pack(**{name: parts[name] for name in "qpr"})
     headings = program.batch(inputs, pose.table(program))["headings"]
-    # A heading vanishes as its wheel falls flat: wheels with long headings need no further check.
+    # The heading vector of a wheel vanishes as the wheel falls flat: wheels with long heading
+    # vectors need no further check.
     lengths = np.hypot(headings[::2], headings[1::2]).min(axis=0, initial=1.0)
     errors = {}
     for k in np.flatnonzero(~(lengths > NEARLY_FLAT_HEADING)).tolist():
@@ -435,7 +443,7 @@ def _flat_wheels(pose: Configuration, columns: Mapping[str, Floats]) -> dict[int
 
 
 def _flat_wheel(machine: "ClosedForm", tree: Tree, q: Floats, r: Floats) -> str | None:
-    """Return the name of a closed wheel whose axle is parallel to the ground's normal, or None."""
+    """Return the name of a wheel in contact whose axle is parallel to the ground normal, or None."""
     world = constraints.ground(tree, geometry(tree, r), rotation(q))
     for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
         surface = contact.surface.turned(tree.axes(contact.body))

@@ -1,8 +1,8 @@
-"""The class System, a vehicle with its parameters, and the function `compile`, which makes one.
+"""The class `System` (a vehicle with its parameters) and the function `compile`, which returns one.
 
 `compile` separates the arguments of a vehicle into parameters (numbers, which may change without a new
-derivation) and structure. A `System` provides the compiled machines, the equations and the matrices of the
-equations of motion.
+derivation) and structure. A `System` provides compiled contact modes, printed equations and the matrices of
+the equations of motion.
 """
 
 import inspect
@@ -62,15 +62,15 @@ class MachineMatrices(NamedTuple):
     F: Floats  # (n,) bias force
     C: Floats  # (m, n) constraint rows
     c: Floats  # (m,) right-hand sides of the constraint rows
-    rows: tuple[str, ...]  # labels of the rows of C
+    rows: tuple[str, ...]  # labels of the constraint rows
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """A vehicle with its parameters, ready to run.
+    """A compiled vehicle with its parameters, ready to run.
 
     The independent speeds and pivots are those chosen for the parameters with which the vehicle was
-    compiled, as long as they are valid for the present ones.
+    compiled, as long as they are valid for the present parameters.
 
     >>> bicycle = compile("whipple")
     >>> heavier = bicycle.with_parameters(mB=100.0)     # no new derivation, no new compilation
@@ -82,7 +82,7 @@ class System:
 
     @property
     def vehicle(self) -> Callable[..., Model]:
-        """The vehicle's function, which returns its model."""
+        """The function that returns the model of the vehicle."""
         return self.artifacts.vehicle
 
     @property
@@ -92,7 +92,9 @@ class System:
 
     @cached_property
     def meanings(self) -> dict[str, tuple[str, str]]:
-        """The unit and the meaning of the documented parameters by name, including numbers of records."""
+        """The unit and the meaning of the documented parameters by name, including the numbers in parameter
+        records.
+        """
         documented = dict(meanings(self.vehicle))
         for name, value in self.structure.items():
             documented |= record_meanings(name, value)
@@ -105,19 +107,19 @@ class System:
 
     @cached_property
     def tree(self) -> Tree:
-        """The kinematic tree of the model; the frame of its base is that of the drawing."""
+        """The kinematic tree of the model, with the base frame as defined in the model."""
         return assemble(self.model)
 
     @cached_property
     def values(self) -> Floats:
-        """The parameter values in their order."""
+        """The parameter values in the order of `parameters`."""
         return np.array(list(self.parameters.values()), dtype=float)
 
     def with_parameters(self, **changes: float) -> "System":
-        """Return the same machine with other parameters; angles may be written as "18deg"."""
+        """Return the same vehicle with other parameter values; angles may be written as "18deg"."""
         numbers = check_number(self.vehicle, self.parameters, changes)
         changed = System(self.artifacts, self.parameters | numbers)
-        changed.model  # noqa: B018 - checks the drawing
+        changed.model  # noqa: B018 - checks the model
         return changed
 
     def __repr__(self) -> str:
@@ -140,7 +142,7 @@ class System:
         return System, (self.artifacts, self.parameters)
 
     def mode(self, statuses: Statuses = None) -> Mode:
-        """Return the mode with given statuses; all other contacts are closed."""
+        """Return the contact mode with given statuses; all other contacts are closed."""
         return mode_of(self.model, statuses)
 
     def machine(
@@ -151,7 +153,7 @@ class System:
         correction: float | None = None,
         configuration: tuple[Floats, Floats] | None = None,
     ) -> ClosedForm:
-        """Return one contact mode, derived and compiled.
+        """Return one contact mode as compiled programs in closed form.
 
         Parameters
         ----------
@@ -160,17 +162,18 @@ class System:
         law
             Control law, which becomes part of the compiled code.
         states
-            Number of states of the law.
+            Number of states of the control law.
         correction
-            Rate (1/s) at which gaps are corrected, (2.41) of the thesis; by default they are not.
+            Rate (1/s) at which contact gaps are corrected, (2.41) of the thesis; by default they are not
+            corrected.
         configuration
             Quaternion of the inner base frame and joint coordinates at which the pivots are chosen; by
-            default those of the drawing.
+            default the zero configuration.
 
         Returns
         -------
         ClosedForm
-            The compiled programs of the mode.
+            The compiled programs of the contact mode.
         """
         pivot_point = None
         if configuration is not None:
@@ -180,13 +183,14 @@ class System:
         return self.make(MachineTask(self.mode(mode), law, states, correction, pivot_point))
 
     def make(self, task: MachineTask) -> ClosedForm:
-        """Return the compiled mode of a task."""
+        """Return the compiled contact mode of a request."""
 
         def derive() -> ClosedForm:
             machine = ClosedForm(self, self.artifacts, task)
             if machine.sound():
                 return machine
-            # The pivots of the nominal parameters are not valid here: derive for the present ones.
+            # The pivots of the nominal parameters are not valid here: derive the programs again
+            # for the present parameters.
             source = self.artifacts
             artifacts = Artifacts(source.vehicle, source.structure, self.parameters, source.store)
             return ClosedForm(self, artifacts, task)
@@ -200,12 +204,16 @@ class System:
         return self._machines.get(key, make)
 
     def check_resistance(self, mode: Mode) -> None:
-        """Raise ModelError if a degree of freedom of a mode has no inertia; each mode is checked once."""
+        """Raise ModelError if a degree of freedom of a contact mode has no inertia; each contact mode is
+        checked once.
+        """
         key = ("resistance", mode)
         self._machines.get(key, lambda: check_inertia(self.tree, mode))
 
     def survey(self, mode: Statuses = None) -> Survey:
-        """Return the redundant constraint rows of a mode, and the parameters for which they are redundant."""
+        """Return the redundant constraint rows of a contact mode, and the parameters for which they are
+        redundant.
+        """
         return self.artifacts.survey(self.mode(mode), self.parameters)
 
     def accelerate(
@@ -217,13 +225,13 @@ class System:
         formulation: str = "multiplier",
         tolerance: float = 1e-8,
     ) -> tuple[Floats, Floats]:
-        """Return the accelerations vdot and the multipliers of the mode's rows (contact forces, torques of
-        prescribed joints).
+        """Return the accelerations vdot (n) and the multipliers of the constraint rows (contact forces in
+        N, forces or torques of prescribed joints).
 
         Parameters
         ----------
         state
-            The state, which satisfies the constraints.
+            State that satisfies the constraints.
         inputs
             Inputs by name; by default zero.
         mode
@@ -232,10 +240,11 @@ class System:
             Time, s.
         formulation
             "multiplier" solves the saddle-point system. "projected" uses the closed form, or an orthogonal
-            basis of the kernel if one of its pivots degenerates. The others are independent derivations in
-            plain Python, for the mode with all contacts closed; they return contact forces only.
+            basis of the kernel of the constraint rows if a pivot becomes too small. The other formulations
+            are independent derivations in plain Python, for the mode with all contacts closed; they return
+            contact forces only.
         tolerance
-            Largest violation of the constraints by the state.
+            Largest violation of the constraints by the state, relative to the largest speed.
         """
         machine = self.machine(mode)
         w = self.inputs(inputs)
@@ -268,10 +277,10 @@ class System:
         mode: Statuses = None,
         t: float = 0.0,
     ) -> MachineMatrices:
-        """Return the mass matrix, the bias forces and the rows of a mode at a state.
+        """Return the mass matrix, the bias forces and the constraint rows of a contact mode at a state.
 
         `M vdot + F = C' lam` and `C vdot = c`, for the speeds of `Model.speeds`. M is that of the
-        unconstrained machine. F contains velocity-dependent forces, weight, springs and dampers, minus the
+        unconstrained vehicle. F contains velocity-dependent forces, weight, springs and dampers, minus the
         inputs and the forces of force elements.
 
         >>> from draisine.system.state import state
@@ -302,20 +311,20 @@ class System:
         full: bool = False,
         linear: bool = False,
     ) -> "Equations":
-        """Return the equations of a mode as a page to read: constraints, free dynamics, kernel, reduced
-        dynamics, reconstruction and multipliers.
+        """Return the equations of motion of a contact mode as a printable page: constraints, free dynamics,
+        kernel, reduced dynamics, reconstruction and multipliers.
 
         Parameters
         ----------
         mode
             Status of contacts by name; all others are closed.
         form
-            Another parametrisation of the vehicle, one of its `FORMS`.
+            Name of another parametrisation of the vehicle, from its `FORMS`.
         full
             Whether to print the complete straight-line program up to the accelerations.
         linear
             Whether to print the equations of small deviations from straight running, as formulas in the
-            parameters, for bicycles, motorcycles and other machines that lean.
+            parameters, for bicycles, motorcycles and other vehicles that lean.
 
         >>> sleigh = compile("chaplygin_sleigh").equations()
         >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]
@@ -333,8 +342,8 @@ class System:
         return write_linear(subject, title) if linear else write_nonlinear(subject, title, full)
 
     def sympy(self, mode: Statuses = None, *, form: str | None = None) -> Any:
-        """Return the equations of a mode as SymPy objects by name: matrices C, M, F, H, kappa, M_r,
-        F_r, each entry written out, and every symbol and definition of the page.
+        """Return the equations of motion of a contact mode as SymPy objects by name: matrices C, M, F, H,
+        kappa, M_r, F_r, each entry written out, and every symbol and definition of the page.
 
         >>> print(compile("chaplygin_sleigh").sympy().M_r)
         Matrix([[m, 0], [0, I + a**2*m]])
@@ -345,7 +354,7 @@ class System:
 
     def explain(self, mode: Statuses = None) -> "Equations":
         """Return a page that explains the derivation of the reduced dynamics stage by stage, in words and
-        with intermediate results, for small machines.
+        with intermediate results, for small models.
         """
         from draisine.reading.explain import explain
 
@@ -353,8 +362,8 @@ class System:
         return explain(self.subject(mode), f"{title}, stage by stage")
 
     def subject(self, mode: Statuses = None, form: str | None = None) -> "Subject":
-        """Return a mode over the symbols of the printed equations: mass matrix, forces, rows and kernel as
-        expressions.
+        """Return a contact mode in the symbols of the printed equations: mass matrix, forces, constraint
+        rows and kernel as expressions.
         """
         from draisine.reading.subject import trace_subject
 
@@ -367,13 +376,13 @@ class System:
         )
 
     def static_forces(self, state: State, mode: Statuses = None) -> dict[str, Floats]:
-        """Return a basis of the statically indeterminate forces: multipliers of redundant rows that do not
-        influence the motion, (1.18) of the thesis.
+        """Return a basis of the statically indeterminate forces: multipliers of redundant constraint rows
+        that do not influence the motion, (1.18) of the thesis.
 
         Returns
         -------
         dict
-            For each row, its components in the unit vectors of the basis.
+            For each constraint row, by label, its components in the unit vectors of the basis.
 
         >>> from draisine.system.state import state
         >>> pendulum = compile("segway")
@@ -416,15 +425,16 @@ class System:
 
     @property
     def outputs(self) -> list[str]:
-        """The names of the outputs."""
+        """The names of the outputs of the model."""
         return output_names(self.model)
 
 
 def _solve_rows(
     machine: ClosedForm, matrices: MachineMatrices, by_kernel: bool
 ) -> tuple[Floats, Floats]:
-    """Return accelerations vdot (n) and multipliers (m): by an orthogonal basis of the kernel, or by the
-    saddle-point system. The forces of redundant rows are distributed by their compliances.
+    """Return accelerations vdot (n) and multipliers (m): by an orthogonal basis of the kernel of the
+    constraint rows, or by the saddle-point system. The forces of redundant constraint rows are distributed
+    by their compliances.
     """
     model = machine.system.model
     if by_kernel and not machine.choice.spare:
@@ -437,11 +447,11 @@ def _solve_rows(
 
 
 _SYSTEMS = RecentCache(16)
-"""Cache of the most recently compiled systems: compiling one of them again costs nothing."""
+"""Cache of the most recently compiled systems: compiling one of them again takes no time."""
 
 UNNAMED_SYSTEMS = RecentCache(16)
-"""Cache of the most recent systems whose vehicle cannot be found by a name, by fingerprint. While the program
-runs, their stored results can be opened.
+"""Cache of the most recent systems whose vehicle cannot be found by a name, by fingerprint. Their stored
+results can be opened only while the program runs.
 """
 
 
@@ -461,19 +471,20 @@ def compile(
     parameter_set
         Name of published parameters, or a file of BicycleParameters (.txt, .yml).
     store
-        Where derived code is kept; by default the user's store.
+        Store for derived code; by default the user's store.
     **arguments
         Arguments of the vehicle; they override those of the parameter set. `float` arguments are
-        parameters, which can change later; all others determine the structure. An argument annotated
-        `float | None` determines the structure if it is None and is a parameter otherwise. Each number of a
-        record, or of a table for one, is a parameter. Angles may be written "18deg". Every vehicle has
-        the optional parameters `slope` (the ground rises along x) and `camber` (it rises to the left):
-        then the axes of the world are those of the inclined ground, and gravity is tilted.
+        parameters, which can change later; arguments of other types determine the structure. An argument
+        annotated `float | None` determines the structure if it is None and is a parameter otherwise. Each
+        number in a record, or in a dictionary given instead of one, is a parameter. Angles may be written
+        "18deg". Every vehicle has the optional parameters `slope` (the ground rises along x) and `camber`
+        (it rises to the left): then the axes of the world are those of the inclined ground, and gravity is
+        tilted.
 
     Returns
     -------
     System
-        The compiled machine. Code for a contact mode is derived and compiled when it is first needed.
+        The compiled vehicle. Code for a contact mode is derived and compiled when it is first needed.
 
     Examples
     --------

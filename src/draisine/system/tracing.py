@@ -1,5 +1,5 @@
-"""Tracing of vehicles: a vehicle's function is called with a symbol for each parameter, and its control law
-with symbols for the state, so that both become part of straight-line programs.
+"""Tracing of vehicles: the function of a vehicle is called with a symbol for each parameter, and its
+control law with symbols for the state. Both thus become part of straight-line programs.
 """
 
 import math
@@ -22,13 +22,15 @@ from draisine.model import Guide, Model
 from draisine.vehicles import build_model
 
 Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
-"""Type of a control law: a function of readings and of its own states z. It returns inputs by name (torques,
-forces, or the accelerations of guided joints) and the time derivatives of z.
+"""Type of a control law: a function of readings (measured quantities) and of its own states z. It returns
+inputs by name (torques, forces, or the accelerations of guided joints) and the time derivatives of z.
 """
 
 
 class UntraceableLawError(DraisineError, TypeError):
-    """A control law that does not work with symbols; `reason` is the error that it raised."""
+    """Error for a control law that cannot be evaluated with symbols; `reason` is the error that it
+    raised.
+    """
 
     def __init__(self, reason: str, where: str = "") -> None:
         super().__init__(reason, where)  # both, so that it can be pickled
@@ -36,8 +38,9 @@ class UntraceableLawError(DraisineError, TypeError):
         self.where = where
 
     def __str__(self) -> str:
-        # A law that is called at every evaluation has no place in event location: a decision in Python
-        # would be a jump that no guard locates. Sampled, its jumps have known times.
+        # A control law that is called as Python code at every evaluation is incompatible with
+        # event location: a decision in it would be a jump that no guard locates. The jumps of a
+        # sampled control law have known times.
         way_out = "`simulate` and `Stepper` without a terrain also run laws in Python."
         if self.where:
             way_out = (
@@ -53,20 +56,20 @@ class UntraceableLawError(DraisineError, TypeError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tracing:
-    """A model over symbols with its control law. The states z are those of the force elements, then those of
-    the law.
+    """A model with symbolic parameters, and its control law. The states z are those of the force elements,
+    then those of the control law.
     """
 
     graph: Graph  # expression graph
-    model: Model  # model over symbols
+    model: Model  # model with symbolic parameters
     parameters: dict[str, Expr]  # symbol of each parameter
     nominal: Mapping[str, float]  # values of the parameters, at which pivots are chosen
     law: Law | None = None  # control law, or None
-    states: int = 0  # number of states of the law
+    states: int = 0  # number of states of the control law
 
     @property
     def memory(self) -> int:
-        """The number of states z of force elements and law."""
+        """The number of states z of force elements and control law."""
         return self.model.memory + self.states
 
     def symbols(self, sizes: Mapping[str, int]) -> dict[str, Array]:
@@ -77,19 +80,21 @@ class Tracing:
         }
 
     def program(self, name: str, arrays: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:
-        """Return the program from the parameters and arrays of symbols to traced values."""
+        """Return the program whose inputs are the parameters and arrays of symbols, and whose outputs are
+        traced expressions.
+        """
         flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
         return trace_program(name, {"parameters": list(self.parameters.values()), **arrays}, flat)
 
     def command(self, readings: Readings, z: Array, given: Array) -> "Commanded":
-        """Return inputs, guided joints and state rates under the control law; `given` are the inputs without
-        it.
+        """Return inputs, guided joints and state rates under the control law; `given` are the inputs
+        without the control law.
         """
         complete = replace(readings, remembered=z[: self.model.memory])
         return apply_law(self.law, complete, z[self.model.memory :], given)
 
     def act(self, readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
-        """Return the forces of the model's force elements and the rates of their states."""
+        """Return the forces of the model's force elements and the time derivatives of their states."""
         return element_forces(readings, mode, z[: self.model.memory])
 
 
@@ -107,23 +112,27 @@ def trace_vehicle(
 
 
 def make_readings(moving: Reconstruction, t: Scalar) -> Readings:
-    """Return the readings of control laws and outputs at a state of one mode."""
+    """Return the quantities that control laws and outputs can read, at a state of one contact mode and time
+    t (s).
+    """
     rows = moving.rows
     return Readings(rows.tree, rows.geo, rows.world, rows.p, moving.vel, moving.speeds, rows.ref, t)
 
 
 def rates_by_symbol(**rates: Any) -> dict[str, Any]:
-    """Return the time derivatives of arrays by the names of their symbols, for derivatives along a motion."""
+    """Return the time derivatives of arrays as a dictionary by symbol name, for derivatives along a
+    motion.
+    """
     return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commanded:
-    """Inputs of a machine at one state under its control law."""
+    """Inputs of a model at one state under its control law."""
 
-    inputs: Array  # all inputs of the model: given inputs plus those of the law
+    inputs: Array  # all inputs of the model: given inputs plus those of the control law
     guides: dict[int, Guide]  # guided joints, by joint index
-    rates: Array  # time derivatives of the law's states
+    rates: Array  # time derivatives of the states of the control law
 
 
 def apply_law(law: Law | None, readings: Readings, z: Array, given: Array) -> Commanded:
@@ -139,7 +148,7 @@ def apply_law(law: Law | None, readings: Readings, z: Array, given: Array) -> Co
         commands, rates = call_law(law, readings, z)
     except DraisineError:
         raise
-    except Exception as error:  # whatever a user's function raises when it is given symbols
+    except Exception as error:  # a user's function may raise any error when called with symbols
         raise UntraceableLawError(f"{type(error).__name__}: {error}") from error
     extra: list[Scalar] = [0.0] * len(names)
     guides: dict[int, Guide] = {}
@@ -167,8 +176,8 @@ def apply_law(law: Law | None, readings: Readings, z: Array, given: Array) -> Co
 
 
 def _scalar(name: str, value: Any) -> Scalar:
-    """Return a value that a control law returned; raise ModelError unless it is one finite number or one
-    expression.
+    """Check a value that a control law returned, and return it; raise ModelError unless it is one finite
+    number or one expression.
     """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()

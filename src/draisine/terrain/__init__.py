@@ -1,5 +1,5 @@
-"""Terrains: features (faces, edges, vertices, patches), standard shapes, meshes, smooth and moving ground,
-and search of nearby features.
+"""Terrains: ground features (faces, edges, vertices, patches), standard shapes, meshes, smooth and moving
+ground, and the search for features near a point.
 
 - `feature`: faces, edges, vertices and patches with their borders. `terrain`: the base class of grounds.
 - `shapes`: planes, ramps, kerbs, stairs, corners, rough ground.

@@ -19,7 +19,9 @@ from draisine.terrain.terrain import Terrain
 
 
 class MovingGround(Terrain):
-    """A ground with a prescribed motion: all its features move, and searches use its moving frame."""
+    """A ground with a prescribed motion: all its features move, and the search for near features uses the
+    moving frame.
+    """
 
     def __init__(self, ground: Terrain, motion: ObstacleMotion) -> None:
         if ground.motions:
@@ -45,7 +47,7 @@ class MovingGround(Terrain):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of the ground's features."""
+        """The kinds ("face", "edge", ...) of the ground's features."""
         return self.ground.kinds
 
     @property
@@ -64,7 +66,7 @@ class MovingGround(Terrain):
 
 
 class Joined(Terrain):
-    """Several grounds as one; their features are concatenated.
+    """Several grounds combined into one; their lists of features are concatenated.
 
     >>> from draisine.terrain import kerb, plane
     >>> len(Joined(plane(), kerb(1.0, 0.1)))
@@ -102,7 +104,7 @@ class Joined(Terrain):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of the features of all grounds."""
+        """The kinds ("face", "edge", ...) of the features of all grounds."""
         return frozenset().union(*(ground.kinds for ground in self.grounds))
 
     @property
@@ -122,14 +124,14 @@ class Joined(Terrain):
 
 @singledispatch
 def move_ground(it: Any, motion: ObstacleMotion) -> Any:
-    """Return a feature or a ground (also a mesh) with a motion.
+    """Return a copy of a ground feature or of a ground (also a mesh) with a prescribed motion.
 
     Parameters
     ----------
     it
         Feature or ground.
     motion
-        Function from time (s) to rotation and position (m).
+        Function from time (s) to rotation (3, 3) and position (3) in m.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""Features of a terrain: faces, convex edges and vertices, with the borders within which each is valid.
+"""Ground features of a terrain: faces, convex edges, vertices and smooth patches, each with the borders
+within which it is valid.
 
-A contact at the point C with the normal N (out of the ground) is valid on a feature while A.C + B.N <= o for
-all its borders. A face ends at its border lines. An edge ends at its end points, and where the normal leaves
-the cone between the normals of its two faces.
+A contact at the point C (m) with the normal N (out of the ground) is valid on a ground feature while A.C +
+B.N <= o for each of its borders (A, B, o). A face ends at its border lines. An edge ends at its end points,
+and where the normal leaves the cone between the normals of its two faces.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,33 +19,34 @@ from draisine.errors import ParameterError
 Ints = NDArray[np.int64]
 
 ObstacleMotion = Callable[[Any], tuple[Any, Any]]
-"""Type of a prescribed motion: a function from time (s) to rotation (3, 3) and position (3) in m, over any
-scalar.
+"""Type of a prescribed motion of ground: a function from time (s) to rotation (3, 3) and position (3) in m,
+for floats and symbolic scalars.
 """
 
 
 BORDER_POINT = slice(0, 3)
 BORDER_NORMAL = slice(3, 6)
 BORDER_OFFSET = 6
-"""Columns of A, B and o in the row (7) of a border."""
+"""Indices of A, B and o in the array (7) that describes one border."""
 
 NO_CELL = np.zeros(0)
-"""Polynomial of a feature that is not a patch."""
+"""Empty polynomial of a ground feature that is not a patch."""
 
 MIN_FACE_ANGLE = 1e-9
-"""Sine of the angle between the two faces of an edge, below which they count as parallel."""
+"""Sine of the angle between the two faces of an edge below which the faces count as parallel."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """A face, edge or vertex of a terrain. If it has a motion, its coordinates are those of the moving
-    frame.
+    """A face, edge, vertex or patch of a terrain. If it has a prescribed motion, its coordinates are those
+    of the moving frame.
     """
 
     name: str
     kind: str  # "face", "edge", "vertex", "patch"
-    # (6,): (N, d, 0, 0) of a face, (Q, e) of an edge, (Q, 0, 0, 0) of a vertex. Of a patch a plane (N, d)
-    # next to it, its largest distance from that plane (m) and the largest difference of its normals from N.
+    # (6,) coordinates: (N, d, 0, 0) of a face, (Q, e) of an edge, (Q, 0, 0, 0) of a vertex. For a
+    # patch: a nearby plane (N, d), the largest distance of the patch from that plane (m), and the
+    # largest difference between its normals and N.
     numbers: Floats
     borders: Floats  # (borders, 7) rows (A, B, o) of the borders
     low: Floats  # lower corner of the bounding box, m
@@ -55,8 +57,8 @@ class Feature:
     )  # (PATCH,) polynomial of a patch (`algebra.patch`); (0,) of other features
 
     def excess(self, C: Floats, N: Floats) -> float:
-        """Return the largest excess of a contact at C (m) with normal N over the borders; the contact is
-        valid if it is not positive.
+        """Return the largest excess A.C + B.N - o of a contact at C (m) with normal N over all borders; the
+        contact is valid if it is not positive.
         """
         b = self.borders
         if not len(b):
@@ -66,7 +68,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Many features of a terrain as arrays."""
+    """Many ground features of a terrain as arrays."""
 
     kinds: tuple[tuple[str, ObstacleMotion | None], ...]  # distinct pairs of kind and motion
     kind: Ints  # (features,) index into `kinds`
@@ -98,14 +100,16 @@ class Features:
         return Features(self.kinds, *rows)
 
     def carried(self, motion: ObstacleMotion) -> "Features":
-        """Return the features with a prescribed motion; their bounding boxes are unlimited."""
+        """Return these features with a prescribed motion; the bounding boxes of moving features are
+        unlimited.
+        """
         far = np.full_like(self.low, np.inf)
         kinds = tuple((kind, motion) for kind, _ in self.kinds)
         return replace(self, kinds=kinds, low=-far, high=far)
 
 
 def concatenate_features(parts: Sequence[Features]) -> Features:
-    """Return several arrays of features as one."""
+    """Return several groups of features as one."""
     kinds = dict.fromkeys(kind for part in parts for kind in part.kinds)
     index = {kind: k for k, kind in enumerate(kinds)}
     kind = [np.array([index[entry] for entry in part.kinds], int)[part.kind] for part in parts]
@@ -119,13 +123,15 @@ def concatenate_features(parts: Sequence[Features]) -> Features:
 
 
 def _stack_cells(parts: Sequence[Floats]) -> Floats:
-    """Return polynomials (n, PATCH) or (n, 0) of several groups of features below each other."""
+    """Return the patch polynomials, (n, PATCH) or (n, 0), of several groups of features stacked in one
+    array.
+    """
     width = max((part.shape[1] for part in parts), default=0)
     return np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
 
 
 def stack_features(features: Sequence[Feature]) -> Features:
-    """Return single features as arrays."""
+    """Return a list of single features as one record of arrays."""
     kinds: dict[Any, int] = {}
     kind = [kinds.setdefault((feature.kind, feature.motion), len(kinds)) for feature in features]
     sizes = np.array([len(feature.borders) for feature in features], int)
@@ -138,8 +144,8 @@ def stack_features(features: Sequence[Feature]) -> Features:
 
 
 def block_starts(sizes: Ints) -> Ints:
-    """Return the start indices of consecutive blocks with sizes (n,), and the end of the last one, shape (n +
-    1,).
+    """Return the start indices of consecutive blocks with lengths `sizes` (n,), followed by the end of the
+    last block, shape (n + 1,).
     """
     return np.concatenate([[0], np.cumsum(sizes)])
 
@@ -160,14 +166,14 @@ def face(
     borders: Sequence[tuple[Sequence[float] | Floats, float]] = (),
     box: tuple[Floats, Floats] | None = None,
 ) -> Feature:
-    """Return the face N.x = d within the half spaces b.x <= o.
+    """Return the planar face N.x = d, limited to the half spaces b.x <= o.
 
     Parameters
     ----------
     name
         Name of the face.
     N, d
-        Normal out of the ground, and distance from the origin (m).
+        Normal out of the ground, and distance of the plane from the origin (m).
     borders
         Pairs (b, o): outward direction and offset (m) of each border.
     box
@@ -205,11 +211,11 @@ def edge(
     name
         Name of the edge.
     Q, e
-        Beginning (m) and direction.
+        Starting point (m) and direction of the edge.
     first, second
-        Outward normals of the faces.
+        Outward normals of the two adjacent faces.
     length
-        Length (m); unlimited in both directions by default.
+        Length of the edge (m); unlimited in both directions by default.
 
     Returns
     -------
@@ -251,16 +257,17 @@ def parallel_faces(name: str) -> ParameterError:
 def vertex(
     name: str, Q: Sequence[float] | Floats, normals: Sequence[Sequence[float] | Floats] = ()
 ) -> Feature:
-    """Return a vertex.
+    """Return a vertex, the corner at which edges meet.
 
     Parameters
     ----------
     name
         Name of the vertex.
     Q
-        Position (m).
+        Position of the vertex (m).
     normals
-        Directions d of its edges away from Q. A contact with normal N is valid while N.d <= 0.
+        Directions d of the edges of the vertex, away from Q. A contact with normal N is valid while N.d <=
+        0.
 
     Returns
     -------
@@ -274,14 +281,14 @@ def vertex(
 
 
 def carry_feature(feature: Feature, motion: ObstacleMotion) -> Feature:
-    """Return a feature with a prescribed motion; its bounding box is unlimited."""
+    """Return a feature with a prescribed motion; the bounding box of a moving feature is unlimited."""
     low = np.full(3, -np.inf)
     high = np.full(3, np.inf)
     return replace(feature, motion=motion, low=low, high=high)
 
 
 def _unit(x: Sequence[float] | Floats, name: str) -> Floats:
-    """Return the unit vector along x; raise ParameterError if x is not a direction."""
+    """Return the unit vector along x; raise ParameterError if x is zero or not finite."""
     v = np.asarray(x, float)
     size = float(np.linalg.norm(v))
     if v.shape != (3,) or not np.isfinite(size) or size == 0:

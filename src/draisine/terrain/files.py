@@ -39,25 +39,25 @@ MESH_FORMATS = (".stl", ".obj", ".ply", *CONVERTED_FORMATS)
 """Suffixes of all mesh formats."""
 
 LENGTH_PREFIX = "count of "
-"""Prefix of the field that contains the length of a list in a PLY element."""
+"""Prefix of the name of the field that contains the length of a list in a PLY element."""
 
 
 def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
-    """Read a ground from an STL, OBJ or PLY file.
+    """Read a mesh as ground from an STL, OBJ or PLY file.
 
     With trimesh (`pip install "draisine[meshes]"`) binary glTF and OFF files are read, too.
 
     Parameters
     ----------
     path
-        File.
+        Path of the mesh file.
     scale
         Metres per unit of length of the file.
 
     Returns
     -------
     Mesh
-        The ground.
+        Ground made of the triangles of the file.
 
     Raises
     ------
@@ -92,12 +92,12 @@ def _read(file: Path) -> tuple[Floats, Ints]:
     check_file(file)
     try:
         data = file.read_bytes()
-    except (OSError, ValueError) as error:  # a null byte in its name is the latter
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the file name
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{file!s:.200} cannot be read: {reason}.") from error
     damaged: tuple[type[Exception], ...] = (ArithmeticError, LookupError, ValueError, StopIteration)
     if kind in CONVERTED_FORMATS:
-        damaged = (Exception,)  # trimesh raises what its own libraries do
+        damaged = (Exception,)  # trimesh passes on any error of its libraries
     try:
         if kind in CONVERTED_FORMATS:
             return _by_trimesh(data, kind[1:])
@@ -180,7 +180,9 @@ def _ply(data: bytes) -> tuple[Floats, Ints]:
 
 
 def _fans(rings: Floats) -> Ints:
-    """Return the triangles of polygons (n, corners) that have equal numbers of corners."""
+    """Return the triangles of polygons (n, corners), which all have the same number of corners, as fans
+    from the first corner.
+    """
     if not np.isfinite(rings).all():
         raise ValueError("a corner of a face is not a number")
     corners = rings.astype(np.int64)
@@ -189,7 +191,7 @@ def _fans(rings: Floats) -> Ints:
 
 
 class _PlyBody:
-    """Reader of the values of a PLY file; numbers of a text file are doubles."""
+    """Reader of the values of a PLY file; numbers in text files are read as doubles."""
 
     def __init__(self, data: bytes, style: str) -> None:
         self.text = style == "ascii"
@@ -236,7 +238,7 @@ class _PlyBody:
         return np.dtype(fields)
 
     def _kind(self, name: str) -> "np.dtype[Any]":
-        """Return the NumPy type of a PLY number type."""
+        """Return the NumPy type of a PLY number type with the given name."""
         return np.dtype("<f8" if self.text else self.order + PLY_TYPES[name])
 
 

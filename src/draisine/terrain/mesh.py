@@ -1,8 +1,8 @@
 """Terrains of triangles: oriented meshes, open or closed, and height fields.
 
 Coplanar neighbouring triangles form one face if it is convex. Only convex edges and boundary edges are
-features. The search of nearby features uses a grid over x and y: searching a mesh of a million triangles
-costs little more than one of a hundred.
+features. The search of nearby features uses a grid over x and y: a search in a mesh of a million triangles
+costs little more than in one of a hundred.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,17 @@ from draisine.terrain.smooth import SmoothGround, grid_triangles
 from draisine.terrain.terrain import Terrain, box_distances
 
 MAX_PLANE_DISTANCE = 1e-10
-"""Largest distance (m) of the corners of a face from its plane."""
+"""Largest distance (m) of the corners of a face from its plane; patches that exceed it are split into
+triangles.
+"""
 
 LINEAR_SEARCH_SIZE = 4096
-"""Number of triangles up to which a mesh is searched without a grid, which is faster."""
+"""Number of triangles up to which a mesh is searched without a grid, because that is faster."""
 
 MIN_RELATIVE_AREA = 1e-14
-"""Area of a triangle, relative to the squared extent of the mesh, below which its normal is undefined."""
+"""Smallest area of a valid triangle, as a fraction of the squared extent of the mesh; below it, its normal
+is undefined.
+"""
 
 MAX_CONVEXITY_TESTS = 10**7
 """Largest number of pairs of corners and border lines in a convexity test; larger patches are split into
@@ -35,7 +39,7 @@ triangles.
 
 
 class Mesh(Terrain):
-    """A ground of triangles, counter-clockwise seen from outside.
+    """A ground made of triangles whose corners are counter-clockwise seen from outside.
 
     The features are faces (patches of coplanar triangles), then convex edges, then their end points.
 
@@ -46,7 +50,7 @@ class Mesh(Terrain):
     triangles
         Indices of points, (m, 3).
     flat
-        Sine of the angle between neighbours below which they are coplanar.
+        Sine of the angle between neighbouring triangles below which they are coplanar.
 
     Raises
     ------
@@ -135,7 +139,7 @@ class Mesh(Terrain):
         return len(self.first) - 1
 
     def _rim(self, triangles: Ints) -> Ints:
-        """Return the indices of the boundary edges of a face that consists of the given triangles."""
+        """Return the indices of the boundary edges of the face that consists of the given triangles."""
         rim = self.edges_of[triangles].ravel()
         return rim[~self.coplanar[rim]] if len(triangles) > 1 else rim
 
@@ -149,10 +153,11 @@ class Mesh(Terrain):
         return which[np.argsort(triangles, kind="stable")].reshape(-1, 3)
 
     def half_spaces(self, rim: Ints, N: Floats, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Return outward directions b (n, 3) and offsets o (n) in m of boundary edges; b.x <= o holds inside
+        """Return outward directions b (n, 3) and offsets o (n), in m, of n boundary edges; b.x <= o inside
         the face.
 
-        N are the normals of the faces. `inside` is whether the left triangle of an edge belongs to the face.
+        N are the normals of the faces. `inside` states whether the left triangle of an edge belongs to the
+        face.
         """
         A = self.points[self.ends[rim, 0]]
         B = self.points[self.ends[rim, 1]]
@@ -162,7 +167,7 @@ class Mesh(Terrain):
 
     def _is_flat(self, triangles: Ints) -> bool:
         """Return whether a patch of triangles lies in the plane of its first triangle; small angles between
-        neighbours may add up.
+        neighbouring triangles may add up.
         """
         corners = self.points[self.triangles[triangles]].reshape(-1, 3)
         off = np.abs((corners - corners[0]) @ self.normals[triangles[0]]).max()
@@ -189,7 +194,7 @@ class Mesh(Terrain):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of the mesh's features."""
+        """The kinds ("face", "edge", "vertex") of the mesh's features."""
         return frozenset({"face", "edge", "vertex"} if len(self.convex) else {"face"})
 
     @property
@@ -203,7 +208,9 @@ class Mesh(Terrain):
         return self.pick([k]).one(0, self.name(k))
 
     def name(self, k: int) -> str:
-        """Return the name of feature k, made of its first triangle, its end points or its point."""
+        """Return the name of feature k, formed from its first triangle (face), its end points (edge) or its
+        point (vertex).
+        """
         if k < self.faces:
             return f"face {self.ordered[self.first[k]]}"
         k -= self.faces
@@ -227,7 +234,8 @@ class Mesh(Terrain):
 
     @cached_property
     def edges_at(self) -> tuple[Ints, Ints]:
-        """The edges at each point, point by point, and the index of the first edge of each point.
+        """The edges that meet at each point, concatenated point by point, and the index of the first edge
+        of each point.
 
         An edge has the index k at its first end and k + number of edges at its second end.
         """
@@ -276,14 +284,14 @@ class Mesh(Terrain):
 
     @cached_property
     def _feature_of_edge(self) -> Ints:
-        """The feature index of each edge, or -1."""
+        """The index of the ground feature of each edge; -1 if the edge is not a feature."""
         out = np.full(len(self.ends), -1, dtype=np.int64)
         out[self.convex] = self.faces + np.arange(len(self.convex))
         return out
 
     @cached_property
     def _feature_of_point(self) -> Ints:
-        """The feature index of each point, or -1."""
+        """The index of the ground feature of each point; -1 if the point is not a feature."""
         out = np.full(len(self.points), -1, dtype=np.int64)
         out[self.corners] = self.faces + len(self.convex) + np.arange(len(self.corners))
         return out
@@ -306,7 +314,7 @@ class Mesh(Terrain):
         return every[every >= 0].tolist()
 
     def _around(self, centre: Floats, side: Floats) -> Ints:
-        """Return the triangles in the grid cells around a point."""
+        """Return the indices of the triangles in the grid cells around a point."""
         *_, (_, wide), starts, content = self._grid
         a, low_y = self._cell(centre[:2] - side)
         b, high_y = self._cell(centre[:2] + side)
@@ -321,9 +329,9 @@ class Mesh(Terrain):
         return int(min(max(0.0, x), shape[0] - 1)), int(min(max(0.0, y), shape[1] - 1))
 
     def _half_side(self, centre: Floats, reach: float, margin: Floats) -> Floats:
-        """Return the largest distances along x and y (m) of triangles within reach of a point.
+        """Return the largest distances (2), along x and y in m, of triangles within reach of a point.
 
-        They are smaller for a point high above the mesh.
+        They are smaller if the point is high above the mesh.
         """
         above = max(float(centre[2] - margin[2]) - self._top, 0.0)
         side: Floats = margin[:2] + np.sqrt(max(reach**2 - above**2, 0.0))
@@ -361,7 +369,8 @@ def height_field(
 def height_field(
     x: ArrayLike, y: ArrayLike, z: ArrayLike, flat: float = 1e-7, *, smooth: bool = False
 ) -> Mesh | SmoothGround:
-    """Return the ground of heights over a rectangular grid: two triangles per cell, or a smooth patch.
+    """Return the ground with heights given on a rectangular grid: two triangles per cell, or smooth
+    patches.
 
     Parameters
     ----------
@@ -370,10 +379,10 @@ def height_field(
     z
         Heights z[i, j] at x[i], y[j] (m).
     flat
-        Sine of the angle between neighbours below which they are coplanar.
+        Sine of the angle between neighbouring triangles below which they are coplanar.
     smooth
-        Whether cubic splines interpolate the heights (`SmoothGround`). Such ground has no edges and continues
-        straight beyond the grid.
+        Whether cubic splines interpolate the heights (`SmoothGround`). Such ground has no edges and
+        continues beyond the grid with constant slope.
 
     Returns
     -------

@@ -1,4 +1,6 @@
-"""Prescribed motions of grounds: functions from time to rotation and position, over any scalar."""
+"""Prescribed motions of grounds: functions from time to rotation and position, for floats and symbolic
+scalars.
+"""
 
 from dataclasses import dataclass
 
@@ -10,7 +12,7 @@ from draisine.algebra.scalar import Array, Scalar, array, sin
 
 @dataclass(frozen=True)
 class Slide:
-    """A translation with constant velocity: a treadmill, a lift."""
+    """A translation with constant velocity, for example of a treadmill or a lift."""
 
     velocity: tuple[float, float, float]  # m/s, world axes
 
@@ -21,7 +23,7 @@ class Slide:
 
 @dataclass(frozen=True)
 class Shake:
-    """A harmonic motion `amplitude sin(rate t)` along a direction."""
+    """A harmonic motion `amplitude sin(rate t)` along a fixed direction, for example of a shaker table."""
 
     amplitude: tuple[float, float, float]  # m, world axes
     rate: float  # rad/s, angular frequency
@@ -33,7 +35,7 @@ class Shake:
 
 @dataclass(frozen=True)
 class Turn:
-    """A rotation about a vertical axis with constant rate: a turntable."""
+    """A rotation about a vertical axis with constant rate, for example of a turntable."""
 
     rate: float  # rad/s, angular velocity
     centre: tuple[float, float] = (0.0, 0.0)  # x, y of the axis, m

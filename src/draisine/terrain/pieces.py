@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def make_faces(mesh: "Mesh", ks: Ints) -> Features:
-    """Return the faces of a mesh with indices ks, each valid within the half spaces of its boundary edges."""
+    """Return the faces of a mesh with indices ks, each limited to the half spaces of its boundary edges."""
     sizes = mesh.first[ks + 1] - mesh.first[ks]
     triangles = mesh.ordered[concatenate_ranges(mesh.first[ks], sizes)]
     triangle_owner = np.repeat(np.arange(len(ks)), sizes)
@@ -50,8 +50,8 @@ def make_faces(mesh: "Mesh", ks: Ints) -> Features:
 
 
 def make_edges(mesh: "Mesh", ks: Ints) -> Features:
-    """Return the convex edges of a mesh with indices ks, each valid between its end points and within its
-    cone of normals.
+    """Return the convex edges of a mesh with indices ks; contacts are valid between the end points of an
+    edge, with normals within its cone.
     """
     e = mesh.convex[ks]
     A = mesh.points[mesh.ends[e, 0]]
@@ -82,12 +82,13 @@ def make_edges(mesh: "Mesh", ks: Ints) -> Features:
 
 
 def edge_name(mesh: "Mesh", e: int) -> str:
-    """Return the name of edge e of a mesh, made of its end points."""
+    """Return the name of edge e of a mesh, formed from the indices of its end points."""
     return f"edge {mesh.ends[e, 0]}-{mesh.ends[e, 1]}"
 
 
 def make_vertices(mesh: "Mesh", ks: Ints) -> Features:
-    """Return the vertices of a mesh with indices ks, each valid within the cone of its edges.
+    """Return the vertices of a mesh with indices ks, each valid for contact normals within the cone that
+    its edges define.
 
     At the boundary of an open mesh only the outer side of the surface can be touched.
     """
@@ -111,7 +112,9 @@ def make_vertices(mesh: "Mesh", ks: Ints) -> Features:
 def _features(
     kind: str, numbers: Floats, borders: Floats, of: Ints, low: Floats, high: Floats
 ) -> Features:
-    """Return features of one kind from their borders (n, 7) and the owners (n,) of the borders."""
+    """Return features of one kind from their borders (n, 7), and from the index `of` (n,) of the feature to
+    which each border belongs.
+    """
     first = block_starts(np.bincount(of, minlength=len(numbers)))
     borders = borders[np.argsort(of, kind="stable")]
     same = np.zeros(len(numbers), np.int64)

@@ -12,37 +12,39 @@ from draisine.errors import ParameterError, TerrainError
 from draisine.terrain.smooth import SmoothGround
 
 ROUGHNESS_CLASSES = "ABCDEFGH"
-"""Classes of ISO 8608:2016, from very good to unpaved and worse."""
+"""Names of the roughness classes of ISO 8608:2016, from A (very good) to H (worse than unpaved)."""
 
 CLASS_A_ROUGHNESS = 16e-6
-"""m^3; geometric mean of the displacement spectrum of class A at the reference frequency. Each further
-class has four times as much (ISO 8608:2016, table C.1).
+"""Geometric mean of the displacement spectrum of class A at the reference frequency, m^3. Each further
+class has four times the value of the one before (ISO 8608:2016, table C.1).
 """
 
 REFERENCE_FREQUENCY = 0.1
-"""Cycles per metre, at which ISO 8608 states spectra. They fall with the square of the spatial frequency."""
+"""Spatial frequency at which ISO 8608 states the spectra, cycles per metre. The spectra fall with the
+square of the spatial frequency.
+"""
 
 ROUGHNESS_BAND = (0.011, 2.83)
-"""Cycles per metre; range of spatial frequencies of ISO 8608. Shorter waves disappear under a tyre."""
+"""Range of spatial frequencies of ISO 8608, cycles per metre; shorter waves are smoothed out by a tyre."""
 
 SAMPLES_PER_WAVE = 10
-"""Samples per shortest wave. The spline then follows it to 0.2 % of its amplitude."""
+"""Number of samples per shortest wave; the spline then deviates from the wave by 0.2 % of its amplitude."""
 
 CROWN_ROUNDING = 0.5
-"""m; half width over which the crown of a road is rounded."""
+"""Half of the width over which the crown of a road is rounded, m."""
 
 CROWN_SAMPLES = np.concatenate([[-6.0, -4.0, -3.0], np.arange(-2.0, 2.01, 0.25), [3.0, 4.0, 6.0]])
-"""m; positions y at which the cross section of a road is sampled."""
+"""Positions y at which the cross section of a road is sampled, m."""
 
 MAX_ROAD_SAMPLES = 4096
-"""Samples per axis; a function that needs more is refused."""
+"""Largest number of samples per axis; a function that needs more is rejected."""
 
 
 MIN_ROAD = 4.0
-"""m; shortest rough road, which has several waves between its ends."""
+"""Shortest length of a rough road, m; it contains several waves."""
 
 FADE_LENGTH = 1.0
-"""m; over this length the roughness fades in and out."""
+"""Length over which the roughness fades in at the start and out at the end, m."""
 
 
 def road(
@@ -57,21 +59,21 @@ def road(
 ) -> SmoothGround:
     """Return a smooth road with heights z(x) or z(x, y).
 
-    Beyond its ends and sides it continues straight.
+    Beyond its ends and sides it continues with constant slope.
 
     Parameters
     ----------
     z
         Heights (m) at x, or at x and y, or a function of one or two arrays that returns them.
     x, y
-        Ascending coordinates (m). For a function their first and last values suffice. Without y the road
-        has the same profile everywhere across.
+        Ascending coordinates (m). For a function their first and last values suffice. Without y the height
+        does not depend on y.
     slope
-        Angle by which it rises forward (rad).
+        Angle by which the road rises forward (rad).
     camber
-        Cross slope: angle by which it rises to the left (rad), as in a banked bend.
+        Cross slope: angle by which the road rises to the left (rad), as in a banked bend.
     crown
-        Angle by which it falls from its middle, y = 0, to both sides (rad); the middle is rounded.
+        Angle by which the road falls from its middle, y = 0, to both sides (rad); the middle is rounded.
     error
         Largest difference (m) between a function and its spline.
 
@@ -119,20 +121,22 @@ def rough_road(
     *,
     slope: float = 0.0,
 ) -> SmoothGround:
-    """Return a road with the roughness of a class of ISO 8608, level before and behind it.
+    """Return a road with the roughness of a class of ISO 8608, with level road before and behind the rough
+    part.
 
     The profile is a sum of cosines with random phases whose spectrum is the geometric mean of the class,
     16e-6 m^3 (class A) to 0.26 m^3 (class H) at 0.1 cycles/m, falling with the square of the spatial
-    frequency between 0.011 and 2.83 cycles/m [1]_ [2]_. It is the same everywhere across the road.
+    frequency between 0.011 and 2.83 cycles/m [1]_ [2]_. The profile does not depend on y.
 
     Parameters
     ----------
     grade
-        "A" (very good) to "H".
+        Roughness class, "A" (very good) to "H".
     length
         Length of the rough part (m).
     at
-        Position x at which it begins (m). It fades in and out over the first and last metre.
+        Position x at which the rough part begins (m). The roughness fades in and out over the first and
+        last metre.
     seed
         Seed of the random phases.
     slope
@@ -160,12 +164,13 @@ def rough_road(
         raise ParameterError(f"rough_road: slope = {slope} rad must be below a right angle.")
     spacing = 1.0 / (SAMPLES_PER_WAVE * ROUGHNESS_BAND[1])
     s = np.linspace(0.0, length, math.ceil(length / spacing) + 1)
-    # Multiples of 1/length: the waves are independent over the length of the road.
+    # The spatial frequencies are multiples of 1/length, so that the waves are orthogonal over the
+    # length of the road.
     first = max(1, math.ceil(ROUGHNESS_BAND[0] * length))
     n = np.arange(first, math.floor(ROUGHNESS_BAND[1] * length) + 1) / length
     at_reference = CLASS_A_ROUGHNESS * 4.0 ** ROUGHNESS_CLASSES.index(grade)
     spectrum = at_reference * (n / REFERENCE_FREQUENCY) ** -2.0
-    # The variance a^2 / 2 of a wave is its part of the spectrum, which is one-sided.
+    # The variance a^2 / 2 of each wave equals its part of the one-sided spectrum.
     amplitudes = np.sqrt(2.0 * spectrum / length)
     phases = np.random.default_rng(seed).uniform(0.0, 2.0 * math.pi, len(n))
     profile = np.cos(2.0 * math.pi * s[:, None] * n + phases) @ amplitudes
@@ -180,7 +185,9 @@ def rough_road(
 def _sample(
     z: Callable[..., Any], x: ArrayLike, y: ArrayLike | None, error: float
 ) -> tuple[Floats, Floats | None, Floats]:
-    """Return coordinates and heights of a function whose spline differs from it by less than `error`."""
+    """Return coordinates (m) and heights (m) sampled from a function, dense enough that their spline
+    differs from it by less than `error` (m).
+    """
     ends = [_ends("x", x)] if y is None else [_ends("x", x), _ends("y", y)]
     if not (math.isfinite(error) and error > 0.0):
         raise ParameterError(f"road: error = {error} m must be a positive length.")
@@ -207,7 +214,9 @@ def _sample(
 
 
 def _ends(name: str, values: ArrayLike) -> tuple[float, float]:
-    """Return the ends of an interval; raise if it is invalid."""
+    """Return first and last value of an interval; raise an error if they are not finite or not
+    ascending.
+    """
     numbers = np.ravel(np.asarray(values, float))
     if len(numbers) < 2 or not np.isfinite(numbers).all() or not numbers[0] < numbers[-1]:
         raise ParameterError(f"road: {name} must begin and end with finite, ascending numbers.")
@@ -215,7 +224,7 @@ def _ends(name: str, values: ArrayLike) -> tuple[float, float]:
 
 
 def _evaluate(z: Callable[..., Any], axes: list[Floats]) -> Floats:
-    """Return the heights of a function over a grid."""
+    """Return the heights (m) of a function over the grid with coordinates `axes`."""
     grid = np.meshgrid(*axes, indexing="ij")
     heights = np.broadcast_to(np.asarray(z(*grid), float), grid[0].shape)
     if not np.isfinite(heights).all():

@@ -15,10 +15,10 @@ PLUS_X = (1.0, 0.0, 0.0)
 MINUS_X = (-1.0, 0.0, 0.0)
 
 MAX_STAIRS = 200
-"""Largest number of steps of stairs; each step has three features."""
+"""Largest number of steps of a staircase; each step has three ground features."""
 
 MAX_ROUGH_CELLS = 100_000
-"""Largest number of squares of rough ground, which limits memory and time."""
+"""Largest number of squares of rough ground, a limit of memory and time."""
 
 
 def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terrain:
@@ -27,12 +27,12 @@ def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terra
     Parameters
     ----------
     slope
-        Angle by which it rises forward (rad).
+        Angle by which the plane rises forward (rad).
     height
         Height at the origin (m).
     camber
-        Cross slope: angle by which it is turned about its direction of rise (rad), positive if it rises to
-        the left.
+        Cross slope: angle by which the plane is rotated about its direction of rise (rad), positive if it
+        rises to the left.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terra
     [0.0, -0.0998, 0.995]
     """
     up = math.cos(camber)
-    # 0.0 - x instead of -x: a level plane has no negative zeros.
+    # Use 0.0 - x instead of -x, so that the normal of a level plane contains no negative zeros.
     N = np.array([0.0 - math.sin(slope) * up, 0.0 - math.sin(camber), math.cos(slope) * up])
     return Terrain([face("ground", N, height * N[2])])
 
@@ -85,14 +85,14 @@ def ramp(slope: float, drop: float) -> Terrain:
 
 
 def kerb(at: float, rise: float) -> Terrain:
-    """Return level ground with a step; the ground before it has the height zero.
+    """Return level ground with a step; the ground before the step has height zero.
 
     Parameters
     ----------
     at
         Position x of the step (m).
     rise
-        Height of the ground behind it (m); negative for a step down.
+        Height of the ground behind the step (m); negative for a step down.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def kerb(at: float, rise: float) -> Terrain:
 
 
 def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
-    """Return level ground with stairs, and level ground behind them.
+    """Return level ground with stairs, and level ground behind the last step.
 
     Parameters
     ----------
@@ -176,10 +176,10 @@ def rough(
     *,
     smooth: bool = False,
 ) -> Mesh | SmoothGround:
-    """Return rough ground between level grounds of the same length.
+    """Return rough ground with level ground before and behind it, each as long as the rough part.
 
-    Heights are uniformly distributed between 0 and `height` at the corners of squares, and linear in between.
-    Smooth ground interpolates them by splines and is level everywhere around.
+    Heights are uniformly distributed between 0 and `height` at the corners of squares, and linear in
+    between. With `smooth`, splines interpolate the heights, and the ground is level on all sides.
 
     Parameters
     ----------
@@ -194,12 +194,12 @@ def rough(
     seed
         Seed of the random heights.
     smooth
-        Whether cubic splines interpolate the heights; they exceed `height` between the corners.
+        Whether cubic splines interpolate the heights; between the corners they may exceed `height`.
 
     Returns
     -------
     Terrain
-        The uneven ground.
+        The rough ground.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def rough(
 
 
 def corner(angle: float, at: float = 0.0) -> Terrain:
-    """Return level ground that continues as a slope: a concave (re-entrant) corner.
+    """Return level ground that continues as a slope, with a concave (re-entrant) corner between them.
 
     Parameters
     ----------

@@ -34,23 +34,28 @@ from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, bl
 from draisine.terrain.terrain import Terrain, box_distances
 
 MAX_OVERSHOOT = 0.01
-"""Of the range of the heights; a larger overshoot of the spline is reported: the data has steps."""
+"""Largest accepted overshoot of the spline, as a fraction of the range of the heights; a larger one is
+reported, because the data probably has steps.
+"""
 
 UNLIMITED = 1e9
-"""m or pure number; stands for infinity in products, where infinity times zero would not be a number."""
+"""Large finite number that replaces infinity, m or dimensionless; in products, infinity times zero would
+not be a number.
+"""
 
 OVERSHOOT_SAMPLES = 8
-"""Samples per cell and axis at which the overshoot is measured."""
+"""Number of samples per cell and axis at which the overshoot of the spline is measured."""
 
 
 class SmoothWarning(UserWarning):
-    """Smoothing changes the heights of a ground visibly."""
+    """Warning that smoothing changes the heights of a ground visibly."""
 
 
 class SmoothGround(Terrain):
     """A ground of heights z(x, y) or z(x), interpolated by cubic splines.
 
-    Its features are the patches, numbered along x, then along y, with the names "patch i,j".
+    Its ground features are the patches, one per grid cell, numbered along x, then along y, with the names
+    "patch i,j".
 
     Parameters
     ----------
@@ -61,10 +66,10 @@ class SmoothGround(Terrain):
     z
         Heights z[i, j] at x[i], y[j], or z[i] at x[i] (m).
     end_slope
-        Slope along x at both ends, with which the ground continues there, and level across its sides. By
-        default the spline continues with its own slopes.
+        Slope along x at both ends, with which the ground continues beyond them; across its sides the ground
+        is then level. By default the spline continues with its own slopes.
     quiet
-        Whether an overshoot is not reported.
+        Whether to suppress the warning about overshoot.
 
     Warns
     -----
@@ -105,7 +110,7 @@ class SmoothGround(Terrain):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of patches along x and y, with those beyond the samples."""
+        """The number of patches along x and y, including those beyond the samples."""
         return self.coefficients.shape[0], self.coefficients.shape[1]
 
     # --- features
@@ -119,18 +124,18 @@ class SmoothGround(Terrain):
         return self.pick([k]).one(0, self.name(k))
 
     def name(self, k: int) -> str:
-        """Return the name of a patch."""
+        """Return the name of patch k."""
         i, j = divmod(k, self.shape[1])
         return f"patch {i},{j}"
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Patches."""
+        """The kinds of the ground's features: patches only."""
         return frozenset({"patch"})
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """None: it does not move."""
+        """The motions of the features; empty, because smooth ground does not move."""
         return ()
 
     def pick(self, ks: Sequence[int]) -> Features:
@@ -192,7 +197,7 @@ class SmoothGround(Terrain):
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the patches within reach of a point, see `Terrain.near`."""
+        """Return the indices of the patches within reach of a point, see `Terrain.near`."""
         side = reach + np.broadcast_to(margin, 3)
         rows = _cells_between(self.x, centre[0] - side[0], centre[0] + side[0])
         columns = np.zeros(1, np.int64)
@@ -205,7 +210,7 @@ class SmoothGround(Terrain):
 
     @cached_property
     def _boxes(self) -> tuple[Floats, Floats]:
-        """Corners of the bounding boxes of all patches (m)."""
+        """The lower and upper corners of the bounding boxes of all patches (m)."""
         every = self.pick(range(len(self)))
         return every.low, every.high
 
@@ -236,15 +241,16 @@ def spline_cells(x: Floats, values: Floats, end_slope: float | None = None) -> F
     x
         Ascending coordinates (n,), m.
     values
-        Values (n, ...) at these.
+        Values (n, ...) at these coordinates.
     end_slope
-        Slope at both ends; free by default.
+        Slope at both ends; by default it follows from the spline.
 
     Returns
     -------
     ndarray
-        Ascending coefficients (n + 1, 4, ...) over u: of the continuation before x[0], of each interval
-        from its first (u = 0) to its last point (u = 1), and of the continuation behind x[-1].
+        Polynomial coefficients (n + 1, 4, ...) in ascending powers of u: of the continuation before x[0],
+        of each interval from its first (u = 0) to its last point (u = 1), and of the continuation behind
+        x[-1].
 
     Examples
     --------
@@ -271,7 +277,7 @@ def spline_cells(x: Floats, values: Floats, end_slope: float | None = None) -> F
 
 
 def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Floats, Ints]:
-    """Return triangles that approximate patches, for pictures.
+    """Return triangles that approximate patches, for drawing.
 
     Parameters
     ----------
@@ -280,13 +286,13 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
     low, high
         Corners (2) of the rectangle in x and y to which the patches are limited (m).
     most
-        Largest number of parts of the rectangle along each axis. Small patches are drawn together, large ones
-        are divided.
+        Largest number of parts into which the rectangle is divided along each axis. Small patches are
+        merged, large ones are divided.
 
     Returns
     -------
     points
-        Corners (m, 3), m.
+        Corners of the triangles (m, 3), in metres.
     triangles
         Indices of points (t, 3), counter-clockwise seen from above.
     """
@@ -300,7 +306,8 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
         fine = np.interp(np.arange((len(edges) - 1) * parts + 1) / parts, range(len(edges)), edges)
         lines.append(fine[:: math.ceil((len(fine) - 1) / most)])
     x, y = np.meshgrid(*lines, indexing="ij")
-    # The patch of each point; the search around a path need not return all patches of a rectangle.
+    # Find the patch of each point; the search around a path need not return all patches of a
+    # rectangle.
     table = np.full((len(begins[0]), len(begins[1])), -1)
     rows, columns = (np.searchsorted(begins[k], cells[:, PATCH_LOW][:, k]) for k in range(2))
     table[rows, columns] = np.arange(len(cells))
@@ -318,7 +325,8 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
 
 
 def grid_triangles(rows: int, columns: int) -> Ints:
-    """Return the triangles (2 per cell) between the points of a grid, numbered row by row.
+    """Return the triangles (2 per cell, indices of points) between the points of a grid, numbered row by
+    row.
 
     >>> grid_triangles(2, 2).tolist()
     [[0, 2, 3], [0, 3, 1]]
@@ -331,7 +339,7 @@ def grid_triangles(rows: int, columns: int) -> Ints:
 
 
 def _windows(grid: Floats | None) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return low and high end (m), origin (m) and inverse length (1/m) of all cells along an axis."""
+    """Return low and high end (m), origin (m) and inverse length (1/m) of all cells along one axis."""
     if grid is None:
         return np.array([-UNLIMITED]), np.array([UNLIMITED]), np.zeros(1), np.zeros(1)
     lengths = np.diff(grid)
@@ -343,14 +351,14 @@ def _windows(grid: Floats | None) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _cells_between(grid: Floats, low: float, high: float) -> Ints:
-    """Return the indices of the cells of a grid that overlap an interval."""
+    """Return the indices of the cells of a grid that overlap the interval from `low` to `high` (m)."""
     first = int(np.searchsorted(grid, low, side="left"))
     last = int(np.searchsorted(grid, high, side="right"))
     return np.arange(first, last + 1)
 
 
 def _bernstein(degree: int) -> Floats:
-    """Return the matrix from power coefficients to Bernstein coefficients on [0, 1]."""
+    """Return the matrix that maps power coefficients to Bernstein coefficients on [0, 1]."""
     rows = [
         [math.comb(k, i) / math.comb(degree, i) if i <= k else 0.0 for i in range(degree + 1)]
         for k in range(degree + 1)
@@ -359,16 +367,18 @@ def _bernstein(degree: int) -> Floats:
 
 
 def _bounds(cells: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the numbers of patches (n, 6), see `Feature`, and their lowest and highest heights (n,).
+    """Return the coordinates of patches (n, 6), see `Feature.numbers`, and their lowest and highest heights
+    (n,), in m.
 
-    Bernstein coefficients bound a polynomial: the height over the tangent plane of the middle, and the
-    slopes. Continuations along an axis that bend along the other one are unlimited.
+    Bernstein coefficients bound a polynomial: here the height above the tangent plane at the middle, and
+    the slopes. Continuations along one axis that are curved along the other one are unlimited.
     """
     order = PATCH_DEGREE + 1
     c = cells[:, PATCH_COEFFICIENTS].reshape(-1, order, order)
     scale = cells[:, PATCH_SCALE]
     is_bounded = (cells[:, PATCH_LOW] > -UNLIMITED) & (cells[:, PATCH_HIGH] < UNLIMITED)
-    # Plane through the middle; continuations, which are straight, use the plane at their beginning.
+    # Use the plane through the middle of a patch; straight continuations use the plane at their
+    # beginning.
     middle = np.where(is_bounded, 0.5 * (cells[:, PATCH_LOW] + cells[:, PATCH_HIGH]), 0.0)
     middle = np.where(is_bounded, middle, cells[:, PATCH_ORIGIN])
     ground = evaluate_patch(cells.T, *middle.T)
@@ -376,7 +386,7 @@ def _bounds(cells: Floats) -> tuple[Floats, Floats, Floats]:
     N = steep / np.linalg.norm(steep, axis=1)[:, None]
     d = N[:, 0] * middle[:, 0] + N[:, 1] * middle[:, 1] + N[:, 2] * ground.h
 
-    # Height over the plane, as a polynomial over the rectangle.
+    # Height above the plane, as a polynomial over the rectangle of the patch.
     origin = cells[:, PATCH_ORIGIN]
     inverse = np.where(scale > 0.0, 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
     above = c.copy()
@@ -395,8 +405,8 @@ def _bounds(cells: Floats) -> tuple[Floats, Floats, Floats]:
     heights = np.einsum("ki,nij,lj->nkl", B, c, B)
     bottom = heights.min(axis=(1, 2))
     top = heights.max(axis=(1, 2))
-    # Beyond the samples the bounds on [0, 1] do not hold: a continuation is unlimited. A road is its own
-    # plane there.
+    # Beyond the samples the bounds on [0, 1] are not valid: the extent of a continuation is
+    # unlimited. A continuation that is exactly a plane, as that of a road, keeps its plane.
     is_open = ~(is_bounded | (scale == 0.0)).all(axis=1)
     is_plane = np.abs(np.delete(c.reshape(len(c), -1), [0, order], axis=1)).max(axis=1) == 0.0
     off = np.where(is_open & ~is_plane, UNLIMITED, off)
@@ -408,7 +418,7 @@ def _bounds(cells: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _ascending(name: str, values: ArrayLike) -> Floats:
-    """Return coordinates (n,) as an array; raise if they are invalid."""
+    """Return coordinates (n,) as an array; raise an error if they are not finite or not ascending."""
     xs = np.asarray(values, float)
     if xs.ndim != 1 or len(xs) < 2 or not np.isfinite(xs).all() or (np.diff(xs) <= 0).any():
         raise TerrainError(

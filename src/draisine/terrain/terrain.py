@@ -1,5 +1,5 @@
-"""The base class of terrains: a set of features, and the search of features near a point by their bounding
-boxes.
+"""The base class of terrains: a set of ground features, and the search for features near a point by their
+bounding boxes.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from draisine.terrain.feature import Feature, Features, ObstacleMotion, stack_fe
 
 
 class Terrain:
-    """A ground made of features (faces, edges, vertices).
+    """A ground made of features (faces, edges, vertices, patches).
 
     Subclasses implement `__len__`, `__getitem__`, `name`, `pick`, `kinds`, `motions` and `near`.
     """
@@ -37,7 +37,7 @@ class Terrain:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of the terrain's features."""
+        """The kinds ("face", "edge", ...) of the terrain's features."""
         return frozenset(f.kind for f in self.features)
 
     @property

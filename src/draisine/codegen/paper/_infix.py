@@ -43,18 +43,18 @@ def _fraction(value: Fraction) -> str:
 class Infix:
     """Notation of formulas on one line in a language; templates are filled by `str.format`."""
 
-    symbol: Callable[[Symbol], str] = lambda s: s.plain
-    number: Callable[[Fraction], str] = _fraction
-    power: str = "{0}^{1}"
+    symbol: Callable[[Symbol], str] = lambda s: s.plain  # function from a symbol to its text
+    number: Callable[[Fraction], str] = _fraction  # function from a number to its text
+    power: str = "{0}^{1}"  # template of a power
     call: str = "{0}({1})"  # template of a function call
-    pi: str = "pi"
+    pi: str = "pi"  # text of the number pi
     functions: dict[str, str] = field(default_factory=dict)  # name, or template with braces
-    comment: str = "# {0}"  # heading
-    remark: str = "# {0}"  # sentence, or equation that defines nothing
-    definition: str = "{0} = {1}"
+    comment: str = "# {0}"  # template of a heading
+    remark: str = "# {0}"  # template of a sentence, or of an equation without definition
+    definition: str = "{0} = {1}"  # template of a definition
     row: str = "[{0}]"  # template of a matrix row
-    between_rows: str = ",\n  "
-    matrix: str = "Matrix([{0}])"
+    between_rows: str = ",\n  "  # separator of matrix rows
+    matrix: str = "Matrix([{0}])"  # template of a matrix
 
     def script(self, page: Page) -> Iterator[str]:
         """Yield the lines of a page: headings and sentences as comments, definitions and matrices."""

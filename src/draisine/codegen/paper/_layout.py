@@ -1,4 +1,6 @@
-"""Layout of a page of equations: short definitions in columns, long lines broken at signs."""
+"""Layout of a page of equations: short definitions in columns, long lines broken at plus and minus
+signs.
+"""
 
 from collections.abc import Sequence
 
@@ -17,8 +19,8 @@ def line_width(line: Line) -> float:
 def group_lines(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
     """Return the definitions in groups of one to four columns, with each symbol defined before its uses.
 
-    Greedy: of the lines whose symbols are all defined, those that fill the rows of a number of columns best
-    come next.
+    Greedy algorithm: of the definitions whose symbols are all defined, those that best fill the rows of one
+    number of columns come next.
     """
     remaining = list(lines)
     fitting = {line[0]: _columns(line) for line in lines}
@@ -41,24 +43,26 @@ def group_lines(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
 
 
 def _needs(line: Line) -> set[Symbol]:
-    """Return the symbols of a line, and the angles of cosines and sines."""
+    """Return the symbols that a definition uses, including the angles of abbreviated cosines and sines."""
     symbols = set(symbols_in(line[1]))
     return symbols | {x for s in symbols for x in s.below if isinstance(x, Symbol)}
 
 
 def _fill(columns: int, column_counts: Sequence[int]) -> tuple[float, int]:
-    """Return the mean number of lines per row, and the number of lines that fit into the columns."""
+    """Return the mean number of definitions per printed row, and the number of definitions that fit into
+    the columns.
+    """
     fitting = sum(n >= columns for n in column_counts)
     return (fitting / -(-fitting // columns) if fitting else 0.0, fitting)
 
 
 def _columns(line: Line) -> int:
-    """Return the number of columns into which a line fits."""
+    """Return the largest number of columns into which a definition fits."""
     return next((n for n in COLUMN_COUNTS if (line_width(line) + 4.0) * n <= LINE_WIDTH + 4.0), 1)
 
 
 def break_line(line: Line) -> list[list[Expression]]:
-    """Return the terms of the right side in lines of at most LINE_WIDTH."""
+    """Return the terms of the right-hand side of a definition, grouped in lines of at most LINE_WIDTH."""
     right = line[1]
     if line_width(line) <= LINE_WIDTH or not isinstance(right, Sum):
         return [[right]]

@@ -24,7 +24,9 @@ _C_FORMAT = Infix(
 
 
 def write(page: Page) -> str:
-    """Return the page as a C function; inputs are its arguments, matrices (by rows) its outputs."""
+    """Return the page as a C function; inputs are its arguments, matrices (stored by rows) are its
+    outputs.
+    """
     filled = [entries(step) for step in steps(page) if isinstance(step, Assignment)]
     arguments = [(f"double {s.plain}", page.meanings.get(s, name)) for name, s in page.given]
     arguments += [(f"double *{s.plain}", f"{len(m)} by {len(m[0])}") for s, m in filled]

@@ -76,7 +76,7 @@ def _is_row(block: Block) -> bool:
 
 
 def _beside(rows: list[Assignment]) -> list[str]:
-    """Return consecutive vectors, in one display if they fit on one line."""
+    """Return consecutive vectors as LaTeX text, in one display if they fit on one line."""
     total_width = sum(formula_width(row.symbol) + formula_width(row.matrix) + 9.0 for row in rows)
     if total_width > LINE_WIDTH:
         return [line for row in rows for line in _block(row)]
@@ -141,7 +141,7 @@ def layout_rows(lines: Sequence[Line]) -> Iterator[tuple[int, list[str]]]:
 
 
 def symbol(s: Symbol) -> str:
-    r"""Return a symbol.
+    r"""Return the LaTeX text of a symbol.
 
     >>> symbol(Symbol("phi", ("b",), dots=1)), symbol(Symbol("c", (Symbol("mu"),)))
     ('\\dot{\\phi}_{b}', 'c_{\\mu}')

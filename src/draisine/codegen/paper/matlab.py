@@ -17,6 +17,6 @@ _MATLAB = Infix(
 
 
 def write(page: Page) -> str:
-    """Return the page as a script; its inputs must be set before."""
+    """Return the page as a MATLAB script; the inputs of the page must be set before it runs."""
     inputs = ", ".join(s.plain for _, s in page.given)
     return "\n".join([f"% {page.title}", f"% given: {inputs}", *_MATLAB.script(page), ""])

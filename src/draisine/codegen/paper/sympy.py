@@ -43,7 +43,7 @@ _PYTHON = Infix(
 
 
 def write(page: Page) -> str:
-    """Return the page as a script for SymPy."""
+    """Return the page as a Python script that uses SymPy."""
     lines = [f'"""{page.title}."""', "", "from sympy import *", ""]
     lines += [f'{_PYTHON.symbol(s)} = Symbol("{s.plain}", real=True)' for _, s in page.given]
     return "\n".join([*lines, *_PYTHON.script(page), ""])
@@ -52,7 +52,7 @@ def write(page: Page) -> str:
 def build(page: Page) -> SimpleNamespace:
     """Return the symbols and matrices of a page as SymPy objects, by their plain names.
 
-    All definitions are expanded in the inputs of the page.
+    All definitions are expanded, so that the results depend only on the inputs of the page.
     """
     sympy = import_extra("sympy", "symbolic")
     values = {s: sympy.Symbol(s.plain, real=True) for _, s in page.given}

@@ -1,7 +1,8 @@
 """Vectors of fixed size, as values: `Vec2`, `Vec3`, `Vec4`, `Vec6`.
 
-A vector never changes in place; routines assign whole vectors. So a name, a field of a record and an
-argument that hold the same vector do not depend on each other, in Python as in compiled code.
+A vector never changes in place; routines assign whole vectors. If a name, a field of a record and an
+argument contain the same vector, assigning one of them does not change the others, in Python as in compiled
+code.
 """
 
 from collections.abc import Iterator

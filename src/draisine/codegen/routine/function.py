@@ -1,4 +1,4 @@
-"""The class Routine: a function in the typed subset of Python, with its syntax tree, its types and the
+"""The class `Routine`: a function in the typed subset of Python, with its syntax tree, its types and the
 routines that it calls.
 """
 
@@ -30,7 +30,9 @@ T = TypeVar("T")
 
 
 def call(address: Any, x: Floats, table: Floats, out: Floats, count: int) -> None:
-    """Call a program with (x, table, out, count): machine code by its address, or a Python function."""
+    """Call a compiled program with (x, table, out, count); `address` is the address of its machine code, or
+    a Python function.
+    """
     if callable(address):
         address(x, table, out, count)
         return
@@ -47,7 +49,7 @@ ROUTINE_FUNCTIONS: dict[Any, str] = {
     abs: "abs", min: "min", max: "max", float: "float", int: "int", call: "call",
     math.sqrt: "sqrt", math.isfinite: "isfinite", Address: "address", dot: "dot", cross: "cross",
 }  # fmt: skip
-"""Functions that a routine may call besides routines, with their names in the compiler."""
+"""Functions that a routine may call besides routines, with their names inside the compiler."""
 
 
 class Routine:
@@ -79,7 +81,7 @@ class Routine:
 
     @cached_property
     def outside(self) -> dict[str, Any]:
-        """The objects of non-local names: those of the module, and those of the enclosing function."""
+        """The objects of non-local names: objects of its module and of the enclosing function."""
         code = self.function.__code__
         cells = self.function.__closure__ or ()
         around = dict(zip(code.co_freevars, [c.cell_contents for c in cells], strict=True))
@@ -92,7 +94,8 @@ class Routine:
         and line.
         """
         code = self.function.__code__
-        # The first line of the code object is that of the decorator, above the `def` of the tree.
+        # The first line of the code object is that of the decorator, which is above the `def` of
+        # the syntax tree.
         below = [
             key for key in functions if key[0] == code.co_name and key[1] >= code.co_firstlineno
         ]
@@ -110,7 +113,7 @@ class Routine:
 
     @cached_property
     def family(self) -> list["Routine"]:
-        """The routine itself and all routines that it needs, callees first."""
+        """The routine itself and all routines that it calls directly or indirectly, callees first."""
         callees: dict[Routine, None] = {}
         for callee in self.callees:
             callees |= dict.fromkeys(callee.family)
@@ -177,12 +180,14 @@ class Routine:
             ) from None
 
     def place(self, line: int = 1) -> str:
-        """Return the file and the line number, given the line within the routine."""
+        """Return the file and the line number in it, for a line number counted from the start of the
+        routine.
+        """
         code = self.function.__code__
         return f"{code.co_filename}:{code.co_firstlineno + line - 1}"
 
     def source(self, node: ast.AST) -> str:
-        """Return the source line of a syntax node, and below it marks under the node."""
+        """Return the source line of a syntax node, and a second line that marks the node."""
         lines = self._file.splitlines()
         number = getattr(node, "lineno", 0)
         if not 0 < number <= len(lines):

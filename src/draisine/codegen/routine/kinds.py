@@ -30,10 +30,12 @@ IntegerMatrix = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 """Annotation of an array of integers with two axes; the entries of a row are contiguous."""
 
 Address = NewType("Address", int)
-"""Annotation of the address of a compiled program, called as (x, table, out, count)."""
+"""Annotation of the address of a compiled program, which is called with (x, table, out, count)."""
 
 each = range
-"""Range of a loop whose iterations are independent of each other: one SIMD lane each in machine code."""
+"""Range of a loop whose iterations are independent of each other; machine code executes each iteration in
+one SIMD lane.
+"""
 
 INT = "int"
 FLOAT = "float"
@@ -57,7 +59,7 @@ MATRIX = ArrayKind(FLOAT, 2)
 INTEGER_MATRIX = ArrayKind(INT, 2)
 
 Kind = str | type | ArrayKind | tuple[Any, ...]
-"""The type of a value in the compiler."""
+"""Type of the compiler's representation of types."""
 
 DTYPES: dict[Kind, Any] = {
     FLOAT: np.dtype(np.float64), INT: np.dtype(np.int64), BOOL: np.dtype(np.bool_),
@@ -73,7 +75,7 @@ _ANNOTATIONS: list[tuple[Any, Kind, str]] = [
 
 
 class MutableFields:
-    """Marks the classes of records whose fields routines may assign; see `record.Record`."""
+    """Base class that marks records whose fields routines may assign; see `record.Record`."""
 
 
 def is_record(kind: Any) -> TypeGuard[type]:
@@ -153,7 +155,7 @@ def name_of(kind: Kind) -> str:
 
 
 def describe_kinds(kinds: Iterable[Kind]) -> list[Any]:
-    """Return all records and enumerations among some types as plain data, for a digest.
+    """Return the description of all records and enumerations among some types as plain data, for a digest.
 
     The fields of records determine the memory layout, the members of enumerations the constants.
     """

@@ -1,5 +1,5 @@
-"""Records of routines and their memory layout: `Record`, whose fields routines may assign, and read-only
-named tuples.
+"""Records of routines and their memory layout: `Record`, whose fields routines may assign, and named
+tuples, which are read-only.
 
 A record occupies slots of eight bytes, in the order of its fields. Numbers are stored in place, a fixed-size
 vector with one slot per entry. An array is a pointer, a matrix a pointer and its row stride (in entries), a
@@ -59,7 +59,7 @@ def layout(record: type) -> dict[str, Slot]:
 
 
 def slot_count(kind: Kind) -> int:
-    """Return the number of slots that a value of a type occupies in a record."""
+    """Return the number of slots that a value of the given type occupies in a record."""
     if is_fixed(kind):
         return kind.size
     return 2 if is_matrix(kind) else 1
@@ -112,8 +112,8 @@ def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
 
 
 Encoder = Callable[[Any, list[Any]], tuple[Any, ...]]
-"""Type of a function that returns the slot contents of a value, and appends objects that must stay alive to a
-list.
+"""Type of a function that returns the slot contents of a value, and appends the objects that must stay
+alive to a list.
 """
 
 
@@ -149,7 +149,9 @@ def _encode_records(values: Any, references: list[Any]) -> tuple[Any, ...]:
 
 
 def pack(value: Any) -> Any:
-    """Return an object with an `address` for a record: the record itself, or a packed named tuple."""
+    """Return an object that has the memory `address` of a record: the record itself, or a packed named
+    tuple.
+    """
     return value if isinstance(value, (Packed, Record)) else Packed(value)
 
 
@@ -157,7 +159,7 @@ def pack(value: Any) -> Any:
 
 
 class Packed:
-    """A named tuple in memory, for machine code.
+    """A named tuple copied to memory in the layout of records, for machine code.
 
     It keeps the tuple's arrays alive. Records inside the tuple may be packed already; `others` are kept
     as long as this one is. In Python it can be read like the tuple itself.
@@ -166,7 +168,7 @@ class Packed:
     def __init__(self, record: Any) -> None:
         owner: type = type(record)
         self.others: dict[Any, Packed] = {}
-        # The memory never moves, so that records around this one can hold its address.
+        # The memory never moves, so that enclosing records can store its address.
         self._bytes = bytearray(_structure(owner).size)
         self._first = _from_buffer(self._bytes)
         self.address: int = _addressof(self._first)
@@ -192,19 +194,19 @@ class Packed:
         self._fill(self.record._replace(**changes))
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field of the record: interpreted routines read packed records, too."""
-        if name == "record":  # not filled yet
+        """Return a field of the record: routines that run as plain Python read packed records, too."""
+        if name == "record":  # the record is not set yet
             raise AttributeError(name)
         return getattr(self.record, name)
 
 
 @cache
 def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Encoder]]]:
-    """Return the indices of the fields that need encoding: arrays with their data types, all others with
-    encoders.
+    """Return the indices of the fields of a record that need encoding: array fields with their data types,
+    and all other such fields with their encoders.
 
-    Arrays are frequent and have a faster path. The others come in reverse order, because a field of several
-    slots shifts those after it.
+    Arrays are frequent and have a faster path. The other fields come in reverse order, because a field of
+    several slots shifts those after it.
     """
     arrays: list[tuple[int, Any]] = []
     others: list[tuple[int, Encoder]] = []
@@ -221,10 +223,10 @@ def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Enco
 
 @dataclass_transform(kw_only_default=True)
 class Record(MutableFields):
-    """A record whose numbers, flags, enumerations and fixed-size vectors routines may assign.
+    """A record in which routines may assign numbers, flags, enumerations and fixed-size vectors.
 
     The fields are the annotations of a subclass, one line per field; they may have defaults. Python and
-    machine code share its memory, so that each sees at once what the other assigns.
+    machine code share its memory, so that an assignment by one is visible to the other at once.
 
     Examples
     --------
@@ -335,7 +337,7 @@ class _Field:
     def __init__(self, name: str, default: Any) -> None:
         self.name = name
         self.default = default
-        self._accesses: dict[type, _Access] = {}  # by the class of the record
+        self._accesses: dict[type, _Access] = {}  # storage of the field, by class of the record
 
     def _access(self, owner: type) -> "_Access":
         if owner not in self._accesses:
@@ -394,8 +396,8 @@ def make_record(record: type, **values: Any) -> Any:
     record
         The class of the record.
     **values
-        Its fields. An array of one axis may be given by its size, a matrix by its shape; records inside
-        it may be packed already.
+        Values of the fields. An array with one axis may be given by its size, a matrix by its shape;
+        records inside the record may be packed already.
 
     Returns
     -------

@@ -1,5 +1,5 @@
-"""Type inference for routines: finds the type of every expression, and reports code outside of the typed
-subset.
+"""Type inference for routines: finds the type of every expression, and rejects code outside of the typed
+subset of Python.
 
 Errors contain file, line and source text.
 """
@@ -46,9 +46,10 @@ class Definition:
     kinds: dict[ast.expr, Kind]  # types of all expressions
     names: dict[str, Kind]  # types of the local names, without arguments
     lanes: frozenset[str]  # local names with one value per SIMD lane
-    # objects of non-local names: number, routine, type or word of ROUTINE_FUNCTIONS
+    # object to which each non-local name refers: number, routine, type or word of
+    # ROUTINE_FUNCTIONS
     meaning: dict[str, Any]
-    constants: dict[ast.expr, IntEnum]  # members of enumerations in the text
+    constants: dict[ast.expr, IntEnum]  # members of enumerations in the source text
 
 
 @cache
@@ -159,7 +160,9 @@ class _SubsetReader:
             self.assign(element, kind, source)
 
     def unpacked_kinds(self, value: ast.expr) -> list[Kind]:
-        """Return the types of several values in one expression: results of a routine, or entries."""
+        """Return the types of several values in one expression: results of a routine, or entries of a
+        vector.
+        """
         kind = self.expression(value, several=True)
         if isinstance(kind, tuple):
             return list(kind)
@@ -318,7 +321,9 @@ class _SubsetReader:
                               f"({name_of(kind)})")  # fmt: skip
 
     def expression(self, node: ast.expr, several: bool = False) -> Kind:
-        """Return the type of an expression; several results are allowed only if they are unpacked."""
+        """Return the type of an expression; several results are allowed only if `several` is set, because
+        they are unpacked.
+        """
         kind = self.kinds[node] = self._kind(node)
         if isinstance(kind, tuple) and not several:
             self.refuse(node, f"must unpack several results, as in `a, b = {ast.unparse(node)}`")
@@ -570,7 +575,7 @@ class _SubsetReader:
         if self.meaning[name] is None:
             try:
                 self.meaning[name] = ROUTINE_FUNCTIONS.get(target)
-            except TypeError:  # not hashable
+            except TypeError:  # the object is not hashable
                 self.refuse(node, f"cannot call {name!r}")
         kinds = [self.expression(a) for a in args]
         if isinstance(target, Routine):
@@ -608,7 +613,9 @@ class _SubsetReader:
         return target.returns
 
     def call_function(self, word: str | None, kinds: list[Kind]) -> Kind | None:
-        """Return the type of a function's result, None if the function does not accept these types."""
+        """Return the type of a function's result, or None if the function does not accept arguments of
+        these types.
+        """
         match word, kinds:
             case "call", [_, *_] if kinds == [ADDRESS, DOUBLES, DOUBLES, DOUBLES, INT]:
                 return VOID
@@ -629,7 +636,9 @@ class _SubsetReader:
         return None
 
     def reshape(self, node: ast.Call, value: ast.expr, args: list[ast.expr]) -> Kind:
-        """Return the type of a[i : i + n * m].reshape(n, m): a matrix on the elements of an array."""
+        """Return the type of a[i : i + n * m].reshape(n, m): a matrix that shares the elements of
+        an array.
+        """
         match value:
             case ast.Subscript(value=base, slice=ast.Slice(lower=low, upper=ast.expr(), step=None)):
                 kind = self.array(base)
@@ -652,12 +661,14 @@ class _SubsetReader:
     # --- SIMD lanes
 
     def varies(self, node: ast.expr) -> bool:
-        """Return whether an expression differs between the lanes of the present `each`."""
+        """Return whether an expression differs between the SIMD lanes of the current loop over `each`."""
         names = {n.id for n in walk_tree(node) if isinstance(n, ast.Name)}
         return bool(names & (self.lanes | {self.each or ""}))
 
     def stride(self, index: ast.expr) -> bool:
-        """Return whether an index grows by one from lane to lane; refuse other dependences on the lane."""
+        """Return whether an index grows by one from one SIMD lane to the next; reject other dependences on
+        the lane.
+        """
         try:
             return is_lane_index(index, self.each or "")
         except ValueError:
@@ -673,7 +684,7 @@ def has_slice(node: ast.Subscript) -> bool:
 
 
 def _last_index(node: ast.Subscript) -> ast.expr:
-    """Return the index that counts contiguous elements."""
+    """Return the last index of a subscript, which counts contiguous elements."""
     return node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
 
 

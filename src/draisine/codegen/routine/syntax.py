@@ -1,5 +1,5 @@
-"""Traversal of Python syntax trees, faster than the functions of the module `ast`, which would take half of
-the reading time.
+"""Traversal of Python syntax trees, faster than by the functions of the module `ast`, which would take half
+of the time to read a routine.
 """
 
 import ast

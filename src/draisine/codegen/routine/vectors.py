@@ -1,11 +1,11 @@
-"""Statements about slices in routines, written as loops before the compiler checks types.
+"""Slice statements in routines, which are rewritten as loops before the compiler checks types.
 
-`x[a : a + n] = u[:n] + f * v[b:][:n]` means what it means in NumPy, entry by entry: slices of one stated
-length, + - * / and abs of them, and numbers, each of which is computed once, before the loop.
-`A[j::m][:n]` are n entries with the distance m. In a matrix `A[i, :n]` is a part of a row, `A[:n, j]` a part
-of a column and `A[:n, :m] = ...` a block. A slice may be written and read in one statement at the same
-place, a known number of entries ahead, or a whole number of lengths away; other overlaps are refused.
-Overlaps of arrays with different names cannot be seen.
+`x[a : a + n] = u[:n] + f * v[b:][:n]` has the same meaning as in NumPy, entry by entry. Operands are slices
+with the same stated length, + - * / and abs of them, and numbers. Each number is computed once, before the
+loop. `A[j::m][:n]` are n entries with the stride m. In a matrix `A[i, :n]` is a part of a row, `A[:n, j]` a
+part of a column and `A[:n, :m] = ...` a block. A slice may be written and read in one statement at the same
+indices, a known number of entries ahead, or a whole number of lengths away; other overlaps are rejected.
+Overlaps of arrays with different names cannot be detected.
 
 `f(*a[i : i + 3])` passes three entries of an array.
 """
@@ -20,18 +20,20 @@ Refusal = Callable[[ast.AST, str], Any]
 """Type of a function that raises the error for a statement outside of the subset, with the reason."""
 
 WholePolynomial = dict[tuple[str, ...], int]
-"""Type of an integer expression in normal form: the coefficients of products of its indivisible parts."""
+"""Type of an integer expression in normal form: a polynomial, as the coefficient of each product of
+indivisible subexpressions.
+"""
 
 _ENTRYWISE_OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _COLUMN_STRIDE: WholePolynomial = {("a column",): 1}
-"""Symbolic stride of the entries of a matrix column, which no expression names."""
+"""Symbolic stride of the entries of a matrix column, which has no name in the source text."""
 
 
 def expand_slices(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
     """Return the statements of a routine with slice statements replaced by loops.
 
-    The loops are over `each`, or over `range` if entries are not contiguous or their number is a constant,
-    which is small.
+    The loops are over `each`, or over `range` if entries are not contiguous or if their number is a
+    constant, which is usually small.
     """
     nodes = [node for statement in body for node in walk_tree(statement)]
     used_names = {node.id for node in nodes if isinstance(node, ast.Name)}
@@ -75,7 +77,7 @@ def _is_abbreviated(node: ast.AST) -> bool:
 
 
 class _Normaliser(ast.NodeTransformer):
-    """Rewrites a part of a row as a slice of the row, and `*a[i : i + 3]` as three arguments.
+    """Rewrites a part of a matrix row as a slice of the row, and `*a[i : i + 3]` as three arguments.
 
     It modifies syntax trees in place; a second application changes nothing.
     """
@@ -104,7 +106,7 @@ class _Normaliser(ast.NodeTransformer):
         return node
 
     def entries(self, node: ast.Starred) -> list[ast.expr]:
-        """Return the entries of a slice whose length is a number."""
+        """Return the entries of a slice whose length is a constant number."""
         array_slice = node.value
         length = (
             _length(array_slice)
@@ -167,7 +169,7 @@ class _VectorWriter:
     def rows(
         self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, value: ast.expr
     ) -> list[ast.stmt]:
-        """Return a statement about a matrix block as a loop over its rows."""
+        """Return an assignment to a matrix block as a loop over its rows."""
         self.before = []
         counter = self.name("row")
         length = _length(_rows(target))
@@ -187,7 +189,9 @@ class _VectorWriter:
     def in_row(
         self, node: ast.expr, target: ast.Subscript, length: WholePolynomial, counter: str
     ) -> ast.expr:
-        """Return an expression about matrix blocks in one row; scalars get names."""
+        """Return an expression of matrix blocks for one row of them; scalar operands are assigned to new
+        names.
+        """
         if isinstance(node, ast.Subscript) and _is_block(node):
             return self.row(node, target, length, counter)
         match node:
@@ -208,7 +212,7 @@ class _VectorWriter:
     def row(
         self, block: ast.Subscript, target: ast.Subscript, length: WholePolynomial, counter: str
     ) -> ast.expr:
-        """Return the part of a row that belongs to a matrix block."""
+        """Return the part of a row that lies in a matrix block."""
         rows = _rows(block)
         target_rows = _rows(target)
         if _length(rows) != length:
@@ -244,7 +248,8 @@ class _VectorWriter:
         else:
             inside = ast.AugAssign(place, node.op, value)
         end = _expression(node, length)
-        # Lanes need contiguous entries; constant lengths are small, and not worth two loops.
+        # SIMD lanes need contiguous entries; constant lengths are small and do not justify two
+        # loops.
         wide = length.keys() != {()} and not any(map(_steps, (target, *vectors)))
         passes = ast.Call(ast.Name("each" if wide else "range", ast.Load()), [end], [])
         counter = ast.Name(self.entry, ast.Store())
@@ -279,7 +284,9 @@ class _VectorWriter:
                              "end last, as in `a[j::m][:n]`")  # fmt: skip
 
     def element(self, node: ast.expr) -> ast.expr:
-        """Return one entry of a slice expression; scalars get names."""
+        """Return the expression of one entry of a slice expression; scalar operands are assigned to new
+        names.
+        """
         match node:
             case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice() as rows, column])) if _is_column(
                 node
@@ -312,7 +319,7 @@ class _VectorWriter:
         return self.number(node)
 
     def number(self, node: ast.expr) -> ast.expr:
-        """Return a scalar operand, as a name if it has to be computed."""
+        """Return a scalar operand; it is assigned to a new name if it has to be computed."""
         if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
             return node
         name = self.name("number")
@@ -341,7 +348,7 @@ def _locate(old: ast.AST, new: Node) -> Node:
 
 
 def _expression(node: ast.AST, length: WholePolynomial) -> ast.expr:
-    """Return a length as an expression at the place of a node."""
+    """Return a length as an expression with the source location of a node."""
     return _locate(node, ast.parse(_text(length), mode="eval").body)
 
 
@@ -364,7 +371,7 @@ def _rows(block: ast.Subscript) -> ast.Subscript:
 
 
 def _array(node: ast.expr) -> ast.expr:
-    """Return the array behind slices of slices, or the matrix behind a column."""
+    """Return the array of which slices of slices, or a column, are taken."""
     match node:
         case ast.Subscript(value=array, slice=ast.Slice()):
             return _array(array)
@@ -374,7 +381,7 @@ def _array(node: ast.expr) -> ast.expr:
 
 
 def _slices(node: ast.expr) -> list[ast.Slice]:
-    """Return the slices of a slice of a slice, the last one first."""
+    """Return the nested slices of an expression such as a[i:][:n], the last one first."""
     match node:
         case ast.Subscript(value=array, slice=ast.Slice() as last):
             return [last, *_slices(array)]

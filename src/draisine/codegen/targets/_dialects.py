@@ -1,9 +1,9 @@
 """Notations of C99 and JavaScript for routines: types, numbers, functions, declarations.
 
 Arrays of doubles are `double *` and Float64Array, arrays of bools `_Bool *` and Uint8Array. A matrix is a
-structure of its first element and the distance of its rows. A fixed-size vector is a structure in C and an
-array in JavaScript. Records are structures and objects, programs functions of (x, table, out, count).
-Integers that are addresses of programs in machine code are indices into the array `programs` here.
+structure of a pointer to its first element and its row stride. A fixed-size vector is a structure in C and
+an array in JavaScript. Records are structures and objects, programs functions of (x, table, out, count).
+Addresses of programs, integers in machine code, are replaced by indices into the array `programs`.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,26 +34,26 @@ from draisine.codegen.routine.subset import read_routine
 class Dialect:
     """Notation of a language for routines; templates are filled by `str.format`."""
 
-    number: Callable[[float], str]
+    number: Callable[[float], str]  # function from a number to its text
     functions: dict[str, str]  # word of ROUTINE_FUNCTIONS, or "word of int", "word of bool" -> call
-    rest: str  # view of an array from an element on
-    whole_quotient: str  # a // b of integers
-    quotient: str  # a / b of integers
-    product: str  # a * b of integers
-    negative: str  # -a of an integer
-    bools: tuple[str, str]  # false, true
-    flag: str  # element of an array of bools
-    equal: tuple[str, str]  # ==, !=
-    field: str  # access to a field of a record
-    matrix: str  # view of a matrix
-    vector: str  # fixed-size vector
-    entry: str  # entry of a fixed-size vector
-    vector_function: str  # function of fixed-size vectors
-    results: str  # several results
-    declare: Callable[[Kind, str], str]  # declaration of a local name
-    head: Callable[["Dialect", Routine, str], str]  # head of a function
-    loop: str  # declaration of a loop variable
-    reserved: frozenset[str]  # words that names must not have
+    rest: str  # template of the view of an array from one element to its end
+    whole_quotient: str  # template of a // b for integers
+    quotient: str  # template of a / b for integers
+    product: str  # template of a * b for integers
+    negative: str  # template of -a for an integer
+    bools: tuple[str, str]  # texts of false and true
+    flag: str  # template of an element of an array of bools
+    equal: tuple[str, str]  # operators for == and !=
+    field: str  # template of the access to a field of a record
+    matrix: str  # template of a view of a matrix
+    vector: str  # template of a fixed-size vector
+    entry: str  # template of an entry of a fixed-size vector
+    vector_function: str  # template of a call of a function of fixed-size vectors
+    results: str  # template of several results of a routine
+    declare: Callable[[Kind, str], str]  # function that returns the declaration of a local name
+    head: Callable[["Dialect", Routine, str], str]  # function that returns the head of a function
+    loop: str  # keyword that declares a loop variable
+    reserved: frozenset[str]  # words that cannot be used as names
 
     def word(self, name: str) -> str:
         """Return a valid name of an argument or local variable; an underscore is appended to a reserved
@@ -88,7 +88,7 @@ def _c_declare(kind: Kind, name: str) -> str:
 
 
 def _c_head(dialect: Dialect, routine: Routine, name: str) -> str:
-    """Return the head of a function in C, and before it the type of several results."""
+    """Return the head of a function in C, preceded by the type of its results if it has several."""
     parameters = routine.parameters.items()
     arguments = ", ".join(c_type(kind, dialect.word(n)) for n, kind in parameters)
     if not isinstance(routine.returns, tuple):
@@ -136,7 +136,7 @@ static inline Vec3 Vec3_cross(Vec3 a, Vec3 b)
 
 
 def c_types(*routines: Routine) -> str:
-    """Return the types in C that routines and their callees need, each after those inside it."""
+    """Return the types in C that routines and their callees need, each after the types that it contains."""
     kinds = _used(routines)
     parts = [_c_matrix(kind) for kind in kinds if is_matrix(kind)]
     parts += [_c_vector(kind.__name__, kind.size) for kind in kinds if is_fixed(kind)]

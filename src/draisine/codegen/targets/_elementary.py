@@ -132,7 +132,7 @@ def _quarter(kind: str, shift: int) -> list[str]:
 
 
 def _angle(kind: str) -> list[str]:
-    """Return LLVM text of atan2 of the C library, lane by lane."""
+    """Return LLVM text that calls atan2 of the C library, for each SIMD lane separately."""
     lines = [
         f"define internal {kind} @draisine_atan2.{suffix(kind)}({kind} %y, {kind} %x) alwaysinline {{"
     ]

@@ -1,9 +1,9 @@
-"""Compilation of LLVM text to machine code of this computer, with a cache.
+"""Compilation of LLVM text to machine code for this computer, with a cache on disk.
 
 LLVM is not thread-safe, so llvmlite guards each call by a lock of its own. If a process forks while another
-thread holds this lock, nobody releases it in the child. Therefore only `host` and `load` call llvmlite,
-under `_lock`, and a fork waits for `_lock`. Loaded code does not need llvmlite: its addresses are looked up
-once, and the next `load` disposes of engines that are no longer used.
+thread holds this lock, it is never released in the child process. Therefore only `host` and `load` call
+llvmlite, under `_lock`, and a fork waits for `_lock`. Loaded code does not need llvmlite: its addresses are
+looked up once, and the next `load` disposes of engines that are no longer used.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ PASSES = {"inline": ("always_inliner",), "few": ("always_inliner", "sroa", "simp
 """Optimisation passes before code generation, by name; `all` means LLVM's own pipeline.
 
 Programs have no loops and no repeated values, so inlining is enough (`inline`). Routines whose work is in
-the programs that they call take `few` passes, in a tenth of the time of all.
+the programs that they call use `few` passes, which take a tenth of the time of `all`.
 """
 
 FAST_SWITCHES = {"few": ("-disable-lsr", "-disable-cgp", "-enable-misched=false")}
@@ -35,7 +35,7 @@ code, no scheduling. Code generation takes 40 % less time, and runs on terrain a
 """
 
 ORDERED_SWITCHES = ("-enable-misched=false",)
-"""Switches of LLVM's code generator for text that is scheduled already."""
+"""Switches of LLVM's code generator for LLVM text whose steps are already in a good order."""
 
 _log = logging.getLogger(__name__)
 _lock = threading.RLock()
@@ -82,10 +82,11 @@ def load_machine_code(
     passes: str = "all",
     ordered: bool = False,
 ) -> MachineCode:
-    """Return the machine code of a text, from the cache or compiled.
+    """Return the machine code of an LLVM text, loaded from the store or compiled.
 
     `task` consists of all inputs of `text`, which is called only if the store has no entry for the task.
-    `functions` are the names whose addresses are needed. If `ordered`, LLVM keeps the order of the text.
+    `functions` are the names of the functions whose addresses are needed. If `ordered`, LLVM keeps the
+    order of the text.
     """
     identity = (host(), llvmlite.__version__, source([__file__]), passes, task)
     key = hashlib.sha256(repr(identity).encode()).hexdigest()
@@ -116,14 +117,14 @@ def source(paths: Iterable[str]) -> str:
 
 
 def _machine() -> Any:
-    """Return a new target machine; an engine takes ownership, so each needs its own."""
+    """Return a new target machine; an engine takes ownership of it, so each engine needs its own."""
     cpu, features, _ = host()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
 
 def compile_object(text: str, passes: str = "all", ordered: bool = False) -> bytes:
-    """Return the object file of a text after some of PASSES, or all.
+    """Return the object file of an LLVM text, optimised by the passes with a name in PASSES, or by "all".
 
     LLVM's own pipeline leaks some 60 kB per call. Switches of LLVM are global to the process, so they are
     set for this text and reset.
@@ -132,7 +133,7 @@ def compile_object(text: str, passes: str = "all", ordered: bool = False) -> byt
     module = llvm.parse_assembly(text)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=1)
-    # Lanes are vectors already; LLVM's vectorisers would only add compile time.
+    # SIMD code is written with vectors already; LLVM's vectorisers would only add compile time.
     options.slp_vectorization = False
     options.loop_vectorization = False
     options.loop_unrolling = False
@@ -161,7 +162,7 @@ def hex_number(x: float) -> str:
 
 
 def llvm_constant(kind: str, x: float) -> str:
-    """Return a number of a kind: `double`, or a vector of `double` or `float`."""
+    """Return a constant as LLVM text for an operand type: `double`, or a vector of `double` or `float`."""
     if kind == "double":
         return hex_number(x)
     entry = f"float {hex_number(to_single(x))}" if "float" in kind else f"double {hex_number(x)}"
@@ -174,7 +175,7 @@ def to_single(x: float) -> float:
 
 
 def alike(kind: str, entry: str) -> str:
-    """Return the type with the same number of entries of another type.
+    """Return the LLVM type that has as many entries as `kind`, each of the type `entry`.
 
     >>> alike("<4 x double>", "i1")
     '<4 x i1>'
@@ -183,10 +184,10 @@ def alike(kind: str, entry: str) -> str:
 
 
 def entry_count(kind: str) -> int:
-    """Return the number of entries of a kind."""
+    """Return the number of entries of an LLVM type; 1 for a scalar."""
     return int(kind[1:].split()[0]) if kind.startswith("<") else 1
 
 
 def suffix(kind: str) -> str:
-    """Return the suffix of LLVM's intrinsic functions for a kind of numbers."""
+    """Return the suffix of LLVM's intrinsic functions for an operand type."""
     return "f64" if kind == "double" else f"v{entry_count(kind)}f{32 if 'float' in kind else 64}"

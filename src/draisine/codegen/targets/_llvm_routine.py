@@ -59,8 +59,8 @@ _INT_TESTS = {
 
 
 MAX_INLINED_LINES = 40
-"""Number of lines of LLVM text up to which a function is inlined, because a call would cost as much as its
-work.
+"""Number of lines of LLVM text up to which a function is inlined, because a call would cost as much as the
+function itself.
 """
 
 KnownFields = tuple[tuple[type, str, int], ...]
@@ -70,7 +70,7 @@ KnownFields = tuple[tuple[type, str, int], ...]
 def write_llvm(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) -> str:
     """Return routines and their callees as LLVM text.
 
-    `width` is the number of SIMD lanes of loops over `each`, `known` are fields of records that are
+    `width` is the number of SIMD lanes of loops over `each`, `known` lists fields of records that are
     compiled as constants.
     """
     parts = [
@@ -97,7 +97,7 @@ def llvm_symbol(routine: Routine) -> str:
 
 
 def has_results(kind: Kind) -> bool:
-    """Return whether a routine has several results, which Python reads from memory."""
+    """Return whether a routine has several results, which are passed to Python through memory."""
     return isinstance(kind, tuple) or is_fixed(kind)
 
 
@@ -141,7 +141,9 @@ def _argument(type_: str) -> str:
 
 
 def _results_entry(routine: Routine) -> str:
-    """Return a function that writes several results into slots of eight bytes behind a pointer."""
+    """Return the LLVM text of a function that writes the results of a routine to slots of eight bytes at a
+    pointer.
+    """
     kinds = result_kinds(routine.returns)
     type_all = type_of(routine.returns)
     arguments = [f"{_argument(type_of(kind))} %{name}" for name, kind in routine.parameters.items()]
@@ -224,7 +226,8 @@ class _LlvmWriter:
         head = (
             f"define {linkage}{_extended(returns)} @{self.symbols[routine]}({', '.join(arguments)})"
         )
-        # LLVM's own inliner does not run with `few` passes, so short callees are marked.
+        # LLVM's own inliner does not run with the `few` passes, so short callees are marked for
+        # inlining.
         if linkage and len(self.lines) <= MAX_INLINED_LINES:
             head += " alwaysinline"
         return "\n".join([f"{head} {{", "entry:", *self.slots, *self.lines, "}", ""])
@@ -401,7 +404,7 @@ class _LlvmWriter:
         counter = f"%{self.new()}"
         self.slots.append(f"  {counter} = alloca i64")
         self.lines.append(f"  store i64 0, ptr {counter}")
-        # First the groups of full lanes, then the remaining iterations one by one.
+        # Write the loop over full SIMD vectors first, then the loop over the remaining iterations.
         if self.lane_count > 1:
             self.width = self.lane_count
             last = self.emit("i64", f"sub i64 {end.text}, {self.lane_count - 1}")
@@ -414,7 +417,9 @@ class _LlvmWriter:
     def counting_loop(
         self, node: ast.For, first: Value, end: Value, step: int, counter: str | None = None
     ) -> None:
-        """Write a loop from first to end; the counter keeps its last value for the following loop."""
+        """Write a loop from `first` to `end`; the counter keeps its last value, with which the following
+        loop begins.
+        """
         assert isinstance(node.target, ast.Name)
         again, inside, onward, done = (self.new() for _ in range(4))
         if counter is None:
@@ -443,7 +448,9 @@ class _LlvmWriter:
     # --- conditions
 
     def test(self, node: ast.expr, yes: str, no: str) -> None:
-        """Write jumps to `yes` or `no`, with short-circuit evaluation."""
+        """Write jumps to the label `yes` if a condition is true, otherwise to `no`, with short-circuit
+        evaluation.
+        """
         match node:
             case ast.BoolOp(op=op, values=[*firsts, final]):
                 for value in firsts:
@@ -560,7 +567,7 @@ class _LlvmWriter:
     def element(self, node: ast.Subscript) -> tuple[str, str, str]:
         """Return the address of an element, its type, and its type in memory.
 
-        The types are SIMD vectors if the index is that of the lanes.
+        The types are SIMD vectors if the index varies between SIMD lanes.
         """
         array = self.value(node.value)
         kind = self.definition.kinds[node.value]
@@ -579,7 +586,7 @@ class _LlvmWriter:
         return address, type_, stored
 
     def entry_address(self, matrix: Value, row: ast.expr, column: ast.expr | None) -> Value:
-        """Return the address of an entry of a matrix, or of a row."""
+        """Return the address of an entry of a matrix, or of a row if no column is given."""
         offset = self.binary(ast.Mult(), self.value(row), self.extract(matrix, 1, "i64"))
         if column is not None:
             offset = self.binary(ast.Add(), offset, self.value(column))
@@ -601,7 +608,8 @@ class _LlvmWriter:
 
     def entry(self, vector: Value, index: ast.expr) -> Value:
         """Return an entry of a fixed-size vector."""
-        # LLVM extracts at constant indices only; others go through memory.
+        # LLVM extracts entries at constant indices only; for other indices the vector is written
+        # to memory.
         if isinstance(index, ast.Constant):
             return self.extract(vector, index.value, "double")  # type: ignore[arg-type]
         slot = f"%{self.new()}"
@@ -611,7 +619,7 @@ class _LlvmWriter:
         return self.emit("double", f"load double, ptr {address.text}, align 8")
 
     def place(self, array: Value, index: Value, kind: Kind = VOID) -> Value:
-        """Return the address of an element; only bools take less than eight bytes."""
+        """Return the address of an element; elements have eight bytes, bools one."""
         small = isinstance(kind, ArrayKind) and kind.element == BOOL
         size = "i8" if small else "i64"
         return self.emit("ptr", f"getelementptr {size}, ptr {array.text}, i64 {index.text}")
@@ -619,7 +627,9 @@ class _LlvmWriter:
     # --- arithmetic
 
     def convert(self, value: Value, kind: str) -> Value:
-        """Return a value converted to another type: an int to a double, one number to all lanes."""
+        """Return a value converted to another type: an int to a double, a number to a SIMD vector of equal
+        numbers.
+        """
         if value.type == kind:
             return value
         if value.type == "i64" and "i64" not in kind:

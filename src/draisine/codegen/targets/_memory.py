@@ -31,11 +31,11 @@ from draisine.codegen.routine.record import Packed
 from draisine.codegen.targets import c, javascript
 
 ELEMENTS = {FLOAT: "doubles", INT: "integers", BOOL: "flags"}
-"""Names of the arrays that contain all elements of a type."""
+"""Names of the arrays that contain all elements of one type, by element type."""
 
 C_ELEMENTS = {FLOAT: "double", INT: "int64_t", BOOL: "_Bool"}
 JS_ELEMENTS = {FLOAT: "Float64Array", INT: "Int32Array", BOOL: "Uint8Array"}
-"""Types of these arrays in C and in JavaScript, by element type."""
+"""Types of the arrays in ELEMENTS, in C and in JavaScript, by element type."""
 
 MAX_JS_INTEGER = 2**31
 """Upper bound of the integers in JavaScript's Int32Array."""
@@ -51,31 +51,32 @@ class _Block:
     low: int  # address of the first byte
     high: int  # address after the last byte
     values: Any  # copy of the elements
-    is_shared: bool  # whether all machines use the same constant copy
-    number: int  # of its first array: blocks are written in this order, not in that of addresses
+    is_shared: bool  # whether all vehicles use the same constant copy
+    number: int  # index of its first array; blocks are written in this order, not by address
     offset: int = 0  # of its first element among those of its type, or number of the shared array
 
 
 @dataclass
 class Memory:
-    """Everything that a record refers to, in the order in which it can be built.
+    """All records and arrays to which a record refers, in the order in which they can be built.
 
     Parameters
     ----------
     programs
         Index of each program by its address.
     program_fields
-        Fields with integers that may be addresses of programs; other integers there are smaller.
+        Names of the fields whose integers may be addresses of programs; all other integers in them are
+        smaller than addresses.
     shared
-        Classes of records whose arrays never change: all machines share them.
+        Classes of records whose arrays never change: all vehicles share them.
     """
 
     programs: Mapping[int, int]
     program_fields: frozenset[str]
     shared: tuple[type, ...] = ()
     records: list[tuple[type, dict[str, Any]]] = field(default_factory=list)
-    _numbers: dict[int, int] = field(default_factory=dict)  # of records, by identity
-    _kept: list[Any] = field(default_factory=list)  # keeps the identities unique
+    _numbers: dict[int, int] = field(default_factory=dict)  # indices of records, by identity
+    _kept: list[Any] = field(default_factory=list)  # keeps identities unique
     _arrays: list[tuple[Any, str, bool, bool]] = field(default_factory=list)
     _blocks: list[_Block] = field(default_factory=list)
 
@@ -94,7 +95,9 @@ class Memory:
         return self._numbers[id(record)]
 
     def _entry(self, owner: type, name: str, kind: Kind, value: Any) -> Any:
-        """Return the representation of a field: a record or an array by index, a program, or a number."""
+        """Return the representation of a field: a reference to a record, array or program by index, or a
+        number.
+        """
         if is_record(kind):
             return _Reference(self.add(value))
         if isinstance(kind, ArrayKind):
@@ -170,7 +173,7 @@ class Memory:
         block.values[first : first + len(values)] = values
 
     def _locate(self, view: "_View") -> tuple[_Block | None, int]:
-        """Return the block of a view, and the index of its first element in it."""
+        """Return the block of a view, and the index of its first element in that block."""
         block = self._block(view.array)
         if block is None:
             return None, 0
@@ -210,8 +213,8 @@ class _View:
 
 
 def write_c_memory(memory: Memory, name: str) -> str:
-    """Return the memory as C: the type `<name>_memory`, shared arrays, and the function `<name>_reset`, which
-    fills a memory. The types of records, and `programs`, precede it.
+    """Return the memory as C text: the type `<name>_memory`, the shared arrays, and the function
+    `<name>_reset`, which fills a memory. The types of records, and the array `programs`, must precede it.
     """
     lines = ["typedef struct {"]
     for element, word in ELEMENTS.items():
@@ -274,8 +277,8 @@ def _c_entry(memory: Memory, name: str, entry: Any) -> str:
 
 
 def write_js_memory(memory: Memory, name: str) -> str:
-    """Return the memory as JavaScript: the function `<name>`, which returns the last record of a new memory.
-    The constant `programs` precedes it.
+    """Return the memory as JavaScript: the function `<name>`, which returns the last record of a new
+    memory. The constant `programs` must precede it.
     """
     lines: list[str] = []
     copies = []
@@ -323,7 +326,7 @@ def _js_entry(memory: Memory, entry: Any) -> str:
 
 
 def _is_filled(block: _Block) -> bool:
-    """Return whether a block differs from zeros, also by the sign of a zero."""
+    """Return whether a block contains anything but positive zeros."""
     return bool(block.values.view(np.uint8).any())
 
 

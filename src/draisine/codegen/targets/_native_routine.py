@@ -1,4 +1,4 @@
-"""Compiled routines as Python callables: machine code, or the Python functions themselves.
+"""Compiled routines as Python callables, which run machine code or the Python functions themselves.
 
 If the environment variable DRAISINE_INTERPRET is 1, every routine runs as plain Python on the same records,
 so that debuggers, coverage and mutation testing work. Programs stay machine code.
@@ -86,9 +86,10 @@ MAX_WORKSPACES = 16
 
 
 def workspace(make: Callable[..., Any], *sizes: int) -> Any:
-    """Return a scratch record of given sizes that belongs to this thread, packed if it is a named tuple.
+    """Return a scratch record with arrays of given sizes that belongs to this thread, packed if it is a
+    named tuple.
 
-    It is created by `make(*sizes)` once, and keeps the values of its last use.
+    It is created by `make(*sizes)` once, and contains the values of its last use.
     """
     records = _workspaces.kept
     key = (make, *sizes)
@@ -100,8 +101,8 @@ def workspace(make: Callable[..., Any], *sizes: int) -> Any:
 
 
 def entry_symbol(routine: Routine) -> str:
-    """Return the symbol of the function that Python calls; if a routine has several results, this function
-    stores them in memory.
+    """Return the symbol of the function that Python calls; for a routine with several results, this
+    function stores them in memory.
     """
     return llvm_symbol(routine) + (".results" if has_results(routine.returns) else "")
 
@@ -111,7 +112,7 @@ class NativeRoutine:
 
     def __init__(self, routine: Routine, code: MachineCode) -> None:
         self.routine = routine
-        self._code = code  # it stays in memory as long as the routine
+        self._code = code  # keeps the machine code in memory
         kinds = list(routine.parameters.values())
         self._several = has_results(routine.returns)
         self.address: int = code.addresses[entry_symbol(routine)]
@@ -136,9 +137,9 @@ class NativeRoutine:
         return self._call(*[x if dtype is None else find_array(x, dtype) for x, dtype in pairs])
 
     def _call_encoded(self, arguments: tuple[Any, ...]) -> Any:
-        """Return the result of a call whose arguments or results occupy several machine values."""
+        """Return the result of a call whose arguments or results occupy several C arguments."""
         encoded: list[Any] = []
-        references: list[Any] = []  # until the call is over
+        references: list[Any] = []  # objects that must stay alive during the call
         for x, encode in zip(arguments, self._encoders, strict=True):
             encoded += encode(x, references)
         if self._several:
@@ -155,7 +156,7 @@ def _c_types(kind: Kind) -> list[Any]:
 
 
 def _encoder(kind: Kind) -> Encoder:
-    """Return the encoder of an argument: a matrix becomes two, a vector one C argument per entry."""
+    """Return the encoder of an argument: a matrix becomes two C arguments, a vector one per entry."""
     if is_record(kind):
         return lambda value, _: (value,)
     if is_flat(kind):
@@ -177,7 +178,7 @@ class _Results:
         self._slots = slots
 
     def read(self, call: Callable[[int], None]) -> Any:
-        """Return the results of a call that receives the address of the memory."""
+        """Return the results of a call to which the address of this memory is passed."""
         memory = bytearray(self._form.size)
         call(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
         entries = iter(self._form.unpack(memory))
@@ -219,7 +220,7 @@ def _as_argument(value: Any, kind: Kind) -> Any:
     if kind == FLOAT:  # NumPy's doubles divide by zero as machine code does
         return np.float64(value)
     if is_flat(kind):
-        return value.reshape(-1)  # machine code does not know the shape of an array either
+        return value.reshape(-1)  # machine code has no shape of an array either
     return kind(value) if is_enum(kind) else bool(value) if kind == BOOL else value
 
 
@@ -247,14 +248,14 @@ def compile_routines(
     passes
         LLVM's optimisations: a key of PASSES, or "all".
     known
-        Fields of records whose integers the code may assume.
+        Fields of records that are compiled as integer constants: (record, field, integer).
     store
-        Cache of machine code; none by default.
+        Store that caches machine code; None: no cache.
 
     Returns
     -------
     list of NativeRoutine
-        One per routine, in the same order.
+        The compiled routines, in the order of `routines`.
     """
     if is_interpreted():
         return [InterpretedRoutine(routine) for routine in routines]

@@ -1,9 +1,9 @@
 """List scheduling of a program's steps for one state: steps on the longest path come first.
 
 The evaluation of one state is limited by latency: the instruction window of a core is about a hundred
-instructions, a program has several times as many, and the order of tracing lets the core wait. List
-scheduling (Gibbons and Muchnick 1986, doi:10.1145/13310.13312) for a core that begins three steps per cycle
-is 13 % faster than LLVM's own order, with identical results.
+instructions, a program has several times as many, and in the order of tracing the core would often wait for
+operands. List scheduling (Gibbons and Muchnick 1986, doi:10.1145/13310.13312) for a core that begins three
+steps per cycle is 13 % faster than LLVM's own order, with identical results.
 """
 
 from bisect import insort
@@ -62,7 +62,7 @@ def _begin_in_turn(
     latency: dict[int, int],
     remaining: dict[int, int],
 ) -> list[int]:
-    """Return the steps in the order in which they begin: of the ready steps, the one with the longest
+    """Return the steps in the order in which they begin: the next one is the ready step with the longest
     remaining path.
     """
     unresolved = {i: len(reads[i]) for i in steps}
@@ -73,7 +73,8 @@ def _begin_in_turn(
     available = dict[int, int]()
     cycle = 0
     alive = 0
-    # `ready` is sorted by the remaining path; `later` is a heap of steps by the cycle of their operands.
+    # `ready` is sorted by the remaining path; `later` is a heap of steps, ordered by the cycle in
+    # which their operands become available.
     while ready or later:
         cycle = cycle if ready else max(cycle, later[0][0])
         while later and later[0][0] <= cycle:

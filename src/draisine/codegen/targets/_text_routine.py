@@ -24,7 +24,9 @@ CHOICE_LEVEL = -3
 OR_LEVEL = -2
 AND_LEVEL = -1
 TEST_LEVEL = 0
-"""Precedence levels of conditions in ascending order, below those of sums and products in `statements`."""
+"""Precedence levels of conditions in ascending order, all below those of sums and products in
+`statements`.
+"""
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, int]] = {
     ast.Add: ("+", SUM_LEVEL), ast.Sub: ("-", SUM_LEVEL),
@@ -41,13 +43,13 @@ _WORDS: dict[type[ast.operator], str] = {
 
 
 def write_text_routine(routine: Routine, dialect: Dialect, name: str) -> str:
-    """Return the source text of a routine under a name, after all routines that it calls."""
+    """Return the source text of a routine with the given name, preceded by all routines that it calls."""
     return write_text_routines({routine: name}, dialect, name)
 
 
 def write_text_routines(entries: Mapping[Routine, str], dialect: Dialect, prefix: str) -> str:
-    """Return the source text of routines under given names, after all routines that they call, whose names
-    get a prefix.
+    """Return the source text of routines with given names, preceded by all routines that they call; the
+    names of these get a prefix.
     """
     family = list(dict.fromkeys(member for routine in entries for member in routine.family))
     names = {member: f"{prefix}_{member.__name__}" for member in family}
@@ -83,7 +85,8 @@ class _TextWriter:
         nodes = [n for s in self.definition.body for n in ast.walk(s)]
         used = {n.id for n in nodes if isinstance(n, ast.Name)}
         loops = {n.target for n in nodes if isinstance(n, ast.For)}
-        # Loops declare their variables; a name may also be assigned outside the loops that use it.
+        # Loop variables are declared in their loops; a name may also be assigned outside the loops
+        # that use it.
         assigned = {
             n.id
             for n in nodes
@@ -145,7 +148,9 @@ class _TextWriter:
                 self.line(f"{self.text(value)};")
 
     def augment(self, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
-        """Write an augmented assignment such as +=; fixed-size vectors have functions instead."""
+        """Write an augmented assignment such as +=; for fixed-size vectors, a function call is written
+        instead.
+        """
         if not is_fixed(self.definition.kinds[target]):
             self.line(f"{self.target(target)} {_ARITHMETIC[type(op)][0]}= {self.text(value)};")
             return
@@ -221,7 +226,9 @@ class _TextWriter:
         return f"{self.names[self.definition.meaning[value.func.id]]}_results"
 
     def return_results_of(self, value: ast.Call) -> None:
-        """Return the results of a call; in C those of each function have their own type."""
+        """Write the return of the results of a call; in C the results of each function have their own type,
+        so they are converted.
+        """
         kind = self.definition.kinds[value]
         assert isinstance(kind, tuple)
         if not self.is_c:
@@ -377,7 +384,7 @@ class _TextWriter:
         return self.dialect.vector_function.format(kind=kind, word=word, arguments=arguments)
 
     def place(self, index: ast.expr, level: int = CHOICE_LEVEL) -> str:
-        """Return an index or a bound, for which negative zero is harmless in JavaScript."""
+        """Return the text of an index or a bound; there, negative zero is harmless in JavaScript."""
         outer = self.indexing
         self.indexing = True
         text = self.text(index, level)
@@ -410,7 +417,8 @@ class _TextWriter:
             return self.dialect.whole_quotient.format(a, b), PRODUCT_LEVEL
         if isinstance(node.op, ast.Div) and are_integers:
             return self.dialect.quotient.format(a, b), PRODUCT_LEVEL
-        # In JavaScript, 0 * -1 is negative zero, which an index may be and a value may not.
+        # In JavaScript, 0 * -1 is negative zero, which is allowed for an index, but not for a
+        # value.
         if isinstance(node.op, ast.Mult) and are_integers and not self.indexing:
             return self.dialect.product.format(a, b), SUM_LEVEL
         return f"{a} {sign} {b}", level

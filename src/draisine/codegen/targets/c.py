@@ -1,4 +1,4 @@
-"""Programs as C99 that needs libm alone.
+"""Programs as C99 source text that needs only libm.
 
 A program `f` becomes two functions, reentrant, without allocation; arrays must not overlap:
     void f_prologue(const double *parameters, double *table);
@@ -109,7 +109,7 @@ def emit(
 
 
 def c_number(x: float) -> str:
-    """Return the C literal of a number exactly: decimal if that is exact, otherwise hexadecimal."""
+    """Return the exact C literal of a number: decimal if that is exact, otherwise hexadecimal."""
     if math.isnan(x):
         return "NAN"
     if math.isinf(x):
@@ -133,16 +133,16 @@ def _head(start: str, read: Iterable[str], filled: Iterable[str]) -> str:
 
 
 def _signature(name: str, listing: Listing, scope: str) -> str:
-    """Return the head of the function of a listing."""
+    """Return the head of the C function that a listing describes."""
     return _head(f"{scope}void {name}", listing.sources.values(), listing.sinks.values())
 
 
 def _function(name: str, listing: Listing, scope: str) -> list[str]:
-    """Return the lines of a function; a long one calls static functions that share a scratch array."""
+    """Return the lines of a function; a long function calls static functions that share a scratch array."""
     read = {x for piece in listing.pieces for x in listing.read(piece)}
     filled = {x for piece in listing.pieces for x in listing.filled(piece)}
     arrays = [*listing.sources.values(), *listing.sinks.values()]
-    # All arrays are arguments, whether used or not; the casts silence warnings.
+    # All arrays are arguments, whether used or not; casts to void suppress compiler warnings.
     unused = [f"    (void){x};" for x in arrays if x not in read | filled]
     head = _signature(name, listing, scope)
     if len(listing.pieces) == 1:

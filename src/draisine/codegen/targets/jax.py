@@ -1,8 +1,9 @@
-"""Programs as JAX functions: for gradients, `vmap` and accelerators. Emitting needs no JAX.
+"""Programs as JAX functions: for gradients, `vmap` and accelerators. Writing their text does not need JAX.
 
-The functions are those of the Python target. They are not compiled yet: wrap them in `jax.jit`.
-Double precision is the user's choice (`jax.config.update("jax_enable_x64", True)`). A gradient
-through `where` sees both branches: one without a finite derivative spoils it even if not taken.
+The functions are those of the Python target. They are not compiled yet: wrap them in `jax.jit`. Double
+precision is the user's choice (`jax.config.update("jax_enable_x64", True)`). A gradient through `where`
+evaluates both branches: if one has no finite derivative, the gradient is not finite, even if this branch is
+not selected.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
-r"""Programs as a complete LaTeX document, to be read.
+r"""Programs as a complete LaTeX document for human readers.
 
-Steps used once are inlined, the others get a letter and an index. Steps that depend on parameters alone come
-first. Quotients are written as fractions, products and sums without unnecessary parentheses: the text shows
-what is computed, not the order of rounding.
+Steps used once are inlined, other steps are named by a letter and an index. Steps that depend on parameters
+alone come first. Quotients are written as fractions, products and sums without unnecessary parentheses: the
+text shows what is computed, not the order of rounding.
 """
 
 import re
@@ -89,7 +89,9 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
 
 
 def _gathered(program: Program, section: Section, names: dict[int, str]) -> list[Statement]:
-    """Return the statements of a section; a step without a name is written as its index between markers."""
+    """Return the statements of a section; a step that has no name yet is written as its index between
+    markers.
+    """
 
     def name(i: int) -> Term:
         return Term(names[i], width=_width(names[i])) if i in names else Term(f"@{i}@", width=4)
@@ -148,7 +150,7 @@ def _symbols(
 
 
 def _symbol(name: str, indices: Sequence[int]) -> str:
-    r"""Return a name as a symbol.
+    r"""Return the LaTeX symbol of a name.
 
     >>> [_symbol(x, []) for x in ("g", "lam", "rR", "IBxz", "forward_speed")] + [_symbol("q", [3])]
     ['g', '\\lambda', 'r_{R}', 'I_{Bxz}', '\\mathit{forward\\_speed}', 'q_{3}']
@@ -267,7 +269,7 @@ def _product(step: Instruction, args: Sequence[Term]) -> Term:
             below = inner
         text = rf"\frac{{{above}}}{{{below.text}}}"
         return Term(text, ATOM_LEVEL, max(a.width, below.width) + 1, "quotient")
-    # Numbers come first, as in textbooks.
+    # Numbers come before other factors, as in textbooks.
     if b.op == "const" and a.op != "const":
         a, b = b, a
     first = _held(a, PRODUCT_LEVEL)

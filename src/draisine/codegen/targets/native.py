@@ -4,7 +4,7 @@ Scalar and SIMD code come from the same text, with the same polynomial sine and 
 coefficients on a quarter turn, arguments reduced with fused multiply-adds, accurate to 0.8 ulp up to some
 1e9 rad, near their zeros to 1e-27), so they agree bit for bit on one CPU.
 
-A program `f` becomes three functions over arrays of doubles. `x` holds its concatenated inputs without
+A program `f` becomes three functions over arrays of doubles. `x` contains its concatenated inputs without
 parameters, `table` the results of its prologue, `out` its concatenated outputs:
     f_prologue(parameters, table)    f(x, table, out)    f_batch(x, table, out, count)
 In `f_batch` the index of entry k of state i is `k * count + i`; count is a multiple of the lanes. It can
@@ -55,8 +55,8 @@ __all__ = [
 ]
 
 MAX_UNSPLIT_STEPS = 1500
-"""Largest number of steps of a program in one function. The time of code generation is superlinear in the
-length of a block, and in the number of uses of its values.
+"""Largest number of steps of a program that is compiled as one function. The time of code generation grows
+faster than the length of a block, and than the number of uses of its values.
 """
 
 NATIVE_CHUNK_STEPS = 400
@@ -89,8 +89,8 @@ class Native:
 
     @property
     def prologue(self) -> int:
-        """The address of the prologue, in machine code that is loaded already, otherwise in that for one
-        state.
+        """The address of the prologue: in machine code that is already loaded, otherwise in the code for
+        one state.
         """
         pieces = list(self._pieces)
         return self._find("_prologue", *(pieces[0] if pieces else ()))
@@ -102,12 +102,14 @@ class Native:
 
     @cached_property
     def batch(self) -> int:
-        """The address of the loop over SIMD lanes."""
+        """The address of the function that evaluates many states in SIMD lanes."""
         return self._find("_batch", self.lanes)
 
     @cached_property
     def single_batch(self) -> int:
-        """The address of the loop in single precision, with twice the number of lanes."""
+        """The address of the function that evaluates many states in single precision, with twice the number
+        of SIMD lanes.
+        """
         return self._find("_batch", 2 * self.lanes, single=True)
 
 
@@ -115,7 +117,9 @@ class Native:
 def routine_code(
     *routines: Routine, width: int = 1, passes: str = "all", known: KnownFields = ()
 ) -> list[NativeRoutine]:
-    """Return routines as machine code with `width` lanes, compiled once; the latest 64 are cached."""
+    """Return routines as machine code with `width` SIMD lanes; the results of the latest 64 requests are
+    cached.
+    """
     return compile_routines(*routines, width=width, passes=passes, known=known, store=Store())
 
 
@@ -123,15 +127,15 @@ _shared: dict[Routine, NativeRoutine] = {}
 
 
 def share_code(routines: Sequence[NativeRoutine]) -> None:
-    """Register routines of a larger piece of machine code for `shared_code`; they must not have SIMD
-    lanes.
+    """Register compiled routines that belong to a larger piece of machine code, for use by `shared_code`;
+    they must not have SIMD lanes.
     """
     _shared.update((native.routine, native) for native in routines)
 
 
 def shared_code(routine: Routine) -> NativeRoutine:
-    """Return the machine code of a routine without SIMD lanes, from a larger piece if it is registered
-    there.
+    """Return the machine code of a routine without SIMD lanes; it is taken from a larger piece of machine
+    code if it is registered there.
     """
     return _shared[routine] if routine in _shared else routine_code(routine, passes="few")[0]
 
@@ -159,7 +163,8 @@ def _load(program: Program, width: int, store: Store | None, single: bool = Fals
 
 
 def emit(program: Program, width: int = 1, single: bool = False) -> str:
-    """Return the program as LLVM text: prologue, and body for one state or loop over SIMD lanes.
+    """Return the program as LLVM text: the prologue, and either the body for one state or the loop over
+    SIMD lanes.
 
     Parameters
     ----------
@@ -168,7 +173,7 @@ def emit(program: Program, width: int = 1, single: bool = False) -> str:
     width
         Number of SIMD lanes; 1 for the body of one state.
     single
-        Compute in single precision.
+        Whether to compute in single precision.
 
     Returns
     -------
@@ -188,7 +193,9 @@ def emit(program: Program, width: int = 1, single: bool = False) -> str:
 
 
 def _symbol(program: Program) -> str:
-    """Return a symbol that no function of C has, because a program may be called `free`."""
+    """Return an LLVM symbol for a program that differs from all C functions, because a program may be
+    called `free`.
+    """
     return "draisine." + re.sub(r"\W", "_", program.name, flags=re.ASCII)
 
 
@@ -255,7 +262,7 @@ class _ProgramWriter:
         self.results = self._results()
 
     def _results(self) -> list[tuple[int, int]]:
-        """Return pairs of the index in the result array and the step."""
+        """Return pairs (index in the result array, step whose value is stored there)."""
         if self.prologue:
             return [(k, step) for step, k in self.slot.items()]
         flat = [k for entries in self.program.outputs.values() for k in entries]
@@ -303,7 +310,8 @@ class _ProgramWriter:
         places: dict[int, list[int]] = {}
         for k, i in results:
             places.setdefault(i, []).append(k)
-        # Lanes hide latency by themselves; there, short lifetimes in registers matter more.
+        # SIMD lanes hide latency by themselves; for them, short lifetimes in registers matter
+        # more.
         order = steps if self.simd or self.prologue else by_longest_path(self.program, steps)
         # Results are stored as soon as they are computed, so that few values are live at a time.
         for i in order:
@@ -414,7 +422,7 @@ _HEADER = """declare double @atan2(double, double)
 
 
 def _batch(name: str, width: int, entry: str) -> str:
-    """Return the LLVM loop over groups of `width` states; `entry` is the type of the table."""
+    """Return the LLVM loop over groups of `width` states; `entry` is the LLVM type of the table entries."""
     return f"""define void @{name}_batch(ptr %x, ptr %table, ptr %out, i64 %count) {{
 entry:
   %any = icmp sgt i64 %count, 0

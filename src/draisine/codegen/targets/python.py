@@ -41,7 +41,9 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
 def write_module(
     program: Program, names: Mapping[str, Sequence[str]] | None, imports: str, library: str
 ) -> str:
-    """Return the program as the text of a Python module over an array library that has NumPy's functions."""
+    """Return the program as the text of a Python module that uses an array library with NumPy's
+    functions.
+    """
     name = make_identifier(program.name, keyword.kwlist)
     prologue, body = split_sections(program)
     reserved_names = [library, "parameters", "_array", name, f"{name}_prologue"]
@@ -101,7 +103,7 @@ def _values(listing: Listing) -> list[str]:
 
 
 def _array(listing: Listing, name: str, library: str, indent: int) -> str:
-    """Return a result as the expression of one array."""
+    """Return the expression that assembles one result array, as text."""
     entries = [
         s.term.text for s in listing.statements if s.place is not None and s.place[0] == name
     ]
