@@ -64,7 +64,7 @@ class Curve:
     def directions(self, tolerance: float) -> Floats:
         """Return a basis (k, unknowns) of the Jacobian's null space; k is at least 1.
 
-        `tolerance` is the largest singular value that counts as zero.
+        Singular values below `tolerance` times the largest one count as zero.
         """
         _, J = self.equations(self.y, self.w, self.s)
         _, sizes, rows = np.linalg.svd(J)
