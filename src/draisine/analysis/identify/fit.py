@@ -345,8 +345,8 @@ class _FitProblem:
             U, s, V, null, size = self._scaled(K)
             step = -(V.T @ (s / (s * s + damping * s[0] ** 2) * (U.T @ r))) / size
             if len(null):
-                # Of all steps with the same effect on the residuals, choose the one with the
-                # smallest relative changes.
+                # Many steps may have the same effect on the residuals: choose the one with the smallest
+                # relative changes of the unknowns.
                 scale = np.where(x == 0.0, 1.0 / size, np.abs(x))
                 free = (null / size).T
                 step += free @ np.linalg.lstsq(free / scale[:, None], -step / scale)[0]
