@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 STRONG_CORRELATION = 0.9  # smallest correlation of two unknowns at which reports list the pair
-# Ratio of posterior to prior deviation; above it the recordings have hardly informed the value
+# Ratio of posterior to prior standard deviation above which a value is reported as determined by the prior
 PRIOR_ONLY = 0.9
 
 
@@ -72,8 +72,7 @@ class Searches:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identified:
-    """Fitted unknowns with covariance, the fitted machine, the fitted motions and the noise of the
-    recordings.
+    """Fitted unknowns with covariance, the fitted system and motions, and the noise of the recordings.
 
     `print(found)` shows the report.
     """
