@@ -228,8 +228,7 @@ def phasors(vector: Any) -> tuple[Floats, Floats]:
 def steady_modes(
     system: System, speed: Any, law: Law | None = None
 ) -> tuple[Eigenmodes, list[Steady]]:
-    """Return the eigenmodes of a machine about its steady motions at forward speeds, and these
-    motions.
+    """Return the eigenmodes about the steady motions of a system at forward speeds, and these motions.
 
     A system without a forward speed has one steady motion, at speed 0. An eigenmode has the name
     of its largest coordinate at the last speed. If it has no coordinate, it has the name of a tyre

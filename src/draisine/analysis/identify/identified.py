@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 STRONG_CORRELATION = 0.9  # smallest correlation of two unknowns at which reports list the pair
-# Ratio of posterior to prior standard deviation above which a value is reported as determined by the prior
+# Ratio of posterior to prior standard deviation above which an unknown counts as not determined by the
+# recordings
 PRIOR_ONLY = 0.9
 
 
