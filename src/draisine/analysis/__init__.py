@@ -1,9 +1,9 @@
-"""Analysis of the motions of a machine: steady motions, linear systems, stability, derivatives, fits.
+"""Analysis of the motions of a system: steady motions, linear systems, stability, derivatives, fits.
 
 `differentiate`: exact derivatives of traced programs and of matrix expressions.
 `variation`: exact derivatives of the equations of motion at given states.
-`grounded`: the same on a terrain, in one contact mode.
-`symmetry`: motions of the world that change neither a ground nor gravity.
+`grounded`: exact derivatives of the equations of motion on a terrain, in one contact mode.
+`symmetry`: translations and rotations that change neither a ground nor gravity.
 `equilibrium`: steady motions with prescribed quantities, by Newton's method and continuation.
 `linear`: linear systems about steady motions and along simulated runs.
 `floquet`: Floquet multipliers of periodic runs.
@@ -17,6 +17,6 @@
 `continuation`: families of steady motions, by pseudo-arclength continuation.
 `return_map`: limit cycles as fixed points of return maps.
 `gait`: return maps of climbers and walkers.
-`connection`: displacements by cyclic motions of the joints (geometric phase).
+`connection`: displacements of the base by cyclic motions of the joints (geometric phase).
 `bicycle`: straight running and steady turning of two-wheelers.
 """

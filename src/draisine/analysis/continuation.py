@@ -27,14 +27,12 @@ from draisine.system.state import state
 from draisine.system.system import System
 
 MIN_RELATIVE_STEP = 1e-6
-"""Smallest continuation step relative to the largest; a family that needs shorter steps is
-singular.
-"""
+"""Smallest continuation step, as a fraction of the largest one; a family that needs shorter steps is
+singular."""
 
 ZERO_EIGENVALUE = 1e-7
-"""Magnitude (1/s) below which an eigenvalue is zero up to rounding: it belongs to the tangent of
-the family.
-"""
+"""Largest magnitude of an eigenvalue that counts as zero, 1/s; the zero eigenvalue belongs to the direction
+along the family."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +87,12 @@ class SteadyFamily:
 
     @property
     def stable(self) -> Floats:
-        """Whether each motion is stable, (motions,). The zero eigenvalue along the family does not
-        count.
-        """
+        """Whether each motion is stable, (motions,); the zero eigenvalue along the family is ignored."""
         return self._damped(self.eigenvalues)
 
     @property
     def stable_backwards(self) -> Floats:
-        """Whether the time-reversed motion is stable, (motions,), for machines without damping.
+        """Whether each time-reversed motion is stable, (motions,), for systems without damping.
 
         Reversing time changes the signs of all eigenvalues.
         """
@@ -126,16 +122,17 @@ def family(
     start
         First motion.
     direction
-        A quantity and the sense in which it changes first, `{"lean": 1.0}`. At a branch point it
-        also selects the branch along which this quantity changes most.
+        Name of a quantity and the sign of its initial change, such as `{"lean": 1.0}`. At a branch point
+        it also selects the branch along which this quantity changes most.
     free
-        Inputs that change along the family.
+        Names of the inputs that change along the family.
     keep
         Quantities that keep their values, such as `["forward_speed"]`; names as in `steady`.
     until
         The family ends with a motion at which one of these quantities has the given value.
     step
-        Largest change of coordinates (and of tenths of speeds) from one motion to the next.
+        Largest change from one motion to the next, in m or rad for coordinates, in 10 m/s or 10 rad/s for
+        speeds.
     max_motions
         Largest number of motions.
 
@@ -245,7 +242,7 @@ def steady_turns(
     Parameters
     ----------
     system
-        The machine.
+        The compiled bicycle or motorcycle.
     kind
         "forward" and "reversed" (handlebar back to front) start from straight running at the speed at
         which a real eigenvalue is zero (capsize). "pivoting" passes a motion in which the rear wheel
@@ -265,7 +262,7 @@ def steady_turns(
     Raises
     ------
     ParameterError
-        If the machine has no such family.
+        If the vehicle has no such family.
 
     Examples
     --------
@@ -304,8 +301,9 @@ def steady_turns(
 
 
 def _pivoting_turns(system: System, until: Mapping[str, float] | None, step: float) -> SteadyFamily:
-    """Return the family of circles through the one with the rear wheel at rest, from forward to
-    reversed handlebar.
+    """Return the family of circles from forward to reversed handlebar that contains the pivoting motion.
+
+    In the pivoting motion the rear wheel does not roll.
     """
     if not is_plain(system):
         raise ParameterError(

@@ -155,8 +155,8 @@ def solve_jets(A: MatrixJet, b: MatrixJet, max_condition: float = 1e12) -> Matri
     if is_square and bool((np.linalg.cond(A.value) < max_condition).all()):
         back = np.linalg.inv(A.value)
     else:
-        # Singular values below 1e-15 of the largest are rounding errors, even if `max_condition` is
-        # larger.
+        # Singular values below 1e-15 of the largest one are rounding errors, even if `max_condition` would
+        # admit them.
         back = np.linalg.pinv(A.value, rcond=max(1.0 / max_condition, 1e-15))
     x = back @ b.value
     return MatrixJet(x, back @ (b.rate - A.rate @ x))
@@ -178,9 +178,7 @@ _DIFFERENCE_WEIGHTS = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 
 
 def difference_of(samples: Sequence[Floats] | Floats, h: float) -> Floats:
-    """Return the derivative of a function at zero from its samples at `DIFFERENCE_NODES` times a
-    step h.
-    """
+    """Return the derivative of a function at zero from its samples at the points `h * DIFFERENCE_NODES`."""
     f = dict(zip(DIFFERENCE_NODES, samples, strict=True))
     terms = [weight * (f[k] - f[-k]) for k, weight in _DIFFERENCE_WEIGHTS]
     return np.sum(terms, axis=0) / h

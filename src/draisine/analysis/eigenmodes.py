@@ -1,4 +1,4 @@
-"""Eigenmodes as functions of the speed, about steady motions of any machine.
+"""Eigenmodes as functions of the speed, about steady motions of any system.
 
 Eigenvalues are tracked from one speed to the next by the assignment with the smallest total change.
 """
@@ -56,13 +56,13 @@ class Eigenmodes:
     vectors: Floats  # eigenvectors as columns, (..., speeds, states, modes)
     names: tuple[str, ...] = MODE_NAMES
     states: tuple[str, ...] = MODE_STATES
-    # Attributes of stored files: machine, law, version, axes
+    # Attributes of stored files: system, control law, version, axes
     made: Mapping[str, str] = field(default_factory=dict)
 
     def mode(self, name: str) -> Floats:
         """Return the eigenvalues (..., speeds) of an eigenmode by name.
 
-        Of the weave pair the one with non-negative imaginary part is returned.
+        For the weave pair, the eigenvalue with non-negative imaginary part is returned.
         """
         expect_known("no eigenmode", name, self.names, UnknownNameError)
         return self.values[..., self.names.index(name)]
@@ -228,17 +228,16 @@ def phasors(vector: Any) -> tuple[Floats, Floats]:
 def steady_modes(
     system: System, speed: Any, law: Law | None = None
 ) -> tuple[Eigenmodes, list[Steady]]:
-    """Return the eigenmodes of a machine about its steady motions at forward speeds, and these
-    motions.
+    """Return the eigenmodes about the steady motions of a system at forward speeds, and these motions.
 
-    A machine without a forward speed has one steady motion, at speed 0. An eigenmode has the name
+    A system without a forward speed has one steady motion, at speed 0. An eigenmode has the name
     of its largest coordinate at the last speed. If it has no coordinate, it has the name of a tyre
     slip or a speed. Eigenvalues of the size of rounding errors are set to zero.
 
     Parameters
     ----------
     system
-        The machine.
+        The compiled system.
     speed
         Forward speeds (m/s), a number or an array.
     law
@@ -284,7 +283,7 @@ def steady_modes(
 def _leading_states(vectors: Floats, states: tuple[str, ...], model: Model) -> tuple[str, ...]:
     """Return the name of the largest coordinate of each eigenvector (states, modes).
 
-    An eigenvector without coordinates has the name of a tyre or law state, or of a speed.
+    An eigenvector without coordinates has the name of a speed, or of a state of a tyre or control law.
     """
     # Small weights rank the states of tyres and the speeds behind all coordinates.
     moving = [name.endswith("_rate") or name in model.speeds for name in states]

@@ -29,16 +29,14 @@ MAX_INTERVALS = 32
 """Largest number of intervals per integrator step; 5 doublings gain 18 digits."""
 
 TRANSITION_TOLERANCE = 1e-11
-"""Relative change of the transition matrix below which the intervals are not divided further."""
+"""Largest relative change of the transition matrix at which the intervals are not divided further."""
 
 PERIODIC_TOLERANCE = 1e-6
-"""Largest difference of initial and final state of a periodic run, relative to the largest state.
-"""
+"""Largest difference of initial and final state of a periodic run, as a fraction of the largest state."""
 
 STABILITY_MARGIN = 1e-9
-"""Distance from the unit circle within which a multiplier counts as lying on it, because of
-rounding.
-"""
+"""Largest distance from the unit circle of a multiplier that counts as lying on it; smaller distances are
+rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +175,7 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
 
 
 def _arc_transition(arc: BilateralArc, names: Chart, until: float) -> tuple[Floats, Linear, Linear]:
-    """Return the transition matrix over an arc of a run, and the linear systems at both ends."""
+    """Return the transition matrix over a smooth arc of a run, and the linear systems at both ends."""
     ends = linear_systems(
         arc.machine, arc.y[[0, -1]], arc.inputs.T[[0, -1]], form="frozen", t=arc.t[[0, -1]],
         names=names,

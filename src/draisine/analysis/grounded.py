@@ -1,15 +1,17 @@
-"""A machine in a contact mode on a terrain, in minimal coordinates and with exact derivatives.
+"""Equations of motion of a vehicle in one contact mode on a terrain, in minimal coordinates.
 
-`GroundedMachine` has the state y = (q, p, r, u, z) of `system.closed_form.ClosedForm`, so that steady motions
-and linear systems (`equilibrium`, `linear`) are computed on a terrain as on the level plane.
+`GroundedMachine` has the same state y = (q, p, r, u, z) as `system.closed_form.ClosedForm` and computes exact
+derivatives. So `equilibrium` and `linear` find steady motions and linear systems on a terrain by the same
+methods as on the level plane.
 
-1. The closed contacts hold rows `C v = b` (`simulation.contact`). Independent speeds are u = B v with a
-   constant matrix B, an orthonormal basis of the motions that the rows allow at one configuration. So v
-   solves `(C; B) v = (b; u)`, by least squares because rows may be redundant.
+1. The closed contacts impose velocity constraints `C v = b` (`simulation.contact`). Independent speeds are
+   u = B v. The rows of the constant matrix B are an orthonormal basis of the speeds that the constraints
+   allow at one configuration. So v solves `(C; B) v = (b; u)`, by least squares because constraint rows may
+   be redundant.
 2. A displacement of the configuration at constant u changes v by `(C; B) dv = (db - dC v; 0)`.
 3. Along these directions `gradient.mode.TerrainTangents` differentiates accelerations and contact forces.
 
-`symmetry` finds the motions of the world that change neither the ground nor gravity.
+`symmetry` finds the translations and rotations that change neither the ground nor gravity.
 """
 
 from collections.abc import Sequence
@@ -43,50 +45,53 @@ from draisine.system.system import System
 from draisine.terrain import SmoothGround, Terrain
 
 RANK_OF_ROWS = 1e-9
-"""Of the largest singular value of unit rows; smaller ones belong to redundant rows of contacts."""
+"""Smallest singular value of the normalised constraint rows that counts towards their rank, as a fraction
+of the largest one; smaller values belong to redundant constraints."""
 
-FORCE_ROUNDING = 1e-9  # of the largest contact force; smaller forces are rounding errors
+# Rounding error of a contact force, as a fraction of the largest contact force
+FORCE_ROUNDING = 1e-9
 
 MIN_SPEED_PIVOT = 0.02
-"""Smallest singular value of (C; B), unit rows, below which other independent speeds are chosen: it
-amplifies rounding errors."""
+"""Smallest acceptable singular value of the matrix (C; B) with rows of unit length, dimensionless; below it
+new independent speeds are chosen, because solving for the speeds v would amplify rounding errors."""
 
 SPREAD = 1.0
-"""Of the machine's length: distance of the displaced machines at which the ground is sampled for its
-symmetry. The wheels reach no further while the machine moves by its own length."""
+"""Largest displacement of the vehicle at which the ground is sampled to find its symmetries, as a fraction
+of the vehicle's length; the wheels stay within this region while the vehicle moves by its own length."""
 
 FIRST_SEARCH = (
-    0.1  # of the wheel size: margin around the wheels within which features are searched first
+    0.1  # initial search margin around the wheels for the ground, as a fraction of the wheel size
 )
 
 NEAREST_SEARCH = 1e3
-"""Of the wheel size, at least in m: margin within which the ground below a machine is searched last."""
+"""Largest search margin around the wheels for the ground, as a multiple of the wheel size or of 1 m,
+whichever is larger; without ground inside it, an error is raised."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroundedMachine:
-    """A machine in one contact mode on a terrain."""
+    """Equations of motion of a compiled vehicle in one contact mode on a terrain."""
 
     query: ContactQuery
     closed: tuple[Closed, ...]
-    B: Floats  # (m, n): independent speeds u = B v
+    B: Floats  # matrix (m, n) of the independent speeds u = B v, m of the n free speeds v
     contact: ContactOptions = CONTACT
-    cyclic_joints: tuple[str, ...] = ()  # cyclic coordinates of the machine itself, pitch included
+    cyclic_joints: tuple[str, ...] = ()  # joints (or "pitch") whose angle has no influence
     symmetry: Symmetry = field(default_factory=Symmetry)
 
     @property
     def free_machine(self) -> Generic:
-        """The machine without ground."""
+        """The compiled equations of motion without ground contacts."""
         return self.query.machine
 
     @property
     def system(self) -> System:
-        """The system."""
+        """The compiled system."""
         return self.query.machine.system
 
     @property
     def terrain(self) -> Terrain:
-        """The ground."""
+        """The terrain below the vehicle."""
         return self.query.terrain
 
     @property
@@ -96,27 +101,27 @@ class GroundedMachine:
 
     @property
     def memory(self) -> int:
-        """The number of states z: those of the force elements, then those of the law."""
+        """The number of entries of z: states of the force elements, then states of the control law."""
         return self.query.machine.memory
 
     @property
     def mode(self) -> dict[str, str]:
-        """The closed contacts, "wheel:feature", and their statuses."""
+        """The contact mode: the status of each closed contact, by the name "wheel:ground feature"."""
         return {":".join(key): status for key, status in self.query.mode(self.closed)}
 
     @cached_property
     def layout(self) -> Layout:
-        """The layout of y: q, p, r, u, z."""
+        """The layout of the state y: q, p, r, u, z."""
         return Layout(state_sizes(self.system.model, u=len(self.B), z=self.memory))
 
     @property
     def columns(self) -> list[int]:
-        """Indices of the free speeds among (V, W, rdot)."""
+        """Indices of the free speeds v among all speeds (V, W, rdot) of base and joints."""
         return free_columns(self.system.model)
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Number of directions of each seed."""
+        """Number of directions of differentiation in time, configuration, speeds u, states z and inputs."""
         return {
             "dt": 1,
             "dx": self.query.n,
@@ -128,7 +133,10 @@ class GroundedMachine:
     # --- states
 
     def rows(self, t: float, y: Floats) -> tuple[Floats, Floats]:
-        """Return the rows C (rows, n) and velocities b (rows) of the constraints, at a free state y."""
+        """Return C (rows, n) and b (rows,) of the velocity constraints `C v = b`.
+
+        They are evaluated at time t (s) and at a state y = (q, p, r, v, z) of the free machine.
+        """
         query = self.query
         outputs = query.dynamics(t, y)
         C = [outputs["held"].reshape(-1, query.n)]
@@ -141,7 +149,7 @@ class GroundedMachine:
         return np.vstack(C), np.concatenate(b)
 
     def free_state(self, y: Floats, t: float = 0.0) -> Floats:
-        """Return the state (q, p, r, v, z) of the free machine for y."""
+        """Convert y to a state (q, p, r, v, z) of the free machine: solve `(C; B) v = (b; u)`."""
         blocks = self.layout.split(y)
         free = self.free_machine.layout
         out = np.zeros(free.size)
@@ -153,30 +161,33 @@ class GroundedMachine:
         return out
 
     def enter(self, state: State, z: Floats | None = None) -> Floats:
-        """Return y for a state of the user."""
+        """Convert a public `State`, and optionally the states z, to the state vector y."""
         memory = np.zeros(self.memory)
         memory[: self.system.model.memory] = state.elements(self.system.model.memory)
         free = self.free_machine.enter(state, memory if z is None else z)
         return self.reduce(free)
 
     def reduce(self, free: Floats) -> Floats:
-        """Return y for a state (q, p, r, v, z) of the free machine."""
+        """Convert a state (q, p, r, v, z) of the free machine to y, with u = B v."""
         layout = self.free_machine.layout
         u = self.B @ free[layout.v]
         return np.concatenate([free[self.query.pose], u, free[layout.z]])
 
     def leave(self, y: Floats) -> State:
-        """Return the state of the user."""
+        """Convert the state vector y to a public `State`."""
         return self.free_machine.leave(self.free_state(y))
 
     def least_pivot(self, y: Floats, t: float = 0.0) -> float:
-        """Return the smallest singular value of the unit rows that determine the speeds."""
+        """Return the smallest singular value of (C; B) with unit rows, the matrix that determines v."""
         C, _ = self.rows(t, self.free_state(y, t))
         values = np.linalg.svd(np.vstack([_unit_rows(C), self.B]), compute_uv=False)
         return float(values[self.query.n - 1])
 
     def renewed(self, y: Floats) -> tuple["GroundedMachine", Floats]:
-        """Return the machine with the features below its wheels at y, and its y."""
+        """Return the equations with the contacts nearest to the wheels at y, and y in their speeds.
+
+        If the contacts are unchanged and the independent speeds are well conditioned, return both unchanged.
+        """
         free = self.free_state(y)
         closed = nearest_contacts(self.query, free, self.contact, self.closed)
         is_same = [c for c, *_ in closed] == [c for c, *_ in self.closed]
@@ -187,7 +198,10 @@ class GroundedMachine:
         return machine, machine.reduce(free)
 
     def choose_speeds(self, free: Floats, t: float = 0.0) -> Floats:
-        """Return a basis (m, n) of the motions that the constraints allow at a free state."""
+        """Return the matrix B (m, n): an orthonormal basis of the speeds that satisfy `C v = 0`.
+
+        C is evaluated at a state (q, p, r, v, z) of the free machine.
+        """
         C, _ = self.rows(t, free)
         _, values, rows = np.linalg.svd(_unit_rows(C))
         rank = int(np.count_nonzero(values > RANK_OF_ROWS * max(values.max(initial=0.0), 1e-300)))
@@ -203,7 +217,11 @@ class GroundedMachine:
         t: Floats | float = 0.0,
         seeds: Sequence[str] = SEEDS,
     ) -> Variation:
-        """Return values and derivatives at N states y (N, entries), see `variation.vary`."""
+        """Return values and derivatives of the equations of motion at N states y (N, entries).
+
+        w (N, inputs) are the inputs, zero by default; `seeds` are names of directions of differentiation.
+        See `variation.vary`.
+        """
         count = len(y)
         inputs = np.zeros((count, self.sizes["dw"])) if w is None else w
         times = np.broadcast_to(t, count)
@@ -227,8 +245,12 @@ class GroundedMachine:
     def tangents_at(
         self, t: float, y: Floats, w: Floats
     ) -> tuple[TerrainTangents, Floats, Floats, ModeTangents]:
-        """Return derivatives of the motion at y along all seeds: the programs, the state with derivatives
-        (1 + k, entries), the derivatives of time (k,), rates and forces.
+        """Differentiate the motion at y along the k directions of `sizes`.
+
+        Returns
+        -------
+        The programs with derivatives, the free state with derivatives (1 + k, entries), the derivatives of
+        time (k,), and the rates and contact forces with derivatives.
         """
         query = self.query
         query.inputs = w
@@ -244,7 +266,8 @@ class GroundedMachine:
         dt[lanes.dt] = 1.0
         tangents = TerrainTangents(query, along)
 
-        # Displacements of the configuration are written like speeds, which the flow maps to its rates.
+        # Displacements of the configuration are expressed as speeds; the program maps speeds to rates
+        # of the coordinates (q, p, r).
         jets = np.zeros((1 + lanes.size, layout.size))
         jets[0] = free
         directions = jets.copy()
@@ -253,7 +276,7 @@ class GroundedMachine:
         jets[1:][lanes.dx, query.pose] = flow[1:][lanes.dx]
         jets[1:][lanes.dz, layout.z] = np.eye(self.memory)
 
-        # The speeds follow the rows of the constraints at constant u.
+        # At constant u the speeds change with the constraints: (C; B) dv = (db - dC v; 0).
         motion = tangents.motion(t, jets, dt)
         C = [motion["held"].reshape(len(jets), -1, n)]
         b = [motion["held_b"]]
@@ -272,7 +295,7 @@ class GroundedMachine:
         return tangents, jets, dt, tangents.accelerate(t, jets, self.closed, dt)
 
     def _evaluate(self, t: float, y: Floats, w: Floats) -> dict[str, Floats]:
-        """Return all outputs of a variation with derivatives (1 + k, entries), and the mass matrix."""
+        """Return the mass matrix and the outputs of a `Variation` with derivatives (1 + k, entries)."""
         tangents, jets, dt, result = self.tangents_at(t, y, w)
         layout = self.free_machine.layout
         rates = result.rates
@@ -302,7 +325,10 @@ class GroundedMachine:
     def _observe(
         self, tangents: TerrainTangents, t: float, jets: Floats, dt: Floats, speeds: Floats
     ) -> Floats:
-        """Return the observations with derivatives; x, y and z are those of the `centre` of the base."""
+        """Return the observations with derivatives, (1 + k, names).
+
+        Their position x, y, z and its rates are those of the point `centre` of the base.
+        """
         seen = tangents.observe(t, jets, dt)
         if self.centre.any():
             names = observation_names(self.system.model)
@@ -312,7 +338,7 @@ class GroundedMachine:
         return seen
 
     def _centre_motion(self, jets: Floats, speeds: Floats) -> tuple[Floats, Floats]:
-        """Return position (m) and velocity (m/s) of the centre with derivatives (1 + k, 3)."""
+        """Return position (m) and velocity (m/s) of the point `centre` with derivatives, (1 + k, 3) each."""
         layout = self.free_machine.layout
         R, dR = _rotations(jets[:, layout.q])
         local = speeds[:, :3] + np.cross(speeds[:, 3:6], self.centre)
@@ -322,13 +348,16 @@ class GroundedMachine:
         return position, velocity
 
     def _expanded(self, speeds: Floats) -> Floats:
-        """Return speeds (k, n) among all of (V, W, rdot), (k, 6 + joints)."""
+        """Insert free speeds (k, n) into all speeds (V, W, rdot), (k, 6 + joints); locked speeds are zero."""
         out = np.zeros((len(speeds), 6 + len(self.system.model.joints)))
         out[:, self.columns] = speeds
         return out
 
     def _kept_conditions(self, conditions: Floats) -> list[int]:
-        """Return the indices of independent closed gaps: four wheels on a plane have a redundant one."""
+        """Return the indices of the independent gap conditions among all (1 + k, conditions).
+
+        Gaps may be redundant: of four wheels on a plane, three determine the fourth.
+        """
         if not self._independent_gaps:
             rows = conditions[1:][Layout(self.sizes).dx].T
             chosen = choose_independent_rows(np.zeros((1, 0, rows.shape[1])), rows[None])[0]
@@ -337,12 +366,15 @@ class GroundedMachine:
 
     @cached_property
     def _independent_gaps(self) -> list[int]:
-        """The independent gaps; they are chosen at the first evaluated state."""
+        """Indices of the independent gap conditions; `_kept_conditions` fills them at the first state."""
         return []
 
     @cached_property
     def centre(self) -> Floats:
-        """The point of the base (drawing, m) whose path is steady: the wheel's centre if the base rolls."""
+        """Point of the base whose path is steady, in the zero configuration (3,), m.
+
+        It is the origin, or the wheel's centre if the base itself is a rolling wheel.
+        """
         model = self.system.model
         if "pitch" not in self.cyclic_joints:
             return np.zeros(3)
@@ -352,14 +384,22 @@ class GroundedMachine:
         return np.asarray(point, float)
 
     def _drift(self, jets: Floats, speeds: Floats) -> Floats:
-        """Return the velocity (1 + k, entries) relative to the symmetries of the ground, eq. [symmetry]."""
+        """Return the velocity across the symmetries of the ground, with derivatives (1 + k, entries).
+
+        It is zero in a steady motion, eq. [symmetry].
+        """
         yaw_rate = _turns(jets[:, self.free_machine.layout.q], speeds[:, 3:6])[:, 0]
         return self.symmetry.drift(*self._centre_motion(jets, speeds), yaw_rate)
 
     # --- symmetries
 
     def symmetric_directions(self, y: Floats) -> tuple[Floats, Floats]:
-        """Return displacements (n, k) of the ground's symmetries and (n, j) of cyclic coordinates."""
+        """Return the displacements that leave the equations of motion at y unchanged, as free speeds.
+
+        Returns
+        -------
+        Displacements (n, k) along the k symmetries of the ground, and (n, j) along the j cyclic joints.
+        """
         free = self.free_state(y)
         layout = self.free_machine.layout
         R = rotation(free[layout.q])
@@ -372,7 +412,7 @@ class GroundedMachine:
         names = [joint.name for joint in self.system.model.joints]
         for k, name in enumerate(self.cyclic_joints):
             if name == "pitch":
-                # A rotation about the base's left axis through its centre.
+                # Pitch is a rotation of the base about its lateral (left) axis through `centre`.
                 own[4, k] = 1.0
                 own[:3, k] = np.cross(self.centre, [0.0, 1.0, 0.0])
             else:
@@ -380,7 +420,10 @@ class GroundedMachine:
         return ground[self.columns], own[self.columns]
 
     def contact_forces(self, y: Floats, w: Floats) -> dict[str, Floats]:
-        """Return the forces of the ground on each wheel (N): normal, along, across."""
+        """Return the force of the ground on each wheel (normal, along, across), N, by contact name.
+
+        w (inputs,) are the inputs. Contacts that are not closed have zero force.
+        """
         self.query.inputs = w
         _, forces, _ = self.query.accelerate(0.0, self.free_state(y), self.closed)
         keys = [self.query.key(contact) for contact, *_ in self.closed]
@@ -390,14 +433,14 @@ class GroundedMachine:
         return out
 
     def check_forces(self, y: Floats, w: Floats) -> None:
-        """Raise if the ground would have to pull at a wheel, or friction does not suffice.
+        """Check that all normal forces push and that friction is sufficient, at y with inputs w.
 
-        Redundant contacts share forces in many ways, so that these forces are not checked.
+        Redundant constraints are statically indeterminate; nothing is checked in that case.
 
         Raises
         ------
         ConfigurationError
-            If a contact cannot have its force; the message names it.
+            If a normal force is negative, or a rolling contact needs more friction than mu allows.
         """
         C, _ = self.rows(0.0, self.free_state(y))
         if len(C) and np.linalg.matrix_rank(_unit_rows(C), tol=RANK_OF_ROWS) < len(C):
@@ -421,15 +464,18 @@ class GroundedMachine:
 
 
 def _unit_rows(C: Floats) -> Floats:
-    """Return rows (k, n) of length one; rows of zeros stay."""
+    """Return the rows of a matrix C (k, n) scaled to unit length; zero rows stay zero."""
     lengths = np.linalg.norm(C, axis=1, keepdims=True)
     return C / np.where(lengths > 0.0, lengths, 1.0)
 
 
 def _rotations(q: Floats) -> tuple[Floats, Floats]:
-    """Return the rotation (3, 3) of a quaternion and its derivatives (k, 3, 3), from jets (1 + k, 4)."""
+    """Return the rotation matrix (3, 3) and its derivatives (k, 3, 3) of a quaternion with derivatives q.
+
+    q has the shape (1 + k, 4): the quaternion, then its k derivatives.
+    """
     R = rotation(q[0])
-    # Rotations are quadratic in the quaternion, so that this difference is the exact derivative.
+    # A rotation matrix is quadratic in the quaternion, so the central difference is its exact derivative.
     dR = np.array([(rotation(q[0] + dq) - rotation(q[0] - dq)) / 2.0 for dq in q[1:]])
     return R, dR.reshape(-1, 3, 3)
 
@@ -448,7 +494,7 @@ def _angle_program() -> Program:
 
 
 def _angles(q: Floats, W: Floats, Wdot: Floats, output: str) -> Floats:
-    """Return an output of `_angle_program` with derivatives (1 + k, 3)."""
+    """Return the output "rates" or "accelerations" of `_angle_program` with derivatives, (1 + k, 3)."""
     lanes = {"q": q, "W": W, "Wdot": Wdot}
     values = {name: np.repeat(x[:1].T, max(len(q) - 1, 1), axis=1) for name, x in lanes.items()}
     rates = {name: x[1:].T if len(x) > 1 else np.zeros_like(x.T) for name, x in lanes.items()}
@@ -457,12 +503,12 @@ def _angles(q: Floats, W: Floats, Wdot: Floats, output: str) -> Floats:
 
 
 def _turns(q: Floats, W: Floats) -> Floats:
-    """Return the rates of yaw, lean and pitch with derivatives (1 + k, 3)."""
+    """Return the rates of yaw, lean and pitch (rad/s) with derivatives, (1 + k, 3)."""
     return _angles(q, W, np.zeros_like(W), "rates")
 
 
 def _turn_rates(q: Floats, W: Floats, Wdot: Floats) -> Floats:
-    """Return the accelerations of yaw, lean and pitch with derivatives (1 + k, 3)."""
+    """Return the second time derivatives of yaw, lean and pitch (rad/s2) with derivatives, (1 + k, 3)."""
     return _angles(q, W, Wdot, "accelerations")
 
 
@@ -473,9 +519,10 @@ def nearest_contacts(
     previous: Sequence[Closed] = (),
     t: float = 0.0,
 ) -> tuple[Closed, ...]:
-    """Return the nearest contact of each wheel with the ground, with status and friction.
+    """Return the nearest contact of each wheel with the ground, its status and its friction coefficient.
 
-    The contacts of wheels that are not closed in `previous` are left out, if there are any.
+    If `previous` contains contacts, only their wheels are considered, and these keep their status. `free`
+    is a state (q, p, r, v, z) of the free machine at time t (s).
 
     Raises
     ------
@@ -490,7 +537,8 @@ def nearest_contacts(
     margin = FIRST_SEARCH * query.wheel_size
     limit = NEAREST_SEARCH * max(query.wheel_size, 1.0)
     while True:
-        # Wider boxes, not a wider margin: the latest surroundings are used again if they enclose the boxes.
+        # Widen the boxes instead of the margin alone: the query reuses its latest list of nearby contacts
+        # if that list covers the boxes.
         corners = query.boxes(t, free).reshape(-1, 2, 3) + margin * np.array([[-1.0], [1.0]])
         near = query.find_surroundings(t, corners.ravel(), margin)
         rows = query.evaluate_rows(t, free, near.contacts)
@@ -519,9 +567,10 @@ def nearest_contacts(
 
 
 def lift_above(query: ContactQuery, free: Floats) -> Floats:
-    """Return a free state lifted so far that no wheel's centre is below a smooth ground.
+    """Return a free state lifted until no wheel centre is below a `SmoothGround`.
 
-    Below a patch there is no nearest point; faces have one on both sides.
+    A smooth patch has no nearest point for a wheel below it. Flat faces have one on both sides, so that
+    states on other terrains are returned unchanged.
     """
     lifted = free.copy()
     if isinstance(query.terrain, SmoothGround):
@@ -534,7 +583,10 @@ def lift_above(query: ContactQuery, free: Floats) -> Floats:
 def sample_ground(
     query: ContactQuery, free: Floats, contact: ContactOptions, closed: Sequence[Closed]
 ) -> tuple[Floats, Floats]:
-    """Return points (k, 3) and normals (k, 3) of the ground below a machine and its displaced copies."""
+    """Return contact points (k, 3), m, and unit normals (k, 3) of the ground around a vehicle.
+
+    The vehicle is displaced to a grid of 25 positions in the plane, up to `SPREAD` times its length.
+    """
     length = max(query.units.length, query.wheel_size)
     pose = query.machine.layout.p
     points = []
@@ -552,7 +604,7 @@ def sample_ground(
 
 
 def ground_symmetry(machine: GroundedMachine, y: Floats) -> Symmetry:
-    """Return the symmetries of the ground near y that gravity shares."""
+    """Return the symmetries of the ground around the vehicle at y that also leave gravity unchanged."""
     free = machine.free_state(y)
     points, normals = sample_ground(machine.query, free, machine.contact, machine.closed)
     gravity = np.asarray(machine.system.model.gravity, float)

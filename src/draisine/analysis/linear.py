@@ -1,14 +1,14 @@
 """Linear systems about steady motions and along runs, by exact differentiation of the equations of
 motion.
 
-Coordinates c and speeds s are named and independent, and displacements along c keep the contacts closed
-(`variation.Chart`). The derivatives of their rates, along the displacement or the change of speeds that
-belongs to each of them, are the columns of
+The states are named independent coordinates c and independent speeds s (`variation.Chart`). For each of them
+there is a displacement, or a change of speeds, that changes this state alone and keeps the contacts closed.
+The derivatives of the rates of c and s along it form one column of A in
 
     d/dt (delta c, delta s) = A (delta c, delta s) + B delta w,        eq. [linearisation].
 
-Named coordinates (lean, joints, their rates) are constant along a steady motion, straight or circular, so A
-is constant, too.
+Along a steady motion, straight or circular, the lean angle, the joint coordinates and their rates are
+constant, so that A is constant, too.
 """
 
 import json
@@ -77,47 +77,50 @@ if TYPE_CHECKING:
     from draisine.reading.document import Equations
 
 ZERO_ENTRY = 1e-12
-"""Matrix entries below this fraction of the largest entry are rounding errors and do not couple
-states.
-"""
+"""Rounding error of a matrix entry, as a fraction of the largest entry; smaller entries do not couple
+states."""
 
 CYCLIC_ENTRY = 1e-9
-"""Entries of A at random states below this fraction of the largest entry of their row are rounding
-errors.
-"""
+"""Rounding error of an entry of A at a random state, as a fraction of the largest entry in its row; smaller
+entries mean that the rate of a state does not depend on a coordinate."""
 
 SAME_ROWS = 1e-7
-"""Difference of constraint rows, and of speeds in SI units, below which they do not change at an event."""
+"""Largest difference of constraint rows and of speeds (SI units) before and after an event at which they
+count as unchanged."""
 
-GROUND_SAMPLES = 8  # places along a run at which the symmetry of the ground is determined
+GROUND_SAMPLES = (
+    8  # number of instants of a run around which the ground is sampled for its symmetry
+)
 
 SET_GAP = 1e-9
-"""Of the machine's length; smaller gaps of a machine that is set on the ground are rounding errors."""
+"""Largest gap of a wheel after a vehicle is set on the ground, as a fraction of the vehicle's length; smaller
+gaps are rounding errors."""
 
-MAX_SETTING_STEPS = 50  # limited steps reach any slope; convergence needs a few more
+# Largest number of Newton steps that set a vehicle on the ground; steps of limited rotation reach any
+# slope, and convergence needs a few more
+MAX_SETTING_STEPS = 50
 
-MAX_SETTING_TURN = 0.3  # rad; largest roll or pitch of a step that sets a machine on the ground
+MAX_SETTING_TURN = 0.3  # largest roll or pitch in one of these Newton steps, rad
 
 GROUND_COORDINATES = ("x", "y", "yaw", "z")
-"""Coordinates of the base that the symmetries of a ground change, in the order in which they are omitted."""
+"""Coordinates of the base that symmetries of the ground can change; a linear system omits as many of them as
+there are symmetries, the first ones first."""
 
 OBLIQUE_SYMMETRY = 1e-9
-"""Change of a coordinate per unit of a symmetry, below which it is a rounding error."""
+"""Rounding error of the change of a coordinate per unit displacement along a symmetry of the ground."""
 
 SYMMETRY_MARGIN = 100.0
-"""Accelerations of a motion on a ground that is symmetric up to an error (rad) differ from zero by its
-product with gravity, about 10 m/s2, and with the accelerations of wheels, which are larger."""
+"""Tolerated rate of change in a steady motion per rad of the ground's symmetry error, SI units; the error
+times gravity, about 10 m/s2, accelerates the base, and the wheels have larger accelerations."""
 
 LINEARISATIONS = ("steady", "frozen", "dalembert")
-"""Forms of linearisation: about a steady motion; at an instant of an accelerating motion; about the
-motion under its inertial load.
-"""
+"""Forms of linearisation: about a steady motion; at one instant of an accelerating motion; about the motion
+at constant speed under the inertial load of its acceleration."""
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """Linear system `d(dx)/dt = A dx + B dw, dy = C dx + D dw` with named variables, about a
-    motion.
+    """Linear system `d(dx)/dt = A dx + B dw, dy = C dx + D dw` with named variables about a motion.
 
     dx, dw and dy are the deviations of states, inputs and outputs from x0, w0 and y0. The states "x" and "y"
     are measured along and across the `heading` of the motion. About many motions, or along a run, every
@@ -136,10 +139,10 @@ class Linear:
     y0: Floats  # outputs in the motion, (outputs,)
     units: Mapping[str, str] = field(default_factory=dict)
     heading: Floats = field(default_factory=lambda: np.zeros(()))  # yaw angle of the motion, rad
-    # Time derivatives of x0; nonzero for cyclic states only
+    # Time derivatives of x0 in the motion itself, (states,); nonzero for cyclic states only
     rates: Floats = field(default_factory=lambda: np.zeros(0))
     times: Floats | None = None  # times of the linear systems along a run, s
-    # Attributes of stored files: machine, law, version, axes, Python script
+    # Attributes of stored files: vehicle, control law, version, axes, Python script
     made: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, k: int) -> "Linear":
@@ -181,7 +184,7 @@ class Linear:
         return np.linalg.eigvals(self.A)
 
     def equations(self, title: str = "Linear system", digits: int = 6) -> "Equations":
-        """Return the linear system as typeset equations, with numbers of `digits` digits."""
+        """Return the linear system as typeset equations, with numbers rounded to `digits` digits."""
         from draisine.reading.linear.page import write_numbers
 
         matrices = {"A": self.check_single("equations"), "B": self.B}
@@ -200,7 +203,8 @@ class Linear:
         Returns
         -------
         Linear
-            The same states with the columns of B and D and the rows of C and D of these names.
+            Linear system with the same states, the selected inputs (columns of B and D) and the selected
+            outputs (rows of C and D).
         """
         i = _indices(self.inputs, inputs, "input")
         o = _indices(self.outputs, outputs, "output")
@@ -241,14 +245,14 @@ class Linear:
         Parameters
         ----------
         start
-            Initial values of states by name; the others begin at x0.
+            Initial values of states by name (SI units, rad); all other states begin at x0.
         times
             Times of the samples (s).
 
         Returns
         -------
         xarray.Dataset
-            States and outputs over `time`, by the names that a run has.
+            States and outputs over `time`, with the same names as in the dataset of a simulated run.
 
         Raises
         ------
@@ -285,9 +289,9 @@ class Linear:
         )
 
     def _check_constant_states(self) -> None:
-        """Raise an error if a state changes in the steady motion itself."""
-        # Linear systems that `linearise` did not make, such as those of a control law, have no
-        # rates.
+        """Raise an error if a state, such as a position, changes in the steady motion itself."""
+        # `rates` is empty if `linearise` did not create this linear system (that of a control law, for
+        # example).
         moving = [n for n, rate in zip(self.states, self.rates, strict=False) if abs(rate) > 1e-9]
         if moving:
             raise ConfigurationError(
@@ -296,9 +300,9 @@ class Linear:
             )
 
     def transfer(self, input: str, output: str) -> "Transfer":
-        """Return the transfer function from one input to one output, of the minimal realisation.
+        """Return the transfer function of the minimal realisation from one input to one output.
 
-        States that the input does not reach, or that the output does not depend on, are left out:
+        States that the input does not excite, or on which the output does not depend, are left out:
         zeros would cancel their poles.
         """
         channel = self.part([input], [output])
@@ -316,8 +320,8 @@ class Linear:
         Returns
         -------
         xarray.Dataset
-            A, B, C and D with named rates, states, inputs and outputs, and x0, w0, y0. Many motions are the
-            dimension `motion`, those along a run the dimension `time`.
+            A, B, C and D with named rates, states, inputs and outputs, and x0, w0, y0. Linear systems about
+            many motions have the dimension `motion`, those along a run the dimension `time`.
 
         Examples
         --------
@@ -357,7 +361,7 @@ class Linear:
         Raises
         ------
         DataError
-            If the dataset is no linear system.
+            If the dataset does not contain a linear system.
 
         Examples
         --------
@@ -394,7 +398,7 @@ class Linear:
         return draisine.plot(self, figure, path, **options)
 
     def save(self, path: "str | Path") -> None:
-        """Write the system into a file (.nc, .zarr), see `draisine.save`."""
+        """Write the linear system to a file (.nc or .zarr), see `draisine.save`."""
         draisine.save(self, path)
 
     def to_scipy(self) -> Any:
@@ -413,7 +417,10 @@ class Linear:
         )
 
     def check_single(self, function: str) -> Floats:
-        """Return A (states, states); raise an error if these are linear systems about many motions."""
+        """Return A (states, states) for the function named `function`.
+
+        Raise an error if this object contains the linear systems about many motions.
+        """
         if self.A.ndim != 2:
             raise ConfigurationError(
                 f"{function} needs one linear system, not {len(self.A)}. Select one, such as linear[0]."
@@ -460,14 +467,17 @@ def _transfer(A: Floats, b: Floats, c: Floats, d: float) -> Transfer:
 
     pencil = np.block([[A, b], [c, np.array([[d]])]])
     zeros = eigvals(pencil, np.diag([1.0] * n + [0.0]))
-    # The pencil is singular: the number of infinite zeros is the relative degree. Keep the smallest
-    # zeros.
+    # The pencil has as many infinite zeros as the relative degree requires. Rounding makes them large and
+    # finite, so keep the smallest zeros.
     order = np.argsort(np.where(np.isfinite(zeros), np.abs(zeros), np.inf))
     return Transfer(zeros[order[: n - degree]], np.linalg.eigvals(A) + 0j, markov[degree])
 
 
 def reach_states(links: Floats, start: Floats) -> Floats:
-    """Return which states (bool) can be reached from the start states (bool) along links[to, from]."""
+    """Return the mask (states,) of all states that are connected to the start states (mask).
+
+    links[i, k] is true if state k influences state i (boolean matrix).
+    """
     reached = start
     for _ in range(len(start)):
         reached = reached | (links @ reached)
@@ -475,7 +485,7 @@ def reach_states(links: Floats, start: Floats) -> Floats:
 
 
 def _format_names(names: Sequence[str] | None) -> str:
-    """Return a list of names as a Python expression."""
+    """Return names as the text of a Python list, or "None"."""
     return repr(None if names is None else list(names))
 
 
@@ -502,50 +512,50 @@ def linearise(
     form: Literal["steady", "frozen"] = "steady",
     axes: Axes = "draisine",
 ) -> Linear:
-    """Return the linear system about a motion, the linear systems about a sequence of motions, or
-    along a run.
+    """Linearise the equations of motion about one motion, about a sequence of motions, or along a run.
 
-    States are independent coordinates, then independent speeds, then the states of tyres and of a
-    control law. Cyclic coordinates (place, heading, angles of wheels: the equations do not depend on
-    them) are left out, with the outputs that need them, unless `cyclic` is true.
+    States of the linear system are independent coordinates, then independent speeds, then the states of
+    tyres and of a control law. Cyclic coordinates are those on which the equations do not depend: position,
+    heading, wheel angles. They, and the outputs that depend on them, are left out unless `cyclic` is true.
 
     Parameters
     ----------
     system
-        The machine; or a run (`draisine.simulate`), whose linear system varies with time: deviations from
-        the run obey `d(dx)/dt = A(t) dx + B(t) dw`, with one matrix per sample.
+        The compiled system; or a run (`draisine.simulate`), about which the linear system varies with time:
+        deviations from the run obey `d(dx)/dt = A(t) dx + B(t) dw`, with one A and one B per sample.
     motion
-        State or states; none for a run.
+        State, or sequence of states, about which to linearise; None if `system` is a run.
     inputs
         Inputs (N m or N) in the motion, by name.
     outputs
-        Outputs by name; by default those of the model and its joints.
+        Names of outputs; by default all outputs of the model and its joint coordinates.
     mode
-        Statuses of contacts, by name.
+        Contact mode: statuses of contacts by name.
     law
-        Control law. In a run, a law that cannot be traced counts as recorded inputs.
+        Control law. In a run, the values of a control law that cannot be traced count as recorded inputs.
     terrain
-        The ground. The closed contacts of the state stay closed, and rolling ones roll. On the level plane
-        (None) contacts are ideal. Motions on a terrain are steady if they follow a symmetry of the ground:
-        straight on a plane or along a road of constant profile, circles in a bowl.
+        The ground. The contacts that are closed in the state stay closed, and rolling contacts keep rolling.
+        On the level plane (None) contacts are ideal. Motions on a terrain are steady if they follow a
+        symmetry of the ground: straight on a plane or along a road of constant profile, circles in a bowl.
     contact
-        Friction and stops on a terrain.
+        Contact options on a terrain: friction and joint stops.
     cyclic
         Whether cyclic coordinates are states, too.
     tolerance
-        Largest rate of change of a steady motion, relative.
+        Largest rate of change of a speed or non-cyclic coordinate in a steady motion, as a fraction of the
+        largest observed value plus 1 (SI units).
     form
-        "steady" raises an error if the motion is not steady. "frozen" takes the derivatives at this
-        instant of any motion as constant: a quasi-steady approximation while the motion changes slowly.
-        `steady(...).linear(form="dalembert")` has the d'Alembert form.
+        "steady" raises an error if the motion is not steady. "frozen" accepts any motion and treats the
+        derivatives at this instant as constant: an approximation for slowly changing motions. For the
+        d'Alembert form use `steady(...).linear(form="dalembert")`.
     axes
-        Signs of coordinates, speeds and inputs. "benchmark": those of Meijaard et al. 2007 (steer to the
-        right); see `model.names`.
+        Sign convention of coordinates, speeds and inputs. "benchmark" is that of Meijaard et al. 2007
+        (positive steer to the right); see `model.names`.
 
     Returns
     -------
     Linear
-        The labelled system.
+        The linear system with named states, inputs and outputs.
 
     Raises
     ------
@@ -631,7 +641,7 @@ def linearise(
 
 
 def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
-    """Return the arcs of a run that stays in one contact mode on the plane.
+    """Return the trajectory arcs of a run that stays in one contact mode on the level plane.
 
     Raises
     ------
@@ -671,7 +681,7 @@ def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool)
 
 
 def _linearise_on_terrain(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool) -> Linear:
-    """Return the time-varying linear system along a run on a terrain, one matrix per sample."""
+    """Return the time-varying linear system along a run on a terrain, one set of matrices per sample."""
     arcs = [arc for arc in run.arcs if isinstance(arc, TerrainArc)]
     machines = [_machine_of(arc, run.contact or CONTACT) for arc in arcs]
     _check_continuous(run, arcs, machines)
@@ -683,7 +693,7 @@ def _linearise_on_terrain(run: Trajectory, outputs: Sequence[str] | None, cyclic
     for arc, machine in zip(arcs, machines, strict=True):
         w = arc.inputs[None]
         for t, free in zip(arc.t_before, arc.y, strict=True):
-            # Independent speeds of each sample: the linear system does not depend on their choice.
+            # Choose independent speeds anew at each sample: the linear system does not depend on the choice.
             here = replace(
                 machine,
                 B=machine.choose_speeds(free, t),
@@ -706,7 +716,7 @@ def _linearise_on_terrain(run: Trajectory, outputs: Sequence[str] | None, cyclic
 
 
 def _machine_of(arc: TerrainArc, contact: ContactOptions) -> GroundedMachine:
-    """Return the machine in the contact mode of an arc."""
+    """Return the equations of motion in the contact mode of a trajectory arc, without independent speeds."""
     query = ContactQuery(arc.machine, arc.terrain, arc.inputs, arc.stops)
     return GroundedMachine(query, tuple(arc.closed), np.zeros((0, query.n)), contact)
 
@@ -714,7 +724,7 @@ def _machine_of(arc: TerrainArc, contact: ContactOptions) -> GroundedMachine:
 def _check_continuous(
     run: Trajectory, arcs: Sequence[TerrainArc], machines: Sequence[GroundedMachine]
 ) -> None:
-    """Raise if the constraints of a run on a terrain change between two arcs."""
+    """Raise an error if constraints or speeds of a run on a terrain change at an event between two arcs."""
     pairs = pairwise(zip(arcs, machines, strict=True))
     for event, ((_, before), (after_arc, after)) in zip(run.events, pairs, strict=False):
         y = after_arc.y[0]
@@ -729,7 +739,7 @@ def _check_continuous(
 
 
 def _symmetry_along(arcs: Sequence[TerrainArc], machines: Sequence[GroundedMachine]) -> Symmetry:
-    """Return the symmetries of the ground along a run, from samples beside its path."""
+    """Return the symmetries of the ground along a run, from ground samples around its path."""
     samples = [(machine, y) for arc, machine in zip(arcs, machines, strict=True) for y in arc.y]
     some = np.unique(np.linspace(0, len(samples) - 1, GROUND_SAMPLES).round().astype(int))
     ground = [
@@ -743,13 +753,11 @@ def _symmetry_along(arcs: Sequence[TerrainArc], machines: Sequence[GroundedMachi
 
 
 def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
-    """Return a linear system in draisine's or in the benchmark's axes; the argument is in
-    draisine's axes.
-    """
+    """Convert a linear system from draisine's sign convention to that of `axes`."""
     check_axes(axes)
     if axes == "draisine":
         return linear
-    # Signs of states, inputs and outputs in the benchmark's axes.
+    # Factors (1 or -1) that convert states, inputs and outputs to the benchmark's sign convention.
     x, w, y = (
         np.array([benchmark_sign(system.model, name) for name in names])
         for names in (linear.states, linear.inputs, linear.outputs)
@@ -771,7 +779,7 @@ def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
 
 @dataclass(frozen=True, eq=False)
 class TerrainStart:
-    """A state of a machine on a terrain, at which its equations are linearised."""
+    """State of a vehicle on a terrain, at which its equations are linearised, with the contact options."""
 
     system: System
     state: State
@@ -781,12 +789,12 @@ class TerrainStart:
     inputs: Mapping[str, float] | None = None
 
     def closed_contacts(self) -> tuple[Closed, ...]:
-        """Return the contacts that a run from this state has closed.
+        """Return the contacts that are closed at the beginning of a simulation from this state.
 
         Raises
         ------
         ConfigurationError
-            If the run would begin with an impact or in time steps.
+            If the simulation would begin with an impact or with the time-stepping scheme.
         """
         task = Task(
             self.system, self.state, 1.0, self.terrain, self.law, self.inputs, self.contact,
@@ -806,7 +814,10 @@ class TerrainStart:
 def machine_on(
     start: TerrainStart, closed: Sequence[Closed] = ()
 ) -> tuple[GroundedMachine, Floats]:
-    """Return a machine on a terrain and its y; closed contacts are by default those next to its wheels."""
+    """Return the equations of motion on a terrain and the state vector y of the start.
+
+    By default, the contact nearest to each wheel is closed.
+    """
     system = start.system
     z = memory_start(system, start.state, start.law, law_states(start.law))
     free_machine = make_generic(system, start.law, start.terrain.motions)
@@ -827,10 +838,10 @@ def machine_on(
 
 
 def set_on_ground(start: TerrainStart) -> State:
-    """Return a state with the machine set on the terrain below it.
+    """Set a vehicle on the terrain below it and return the new state.
 
-    The smallest changes of height, roll and pitch close the gaps of its wheels, one Newton step after the
-    other. Position in the plane and joints stay; the speeds are projected onto the constraints.
+    Newton's method closes the gaps of the wheels by minimum-norm changes of height, roll and pitch. The
+    horizontal position and the joint coordinates do not change; speeds are projected onto the constraints.
 
     Raises
     ------
@@ -875,9 +886,10 @@ def set_on_ground(start: TerrainStart) -> State:
 
 
 def _cyclic_joints(system: System, law: Law | None) -> tuple[str, ...]:
-    """Return the joints on whose angles nothing depends, and `pitch` if the base itself rolls.
+    """Return the names of the cyclic joints, and "pitch" if the base itself is a rolling wheel.
 
-    They are those of the machine on the level plane: a wheel that is round is so on any ground.
+    The equations of motion do not depend on the angle of a cyclic joint, such as that of a round wheel. The
+    joints are determined on the level plane, because a round wheel is round on any ground.
     """
     level, y = machine_at(system, state_of_model(system), None, law)
     w = np.zeros(len(system.model.inputs))
@@ -898,10 +910,10 @@ def linear_systems(
     t: Floats | float = 0.0,
     names: Chart | None = None,
 ) -> Linear:
-    """Return the linear systems about N motions y (N, entries) of one machine at times t (s).
+    """Return the linear systems about N states y (N, entries) with inputs w (N, inputs) at times t (s).
 
-    Motions must be steady unless `form` is "frozen". `names` are the coordinates and speeds that
-    are the states; by default they are chosen by their pivots.
+    The motions must be steady unless `form` is "frozen". `names` contains the coordinates and speeds that
+    become states of the linear system; by default those with the largest pivots are chosen.
     """
     variation = vary(machine, y, w, t=t, anchors=anchors_of(machine, y[0]))
     frame = (
@@ -912,7 +924,8 @@ def linear_systems(
     if form == "steady":
         check_steady(variation, frame, hidden, tolerance)
     elif symmetric.is_oblique(frame.coordinates):
-        # The quotient is constant along steady motions only: omit single cyclic coordinates.
+        # Symmetries that change several coordinates yield a constant A along steady motions only. Here,
+        # omit only coordinates that are cyclic by themselves.
         symmetric = symmetric.aligned(frame.coordinates)
         hidden = symmetric.names
     if cyclic:
@@ -947,7 +960,7 @@ def linear_systems(
 
 
 def _check_base(variation: Variation, hidden: Sequence[str], tolerance: float) -> None:
-    """Raise an error if the base itself rolls, because its position then does not change steadily."""
+    """Raise an error if the base itself is a rolling wheel: its x and y then do not change uniformly."""
     if "pitch" in hidden and np.abs(variation.value("pitch_rate")).max() > tolerance:
         raise ConfigurationError(
             "The base itself rolls, so that its position x and y does not change steadily. "
@@ -973,7 +986,7 @@ def _selected_outputs(
 ) -> list[int]:
     """Return the indices of the selected outputs among the observations.
 
-    By default these are all outputs and joints that do not depend on omitted states.
+    If `outputs` is None, select all outputs and joint coordinates that do not depend on omitted states.
     """
     system = variation.machine.system
     usual = [*system.outputs, *(j.name for j in system.model.joints)]
@@ -993,16 +1006,17 @@ def _selected_outputs(
 def check_steady(
     variation: Variation, frame: Chart, hidden: Sequence[str], tolerance: float
 ) -> None:
-    """Raise an error if a motion is not steady.
+    """Raise an error if a motion is not steady within a relative tolerance.
 
     In a steady motion speeds and non-cyclic coordinates are constant, and the equations do not
-    depend on time.
+    depend on time. `hidden` are the names of the cyclic coordinates.
     """
     steady_names = [name for name in frame.coordinates if name not in hidden]
     scale = 1.0 + np.abs(variation.values["seen"]).max(initial=0.0)
     drift: dict[str, Floats] = {}
     if "drift" in variation.values:
-        # On a terrain position and heading follow a symmetry of the ground, eq. [symmetry].
+        # On a terrain, a steady motion changes position and heading along a symmetry of the ground,
+        # eq. [symmetry]. So check the velocity across the symmetries instead of their rates.
         steady_names = [name for name in steady_names if name not in GROUND_COORDINATES]
         drift = {"the position relative to the shape of the ground": variation.values["drift"]}
         tolerance = max(tolerance, SYMMETRY_MARGIN * variation.machine.symmetry.error)
@@ -1025,18 +1039,18 @@ def check_steady(
 
 @dataclass(frozen=True, eq=False)
 class CyclicStates:
-    """Coordinates that a linear system omits, because nothing depends on displacements along symmetries."""
+    """Coordinates that a linear system omits because displacements along symmetries have no effect."""
 
-    names: tuple[str, ...]  # the omitted coordinates
-    directions: Floats  # (N, coordinates, names): changes of all coordinates along the symmetries
+    names: tuple[str, ...]  # names of the omitted coordinates
+    directions: Floats  # changes of all coordinates along each symmetry, (N, coordinates, names)
 
     def is_oblique(self, coordinates: Sequence[str]) -> bool:
-        """Return whether a symmetry changes coordinates that are not omitted, such as a rotation."""
+        """Return whether a symmetry, such as a rotation, also changes coordinates that are not omitted."""
         kept = [k for k, name in enumerate(coordinates) if name not in self.names]
         return bool(np.abs(self.directions[:, kept]).max(initial=0.0) > OBLIQUE_SYMMETRY)
 
     def aligned(self, coordinates: Sequence[str]) -> "CyclicStates":
-        """Return the part of the symmetries that changes one omitted coordinate each."""
+        """Return only those symmetries that change a single coordinate, which is then omitted."""
         changes = np.abs(self.directions).max(axis=0, initial=0.0) > OBLIQUE_SYMMETRY
         columns = []
         names = []
@@ -1048,10 +1062,10 @@ class CyclicStates:
         return CyclicStates(tuple(names), self.directions[:, :, columns])
 
     def quotient(self, coordinates: Sequence[str], rates: Floats) -> Floats:
-        """Return the rates (N, states, ...) of the states modulo displacements along the symmetries.
+        """Return the rates (N, states, ...) of all states, without their component along the symmetries.
 
-        A deviation is moved along the symmetries until the omitted coordinates E do not deviate. So the
-        other states deviate by `x - K_x K_E^-1 x_E`, with the directions K of the symmetries.
+        A displacement along the symmetries K brings the deviation x_E of the omitted coordinates E to zero.
+        It changes the deviation x of the other states to `x - K_x K_E^-1 x_E`.
         """
         if not self.is_oblique(coordinates):
             return rates
@@ -1065,7 +1079,7 @@ class CyclicStates:
 def symmetric_states(
     machine: Any, variation: Variation, frame: Chart, y: Floats, w: Floats
 ) -> CyclicStates:
-    """Return the coordinates that a linear system about motions y (N, entries) omits."""
+    """Return the cyclic coordinates that a linear system about N states y (N, entries) can omit."""
     coordinates = frame.coordinates
     if isinstance(machine, ClosedForm):
         names = cyclic_coordinates(machine, frame, y[0], w[0])
@@ -1074,7 +1088,8 @@ def symmetric_states(
     both = [machine.symmetric_directions(state) for state in y]
     ground, own = (np.array([pair[k] for pair in both]) for k in range(2))
     rows = heading_rows(variation, coordinates)
-    # Of position and heading, omit as many as the ground has symmetries: those that change along them.
+    # Omit as many coordinates of position and heading as the ground has symmetries: coordinates that
+    # change independently along them.
     candidates = [name for name in GROUND_COORDINATES if name in coordinates]
     changes = (rows @ ground)[:, [coordinates.index(name) for name in candidates]]
     no_rows = np.zeros((len(y), 0, changes.shape[2]))
@@ -1086,7 +1101,11 @@ def symmetric_states(
 
 
 def _state_directions(variation: Variation, frame: Chart) -> dict[str, Floats]:
-    """Return the tangent vectors dx, du, dz, (N, directions, states), that change one state each."""
+    """Return the tangent vectors that change one state of the linear system each.
+
+    Their parts dx (configuration), du (speeds) and dz (element and control states) have the shape
+    (N, directions, states).
+    """
     count = len(variation)
     k = frame.X.shape[2]
     m = frame.G.shape[1]
@@ -1108,26 +1127,28 @@ def _state_directions(variation: Variation, frame: Chart) -> dict[str, Floats]:
 
 
 def _derivatives_along(d: Mapping[str, Floats], seeds: Mapping[str, Floats]) -> Floats:
-    """Return the derivatives of an output of the program along the tangent vector of every state."""
+    """Return the derivatives of an output along the tangent vector of every state, (N, entries, states)."""
     return sum((d[name] @ seed for name, seed in seeds.items()), np.zeros(1))
 
 
 def _system_matrices(variation: Variation, frame: Chart, seeds: Mapping[str, Floats]) -> Floats:
-    """Return the system matrices A (N, states, states) over coordinates, speeds and states of tyres
-    and law.
+    """Return the system matrices A (N, states, states).
+
+    States are coordinates, then speeds, then the states of tyres and control law.
     """
     complete = with_plane(frame.coordinates)
     rates = [f"{name}_rate" for name in complete]
     moved = _derivatives_along({seed: variation.rows(rates, seed) for seed in seeds}, seeds)
     moved = to_heading(variation, complete, moved)
     if "x" in frame.coordinates and "y" in frame.coordinates:
-        # The axes of x and y rotate with the heading.
+        # x and y are measured along and across the heading, and these axes rotate with the yaw rate.
         i = frame.coordinates.index("x")
         j = frame.coordinates.index("y")
         moved[:, i, j] += variation.value("yaw_rate")
         moved[:, j, i] -= variation.value("yaw_rate")
     elif len(complete) > len(frame.coordinates):
-        # One of them depends on the other coordinates: the ground guides the machine across.
+        # Only x or y is an independent coordinate: the ground determines the other one. Its change
+        # contributes through the rotation of the axes.
         here, other = ("x", "y") if complete[-1] == "y" else ("y", "x")
         turn = variation.value("yaw_rate") * (1.0 if here == "x" else -1.0)
         across = heading_rows(variation, [other]) @ seeds["dx"]
@@ -1140,8 +1161,9 @@ def _system_matrices(variation: Variation, frame: Chart, seeds: Mapping[str, Flo
 
 
 def _input_matrices(variation: Variation, frame: Chart) -> Floats:
-    """Return the input matrices B (N, states, inputs) over coordinates, speeds and states of tyres
-    and law.
+    """Return the input matrices B (N, states, inputs).
+
+    States are coordinates, then speeds, then the states of tyres and control law.
     """
     paced = variation.pace_rows(frame.speeds, "dw")
     still = np.zeros((len(variation), frame.X.shape[2], paced.shape[2]))
@@ -1149,10 +1171,10 @@ def _input_matrices(variation: Variation, frame: Chart) -> Floats:
 
 
 def cyclic_coordinates(machine: ClosedForm, frame: Chart, y: Floats, w: Floats) -> tuple[str, ...]:
-    """Return the cyclic coordinates, on which the rates of all other states do not depend.
+    """Return the names of the cyclic coordinates: the rates of all other states do not depend on them.
 
-    They are determined at random states about y: at y alone, a coordinate may have no influence by
-    chance.
+    The dependence is tested at random states about y, because at y alone a coordinate may happen to have
+    no influence.
     """
     rng = np.random.default_rng(1)
     moving = machine.layout.span("u", "z")
@@ -1163,7 +1185,8 @@ def cyclic_coordinates(machine: ClosedForm, frame: Chart, y: Floats, w: Floats) 
     variation = vary(machine, samples, np.tile(w, (4, 1)))
     near = chart_of(variation, frame.coordinates, frame.speeds)
     A = np.abs(_system_matrices(variation, near, _state_directions(variation, near)))
-    # Compare rows of small entries with the whole matrix: they may consist of rounding errors.
+    # A row of A with only small entries may consist of rounding errors, so compare it with the largest
+    # entry of the whole matrix, too.
     threshold = CYCLIC_ENTRY * np.maximum(A.max(axis=2, keepdims=True), 1e-6 * A.max())
     depends = (threshold < A).any(axis=0)
     # Remove coordinates on which the rate of a remaining state depends, until no more can be

@@ -1,4 +1,4 @@
-"""Linear-quadratic regulators (LQR) for the linear system of a machine about a steady motion.
+"""Linear-quadratic regulators (LQR) for the linear system about a steady motion.
 
 `u = u0 - K (x - x0)` minimises the integral of `dx' Q dx + du' R du` for the linear system about a steady
 motion x0 with inputs u0. K follows from the algebraic Riccati equation, eq. [lqr].
@@ -19,26 +19,24 @@ from draisine.mechanics.readings import Readings
 from draisine.system.system import System
 
 DRIFT_RATE = 1e-6
-"""Rate in SI units above which a state is not constant in the steady motion, such as x at a speed.
-"""
+"""Largest rate of a state that counts as constant in the steady motion, SI units; x at a forward speed, for
+example, is not constant."""
 
 REACH_TOLERANCE = 1e-9
-"""Relative size below which entries of A and B, and new controllable directions, are rounding
-errors.
-"""
+"""Rounding error of entries of A and B and of new controllable directions, as a fraction of the largest
+one."""
 
 MAX_EIGENVECTOR_CONDITION = 1e6
-"""Condition number above which uncontrollable eigenvectors count as parallel, so that the states
-drift.
-"""
+"""Largest condition number of the uncontrollable eigenvectors; above it they count as parallel, so that the
+states drift linearly with time."""
 
 
 @dataclass(frozen=True, eq=False)
 class StateFeedback:
     """Control law `u = u0 - K (x - x0)`: linear feedback of named coordinates and speeds.
 
-    It is traced into the code like other laws. Deviations of "x" and "y" are measured along and across the
-    heading, as in the linear system.
+    It is traced into the compiled code like other control laws. Deviations of "x" and "y" are measured along
+    and across the heading, as in the linear system.
     """
 
     states_read: tuple[str, ...]  # names of the states x
@@ -52,7 +50,7 @@ class StateFeedback:
     states: ClassVar[int] = 0
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
-        """Return the inputs (N m or N) by name; the law has no states."""
+        """Return the inputs (N m or N) by name; the control law has no states."""
         x = self._deviations(readings)
         feedback = {
             name: -sum((k * dx for k, dx in zip(row, x, strict=True)), 0.0)
@@ -174,20 +172,20 @@ def balance(
     costs: Mapping[str, float] | None = None,
     **about: Any,
 ) -> StateFeedback:
-    """Design the linear-quadratic regulator that stabilises a steady motion of a machine.
+    """Design the linear-quadratic regulator that stabilises a steady motion of a system.
 
-    The steady motion has the prescribed quantities and zero inputs; if none exists, the inputs of
-    the law are free.
+    The steady motion has the prescribed quantities and zero inputs. If none exists, the inputs of the
+    control law may be nonzero.
 
     Parameters
     ----------
     system
-        The machine.
+        The compiled system.
     weights
         Weights of states by name. States that the inputs influence have weight 1 by default. Cyclic
         states (x, y, yaw, angles of wheels) are controlled only if one of them has a weight.
     costs
-        Costs of the inputs of the law by name; by default 1 for the input of each joint.
+        Costs of the inputs of the control law by name; by default 1 for the input of each joint.
     about
         Prescribed quantities and options of `steady`, such as `forward_speed=3.0`.
 
@@ -199,7 +197,7 @@ def balance(
     Raises
     ------
     ParameterError
-        If the machine has a forward speed and nothing is prescribed.
+        If the system has a forward speed and nothing is prescribed.
     ConfigurationError
         If there is no such steady motion, or the inputs cannot stabilise it.
 

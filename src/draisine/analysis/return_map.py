@@ -1,7 +1,7 @@
 """Limit cycles as fixed points of return maps, their Floquet multipliers, and families of cycles.
 
-A return map is a function from a point x to its image and the derivative there. Components of x may be
-angles, which are equal modulo whole turns. Fixed points are computed by Newton's method, families by natural
+A return map is a function from a point x to its image G(x) and the derivative dG/dx. Components of x may be
+angles, which are equal modulo 2 pi. Fixed points are computed by Newton's method, families by natural
 continuation with a secant predictor.
 """
 
@@ -20,13 +20,13 @@ from draisine.system.system import System
 from draisine.terrain import Terrain
 
 Map = Callable[[Floats], tuple[Floats, Floats]]
-"""Return map: function from x to its image and the derivative there."""
+"""Return map: function from x (components,) to its image and the derivative (components, components)."""
 
 FIXED_POINT_TOLERANCE = 1e-9  # largest |G(x) - x| of a fixed point, relative to 1 + max|x|
 SAME_CYCLE = 1e-6  # distance of two cycles, relative to 1 + max|x|, below which they are equal
-# Largest corrector step relative to 1 + the change of x; a larger one leads to another family
+# Largest corrector step, as a fraction of 1 + the change of x; a larger step leads to another family
 MAX_BENDING = 0.1
-# Newton steps from a predicted cycle; if more are needed, the prediction is bad
+# Largest number of Newton steps from a predicted cycle; if more are needed, the prediction is too far off
 MAX_FAMILY_STEPS = 12
 
 
@@ -81,7 +81,7 @@ def return_map(
     Parameters
     ----------
     system
-        The compiled vehicle.
+        The compiled system.
     names
         Names of the components of x: outputs, joints, speeds.
     period
@@ -89,7 +89,7 @@ def return_map(
     terrain, contact
         As for `simulate`.
     fixed
-        Initial values that are the same for all x, and the `mode` of the contacts.
+        Initial values by name that are the same for all x, and `mode`, the statuses of the contacts.
 
     Returns
     -------
@@ -119,8 +119,9 @@ def return_map(
 
 
 def iterate(G: Map, times: int) -> Map:
-    """Return the map iterated `times` times, with its derivative; its fixed points are cycles of
-    `times` periods.
+    """Return the map iterated `times` times, with its derivative.
+
+    Its fixed points are cycles of `times` periods.
 
     >>> quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
     >>> image, J = iterate(lambda x: (quarter @ x, quarter), 4)(np.array([1.0, 2.0]))
@@ -189,7 +190,7 @@ def fixed_point(
         size = float(np.abs(residual).max())
         if not np.isfinite(size):
             break
-        # Iterate to rounding errors: until the residual is small and no longer halves.
+        # Iterate until only rounding errors remain: the residual is small and no longer halves.
         if size < FIXED_POINT_TOLERANCE * (1.0 + np.abs(x).max()) and not size < 0.5 * best:
             x[list(angles)] %= 2 * np.pi
             return Cycle(x, J, size, power)
@@ -218,7 +219,7 @@ def fixed_points(
     angles: Sequence[int] = (),
     power: int = 1,
 ) -> list[Cycle]:
-    """Search the fixed points in a box by Newton's method from a grid of starts.
+    """Search for the fixed points in a box by Newton's method from a grid of starts.
 
     The search may miss fixed points. If topology determines the sum of the indices, it shows whether
     a pair is missing, eq. [cycle-index].
@@ -265,7 +266,7 @@ def fixed_points(
 
 
 def differ(a: Cycle, b: Cycle, angles: Sequence[int] = ()) -> bool:
-    """Return whether two limit cycles are different, angles modulo 2 pi."""
+    """Return whether two limit cycles are different; angles are compared modulo 2 pi."""
     distance = np.abs(wrap_angles(a.x - b.x, angles)).max()
     return bool(distance > SAME_CYCLE * (1.0 + np.abs(a.x).max()))
 
@@ -291,8 +292,8 @@ def follow_family(
     angles
         Components of x that are angles.
     min_step
-        Smallest step, relative to the distance of two values. Steps are halved if the family bends too
-        much.
+        Smallest parameter step, as a fraction of the distance of two values. Steps are halved if the cycle
+        is too far from its prediction.
 
     Raises
     ------
@@ -365,10 +366,9 @@ class CycleFamily:
         return np.array([cycle.stable for cycle in self.cycles])
 
     def crossings(self, test: Callable[[float, Cycle], float]) -> list[tuple[float, Cycle]]:
-        """Return the parameter values at which a function of value and cycle changes its sign, with
-        the cycles.
+        """Return parameter values and cycles at which a test function changes its sign.
 
-        The function `lambda value, cycle: cycle.growth - 1` yields the limits of stability.
+        For example, `lambda value, cycle: cycle.growth - 1` yields the limits of stability.
         """
         crossings = []
         pairs = list(zip(self.values, self.cycles, strict=True))
@@ -378,8 +378,7 @@ class CycleFamily:
         return crossings + [pair for pair, sign in zip(pairs, signs, strict=True) if sign == 0]
 
     def doublings(self) -> list[tuple[float, Cycle]]:
-        """Return the parameter values at which a multiplier crosses -1, with the cycles, eq.
-        [period-doubling].
+        """Return parameter values and cycles at which a multiplier crosses -1, eq. [period-doubling].
 
         A cycle of twice the period appears or disappears there.
         """
@@ -391,9 +390,7 @@ class CycleFamily:
         low: tuple[float, Cycle],
         high: tuple[float, Cycle],
     ) -> tuple[float, Cycle]:
-        """Return the parameter value between two cycles at which the test function is zero, and the
-        cycle.
-        """
+        """Return the parameter value and the cycle between two cycles at which the test function is zero."""
         from scipy.optimize import brentq
 
         computed = [low, high]
@@ -421,8 +418,7 @@ def families(
     angles: Sequence[int] = (),
     searches: int = 5,
 ) -> list[CycleFamily]:
-    """Compute the families of limit cycles over the values of a parameter, in the order of their
-    discovery.
+    """Compute the families of limit cycles over the values of a parameter.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class RootLocus:
     end
         Reason why the locus ends before the last requested value; empty if it is complete.
     made
-        Attributes of a stored locus: machine, law, version and recipe.
+        Attributes of a stored locus: system, control law, version and recipe.
     """
 
     over: str
@@ -140,7 +140,7 @@ def root_locus(
     Parameters
     ----------
     system
-        The machine.
+        The compiled system.
     over
         Varied value: a quantity as in `steady` (`forward_speed`, `lean`, `forward_acceleration`,
         `steer_torque`), a parameter of the machine (`c`), or `slope` or `camber` of the ground (rad).
@@ -238,7 +238,7 @@ def _next_motion(
 
 
 def _with_parameter(system: System, name: str, value: float, quantities: Sequence[str]) -> System:
-    """Return the machine with a variable parameter.
+    """Return the system with a variable parameter.
 
     The parameter may be an optional argument of its vehicle, or an incline of the ground.
     """

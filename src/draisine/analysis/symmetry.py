@@ -1,13 +1,13 @@
-"""Symmetries of a ground: motions of the world that change neither the ground nor gravity.
+"""Symmetries of a ground: translations and rotations that change neither the ground nor gravity.
 
-Candidates are translations t and rotations about the vertical by an angle w: a point p moves with the
-velocity `t + w ez x p`. They leave the ground unchanged if no point of it moves along its normal n,
+Candidates are rigid-body velocities with translation t and rotation rate w about the vertical ez: a point p
+has the velocity `t + w ez x p`. They leave the ground unchanged if no ground point moves along its normal n,
 
     n . (t + w ez x p) = 0    for all points p, normals n,        eq. [ground-symmetry],
 
-which is linear in (t, w): the symmetries are the null space of sampled rows. A level plane has three (two
-translations, rotations about any vertical axis), an inclined plane two, a road with the same profile
-everywhere one, a bowl the rotations about its axis, a hill none.
+which is linear in (t, w). Each sampled point contributes one row; the symmetries are the null space of these
+rows. A level plane has three symmetries (two translations, rotations about any vertical axis), an inclined
+plane two, a road of constant cross-section one, a bowl one (rotation about its axis), an irregular hill none.
 """
 
 from dataclasses import dataclass, field
@@ -17,21 +17,21 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 
 MAX_GROUND_ASYMMETRY = 1e-5
-"""rad; change of the normals below which a ground counts as symmetric. Splines through samples of a smooth
-ground deviate by less, cells of a tenth of its radius of curvature assumed."""
+"""Largest change of the ground's normals along a symmetry, rad; a spline through samples of a smooth ground
+stays below it if its cells are at most a tenth of the radius of curvature."""
 
 UPWARDS = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
 class Symmetry:
-    """The symmetries of a ground: translations, and at most one rotation (or screw) about the vertical."""
+    """Symmetries of a ground: translations and at most one rotation or screw about a vertical axis."""
 
-    translations: Floats = field(default_factory=lambda: np.zeros((0, 3)))  # orthonormal rows
+    translations: Floats = field(default_factory=lambda: np.zeros((0, 3)))  # unit vectors (k, 3)
     turn: Floats | None = (
-        None  # (3,) velocity of the world's origin per unit of the turning rate, m
+        None  # velocity of the world's origin per unit rotation rate, (3,), m; None: no rotation
     )
-    error: float = 0.0  # rad, largest violation of eq. [ground-symmetry] at a sampled point
+    error: float = 0.0  # largest violation of eq. [ground-symmetry] at a sampled point, rad
 
     @property
     def count(self) -> int:
@@ -39,32 +39,38 @@ class Symmetry:
         return len(self.translations) + (self.turn is not None)
 
     def at(self, p: Floats) -> list[tuple[Floats, float]]:
-        """Return velocity (3) at a point p and turning rate of each symmetry."""
+        """Return, for each symmetry, the velocity (3,) of a point p (m) and the rotation rate (0 or 1).
+
+        Translations have unit velocity, the rotation has unit rate.
+        """
         motions = [(direction, 0.0) for direction in self.translations]
         if self.turn is not None:
             motions.append((self.turn + np.cross(UPWARDS, p), 1.0))
         return motions
 
     def axis(self) -> Floats | None:
-        """Return x and y (m) of the axis of rotation, or None if there is none or any will do."""
+        """Return x and y (m) of the vertical axis of rotation.
+
+        The result is None if there is no rotation, or if translations make the axis arbitrary.
+        """
         if self.turn is None or len(self.translations):
             return None
         return np.array([-self.turn[1], self.turn[0]])
 
     def drift(self, position: Floats, velocity: Floats, yaw_rate: Floats) -> Floats:
-        """Return the part of a velocity that is no symmetry, eq. [symmetry].
+        """Return the components of a velocity that do not follow a symmetry, eq. [symmetry].
 
         Parameters
         ----------
         position, velocity
             Position (m) and velocity (m/s) with derivatives, (1 + k, 3).
         yaw_rate
-            Turning rate (rad/s) with derivatives, (1 + k,).
+            Rate of yaw (rad/s) with derivatives, (1 + k,).
 
         Returns
         -------
-        Velocity components across all symmetries and, without a rotation, the turning rate: zero in a
-        steady motion, (1 + k, entries).
+        Velocity components (m/s) across all symmetries with derivatives, (1 + k, entries). If the ground
+        has no rotational symmetry, the yaw rate (rad/s) is the last entry. All are zero in a steady motion.
         """
         _, _, basis = np.linalg.svd(np.vstack([self.translations, np.zeros((1, 3))]))
         across = basis[len(self.translations) :]
@@ -77,16 +83,16 @@ class Symmetry:
 
 
 def find_symmetry(points: Floats, normals: Floats, about: Floats, gravity: Floats) -> Symmetry:
-    """Return the symmetries of a ground.
+    """Compute the symmetries of a ground from sampled points and normals.
 
     Parameters
     ----------
     points, normals
         Points (k, 3) in m and unit normals (k, 3) of the ground.
     about
-        Position (3) of the machine, m.
+        Position of the vehicle, (3,), m.
     gravity
-        Gravity (3). If it is not vertical, rotations change it.
+        Gravitational acceleration, (3,), m/s2. If it is not vertical, rotations change it and are excluded.
 
     Examples
     --------
@@ -97,7 +103,8 @@ def find_symmetry(points: Floats, normals: Floats, about: Floats, gravity: Float
     >>> find_symmetry(p, slope, np.zeros(3), np.array([0.0, 0, -9.81])).count
     2
     """
-    # Rotations about the machine, in units of the sampled region: then all columns are of order one.
+    # Rotate about the vehicle and measure lengths in units of the sampled region, so that the columns for
+    # translations and rotations are all of order one.
     offsets = points - about
     size = float(np.abs(offsets[:, :2]).max(initial=0.0)) or 1.0
     turning = np.cross(offsets, normals)[:, 2] / size
@@ -109,11 +116,11 @@ def find_symmetry(points: Floats, normals: Floats, about: Floats, gravity: Float
     error = float(np.abs(np.hstack(columns) @ null.T).max(initial=0.0))
     if not is_vertical or not len(null):
         return Symmetry(null[:, :3], None, error)
-    # One of the symmetries turns, the others are made translations.
+    # Change the basis of the null space: one symmetry contains all rotation, the others are translations.
     weights = null[:, 3]
     if np.linalg.norm(weights) < MAX_GROUND_ASYMMETRY:
         return Symmetry(_orthonormal(null[:, :3]), None, error)
-    # In (t, w / size) the turning symmetry has the rate w = 1.
+    # Scale the rotational symmetry to unit rotation rate; its translation is in units of `size`.
     turning_one = weights @ null / (weights @ weights)
     complement = np.linalg.svd(weights[None])[2][1:] @ null
     velocity = turning_one[:3] * size
@@ -121,7 +128,7 @@ def find_symmetry(points: Floats, normals: Floats, about: Floats, gravity: Float
 
 
 def _orthonormal(rows: Floats) -> Floats:
-    """Return an orthonormal basis of independent rows (k, 3)."""
+    """Return an orthonormal basis (k, 3) of the space spanned by k independent rows (k, 3)."""
     if not len(rows):
         return np.zeros((0, 3))
     basis: Floats = np.linalg.svd(rows, full_matrices=False)[2]

@@ -1,8 +1,8 @@
 """Exact derivatives of the equations of motion at many states at once, one direction per SIMD lane.
 
-The derivatives are those of a differentiated program, not difference quotients. A displacement of
-the configuration is expressed like the speeds, in the inner base frame: `g' = g exp(eps xi)` for
-the pose, `r' = r + eps rho` for the joint coordinates.
+The derivatives are computed by a differentiated program, not by difference quotients. A displacement (xi,
+rho) of the configuration has the same components as the speeds, in the frame fixed to the base:
+`g' = g exp(eps xi)` for the pose g, `r' = r + eps rho` for the joint coordinates r.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,18 +26,15 @@ from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
-# Names in the program `variation`: inputs by which it is differentiated, and outputs with
-# derivatives.
+# Names in the program `variation`: sets of directions of differentiation (time, displacement, speeds,
+# element states, inputs), and outputs with derivatives.
 SEEDS = ("dt", "dx", "du", "dz", "dw")
 VARIED_OUTPUTS = ("force", "zdot", "conditions", "seen", "paced")
 
 
 MIN_LINEARISATION_PIVOT = 0.02
-"""Smallest pivot of the independent speeds, relative to its value when it was chosen.
-
-Below it, new independent speeds are chosen: a small pivot amplifies rounding errors, most of all
-those of derivatives.
-"""
+"""Smallest pivot of the independent speeds, as a fraction of the pivot when they were chosen; below it other
+independent speeds are chosen, because small pivots amplify rounding errors, above all in derivatives."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +43,9 @@ class Variation:
 
     Outputs by name: `force` f (N, m) of `M udot = f`; `zdot`, the rates of the states of tyres and
     control law; `conditions`, the gaps of the contacts (m); `seen`, the observations called
-    `names`; `paced`, the rates of the speeds called `speeds`. On a terrain there is also `drift`, the
-    velocity that is no symmetry of the ground, and no `force`. The derivatives are by time `dt`,
-    displacements `dx`, speeds `du`, element states `dz` and inputs `dw`.
+    `names`; `paced`, the time derivatives of the speeds called `speeds`. On a terrain `force` is empty, and
+    there is also `drift`, the velocity across the symmetries of the ground. The sets of directions of
+    differentiation are time `dt`, displacements `dx`, speeds `du`, element states `dz` and inputs `dw`.
     """
 
     machine: Any  # a `ClosedForm`, or on a terrain a `grounded.GroundedMachine`
@@ -75,8 +72,9 @@ class Variation:
         return self.values["seen"][:, self.names.index(name)]
 
     def rows(self, names: Iterable[str], seed: str) -> Floats:
-        """Return the derivatives of named observations by one direction set, (N, names,
-        directions).
+        """Return the derivatives of named observations along the directions of the set `seed` ("dx", ...).
+
+        The result has the shape (N, names, directions).
         """
         return self.d["seen"][seed][:, [self.names.index(name) for name in names], :]
 
@@ -85,14 +83,14 @@ class Variation:
         return self.values["paced"][:, [self.speeds.index(name) for name in names]]
 
     def pace_rows(self, names: Iterable[str], seed: str) -> Floats:
-        """Return the derivatives of the accelerations of named speeds, (N, names, directions)."""
+        """Return the derivatives of the time derivatives of named speeds, (N, names, directions)."""
         return self.d["paced"][seed][:, [self.speeds.index(name) for name in names], :]
 
     def check_time_invariant(self, tolerance: float = 1e-7) -> None:
-        """Raise an error if the accelerations depend explicitly on time, relative to the largest
-        observation.
+        """Raise an error if the accelerations depend explicitly on time.
 
-        A motion may look steady at one instant only because a prescribed joint or a law passes through zero.
+        A motion may appear steady at one instant only because a prescribed joint motion or a control law
+        passes through zero. The tolerance is relative to the largest observation.
 
         Raises
         ------
@@ -120,8 +118,9 @@ def vary(
     parameters: Floats | None = None,
     seeds: Sequence[str] = SEEDS,
 ) -> Variation:
-    """Evaluate the program `variation` at N states y (N, entries), inputs w (N, inputs) and times t
-    (s).
+    """Evaluate the equations of motion and their derivatives at N states y (N, entries).
+
+    The inputs are w (N, inputs), zero by default, and the times t (s).
 
     `parameters` (N, parameters) has one parameter set per state; `seeds` names the direction sets
     whose derivatives are computed. On a terrain `anchors` and `parameters` are not used.
@@ -178,9 +177,9 @@ def _seed_lanes(machine: ClosedForm, seeds: Sequence[str]) -> Layout:
 
 
 def anchors_of(machine: Any, y: Floats) -> Floats:
-    """Return the anchor positions of the pins at the state y (world axes, m)."""
+    """Return the positions at which the pins are fixed to the ground at the state y (world axes, m)."""
     if not isinstance(machine, ClosedForm):
-        return np.zeros(0)  # on a terrain pins are contacts with the ground like others
+        return np.zeros(0)  # on a terrain, pins are ordinary ground contacts without anchors
     contacts = machine.system.model.contacts
     pins = [k for k, contact in enumerate(contacts) if contact.anchored]
     if not pins:
@@ -191,10 +190,9 @@ def anchors_of(machine: Any, y: Floats) -> Floats:
 def machine_at(
     system: System, motion: State, mode: Statuses, law: Law | None
 ) -> tuple[ClosedForm, Floats]:
-    """Return the compiled machine with independent speeds that suit a state, and the state as its
-    vector y.
+    """Return the equations of motion in a contact mode, and the state vector y of a state.
 
-    A control law starts with its initial states.
+    The independent speeds have large pivots at this state. A control law starts with its initial states.
     """
     states = law_states(law)
     z = memory_start(system, motion, law, states)
@@ -233,7 +231,8 @@ def chart(variation: Variation) -> Chart:
     spinning_joint_names = [j.name for k, j in enumerate(model.joints) if k in spinning]
     coordinates = ["lean", *shape_joints, "pitch", "yaw", *spinning_joint_names, "x", "y", "z"]
     conditions = variation.d["conditions"]["dx"]
-    # On a terrain lean and pitch may depend on heading and position, which are the better coordinates.
+    # On a terrain, lean and pitch may be functions of heading and position. Then heading and position are
+    # preferred as coordinates.
     on_terrain = "drift" in variation.values
     preferred = sorted(coordinates, key=lambda name: on_terrain and name not in ("yaw", "x", "y"))
     rows = heading_rows(variation, preferred)
@@ -264,7 +263,7 @@ def chart(variation: Variation) -> Chart:
 
 
 def chart_of(variation: Variation, coordinates: Sequence[str], speeds: Sequence[str]) -> Chart:
-    """Return the chart with given names of coordinates and speeds."""
+    """Return the chart whose coordinates and speeds have the given names."""
     conditions = variation.d["conditions"]["dx"]
     inverse = np.linalg.inv(
         np.concatenate([conditions, heading_rows(variation, coordinates)], axis=1)
@@ -279,20 +278,26 @@ def chart_of(variation: Variation, coordinates: Sequence[str], speeds: Sequence[
 
 
 def heading_rows(variation: Variation, names: Sequence[str]) -> Floats:
-    """Return the derivatives of named observations by displacements, x and y in heading axes."""
+    """Return the derivatives of named observations by displacements, (N, names, n).
+
+    x and y are measured along and across the heading.
+    """
     complete = with_plane(names)
     rows = to_heading(variation, complete, variation.rows(complete, "dx"))
     return rows[:, : len(names)]
 
 
 def with_plane(names: Sequence[str]) -> list[str]:
-    """Return names with x and y, if one of them is there: heading axes mix them."""
+    """Return the names; if only one of x and y is among them, append the other.
+
+    Both are needed because a rotation into heading axes mixes them.
+    """
     missing = {"x", "y"} - set(names)
     return [*names, *(sorted(missing) if len(missing) == 1 else ())]
 
 
 def to_heading(variation: Variation, names: Sequence[str], rows: Floats) -> Floats:
-    """Return rows (N, names, ...) with the rows of x and y rotated into heading axes."""
+    """Rotate the entries of x and y in an array (N, names, ...) into axes along and across the heading."""
     if "x" not in names or "y" not in names:
         return rows
     i = names.index("x")

@@ -27,15 +27,12 @@ Coefficients = list[int]
 """Coefficients of a polynomial in v, lowest power first, up to a common factor."""
 
 MAX_CRITICAL_SPEED = 1e3
-"""Largest critical speed (m/s); faster roots come from rounding in coefficients that should be
-zero.
-"""
+"""Largest critical speed, m/s; faster roots are caused by rounding errors in coefficients that should be
+zero."""
 
 SEARCHED_SPEEDS = (0.1, NAMING_SPEED)
-"""Speed range (m/s) in which critical speeds of machines without canonical matrices are searched.
-
-It excludes rest, where tyre deflections oscillate undamped.
-"""
+"""Range of forward speeds in which critical speeds of two-wheelers without canonical matrices are searched,
+m/s; it excludes rest, at which tyre deflections oscillate undamped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +71,7 @@ def critical_speeds(system: System, **sweep: Any) -> Critical:
     Parameters
     ----------
     system
-        A machine on two wheels.
+        The compiled two-wheeler.
     sweep
         Parameters by name; arrays are swept together by the rules of broadcasting.
 
@@ -110,9 +107,7 @@ def critical_of(matrices: Canonical) -> Critical:
 
 
 def _critical_record(rows: Iterable[tuple[float, ...]], shape: tuple[int, ...]) -> Critical:
-    """Return the record of critical speeds from rows with one bicycle each, in the shape of a
-    sweep.
-    """
+    """Return a `Critical` with the shape of a sweep from the critical speeds of each of its bicycles."""
     return Critical(*(np.array(column).reshape(shape)[()] for column in zip(*rows, strict=True)))
 
 
@@ -226,9 +221,7 @@ def _exact_critical_speeds(matrices: Canonical) -> tuple[float, ...]:
 
 
 def _searched_critical_speeds(running: TwoWheeler) -> tuple[float, ...]:
-    """Return the fields of `Critical` for a machine without canonical matrices, by numerical
-    search.
-    """
+    """Return the fields of `Critical` for a two-wheeler without canonical matrices, by numerical search."""
     lowest, highest = SEARCHED_SPEEDS
     crossings = running.crossings(lowest, highest)
     edges = [lowest, *(crossing.speed for crossing in crossings), highest]

@@ -19,9 +19,8 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 IDEAL_NAMING_SPEED = 10.0
-"""Speed (m/s) at which eigenmodes of the ideal bicycle are named, if it is not above the highest
-requested one.
-"""
+"""Speed at which the eigenmodes of the ideal bicycle are named, m/s; the highest requested speed is used if
+it is higher."""
 
 
 def eigenvalues(
@@ -33,20 +32,20 @@ def eigenvalues(
     axes: Axes = "benchmark",
     **sweep: Any,
 ) -> Eigenmodes:
-    """Compute the eigenmodes of a bicycle, or of another machine, at forward speeds.
+    """Compute the eigenmodes of a bicycle, or of another system, at forward speeds.
 
-    The nonlinear model is linearised about straight running; for machines that are not two-wheelers, and
-    under an LQR law, about steady motions. With tyres, compliant parts, a moving rider or a law there are
-    more modes, such as the wobble.
+    The nonlinear model is linearised about straight running. Systems that are not two-wheelers, or that have
+    an LQR control law, are linearised about steady motions. With tyres, compliant parts, a moving rider or a
+    control law there are more eigenmodes, such as the wobble.
 
     Parameters
     ----------
     system
-        The machine.
+        The compiled system.
     speed
         Forward speeds (m/s), a number or an array.
     about
-        Coordinates of the upright bicycle that differ from the drawing, `{"steer": pi}`.
+        Coordinates of the upright bicycle (rad) that differ from the zero configuration: `{"steer": pi}`.
     law
         Control law.
     axes
@@ -63,7 +62,7 @@ def eigenvalues(
     Raises
     ------
     ParameterError
-        If `about` or a sweep is used with a machine that is not the ideal bicycle.
+        If `about` or a sweep is used with a system that is not the ideal bicycle.
 
     Examples
     --------
@@ -102,7 +101,7 @@ def _convert_eigenvector_axes(modes: Eigenmodes, system: System) -> Eigenmodes:
 
 
 def is_two_wheeler(system: System) -> bool:
-    """Return whether a machine that can lean has two contacts, one behind the other."""
+    """Return whether a system is a two-wheeler: it can lean and has two contacts, one behind the other."""
     model = system.model
     centres = [np.asarray(contact.centre, float) for contact in model.contacts]
     if len(centres) != 2 or "forward_speed" not in system.outputs or "Wx" not in model.speeds:
@@ -114,8 +113,9 @@ def is_two_wheeler(system: System) -> bool:
 def driven_inputs(system: System, law: Law | None = None) -> list[str]:
     """Return the names of inputs that may sustain a steady motion.
 
-    For a two-wheeler these are the torques at the handlebar and at the rear wheel, for other machines those
-    of all joints. The steer torque of a rider on a path is not free; other laws allow a constant one.
+    For a two-wheeler these are the torques at the handlebar and at the rear wheel, for other systems those of
+    all joints. If the control law follows a path, the steer torque is excluded; other control laws allow
+    an additional constant steer torque.
 
     >>> from draisine import compile
     >>> driven_inputs(compile("whipple"))
@@ -129,7 +129,7 @@ def driven_inputs(system: System, law: Law | None = None) -> list[str]:
 
 
 def is_plain(system: System) -> bool:
-    """Return whether a machine has canonical matrices.
+    """Return whether a system has canonical matrices.
 
     It is a two-wheeler whose only degrees of freedom are lean, steer and speed.
     """
@@ -176,7 +176,7 @@ def _names_order(values: Floats) -> Floats:
     """Return the column order (speeds, 4) of tracked eigenvalues: weave, weave, capsize, castering.
 
     At the highest speed with one conjugate pair that pair is the weave, and of the real eigenvalues
-    the one farther from zero is castering. Of the weave pair the larger one comes first.
+    the one farther from zero is castering. The larger eigenvalue of the weave pair comes first.
     """
     scale = np.abs(values).max(axis=1, keepdims=True)
     swings = np.abs(values.imag) > 1e-9 * scale

@@ -1,6 +1,6 @@
 """Eigenvalues of any two-wheeler in straight running, tracked over the speed and named.
 
-The machine may have tyres, compliant parts, a moving rider or a control law. Names are assigned at
+The two-wheeler may have tyres, compliant parts, a moving rider or a control law. Names are assigned at
 `NAMING_SPEED`. Critical speeds are refined by Brent's method.
 """
 
@@ -24,7 +24,7 @@ from draisine.system.tracing import Law
 # rider does not dominate, the least damped one between a third and half of this speed. Other modes
 # have the name of their largest component at a third of this speed.
 NAMING_SPEED = 30.0
-"""Speed (m/s) at which eigenmodes are named, if it is not above the highest requested one."""
+"""Speed at which eigenmodes are named, m/s; the highest requested speed is used if it is higher."""
 
 ZERO_FREQUENCY = 1e-9
 """Smallest imaginary part (rad/s) of an oscillation; smaller ones are rounding errors of real
@@ -49,7 +49,7 @@ class TwoWheeler:
     Parameters
     ----------
     system
-        The machine.
+        The compiled two-wheeler.
     law
         Control law.
     inputs
@@ -61,11 +61,10 @@ class TwoWheeler:
     inputs: Mapping[str, float] | None = None
 
     def matrices(self, speed: Floats) -> tuple[Floats, tuple[str, ...]]:
-        """Return the system matrices A (speeds, states, states) of lateral motion, and the names of
-        the states.
+        """Return the system matrices A (speeds, states, states) of lateral motion, and the state names.
 
-        Lateral states are coupled to lean and steer. The speed and the motion of a suspension in the plane of
-        the machine are not, to first order.
+        Lateral states are those coupled to lean and steer. To first order, forward speed and the motion of a
+        suspension in the plane of the frame are not coupled to them.
         """
         # The state of straight running is proportional to the speed
         unit = state(self.system, forward_speed=1.0)
@@ -152,7 +151,7 @@ def _dominant_components(vectors: Floats, states: tuple[str, ...], system: Syste
     """Return the names (speeds, modes) of the largest components of eigenvectors (speeds, states,
     modes).
 
-    A name is that of a coordinate, "tyre" or "law".
+    A name is that of a coordinate, "tyre" for a tyre state or "law" for a state of the control law.
     """
     joints = {joint.name for joint in system.model.joints}
     memory = system.model.memory

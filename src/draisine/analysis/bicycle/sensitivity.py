@@ -217,8 +217,8 @@ def _vary_parameters(
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Return outputs of the program `variation` with their derivatives by parameters.
 
-    There is one lane per parameter and seed. `moved` are the derivatives of the displacement x and
-    of the speeds u by each parameter.
+    There is one SIMD lane per parameter and direction of differentiation. `moved` contains the derivatives
+    of the displacement x and of the speeds u by each parameter.
     """
     program = machine.variation.program
     count = parameters.shape[1]

@@ -24,8 +24,7 @@ from draisine.system.system import System
 from draisine.vehicles import check_numbers
 
 PROBE_SPEED = 16.0
-"""Speed (m/s) at which the terms in v and v^2 are evaluated; dividing by a power of two is exact.
-"""
+"""Speed at which the terms in v and v^2 are evaluated, m/s; division by a power of two is exact."""
 
 MATRIX_SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])
 """Factors that convert the entries of draisine's matrices to the benchmark's axes: steer changes
@@ -33,9 +32,8 @@ its sign.
 """
 
 POWERS_ERROR = 1e-9
-"""Allowed error of the canonical form at another speed, relative to the largest entry; rounding
-errors are about 1e-13.
-"""
+"""Largest error of the canonical form at another speed, as a fraction of the largest matrix entry; rounding
+errors are about 1e-13."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +95,7 @@ def canonical_matrices(
     system
         An ideal bicycle: wheels without slip, degrees of freedom lean, steer and speed.
     about
-        Coordinates that differ from the drawing, `{"steer": pi}` for a reversed handlebar (rad).
+        Coordinates (rad) that differ from the zero configuration: `{"steer": pi}` for a reversed handlebar.
     sweep
         Parameters by name; arrays are swept together by the rules of broadcasting.
 
@@ -109,7 +107,7 @@ def canonical_matrices(
     Raises
     ------
     ConfigurationError
-        If the machine is not an ideal bicycle.
+        If the system is not an ideal bicycle.
 
     Examples
     --------
@@ -195,7 +193,7 @@ def stand_upright(
 
 
 def _check_ideal(machine: ClosedForm, essential: Sequence[str]) -> None:
-    """Raise an error with the reasons if a machine has no canonical matrices."""
+    """Raise an error with the reasons if a system has no canonical matrices."""
     memory = machine.system.model.memory
     speeds = machine.layout.count("u")
     reasons = {
@@ -224,9 +222,7 @@ def speed_names(frame: Chart) -> list[str]:
 def straight_motion(
     machine: ClosedForm, y: Floats, parameters: Floats, frame: Chart, speed: float
 ) -> tuple[Floats, Variation]:
-    """Return the states of upright bicycles that run straight at a speed (m/s), with derivatives
-    there.
-    """
+    """Return the states of upright bicycles running straight at a speed (m/s), and derivatives there."""
     rows = vary(machine, y, parameters=parameters).rows(speed_names(frame), "du")
     first = y.shape[1] - rows.shape[2]
     moving = y.copy()

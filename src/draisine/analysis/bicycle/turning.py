@@ -26,9 +26,8 @@ CHUNK_SIZE = 2000
 """Number of circles per batch; larger batches use more memory and are not faster."""
 
 BALANCE_TOLERANCE = 1e-6
-"""Largest relative unbalanced force of a steady circle; above it no speed balances the lean and
-steer angle.
-"""
+"""Largest unbalanced force of a steady circle, relative; above it no speed balances the given lean and steer
+angles."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,9 +37,8 @@ valid.
 """
 
 PARAMETER_STEP = 1e-3
-"""Relative step of differences by a parameter: its truncation error (1e-12) balances rounding
-(1e-13).
-"""
+"""Step of the central differences by a parameter, as a fraction of the parameter; its truncation error
+(1e-12) balances rounding errors (1e-13)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +65,7 @@ def spread(
     speed
         Speeds (m/s).
     law
-        Control law; critical speeds are computed without a law only.
+        Control law; critical speeds are computed only without a control law.
 
     Returns
     -------

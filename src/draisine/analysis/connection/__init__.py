@@ -1,9 +1,9 @@
 """Geometric locomotion: displacement of the base by cyclic motions of the joints (local connection).
 
-`case`: classification of machines by the rank of their constraints.
+`case`: classification of systems by the rank of their constraints.
 `local`: local connection over shape space, and its curvature.
 `gait`: closed paths in shape space, linear in their parameters.
-`displacement`: displacement of a gait by a Magnus expansion, with exact derivatives.
+`displacement`: displacement of the base by a gait, by a Magnus expansion, with exact derivatives.
 `frame`: body frame with the smallest connection (minimum-perturbation coordinates).
 `area`: approximate displacement by the integral of the curvature.
 `search`: gaits with the largest or with a prescribed displacement.

@@ -1,5 +1,5 @@
-"""Displacement of a small gait as the integral of the curvature over its enclosed area (Stokes'
-theorem).
+"""Approximate displacement by a small gait: the integral of the connection's curvature over the area that the
+gait encloses in shape space (Stokes' theorem).
 """
 
 from itertools import pairwise
@@ -13,18 +13,17 @@ from draisine.analysis.connection.gait import ShapePath
 from draisine.analysis.connection.local import LocalConnection
 
 GAUSS_NODES = 24
-"""Number of Gauss nodes between two corners of the path, and along each radius."""
+"""Number of Gauss quadrature nodes between two corners of the path, and along each radius of the area."""
 
 
 def area_displacement(
     connection: LocalConnection, path: ShapePath, theta: Any, frame: QuietFrame | None = None
 ) -> Floats:
-    """Return the integral of the curvature over the area enclosed by a path of two joints, eq.
-    [area-rule].
+    """Integrate the curvature over the area enclosed by a path of two joints, eq. [area-rule].
 
-    It approximates the twist of one cycle in the initial frame. The error is of third order in the
-    size of the path, and much smaller in a `quiet_frame`. The area must be star-shaped about its
-    centre.
+    The result (twist,) approximates the displacement of the base in one cycle, as a twist in the initial
+    frame. Its error is of third order in the size of the path, and much smaller in a `quiet_frame`. The
+    area must be star-shaped about its centre. `theta` are the parameters of the path.
     """
     theta = np.asarray(theta, float)
     x, w = np.polynomial.legendre.leggauss(GAUSS_NODES)

@@ -1,5 +1,5 @@
-"""Classification of machines by their connection: does the shape alone determine the motion of the
-base?
+"""Classification of systems by their connection: does the shape (the joint coordinates) alone determine the
+motion of the base?
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,15 @@ from draisine.system.system import System
 
 
 def connection_case(system: System, driven: Sequence[str] | None = None) -> Case:
-    """Classify a machine with closed contacts by the cases of chapter 1 of the thesis.
+    """Classify a system with closed contacts by the cases of chapter 1 of the thesis.
 
-    The rank is determined at a general shape, because the drawing may be singular.
+    The rank of the constraints is determined at a general shape, because the zero configuration may be
+    singular.
 
     Parameters
     ----------
     system
-        The machine.
+        The compiled system.
     driven
         Names of the joints that form the shape; all by default.
 

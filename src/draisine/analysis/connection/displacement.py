@@ -1,8 +1,8 @@
 """Displacement of the base by a gait (a closed path in shape space), with exact derivatives.
 
 The connection is evaluated at all points of the path at once. The pose follows from a sixth-order
-Magnus expansion, step by step on the group; its derivatives follow from a quadrature of sixth order
-along the path.
+Magnus expansion, step by step on the Lie group SE(3); its derivatives follow from a quadrature of sixth
+order along the path.
 """
 
 from dataclasses import dataclass
@@ -19,20 +19,16 @@ from draisine.errors import ParameterError
 from draisine.model import BASE_TWIST
 
 MAGNUS_STEPS = 512
-"""Number of Magnus steps per cycle, distributed over its smooth pieces.
-
-Errors are below 1e-12 for gaits of a few radians.
-"""
+"""Number of Magnus steps per cycle, distributed over the smooth pieces of the path; errors of the pose are
+below 1e-12 for gaits with joint angles of a few radians."""
 
 BOOLE_WEIGHTS = np.array([28.0, 64.0, 24.0, 64.0]) / 45.0
-"""Weights of Boole's quadrature rule (sixth order); the first node is also the last one of the
-previous step.
-"""
+"""Weights of Boole's quadrature rule (sixth order) for its first four nodes; the fifth node is the first node
+of the next step, so that the first weight counts twice."""
 
 SERIES_ANGLE = 1e-2
-"""Angle (rad) below which (x - sin x) / x^3 is a power series, because the closed form suffers from
-cancellation.
-"""
+"""Largest angle at which (x - sin x) / x^3 is evaluated by a power series, rad; the closed form suffers from
+cancellation at small angles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,21 +61,21 @@ class Displacement:
 def displacement(
     connection: LocalConnection, path: ShapePath, theta: Any, until: float = 1.0
 ) -> Displacement:
-    """Compute the displacement of the base by the path r(s) = Phi(s) theta.
+    """Compute the displacement of the base while the joints follow the path r(s) = Phi(s) theta.
 
-    With xi = -A rdot the pose obeys gdot = g xi, and g^-1 (dg/dtheta) at the end is the integral of
-    Ad(g_end^-1 g) dxi/dtheta, eq. [gait-derivative].
+    With the twist xi = -A rdot the pose g obeys gdot = g xi. Its derivative g^-1 (dg/dtheta) at the end is
+    the integral of Ad(g_end^-1 g) dxi/dtheta, eq. [gait-derivative].
 
     Parameters
     ----------
     connection
-        Local connection of the machine.
+        Local connection of the system.
     path
-        Closed path of the shape.
+        Closed path in shape space.
     theta
         Parameters of the path.
     until
-        End of the path, from 0 to 1.
+        Value of s at which the motion ends, from 0 to 1 (a complete cycle).
 
     Returns
     -------
@@ -106,8 +102,7 @@ def displacement(
     change = np.zeros((6, count))
     for a, b in pairwise(stops):
         g, change = _follow(connection, path, theta, np.linspace(a, b, steps + 1), g, change)
-    # Project onto the nearest rotation: a product of 512 matrices is orthogonal only up to
-    # accumulated rounding.
+    # Project onto the nearest rotation matrix: rounding errors accumulate in a product of 512 matrices.
     U, _, V = np.linalg.svd(g[:3, :3])
     R = U @ V
     p = g[:3, 3]
@@ -122,10 +117,13 @@ def _follow(
     g: Floats,
     change: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return the pose after a smooth piece, and its derivatives as twists in the initial frame."""
+    """Return the pose after a smooth piece of the path, and its derivatives as twists in the initial frame.
+
+    s are the nodes of the piece; g and `change` are pose and derivatives at its beginning.
+    """
     h = s[1] - s[0]
     near = 1e-12 * (s[-1] - s[0])
-    # Rates are discontinuous at corners: evaluate them inside the piece
+    # Rates are discontinuous at the corners of the path: evaluate them slightly inside the piece.
     inside = np.clip(s, s[0] + near, s[-1] - near)
     poses = [g]
     for step in _exponentials(_magnus(connection, path, theta, s[:-1], h)):
@@ -192,9 +190,7 @@ def _magnus(
 
 
 def _commute(a: Floats, b: Floats) -> Floats:
-    """Return the commutator b a - a b, with this sign because the pose is multiplied from the
-    right.
-    """
+    """Return the commutator b a - a b; its sign is reversed because the pose is multiplied from the right."""
     return b @ a - a @ b
 
 

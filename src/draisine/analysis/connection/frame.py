@@ -1,9 +1,10 @@
 """Minimum-perturbation coordinates: the body frame in which the connection is smallest.
 
-The origin of the base is an arbitrary choice, and many choices oscillate without net displacement. A
-frame h(r) that moves on the body with its shape has the connection `A' = Ad(h^-1) A - h^-1 dh`,
-eq. [moved-frame]. The quiet frame minimises A' over a region, so that the curvature approximates
-displacements. After Hatton and Choset 2011, doi:10.1177/0278364910394392, by least squares over polynomials.
+The reference point of the base is arbitrary, and many choices oscillate during a gait without net
+displacement. A body frame with the shape-dependent pose h(r) relative to the base has the connection
+`A' = Ad(h^-1) A - h^-1 dh`, eq. [moved-frame]. The quiet frame minimises A' over a region of shape space, so
+that the integral of the curvature approximates displacements well. Method: Hatton and Choset 2011,
+doi:10.1177/0278364910394392, here by least squares over polynomials.
 """
 
 from dataclasses import dataclass
@@ -48,9 +49,7 @@ class QuietFrame:
 
 
 def frame_curvature(connection: LocalConnection, r: Floats, frame: QuietFrame | None) -> Floats:
-    """Return the curvature (..., 3) at shapes (..., 2) of two joints, in a given frame or in that
-    of the base.
-    """
+    """Return the curvature (..., 3) at shapes r (..., 2), expressed in `frame`; None is the base's frame."""
     F = connection.curvature(r, *connection.joints)
     return F if frame is None else frame.twist(frame(r), F[..., None])[..., 0]
 
@@ -63,18 +62,18 @@ def quiet_frame(
     Parameters
     ----------
     connection
-        Local connection of a planar machine with two joints, or of a planar slice.
+        Local connection of a planar system with two joints, or of a planar slice.
     low, high
-        Corners of the region (rad).
+        Lower and upper corner of the region in shape space (rad), (2,) each.
     degree
         Degree of the polynomials.
     points
-        Chebyshev nodes per side of the region.
+        Number of Chebyshev nodes per side of the region.
 
     Raises
     ------
     ModelError
-        If the machine is not planar or does not have two joints.
+        If the system is not planar or does not have two joints.
     ParameterError
         If the region is empty.
     """
@@ -91,7 +90,7 @@ def quiet_frame(
     A = connection(low + (x + 1.0) * (high - low) / 2.0)
     size = degree + 1
     used = np.add.outer(np.arange(size), np.arange(size))
-    # Without the constant term, which does not change the size of the connection
+    # Omit the constant term of the polynomials: it does not change the magnitude of the connection.
     used = (used > 0) & (used <= degree)
 
     def expand(flat: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Inverse dynamics: joint torques and contact forces that produce given accelerations.
 
-If a machine is statically indeterminate, the minimum-norm solution is returned, and a basis of the torques
-and forces that do not change the motion.
+If a system is statically indeterminate, the minimum-norm solution is returned, together with a basis of the
+torques and forces that do not change the motion.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ class RequiredTorques:
     """Minimum-norm joint torques and contact forces of a motion, by name, thesis (1.18)-(1.19)."""
 
     torques: dict[str, float]  # joint torques or forces, N m or N
-    forces: dict[str, float]  # contact forces by row, N
-    # Basis of the torques that do not change the motion, by joint
+    forces: dict[str, float]  # contact forces by name of the constraint row, N
+    # Basis of the torques that do not change the motion, by joint, (dimensions,) each
     static_torques: dict[str, Floats]
-    static_forces: dict[str, Floats]  # contact forces that belong to that basis, by row
+    static_forces: dict[str, Floats]  # contact forces of that basis, by name of the constraint row
 
     @property
     def dimensions(self) -> int:
-        """Number of independent torques that do not change the motion."""
+        """Number of independent combinations of torques that do not change the motion."""
         shares = np.array(list(self.static_torques.values())).reshape(len(self.torques), -1)
         return int(np.linalg.matrix_rank(shares, tol=1e-9)) if shares.size else 0
 
@@ -47,15 +47,15 @@ def solve_inverse_dynamics(
     Parameters
     ----------
     system
-        The machine.
+        The compiled system.
     state
         Configuration and speeds.
     vdot
-        Accelerations of all speeds, in the order of `model.speeds`.
+        Time derivatives of all speeds (m/s2 or rad/s2), in the order of `model.speeds`.
     driven
         Names of the joints with torques; all by default.
     mode
-        Statuses of contacts by name; all closed by default.
+        Contact mode: statuses of contacts by name; all closed by default.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def solve_inverse_dynamics(
     Raises
     ------
     ParameterError
-        If the machine has no joints.
+        If the system has no joints.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Local connection `eta = -A(r) rdot` of a machine over its shape space, and its curvature.
+"""Local connection `eta = -A(r) rdot` of a system over its shape space, and its curvature.
 
-Rows `L eta + G rdot = 0` determine the twist eta of the base: contact constraints, zero momentum, or the
-balance of a fluid's drag. L, G and their derivatives are one compiled program, so A and its derivatives are
-exact, for one shape or a grid of shapes.
+The shape r are the joint coordinates. Linear equations `L eta + G rdot = 0` determine the twist eta of the
+base: contact constraints, zero momentum, or the balance of fluid drag. One compiled program evaluates L, G
+and their derivatives, so that A and its derivatives are exact, for one shape or a grid of shapes.
 """
 
 from collections.abc import Mapping
@@ -32,15 +32,16 @@ Ruler = Literal["contacts", "momentum", "drag"]
 """Kind of equations that determine the motion of the base."""
 
 MAX_BASE_CONDITION = 1e12
-"""Condition number of L above which a velocity of the base has neither inertia nor drag."""
+"""Largest condition number of L in `L eta + G rdot = 0`; above it a velocity of the base has neither inertia
+nor drag and is undetermined."""
 
 
 @dataclass(frozen=True, eq=False)
 class LocalConnection:
-    """Local connection A(r) of a machine whose joints determine the motion of its base.
+    """Local connection A(r) of a system whose joints determine the motion of its base.
 
-    The joint coordinates of the machine are `origin + directions r`: all joints, or a linear slice
-    of the shape space.
+    The joint coordinates of the system are `origin + directions r`. The shape coordinates r are all
+    joint coordinates, or coordinates of a linear slice of the shape space.
     """
 
     system: System
@@ -48,8 +49,8 @@ class LocalConnection:
     joints: tuple[str, ...]  # names of the shape coordinates r
     twist: tuple[str, ...]  # names of the free velocities of the base, the rows of A
     program: Compiled
-    origin: Floats  # joint coordinates at r = 0, (joints of the machine,)
-    # Direction of each shape coordinate as a column, (joints of the machine, coordinates)
+    origin: Floats  # joint coordinates at r = 0, (joints of the system,)
+    # Change of the joint coordinates per unit of each shape coordinate, (joints of the system, coordinates)
     directions: Floats
 
     def __call__(self, r: Any) -> Floats:
@@ -57,9 +58,7 @@ class LocalConnection:
         return self.derivatives(r)[0]
 
     def derivatives(self, r: Any) -> tuple[Floats, Floats]:
-        """Return A (..., twist, joints) and its derivatives by the joints (..., joint, twist,
-        joints).
-        """
+        """Return A (..., twist, joints) and its derivatives by r, (..., joint, twist, joints)."""
         r = np.asarray(r, float)
         n = len(self.twist)
         m, k = self.directions.shape
@@ -79,7 +78,7 @@ class LocalConnection:
     def slice(self, origin: Any, **directions: Any) -> "LocalConnection":
         """Return the connection restricted to a linear slice of the shape space.
 
-        On a planar slice, methods for two joints apply to machines with more joints.
+        On a planar slice, methods for two joints apply to systems with more joints.
 
         Parameters
         ----------
@@ -116,8 +115,8 @@ class LocalConnection:
     def curvature(self, r: Any, first: str, second: str) -> Floats:
         """Return the curvature (..., twist) at shapes r (..., joints), eq. [curvature].
 
-        The curvature is the displacement per area of a small counter-clockwise loop in the plane of
-        two joints.
+        It is the displacement per enclosed area of a small counter-clockwise loop in the plane of the two
+        shape coordinates `first` and `second`.
         """
         i, j = (self._joint(name) for name in (first, second))
         A, dA = self.derivatives(r)
@@ -142,24 +141,24 @@ class LocalConnection:
 def local_connection(
     system: System, ruler: Ruler | None = None, mode: Mapping[str, str] | None = None
 ) -> LocalConnection:
-    """Return the local connection of a machine with prescribed joints.
+    """Return the local connection of a system with prescribed joint motions.
 
     Parameters
     ----------
     system
-        The machine.
+        The compiled system.
     ruler
         Equations that determine the motion of the base: "contacts" (the default if there are any),
         "momentum", which stays zero (the default without contacts), or "drag", if inertia is negligible.
     mode
-        Statuses of contacts, by name.
+        Contact mode: statuses of contacts by name.
 
     Raises
     ------
     ModelError
-        If the machine has no joints, or a velocity of the base has neither inertia nor drag.
+        If the system has no joints, or a velocity of the base has neither inertia nor drag.
     ConfigurationError
-        If the contacts leave a degree of freedom.
+        If the contacts do not determine all velocities of the base.
 
     Examples
     --------
@@ -195,7 +194,7 @@ def local_connection(
 
 
 def _rows(frame: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:
-    """Return the matrices L and G of `L eta + G rdot = 0`."""
+    """Return the matrices L and G of `L eta + G rdot = 0` for the kind of equations `ruler`."""
     if ruler == "contacts":
         motion = solve_kinematics(frame, evaluate)
         if motion.free:

@@ -1,6 +1,6 @@
 """Search for gaits with the largest, a zero or a prescribed displacement.
 
-Displacements have exact derivatives, so BFGS and Newton's method converge to rounding.
+Displacements have exact derivatives, so that BFGS and Newton's method converge to rounding errors.
 """
 
 from typing import Any
@@ -17,24 +17,23 @@ TARGET_TOLERANCE = 1e-11
 """Largest error (m and rad) of a gait with prescribed displacement."""
 
 MIN_CONTINUATION_STEP = 1e-3
-"""Smallest continuation step as a fraction of the change of displacement; below it the continuation
-fails.
-"""
+"""Smallest continuation step, as a fraction of the total change of displacement; below it the continuation
+fails."""
 
 MAX_CORRECTIONS = 8
-"""Newton steps per continuation step; if more are needed, the step is too long."""
+"""Largest number of Newton steps per continuation step; if more are needed, the continuation step is too
+long."""
 
 
 def farthest(
     connection: LocalConnection, path: ShapePath, start: Any, direction: Any = None
 ) -> tuple[Floats, Displacement]:
-    """Return the path parameters near `start` with the largest displacement per cycle, and that
-    displacement.
+    """Maximise the displacement per cycle; return the path parameters near `start` and the displacement.
 
     Parameters
     ----------
     connection, path
-        Local connection, and the path of the shape.
+        Local connection, and the family of closed paths in shape space.
     start
         Initial parameters of the path.
     direction
@@ -95,16 +94,15 @@ def reversal(
 def path_to(
     connection: LocalConnection, path: ShapePath, start: Any, place: Any, yaw: float = 0.0
 ) -> tuple[Floats, Displacement]:
-    """Return path parameters near `start` whose cycle has a prescribed displacement (thesis, remark
-    1.3).
+    """Return path parameters near `start` with a prescribed displacement per cycle, and the displacement.
 
-    The method is continuation from the displacement of `start`; Newton's method corrects each step
-    with the minimum-norm change of the parameters.
+    The method is continuation from the displacement of `start` (thesis, remark 1.3). Newton's method
+    corrects each step with the minimum-norm change of the parameters.
 
     Parameters
     ----------
     connection, path
-        Local connection, and the path of the shape.
+        Local connection, and the family of closed paths in shape space.
     start
         Initial parameters of the path.
     place
@@ -147,8 +145,9 @@ def _planar(reached: Displacement) -> Floats:
 def _newton(
     connection: LocalConnection, path: ShapePath, theta: Floats, wanted: Floats
 ) -> tuple[Floats, Displacement] | None:
-    """Return path parameters with a wanted displacement (x, y, yaw); None if Newton's method moves
-    too far.
+    """Return path parameters with a wanted displacement (x, y, yaw) in m and rad, and the displacement.
+
+    Return None if Newton's method does not converge in a few small steps.
     """
     size = 1.0 + np.abs(theta).max()
     for _ in range(MAX_CORRECTIONS):

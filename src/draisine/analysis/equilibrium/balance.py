@@ -6,13 +6,14 @@ change in proportion to themselves,
 
     d(speed)/dt = (a / v) speed,        eq. [quasi-steady],
 
-as they do in a machine that keeps its shape while its forward speed v changes: lean, steer and the slips
-of the tyres stay, the wheels spin up.
+with the forward speed v. Then lean, steer and the slips of the tyres stay constant, while forward speed and
+wheel rates grow in proportion.
 
 The unknowns are a displacement of the configuration, the independent speeds, the states of tyres and
-control law, and the free inputs. The equations are closed contacts, cyclic coordinates as at the start,
-constant other coordinates, eq. [quasi-steady], constant states, and the prescribed quantities. They are
-affine in the prescribed values, which continuation uses. All derivatives are exact.
+control law, and the free inputs. The equations require closed contacts, initial values of the cyclic
+coordinates, constant values of the other coordinates, eq. [quasi-steady] for the speeds, constant states of
+tyres and control law, and the prescribed values. They are affine in the prescribed values, which
+continuation uses. All derivatives are exact.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,30 +46,29 @@ SPEED_SCALE = 10.0
 """Unit of speeds (m/s or rad/s) in the scaled unknowns; coordinates have the unit 1 (m or rad)."""
 
 ACCELERATION_SCALE = 10.0
-"""Unit of inputs in the scaled unknowns: the input that accelerates a speed by this much (m/s2 or
-rad/s2).
+"""Acceleration that defines the unit of an input in the scaled unknowns, m/s2 or rad/s2.
 
-It is about gravity, so that inputs change rather than the configuration.
+The unit of an input is the input that causes this acceleration. The value is about gravity, so that
+minimum-norm steps change inputs rather than the configuration.
 """
 
 STEP_LIMIT = 0.3
-"""Largest scaled Newton step of coordinates and speeds: a linearisation is valid within about a
-third of a radian. Inputs enter linearly and need no limit.
-"""
+"""Largest Newton step of coordinates and speeds, in scaled units; a linearisation is valid within about a
+third of a radian. Inputs enter linearly and need no limit."""
 
 DIVERGED_RESIDUAL = 1e100  # scaled residual beyond which Newton's method has diverged
 
-# Newton steps; steps limited to 0.3 reach any angle, and convergence needs a few more
+# Largest number of Newton steps; steps limited to 0.3 rad reach any angle, and convergence needs a few more
 MAX_BALANCE_STEPS = 60
 
 MAX_IDLE_STEPS = 15
 """Number of successive Newton steps without a smaller residual after which the search ends."""
 
-# Largest scaled residual of a solution; redundant equations have residuals of the size of rounding
-# errors.
+# Largest scaled residual of a solution (dimensionless); even redundant equations leave only rounding errors
 RESIDUAL_TOLERANCE = 1e-8
 
-# Relative to the largest singular value; smaller ones belong to redundant equations
+# Smallest singular value of the Jacobian that counts towards its rank, as a fraction of the largest one;
+# smaller values belong to redundant equations
 RANK_TOLERANCE = 1e-9
 
 Machine = ClosedForm | GroundedMachine
@@ -78,11 +78,11 @@ PATH_CURVATURE = "curvature"
 
 
 def quantity_names(model: Model) -> dict[str, str]:
-    """Return the names of quantities that can be prescribed in a steady motion, with units.
+    """Return the units of all quantities that can be prescribed in a steady motion, by name.
 
-    These are all that `observation_names` lists, the inputs (`steer_torque`, `way_force`), the deflections
-    of tyres (`rear_tyre_slip`), and for machines with a forward speed `forward_acceleration` and the
-    `curvature` of the path.
+    The quantities are those of `observation_names`, the inputs (`steer_torque`, `way_force`) and the
+    deflections of tyres (`rear_tyre_slip`). Models with a forward speed also have `forward_acceleration` and
+    the `curvature` of the path.
 
     >>> from draisine.vehicles.motorcycle import motorcycle
     >>> [name for name in quantity_names(motorcycle()) if name.startswith("steer")]
@@ -100,7 +100,7 @@ def quantity_names(model: Model) -> dict[str, str]:
 
 
 def _effort_name(unit: str) -> str:
-    """Return "torque" or "force", the name of an effort, from its unit."""
+    """Return "torque" or "force" for an input with the given unit (N m or N)."""
     return "force" if unit == "N" else "torque"
 
 
@@ -113,9 +113,7 @@ def _slip_names(model: Model) -> list[str]:
 
 
 def to_user_state(machine: Machine, y: Floats) -> State:
-    """Return the state of a user (coordinates, speeds, tyre deflections) for a state vector y of a
-    machine.
-    """
+    """Convert a state vector y to a public `State` with coordinates, speeds and tyre deflections."""
     if isinstance(machine, GroundedMachine):
         return machine.leave(y)
     model = machine.system.model
@@ -128,10 +126,10 @@ def to_user_state(machine: Machine, y: Floats) -> State:
 
 
 def choose_independent_speeds(machine: Any, y: Floats, law: Law | None) -> tuple[Any, Floats]:
-    """Return the machine and its state vector with well-conditioned independent speeds.
+    """Return equations of motion with well-conditioned independent speeds, and y expressed in these.
 
     Other independent speeds are chosen if the pivots of the present ones are small at y. On a
-    terrain the contacts are those with the features that are below the wheels there.
+    terrain, the contacts are updated to the ground features below the wheels at y.
     """
     if isinstance(machine, GroundedMachine):
         return machine.renewed(y)
@@ -144,7 +142,7 @@ def choose_independent_speeds(machine: Any, y: Floats, law: Law | None) -> tuple
 
 
 class Balance:
-    """Equations of a steady motion of one machine; cyclic coordinates keep their initial values."""
+    """Equations of a steady motion in one contact mode; cyclic coordinates keep their initial values."""
 
     def __init__(self, machine: Machine, y: Floats, w: Floats, free: Sequence[int]) -> None:
         self.machine = machine
@@ -155,10 +153,12 @@ class Balance:
         self.chart: Chart = chart(variation)
         cyclic = symmetric_states(machine, variation, self.chart, y[None], w[None]).names
         essential = [name for name in self.chart.coordinates if name not in cyclic]
-        # An approximate symmetry (a spline) makes redundant equations independent by its error.
+        # If the ground is symmetric only approximately (a spline), redundant equations appear independent.
+        # So the tolerance of the rank must exceed the error of the symmetry.
         error = 0.0
         if isinstance(machine, GroundedMachine):
-            # Position and heading follow a symmetry of the ground: `drift` in place of their rates.
+            # In a steady motion, position and heading change along a symmetry of the ground. So require zero
+            # `drift`, the velocity across the symmetries, instead of zero rates.
             essential = [name for name in essential if name not in GROUND_COORDINATES]
             error = SYMMETRY_MARGIN * machine.symmetry.error
         self.rank_tolerance = max(RANK_TOLERANCE, error)
@@ -170,7 +170,7 @@ class Balance:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Number of unknowns by kind: displacement, speeds, element states, inputs."""
+        """Number of unknowns of each kind: displacement, speeds, states of tyres and control law, inputs."""
         layout = self.machine.layout
         configuration = len(self.machine.columns)
         return {
@@ -181,9 +181,7 @@ class Balance:
         }
 
     def surplus(self, prescribed: Mapping[str, float]) -> int:
-        """Return the number of equations minus the number of unknowns, if all equations are
-        independent.
-        """
+        """Return the number of equations minus the number of unknowns, redundant equations included."""
         layout = self.machine.layout
         gaps = len(self.machine.columns) - len(self.chart.coordinates)
         equations = (
@@ -195,9 +193,9 @@ class Balance:
     def _constant_speeds(self, variation: Variation, base_rolls: bool) -> list[str]:
         """Return the names of the speeds that are constant in a steady motion.
 
-        The independent speeds would suffice, but at another state they may be dependent (both wheel rates and
-        the yaw rate, for tyres at zero steer). So all constant speeds are used. The twist of a rolling base
-        is not constant in its own axes.
+        The independent speeds would suffice, but at another state they may become dependent, such as both
+        wheel rates and the yaw rate with tyres at zero steer. So all constant speeds are listed. If the base
+        itself rolls, its velocities in its own axes are not constant and are left out.
         """
         model = self.machine.system.model
         prescribed_rates = {
@@ -208,7 +206,7 @@ class Balance:
         return [name for name in variation.speeds if name not in excluded]
 
     def _scale(self, variation: Variation) -> Floats:
-        """Return the scale of each unknown in its own unit, (unknowns,)."""
+        """Return the value of one scaled unit of each unknown, in the unknown's own unit, (unknowns,)."""
         by_input = np.abs(variation.d["paced"]["dw"][0][:, self.free]).max(axis=0, initial=0.0)
         inputs = ACCELERATION_SCALE / np.where(by_input > 1e-12, by_input, ACCELERATION_SCALE)
         sizes = self.sizes
@@ -237,14 +235,14 @@ class Balance:
     def _quantity(
         self, variation: Variation, y: Floats, w: Floats, name: str
     ) -> tuple[float, Floats]:
-        """Return value and derivatives (n,) of a quantity that is not an observation."""
+        """Return the value of a named quantity that is not an observation, and its derivatives (n,)."""
         model = self.machine.system.model
         row = np.zeros(len(self.scale))
         if name == PATH_CURVATURE:
             forward = forward_name(variation.names)
             (v, turn), (dv, dturn) = self.quantities(variation, y, w, [forward, "yaw_rate"])
             if v == 0.0:
-                # The path of a point at rest has no curvature; Newton's method rejects NaN.
+                # Without speed the curvature of the path is undefined; Newton's method rejects NaN.
                 return np.nan, np.full(len(self.scale), np.nan)
             return turn / v, (dturn - turn / v * dv) / v
         sizes = Layout(self.sizes)
@@ -258,9 +256,7 @@ class Balance:
         return float(w[k]), row
 
     def _rows(self, d: Mapping[str, Floats]) -> Floats:
-        """Join the derivatives d of an output by displacement, speeds, states and inputs, (entries,
-        n).
-        """
+        """Join the derivatives d of an output by all kinds of unknowns into one matrix (entries, n)."""
         return np.hstack([d["dx"], d["du"], d["dz"], d["dw"][:, self.free]])
 
     def equations(
@@ -270,11 +266,11 @@ class Balance:
         prescribed: Mapping[str, float],
         variation: Variation | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return the scaled residuals (equations,) and their Jacobian by the scaled unknowns
-        (equations, n).
+        """Return scaled residuals (equations,) and their Jacobian (equations, n) by the scaled unknowns.
 
         Each kind of equation is divided by its largest derivative, so that none dominates the others
-        and redundant ones stay small. `variation` are values and derivatives at y and w, if computed before.
+        and redundant ones stay small. `variation` contains values and derivatives at y and w; it is computed
+        if it is None.
         """
         variation = self.evaluate(y, w) if variation is None else variation
         goals = self.kept | self.constant | dict(prescribed)
@@ -296,7 +292,8 @@ class Balance:
                 only = [variation.speeds.index(name) for name in self.speeds]
                 value, block = self._proportional(variation, y, w, a, value[only], block[only])
             block = block * self.scale
-            # On a plane the contacts themselves prevent a drift: its derivatives are rounding errors.
+            # On a plane the contacts alone prevent a velocity across the symmetries (`drift`), so that its
+            # derivatives are rounding errors. Do not scale them up.
             scale = np.abs(block).max(initial=1.0 if group == "drift" else 1e-300)
             residuals.append(value / scale)
             blocks.append(block / scale)
@@ -305,8 +302,9 @@ class Balance:
     def _proportional(
         self, variation: Variation, y: Floats, w: Floats, a: float, value: Floats, block: Floats
     ) -> tuple[Floats, Floats]:
-        """Return the residuals of eq. [quasi-steady] and their derivatives, for a forward
-        acceleration a (m/s2).
+        """Return the residuals and derivatives of eq. [quasi-steady] for a forward acceleration a (m/s2).
+
+        `value` and `block` are the accelerations of the speeds and their derivatives by the unknowns.
         """
         if a == 0.0:
             return value, block
@@ -331,7 +329,7 @@ class Balance:
         return y, w
 
     def check(self, prescribed: Mapping[str, float]) -> None:
-        """Raise an error if a prescribed rate is zero in every steady motion."""
+        """Raise an error if a nonzero value is prescribed for a rate that is zero in all steady motions."""
         for name in (
             name for name in prescribed if name in self.constant and prescribed[name] != 0.0
         ):
@@ -341,7 +339,7 @@ class Balance:
             )
 
     def solve(self, y: Floats, w: Floats, prescribed: Mapping[str, float]) -> tuple[Floats, Floats]:
-        """Return the steady motion near y by Newton's method; within a family, the nearest one.
+        """Return y and w of the steady motion nearest to the initial y and w, by Newton's method.
 
         Raises
         ------
@@ -353,7 +351,7 @@ class Balance:
         idle = 0
         for _ in range(MAX_BALANCE_STEPS):
             residual, J = self.equations(y, w, prescribed)
-            # End a diverging iteration before the squares of its values overflow.
+            # Stop a diverging iteration before the squares of its residuals overflow.
             if not (
                 np.abs(residual).max(initial=0.0) < DIVERGED_RESIDUAL and np.all(np.isfinite(J))
             ):
@@ -363,12 +361,13 @@ class Balance:
             least = min(least, norm)
             if idle > MAX_IDLE_STEPS and norm > self.residual_tolerance:
                 break
-            # The minimum-norm step leads to the nearest motion of a family, and tolerates redundant
-            # equations.
+            # The minimum-norm step leads to the nearest member of a family of steady motions, and
+            # tolerates redundant equations.
             step = -np.linalg.lstsq(J, residual, rcond=self.rank_tolerance)[0]
             size = float(np.abs(step).max(initial=0.0))
             y, w = self.move(y, w, step * self.limit(step))
-            # Converged to rounding errors: the step is tiny, or it is small and no longer shrinks.
+            # The iteration has converged up to rounding errors if the step is tiny, or if it is small and no
+            # longer shrinks.
             if size < 1e-14 or (size < 1e-9 and size >= 0.5 * last):
                 if np.abs(residual).max(initial=0.0) < self.residual_tolerance:
                     return y, w
@@ -385,6 +384,6 @@ class Balance:
 def forward_name(names: Sequence[str]) -> str:
     """Return the name of the speed (m/s) along the path whose curvature is prescribed.
 
-    It is the rolling speed of the rear wheel if the machine has this output, else the forward speed.
+    It is the rolling speed of the rear wheel if the model has this output, else the forward speed.
     """
     return "rear_wheel_speed" if "rear_wheel_speed" in names else "forward_speed"

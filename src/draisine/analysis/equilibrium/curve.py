@@ -1,10 +1,10 @@
 """Curves of steady motions by pseudo-arclength continuation.
 
 A curve is the solution set of a system with one equation fewer than unknowns. It is either a family
-of motions with some quantities kept constant, or a homotopy: the prescribed values move from `base`
-(s = 0) to `target` (s = 1), and s is one more unknown, so that the curve can turn back (a fold) and
-go on. Each step predicts along the tangent (the null space of the exact Jacobian) and corrects in
-the plane across it.
+of motions with some quantities kept constant, or a homotopy: the prescribed values change from `base`
+(s = 0) to `target` (s = 1). The homotopy parameter s is one more unknown, so that the curve can pass a
+fold, at which s reverses. Each step predicts along the tangent (the null space of the exact Jacobian) and
+corrects in the plane perpendicular to it.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ from draisine.errors import ConfigurationError
 from draisine.system.tracing import Law
 
 MAX_BEND = 0.2
-"""Largest corrector step relative to the predictor step; above it the continuation step is halved.
-"""
+"""Largest corrector step, as a fraction of the predictor step; above it the continuation step is halved."""
 
 GROW_BEND = 0.05
-"""Corrector step relative to the predictor step below which the next step is 50 % longer."""
+"""Corrector step, as a fraction of the predictor step, below which the next continuation step is 50 %
+longer."""
 
 
 class Curve:
@@ -46,7 +46,7 @@ class Curve:
         self.along = np.zeros(len(balance.scale) + (target is not None))
 
     def prescribed(self, s: float) -> dict[str, float]:
-        """Return the prescribed values at the homotopy parameter s."""
+        """Return the prescribed values by name at the homotopy parameter s."""
         if self.target is None:
             return self.base
         return {name: x + s * (self.target[name] - x) for name, x in self.base.items()}
@@ -57,20 +57,24 @@ class Curve:
         residual, J = self.balance.equations(y, w, self.prescribed(s), variation)
         if self.target is None:
             return residual, J
-        # The equations are affine in the prescribed values, so this difference is their derivative.
+        # The equations are affine in the prescribed values, so this difference is their derivative by s.
         ahead, _ = self.balance.equations(y, w, self.prescribed(s + 1.0), variation)
         return residual, np.column_stack([J, ahead - residual])
 
     def directions(self, tolerance: float) -> Floats:
-        """Return a basis (rows) of the null space of the Jacobian, at least one direction."""
+        """Return a basis (k, unknowns) of the Jacobian's null space; k is at least 1.
+
+        Singular values below `tolerance` times the largest one count as zero.
+        """
         _, J = self.equations(self.y, self.w, self.s)
         _, sizes, rows = np.linalg.svd(J)
         small = np.append(sizes, np.zeros(len(rows) - len(sizes))) < tolerance * sizes[0]
         return rows[small] if small.any() else rows[-1:]
 
     def aim(self, wanted: Floats, tolerance: float = 1e-7) -> bool:
-        """Set the tangent to the null direction nearest to a wanted direction; return whether one
-        exists.
+        """Set the tangent to the direction in the Jacobian's null space nearest to `wanted` (unknowns,).
+
+        Return whether such a direction exists.
         """
         null = self.directions(tolerance)
         along = null.T @ (null @ wanted)
@@ -81,8 +85,9 @@ class Curve:
         return True
 
     def step(self, size: float) -> tuple[Floats, Floats, float, float]:
-        """Predict and correct the next point of the curve; return y, w, s and the relative
-        corrector step.
+        """Predict and correct the next point of the curve, at a scaled distance `size`.
+
+        Return y, w, s and the length of the corrector step as a fraction of `size`.
 
         Raises
         ------
@@ -116,13 +121,13 @@ class Curve:
         raise ConfigurationError("The correction of a continuation step does not converge.")
 
     def accept(self, y: Floats, w: Floats, s: float) -> None:
-        """Accept a new point; choose other independent speeds if their pivots are small there."""
+        """Make (y, w, s) the current point; choose other independent speeds if their pivots are small."""
         last = self.along
         machine, point = choose_independent_speeds(self.balance.machine, y, self.law)
         if machine is not self.balance.machine:
             self.balance = Balance(machine, point, w, self.balance.free)
-            # The components of the tangent change with the independent speeds, so keep its sense by
-            # the displacement.
+            # The components of the tangent change with the choice of independent speeds. Keep its
+            # orientation by comparing the displacements of the configuration only.
             k = np.arange(len(last))
             same = (k < len(machine.columns)) | (k >= len(self.balance.scale))
             last = np.where(same, last, 0.0)

@@ -1,8 +1,8 @@
-"""Machines under the inertial load of a constant acceleration (d'Alembert).
+"""Systems under the inertial load of a constant acceleration (d'Alembert).
 
-A machine that accelerates forward with a is replaced by the same machine at constant speed, loaded
-by the force `-m a` against its heading at the mass centre of each body, eq. [dalembert]. The load
-is constant and turns with the heading, so that motions of the loaded machine are steady. The load
+A vehicle with the forward acceleration a is replaced by the same vehicle at constant speed with the
+additional force `-m a` along its heading at the mass centre of each body, eq. [dalembert]. The load
+is constant and turns with the heading, so that the loaded vehicle has steady motions. The load
 does not include the moments that accelerate the rotation of the wheels.
 """
 
@@ -37,9 +37,7 @@ class InertialLoad:
 
 @lru_cache(maxsize=16)
 def _with_inertial_load(vehicle: Callable[..., Model]) -> Callable[..., Model]:
-    """Return the vehicle function with one more parameter, the acceleration (m/s2) of its inertial
-    load.
-    """
+    """Return the model function of a vehicle with the additional parameter `inertial_acceleration`, m/s2."""
 
     @wraps(vehicle)
     def loaded(*, inertial_acceleration: float = 0.0, **given: Any) -> Model:
@@ -59,19 +57,19 @@ def _with_inertial_load(vehicle: Callable[..., Model]) -> Callable[..., Model]:
 
 
 def under_inertial_load(system: System, acceleration: float) -> System:
-    """Return the machine under the inertial load of a forward acceleration (m/s2).
+    """Add the inertial load of a forward acceleration (m/s2) to a system and compile it.
 
     Parameters
     ----------
     system
-        The machine, which must have a forward speed.
+        The compiled system, which must have a forward speed.
     acceleration
         Forward acceleration (m/s2).
 
     Returns
     -------
     System
-        The machine with the inertial force `-m a` at the mass centre of each body.
+        The compiled system with the inertial force `-m a` at the mass centre of each body.
 
     Examples
     --------
@@ -90,7 +88,7 @@ def under_inertial_load(system: System, acceleration: float) -> System:
 
 
 def _compile_loaded(system: System) -> System:
-    """Return the compiled machine with the inertial load; the cache keeps one per system."""
+    """Return the compiled system with the inertial load as a parameter; results are cached per system."""
     source = system.artifacts
     arguments: dict[str, Any] = {**source.structure, **system.parameters}
     return compile(_with_inertial_load(source.vehicle), store=source.store, **arguments)

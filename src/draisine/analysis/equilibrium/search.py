@@ -1,10 +1,10 @@
-"""Search for a steady motion with prescribed quantities. `steady` computes it, `Steady` is the
-result.
+"""Search for a steady motion with prescribed quantities: the function `steady` returns a `Steady`.
 
 `steady` tries, in this order: Newton's method from the start; a homotopy from steady motions near the
 start, or from straight running, to the prescribed values; Newton's method from random starts. Newton's
-method is fast, the homotopy follows a family around bends, random starts reach families that are not
-connected to straight running (a reversed handlebar). The equations are those of `balance`.
+method is fast. The homotopy follows a family of steady motions through folds. Random starts reach families
+that are not connected to straight running, such as those with a reversed handlebar. The equations are those
+of `balance`.
 """
 
 import math
@@ -54,31 +54,29 @@ from draisine.system.tracing import Law
 from draisine.terrain import Terrain
 
 MAX_CURVE_STEPS = 100
-"""Largest number of continuation steps of one homotopy; to lean a motorcycle by 50 deg takes about
-20.
-"""
+"""Largest number of continuation steps of one homotopy; a homotopy from an upright motorcycle to a lean of
+50 deg takes about 20."""
 
 FIRST_CURVE_STEP = 0.05
 MAX_CURVE_STEP = 0.3
 MIN_CURVE_STEP = 1e-5
-"""Scaled lengths of the steps of a homotopy; `balance` has the scales. Below the last one it ends.
-"""
+"""First, largest and smallest length of a continuation step, in the scaled unknowns of `balance`; a homotopy
+that needs a shorter step ends."""
 
 SAME_MOTION = 1e-6
-"""Absolute and relative difference of two steady motions below which they count as equal, so that
-no homotopy is computed twice.
-"""
+"""Largest absolute and relative difference of two steady motions that count as equal (SI units); a homotopy
+from the same motion is not computed twice."""
 
 GUESSED_SPEEDS = (5.0, 15.0, 1.5, 35.0)
-"""Forward speeds (m/s) of the initial guesses if no speed is prescribed: usual for bicycles and
-motorcycles.
-"""
+"""Forward speeds of the initial guesses if no speed is prescribed, m/s; typical of bicycles and
+motorcycles."""
 
 MIN_PATH_SPEED = 1e-3
-"""Smallest speed (m/s) of a motion with prescribed curvature: a machine at rest has no path."""
+"""Smallest speed of a motion with prescribed curvature, m/s; at rest the path has no curvature."""
 
 MAX_CONTACT_CHANGES = 10
-"""Largest number of Newton solutions after which the wheels are on other features of a terrain."""
+"""Largest number of Newton solutions on a terrain; a solution is repeated if the wheels end on other ground
+features than those it was computed for."""
 
 MAX_RANDOM_STARTS = 40
 """Largest number of random starts of Newton's method; each takes about 20 ms."""
@@ -86,24 +84,24 @@ MAX_RANDOM_STARTS = 40
 
 @dataclass(frozen=True, eq=False)
 class Steady:
-    """Steady motion of a machine: the state vector y = (q, p, r, u, z) and the inputs w.
+    """Steady motion of a system: the state vector y = (q, p, r, u, z) and the inputs w.
 
     Attributes
     ----------
     machine
-        The compiled machine in its contact mode; on a terrain, with the features below its wheels.
+        The equations of motion in the contact mode; on a terrain, with the ground features below the wheels.
     y
-        State of the machine.
+        State vector of these equations.
     w
         Inputs (N m or N) in the order of `model.inputs`.
     law
-        Control law, traced into the machine.
+        Control law, which is part of the equations of motion.
     acceleration
         Forward acceleration (m/s2); zero unless the motion is quasi-steady.
     prescribed
         The prescribed quantities with their values.
     free
-        The inputs that were found.
+        Names of the inputs whose values were unknowns of the search.
     """
 
     machine: Machine
@@ -188,10 +186,11 @@ class Steady:
         cyclic
             Whether cyclic coordinates are states, too.
         form
-            What is linearised of an accelerating motion. "frozen": the derivatives at this instant, taken
-            as constant. "dalembert": the motion at constant speed under the inertial load, `inertial()`.
+            Form of the linearisation. "steady": about a motion without acceleration. "frozen": the
+            derivatives at this instant of an accelerating motion, taken as constant. "dalembert": about the
+            motion at constant speed under the inertial load, see `inertial`.
         axes
-            Signs of coordinates, speeds and inputs; "benchmark": those of Meijaard et al. 2007.
+            Sign convention of coordinates, speeds and inputs; "benchmark" is that of Meijaard et al. 2007.
 
         Raises
         ------
@@ -237,8 +236,8 @@ class Steady:
     def inertial(self) -> "Steady":
         """Return the motion at constant speed under the inertial load of the acceleration (d'Alembert).
 
-        It has the same prescribed quantities and free inputs. Its drive torque does not contain the torque
-        that accelerates the wheels.
+        It has the same prescribed quantities and free inputs as the accelerating motion. Its drive torque
+        does not include the torque that accelerates the rotation of the wheels.
         """
         loaded = under_inertial_load(self.machine.system, self.acceleration)
         prescribed: dict[str, Any] = {n: x for n, x in self.prescribed.items() if n != ACCELERATION}
@@ -256,7 +255,7 @@ class Steady:
         numerics: Numerics = NUMERICS,
         strict: bool = False,
     ) -> Trajectory:
-        """Return the run that starts in this motion, with its inputs, tyre deflections and law states.
+        """Simulate a run from this motion, with its inputs, tyre deflections and control-law states.
 
         Parameters
         ----------
@@ -297,7 +296,7 @@ class Steady:
 
     @property
     def started_law(self) -> Any:
-        """The control law with its states in the motion."""
+        """The control law, with its states in this motion as initial states."""
         states = self.machine.states
         if not states:
             return self.law
@@ -307,7 +306,7 @@ class Steady:
 
 @dataclass(frozen=True, eq=False)
 class StartedLaw:
-    """Control law with other initial states."""
+    """Control law with replaced initial states."""
 
     law: Any
     states: int  # number of states of the law
@@ -340,44 +339,45 @@ def steady(
     contact: ContactOptions = CONTACT,
     **prescribed: float,
 ) -> Steady:
-    """Return a steady motion with prescribed quantities.
+    """Find a steady motion with prescribed quantities.
 
     Parameters
     ----------
     system
-        The machine.
+        The compiled system.
     start
-        Where the search begins: a state, or another steady motion with its inputs, tyre deflections and
-        law states. By default the consistent state nearest to the drawing, then others.
+        Initial guess of the search: a state, or another steady motion with its inputs, tyre deflections and
+        control-law states. By default the consistent state nearest to the zero configuration, then others.
     free
-        Inputs whose values are found; all others have the values of `inputs`, or zero.
+        Names of the inputs whose values are unknowns; all others have the values of `inputs`, or zero.
     inputs
         Values of the other inputs (N m or N), by name.
     mode
-        Statuses of contacts, by name.
+        Contact mode: statuses of contacts by name.
     law
         Control law.
     terrain
-        The ground; without one, the level plane with ideal contacts. On a terrain a motion is steady if it
+        The ground; None is the level plane with ideal contacts. On a terrain a motion is steady if it
         follows a symmetry of the ground: straight lines on planes and along roads of constant profile,
         circles about the axis of a bowl or a banked curve. Elsewhere only rest is steady.
     contact
-        Friction and stops on a terrain.
+        Contact options on a terrain: friction and joint stops.
     prescribed
         Prescribed quantities by name, in SI units and radians: any coordinate, output or speed, an input
         (`steer_torque`), a tyre deflection (`rear_tyre_slip`), `curvature` (1/m) or `radius` (m, positive
-        to the left) of the path of the rear wheel, and `forward_acceleration` (m/s2). If they leave a
-        family of motions, the one nearest to the start is returned.
+        to the left) of the path of the rear wheel, and `forward_acceleration` (m/s2). If a family of motions
+        has the prescribed values, its member nearest to the start is returned.
 
     Returns
     -------
     Steady
-        The motion. With a `forward_acceleration` it is quasi-steady: all speeds change in proportion.
+        The steady motion. With a `forward_acceleration` it is quasi-steady: all speeds change in proportion
+        to themselves.
 
     Raises
     ------
     ConfigurationError
-        If no such motion is found. The message reports where the family that leads to it ends.
+        If no such motion is found. The message reports at which values the homotopy towards it ended.
     ParameterError
         If a name is unknown, or a rate is prescribed that is zero in every steady motion.
 
@@ -426,7 +426,7 @@ def steady(
 
 
 def _checked(motion: Steady) -> Steady:
-    """Return a motion; raise if its equations depend on time, or its contacts cannot have their forces."""
+    """Check that the equations of a motion are time-invariant and its contact forces feasible; return it."""
     vary(motion.machine, motion.y[None], motion.w[None], seeds=("dt",)).check_time_invariant()
     if isinstance(motion.machine, GroundedMachine):
         motion.machine.check_forces(motion.y, motion.w)
@@ -434,7 +434,7 @@ def _checked(motion: Steady) -> Steady:
 
 
 def _resolve(system: System, prescribed: Mapping[str, float]) -> dict[str, float]:
-    """Return prescribed quantities under their own names, after checking them."""
+    """Check the prescribed quantities and return them by their standard names (curvature for radius)."""
     out: dict[str, float] = {}
     units = quantity_names(system.model)
     for alias, value in prescribed.items():
@@ -463,16 +463,17 @@ def _resolve(system: System, prescribed: Mapping[str, float]) -> dict[str, float
 
 
 def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> Steady:
-    """Return the steady motion with prescribed quantities and the smallest inputs.
+    """Find a steady motion with prescribed quantities and the smallest inputs.
 
-    First a motion without free inputs is searched, near the start; if none exists, one with free inputs.
+    The search first tries to find a motion near the start without free inputs. If none exists, it uses the
+    free inputs.
 
     Parameters
     ----------
     system
-        The machine.
+        The compiled system.
     free
-        Inputs that may be used; by default those of all joints.
+        Names of the inputs that may be used; by default those of all joints.
     request
         Prescribed quantities and the options `start`, `inputs`, `mode` and `law` of `steady`.
 
@@ -521,7 +522,7 @@ def _newton_without_inputs(system: System, **request: Any) -> Steady:
 
 
 _Point = tuple[Machine, Floats, Floats]
-"""Compiled machine, its state vector y and its inputs w."""
+"""Equations of motion in a contact mode, their state vector y and the inputs w."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -587,13 +588,13 @@ class _MotionSearch:
         return machine, y, self.w
 
     def _enter(self, start: State) -> tuple[Machine, Floats]:
-        """Return the machine in a contact mode, and the state as its y."""
+        """Return the equations of motion in the contact mode of a state, and its state vector y."""
         if self.terrain is None:
             return machine_at(self.system, start, self.mode, self.law)
         return machine_on(TerrainStart(self.system, start, self.terrain, self.contact, self.law))
 
     def _check_ground(self, machine: Machine) -> None:
-        """Raise if a motion is requested that no symmetry of the ground allows."""
+        """Raise an error if the prescribed motion does not follow a symmetry of the ground."""
         speeds = [n for n in self.prescribed if n in ("forward_speed", "rear_wheel_speed")]
         if not isinstance(machine, GroundedMachine):
             return
@@ -603,7 +604,8 @@ class _MotionSearch:
         if symmetry.count and symmetry.turn is None and "yaw" in self.prescribed:
             yaw = self.prescribed["yaw"]
             heading = np.array([math.cos(yaw), math.sin(yaw), 0.0])
-            # Tyres slip sideways by a few degrees; beyond half a right angle the motion leads across.
+            # The direction of motion differs from the heading by a few degrees of tyre slip. If the heading
+            # is more than 45 deg from every symmetry, the vehicle would move across them.
             if np.linalg.norm(symmetry.translations @ heading) < math.sqrt(0.5):
                 x, y = map(_format_number, symmetry.translations[0][:2])
                 raise ConfigurationError(
@@ -619,9 +621,9 @@ class _MotionSearch:
             )
 
     def _consistent(self, wanted: Mapping[str, float]) -> State:
-        """Return a consistent state with the prescribed values.
+        """Return a state with closed contacts and the wanted values.
 
-        If the values contradict each other (a turn on tyres), the rates are left out.
+        If no such state exists (a turn on tyres, for example), the wanted rates are left out.
         """
         names = [n for n in state_names(self.system.model) if n in wanted]
         simple: dict[str, Any] = {name: wanted[name] for name in names}
@@ -635,7 +637,10 @@ class _MotionSearch:
         return self._on_ground(level, wanted)
 
     def _on_ground(self, level: State, wanted: Mapping[str, float]) -> State:
-        """Return a state on level ground set on the terrain, on a circle at its distance from the axis."""
+        """Move a state from level ground onto the terrain.
+
+        For a circle, place it at the prescribed radius from the ground's axis of rotation.
+        """
         assert self.terrain is not None
         start = TerrainStart(self.system, level, self.terrain, self.contact, self.law)
         placed = set_on_ground(start)
@@ -646,12 +651,12 @@ class _MotionSearch:
         axis = machine.symmetry.axis()
         if axis is None:
             return placed
-        # Heading along x, the axis is to the left at the distance 1 / curvature.
+        # For a heading along x, the axis of the circle is on the left (+y), at the distance 1 / curvature.
         moved = np.array([axis[0], axis[1] - 1.0 / curvature, level.p[2]])
         return set_on_ground(replace(start, state=replace(level, p=moved)))
 
     def _guesses(self) -> Iterator[dict[str, float]]:
-        """Yield initial guesses for a leaning machine: the steady turn of an inverted pendulum.
+        """Yield initial guesses for a leaning vehicle, by name: the steady turn of an inverted pendulum.
 
         With the curvature c of the path and the wheelbase l, the lean (to the right) is -atan(v^2 c
         / g) and the steer angle atan(l c).
@@ -696,7 +701,7 @@ class _MotionSearch:
             renewed, y = machine.renewed(y)
             if renewed is machine:
                 break
-            # The wheels are on other features than those for which the motion was found.
+            # The wheels are on other ground features than those for which the motion was computed: repeat.
             machine = renewed
             y, w = Balance(machine, y, w, self.free).solve(y, w, prescribed)
         free = tuple(self.system.model.inputs[k] for k in self.free)
@@ -728,9 +733,10 @@ class _MotionSearch:
                 yield self.newton((machine, y, w), straight)
 
     def _follow(self, near: Steady) -> tuple[Steady | None, str]:
-        """Follow a homotopy from another steady motion.
+        """Follow a homotopy from another steady motion to the prescribed values.
 
-        Return the motion with the prescribed values, or the values at the fold as text.
+        Return the motion and a text. If the homotopy fails, the motion is None, and the text describes the
+        values at which the homotopy ended.
         """
         balance = Balance(near.machine, near.y, near.w, self.free)
         variation = balance.evaluate(near.y, near.w)
@@ -770,11 +776,11 @@ class _MotionSearch:
                 return None, ""
             try:
                 curve.accept(y, w, s)
-            # Coordinates are singular: a wheel lies flat, or the base points straight up
+            # The coordinates are singular if a wheel lies flat or the base points straight up.
             except ConfigurationError:
                 break
             farthest = max(farthest, s)
-            # The curve turns back or leads away from the target.
+            # Give up if the curve has passed a fold or leads away from the target.
             if s < -0.5 or (farthest > 0.02 and s < 0.0):
                 break
             size = min(MAX_CURVE_STEP, 1.5 * size) if bend < GROW_BEND else size
@@ -785,9 +791,7 @@ class _MotionSearch:
         return None, ", ".join(f"{n} = {last[n]:.6g}" for n in moved)
 
     def _scattered(self) -> Iterator[_Point]:
-        """Yield random starts: widely distributed joint coordinates and speeds, also reversed
-        handlebars.
-        """
+        """Yield random starts with widely distributed joint coordinates, reversed handlebars and speeds."""
         rng = np.random.default_rng(1)
         model = self.system.model
         shape = [j.name for k, j in enumerate(model.joints) if k not in spinning_joints(model)]
@@ -807,8 +811,9 @@ class _MotionSearch:
                 yield machine, y, w
 
     def _failure(self, balance: Balance, ends: Sequence[str]) -> str:
-        """Return the error message of a failed search: number of equations, and the end of the
-        family.
+        """Return the error message of a failed search.
+
+        It reports the number of equations, and the values at which the homotopies ended.
         """
         text = ", ".join(f"{n} = {x:.6g}" for n, x in self.prescribed.items())
         message = "No steady motion found" + (f" with {text}." if text else ".")
@@ -829,7 +834,7 @@ class _MotionSearch:
 
 
 def _place_of(machine: Machine) -> dict[str, Any]:
-    """Return the options of `steady` that place a machine: its contact mode, or its terrain."""
+    """Return the options of `steady` for the same ground: contact mode, or terrain and contact options."""
     if not isinstance(machine, GroundedMachine):
         return {"mode": dict(machine.mode)}
     contact = {} if machine.contact == CONTACT else {"contact": machine.contact}

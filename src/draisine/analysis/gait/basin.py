@@ -1,4 +1,4 @@
-"""Basins of attraction of walkers: many initial states walk at once, by RK4 with a constant time
+"""Basins of attraction of walkers: many initial states are integrated at once, by RK4 with a constant time
 step.
 """
 
@@ -19,23 +19,23 @@ RK4_STEPS = 400
 class Basin:
     """Numbers of completed steps and final states from N initial states."""
 
-    steps: Floats  # number of completed steps of each start, (N,)
+    steps: Floats  # number of steps completed from each initial state, (N,)
     x: Floats  # reduced state x after the last completed step, (N, components)
 
 
 def basin(walk: Walk, starts: Floats, steps: int = 10) -> Basin:
     """Return the number of steps that a walker completes from each initial state.
 
-    Touch-downs are located on cubic interpolants of equal steps, with errors of about 1e-7.
+    Touch-downs are located on cubic interpolants of RK4 steps, with errors of about 1e-7.
 
     Parameters
     ----------
     walk
         Return map of the walker.
     starts
-        Initial x, (N, components).
+        Initial reduced states x, (N, components).
     steps
-        Largest number of steps.
+        Largest number of steps of the walker.
 
     Examples
     --------
@@ -59,9 +59,9 @@ def basin(walk: Walk, starts: Floats, steps: int = 10) -> Basin:
 
 
 def _step_all(walk: Walk, x: Floats) -> tuple[Floats, Floats]:
-    """Return the images of many reduced states x under the return map, and which of them exist.
+    """Return the images (N, components) of reduced states x under the return map, and a mask (N,).
 
-    A walker that falls before it touches down has no image.
+    The mask is false for states without image: the walker falls before it touches down.
     """
     layout = walk.machine.layout
     h = walk.longest / RK4_STEPS
@@ -124,7 +124,10 @@ def _gaps(walk: Walk, y: Floats) -> tuple[Floats, Floats]:
 
 
 def _touch_down(walk: Walk, gap: Floats, later: Floats, *ends: Floats) -> Floats:
-    """Return the states at which the gaps close on cubic interpolants, by the chord method."""
+    """Return the states (N, entries) at which the gaps close on cubic interpolants, by the chord method.
+
+    `gap` and `later` are the gaps (m) at the ends of the interval, `ends` states and rates there.
+    """
     share = gap / (gap - later)
     for _ in range(4):
         gap_there = _gaps(walk, _arc(share[:, None], *ends))[0]

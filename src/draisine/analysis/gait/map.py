@@ -1,8 +1,9 @@
-"""Return maps of climbing gaits: planar machines that hang by one grip at a time.
+"""Return maps of climbing gaits: planar climbers that hang by one grip at a time.
 
-Grips change at fixed times, and all joints follow periodic motions. So the state is the turning rate of the
-base and its angle, x = (Omega, theta); the equations do not depend on the position. Between two changes the
-map is integrated with its derivative, eq. [tangent-flow]; a change is an impact.
+Grips change at fixed times, and all joints follow periodic motions. So the reduced state consists of the
+turning rate and the angle of the base, x = (Omega, theta); the equations do not depend on the position. A
+*hold* is the interval between two changes of grips. During a hold the motion is integrated with its
+derivative, eq. [tangent-flow]; a change of grips is an impact.
 """
 
 from collections.abc import Sequence
@@ -31,9 +32,8 @@ ANGLE_COMPONENTS = (1,)
 
 CYCLE_RTOL = 1e-12
 CYCLE_ATOL = 1e-13
-"""Relative and absolute tolerance of the integration; multipliers of cycles lose two to three
-digits.
-"""
+"""Relative and absolute tolerance of the integration; they are tight because the Floquet multipliers of
+cycles are two to three digits less accurate."""
 
 MAX_SEARCHED_RATE = 40.0
 """Largest turning rate (rad/s) at which cycles are searched."""
@@ -42,14 +42,13 @@ MAX_TURNING_RATE = 1e4
 """Largest turning rate (rad/s) that is integrated; faster motions would take hours."""
 
 SYMMETRY_TOLERANCE = 1e-7
-"""Largest relative difference of one period and two mirrored halves; integration errors are below
-1e-10.
-"""
+"""Largest relative difference between one period and two mirrored half periods of a symmetric gait;
+integration errors are below 1e-10."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hold:
-    """Motion of a climber while one grip holds: final x from initial x, with derivatives.
+    """Motion of a climber while one grip is closed: maps initial x to final x, with derivatives.
 
     The reduced state is x = (Omega, theta). `machine` and `flow` may have been compiled for other
     parameter values; those of `system` are used.
@@ -64,7 +63,7 @@ class Hold:
 
     @cached_property
     def _turned(self) -> float:
-        """Angle (rad) of the inner base frame in the zero configuration."""
+        """Angle (rad) of the base frame used in the equations, in the zero configuration."""
         R = self.machine.frame[0]
         return float(np.arctan2(R[1, 0], R[0, 0]))
 
@@ -146,7 +145,7 @@ class Hold:
         return self.x_of(y), np.array([[seed[self.layout.u][0] for seed in seeds], turn])
 
     def free(self, t: float) -> dict[str, Floats]:
-        """Return the outputs of the program `free` at a time (s), in the axes of the base."""
+        """Return the outputs of the program `free` (equations without grips) at time t (s), in base axes."""
         code = self.machine.free.rebind(self.system.values)
         return code(t=[t], q=[1.0, 0.0, 0.0, 0.0], r=self.joints(t)[0])
 
@@ -156,9 +155,7 @@ class Hold:
         return self.free(self.end)
 
     def speeds(self, free: dict[str, Floats], Omega: float, t: float) -> Floats:
-        """Return all speeds v of the machine for the turning rate Omega (rad/s) while the grip
-        holds.
-        """
+        """Return all speeds v for the turning rate Omega (rad/s) at time t (s), with the grip closed."""
         gripped = next(k for k, (_, status) in enumerate(self.machine.mode) if status != "open")
         rates = self.joints(t)[1]
         rows = free["C"].reshape(-1, 3 + len(rates))[3 * gripped : 3 * gripped + 2]
@@ -167,17 +164,16 @@ class Hold:
         return v
 
     def change(self, Omega: float, mode: dict[str, str], joint: JointAtImpact) -> Regrip:
-        """Return the impact at which the grip of another mode closes, for the turning rate Omega
-        (rad/s).
+        """Return the impact at which the grip of another contact mode closes.
+
+        Omega (rad/s) is the turning rate before the impact.
         """
         free = self._free_at_end
         v = self.speeds(free, Omega, self.end)
         return regrip(self.system.model, free, v, mode, joint=joint)
 
     def state(self, x: Floats) -> State:
-        """Return the state at the beginning of the hold for x, with the base at the origin of the
-        world.
-        """
+        """Return the public `State` at the beginning of the hold for x; the base is at the world's origin."""
         q = np.array([np.cos(x[1] / 2), 0.0, 0.0, np.sin(x[1] / 2)])
         v = self.speeds(self.free(self.start), float(x[0]), self.start)
         return State(q, np.zeros(3), self._shape, v)
@@ -214,8 +210,7 @@ class Gait:
 
     @cached_property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """Coefficients (gain, kick) of the impact `Omega+ = gain Omega- + kick` at the end of each
-        hold.
+        """Coefficients (gain, kick) of the impact `Omega+ = gain Omega- + kick` after each hold.
 
         The impact is linear in the speeds, and in the axes of the base it does not depend on theta.
         """
@@ -253,7 +248,7 @@ class Gait:
         return fixed_points(self, box, count=count, angles=ANGLE_COMPONENTS, power=self.power)
 
     def at(self, **parameters: float) -> "Gait":
-        """Return the gait of the machine with other parameter values, without compiling again."""
+        """Return the gait of the climber with other parameter values, without compiling again."""
         system = self.system.with_parameters(**parameters)
         modes, pause = turns_of(system)
         holds = tuple(
@@ -264,15 +259,15 @@ class Gait:
 
 
 def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True) -> Gait:
-    """Return the gait (return map) of a machine whose pins grip one after the other.
+    """Return the gait (return map) of a climber whose pins grip one after the other.
 
-    The pins grip in the order of the model. The period is 1 / `frequency` (s), a parameter of the
-    machine.
+    The pins grip in the order of the model. The period is 1 / `frequency` (s); the frequency (Hz) is a
+    parameter of the system.
 
     Parameters
     ----------
     system
-        A planar machine with pins and prescribed joints.
+        The compiled planar climber, with pins and prescribed joint motions.
     joint
         Behaviour of the joints at a change of grips, see `draisine.simulation.regrip.regrip`.
     mirrored
@@ -286,7 +281,7 @@ def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True
     Raises
     ------
     ParameterError
-        If the machine has no gait, or is not symmetric and `mirrored` is true.
+        If the system cannot have a gait, or if `mirrored` is true and the gait is not symmetric.
 
     Examples
     --------
@@ -349,7 +344,7 @@ def _symmetric(gait: Gait) -> bool:
     if len(gait.holds) != 2:
         return False
     full = Gait(gait.system, gait.holds, gait.joint, False)
-    # Compare two mirrored halves with one period, at two states that are not symmetric themselves.
+    # Compare two mirrored half periods with one period, at two states that are not symmetric themselves.
     for x in (np.array([1.0, 0.3]), np.array([-2.0, 2.1])):
         twice, _ = gait(gait(x)[0])
         difference = np.abs(wrap_angles(twice - full(x)[0], ANGLE_COMPONENTS)).max()

@@ -1,4 +1,4 @@
-"""Quantities of one cycle of a gait: displacement, joint torques, grip forces, impacts.
+"""Quantities of one cycle of a climber's gait: displacement, joint torques, grip forces, impacts.
 
 Between two changes of grips all quantities are analytic functions of time. They are sampled at Chebyshev
 points, and their extremes are those of the interpolating polynomials.
@@ -16,9 +16,8 @@ from draisine.analysis.return_map import Cycle
 from draisine.mechanics import loads
 
 HOLD_SAMPLES = 65
-"""Number of Chebyshev samples of each hold; the interpolating polynomials are then exact to
-rounding.
-"""
+"""Number of Chebyshev samples of each hold (interval between two changes of grips); the interpolating
+polynomials are then exact up to rounding errors."""
 
 HOLD_NODES = -np.cos(np.pi * np.arange(HOLD_SAMPLES) / (HOLD_SAMPLES - 1))
 """Chebyshev points in [-1, 1], to which the time interval of a hold is mapped."""
@@ -180,7 +179,7 @@ class Stride:
 
     @property
     def weight(self) -> float:
-        """Weight of the machine (N)."""
+        """Weight of the climber (N)."""
         return float(loads.weight(self.gait.system.model))
 
 

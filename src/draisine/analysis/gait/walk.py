@@ -1,9 +1,9 @@
-"""Return maps of walkers: machines that step from one foot to the next.
+"""Return maps of walkers, which step from one foot to the next.
 
-The reduced state x of a step has the angles of the stepping joints and their rates just after a
-foot has touched down. The next foot touches down when its gap closes, by an impact; the old foot
-lifts off without an impulse. Then the symmetry of the steps (`Model.steps`) maps the state back, so
-that a cycle is a fixed point.
+The reduced state x consists of the angles of the stepping joints and their rates just after a foot has
+touched down. The other foot touches down with an impact when its gap closes; the old foot lifts off
+without an impulse. Then the symmetry of the steps (`Model.steps`) exchanges the feet, so that a periodic
+gait is a fixed point of the map.
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,11 @@ from draisine.system.state import State
 from draisine.system.system import System
 
 GAP_SAMPLES = 400
-"""Samples of the foot's gap in the longest allowed step; a contact shorter than one sample is
-missed.
-"""
+"""Number of samples of the foot's gap in the longest allowed step; a contact shorter than one sampling
+interval is missed."""
 
 MAX_REFINEMENTS = 40
-"""Newton or bisection steps for the time of touch-down; pure bisection needs 52."""
+"""Largest number of Newton or bisection steps for the time of touch-down; pure bisection would need 52."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +41,8 @@ class StepImpact:
 
     time: float  # time since the beginning of the step, s
     r: Floats  # joint angles at the impact, rad
-    before: Floats  # all speeds of the machine before the impact
-    after: Floats  # all speeds of the machine after the impact
+    before: Floats  # all speeds before the impact, m/s or rad/s
+    after: Floats  # all speeds after the impact, m/s or rad/s
     impulse: Floats  # impulse of the ground on the foot that touches down, N s
 
 
@@ -56,9 +55,9 @@ class Walk:
     """
 
     system: System
-    machine: ClosedForm  # the machine in the contact mode with the first foot on the ground
+    machine: ClosedForm  # equations of motion in the contact mode with the first foot on the ground
     flow: Compiled  # program of the rates of y and of its tangent vectors
-    # Program of the mass matrix, the gaps and rows of the feet, and their derivatives by the joints
+    # Program of mass matrix, gaps and constraint rows of the feet, with their derivatives by the joints
     sight: Compiled
     longest: float  # longest allowed duration of a step, s
 
@@ -116,9 +115,7 @@ class Walk:
         return image[0], image[1:].T, StepImpact(time, r, before, after, impulse)
 
     def begin(self, x: Floats) -> Floats:
-        """Return the state vector y just after the first foot has touched down, and dy/dx, one
-        derivative per row.
-        """
+        """Return y just after the first foot has touched down, then dy/dx, (1 + components, entries)."""
         k = len(self.joints)
         layout = self.machine.layout
         pose = Configuration(self.machine)
@@ -129,10 +126,9 @@ class Walk:
         return self.with_speeds(jets, np.vstack([x[k:], np.zeros((k, k)), np.eye(k)]))
 
     def with_speeds(self, jets: Floats, w: Floats) -> Floats:
-        """Return y (..., 1 + derivatives, entries) with the independent speeds u for joint rates w
-        (rad/s).
+        """Return y with the independent speeds u set to match the joint rates w (rad/s).
 
-        The first foot stays on the ground.
+        y has the shape (..., 1 + derivatives, entries). The first foot stays on the ground.
         """
         H = self._kernel(self._evaluate(jets)["C"], self._feet[0])
         out = jets.copy()
@@ -140,9 +136,7 @@ class Walk:
         return out
 
     def state(self, x: Sequence[float] | Floats) -> State:
-        """Return the state of x; the other coordinates are as close to the zero configuration as
-        possible.
-        """
+        """Return the public `State` for x, with other coordinates as close as possible to zero."""
         y = self.begin(np.asarray(x, float))[0]
         layout = self.machine.layout
         q, p = self.machine.user_pose(y[layout.q], y[layout.p])
@@ -158,11 +152,10 @@ class Walk:
         return self.machine.observation(y)["points"].reshape(-1, 3)[list(self._feet)]
 
     def gaps(self, r: Floats) -> tuple[Floats, Floats]:
-        """Return the gap (m) and the arming condition of the second foot at joint angles r (N,
-        joints), (N,) each.
+        """Return gap (m) and arming condition of the second foot, (N,) each, at joint angles r (N, joints).
 
-        The foot can touch only if the arming condition is positive, so that a swinging foot does
-        not scuff.
+        The foot can touch the ground only if the arming condition is positive, so that a swinging foot
+        does not scuff.
         """
         code = self.machine.free
         q = np.tile([[1.0], [0.0], [0.0], [0.0]], len(r))
@@ -170,8 +163,9 @@ class Walk:
         return outputs["gaps"][self._feet[1]], outputs["armed"][self._feet[1]]
 
     def next_x(self, r: Floats, w: Floats) -> Floats:
-        """Return the reduced state x (..., components) of the next step for angles r and rates w
-        after impact.
+        """Return the reduced state x (..., components) of the next step.
+
+        r (rad) and w (rad/s) are the joint angles and rates after the impact.
         """
         order = [self.joints.index(self.steps.exchange.get(name, name)) for name in self.joints]
         turned = [float(self.steps.turn.get(name, 0.0)) for name in self.joints]
@@ -198,11 +192,9 @@ class Walk:
         return self.machine.rate(t=[time], **self.machine.layout.split(y))["rate"]
 
     def _evaluate(self, jets: Floats) -> dict[str, Floats]:
-        """Return mass matrix, constraint rows, gaps and arming conditions of the feet with
-        derivatives.
+        """Return mass matrix, and constraint rows, gaps and arming conditions of the feet, with derivatives.
 
-        States `jets` are (..., 1 + derivatives, entries): values in the first row, tangent vectors
-        below.
+        States `jets` are (..., 1 + derivatives, entries): the state first, then its derivatives.
         """
         code = self.sight
         shape = jets[..., self.machine.layout.r]
@@ -219,8 +211,9 @@ class Walk:
         return sizes | {"gaps": gaps, "armed": armed}
 
     def _kernel(self, C: Floats, foot: int) -> Floats:
-        """Return H of `v = H w` with the rates w of the stepping joints while a foot is on the
-        ground.
+        """Return the matrix H of `v = H w` while a foot is on the ground.
+
+        v are all speeds, w the rates of the stepping joints; C are the constraint rows of the feet.
         """
         rows = C[..., self._rows(foot), :]
         driven = self._columns
@@ -246,8 +239,7 @@ class Walk:
         )
 
     def _refine(self, low: float, jets: Floats, high: float) -> tuple[float, Floats]:
-        """Return the time (s) in a bracket at which the gap closes, and y with its derivatives
-        then.
+        """Return the time (s) between `low` and `high` at which the gap closes, and y with derivatives.
 
         Newton's method starts at the lower end; a step out of the bracket is replaced by bisection.
         """
@@ -268,8 +260,7 @@ class Walk:
         return time, reached
 
     def impact(self, jets: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return x after the touch-down of the second foot with derivatives, and speeds before and
-        after.
+        """Return x after the impact of the second foot with derivatives, and the speeds before and after.
 
         States are (..., 1 + derivatives, entries). The speeds after the impact keep the new foot on the
         ground and conserve the momentum along the motions that it allows, eq. [step-impact].
@@ -295,9 +286,7 @@ class Walk:
         return fixed_points(self, box, count=count)
 
     def at(self, **parameters: float) -> "Walk":
-        """Return the return map of the machine with other parameter values, without compiling
-        again.
-        """
+        """Return the return map of the walker with other parameter values, without compiling again."""
         system = self.system.with_parameters(**parameters)
         machine = system.machine({self.steps.feet[0]: "rolling", self.steps.feet[1]: "open"})
         flow, sight = (code.rebind(system.values) for code in (self.flow, self.sight))
@@ -310,14 +299,14 @@ def walk(system: System, longest: float = 5.0) -> Walk:
     Parameters
     ----------
     system
-        A machine with fixed base whose model has `steps`.
+        The compiled walker with fixed base, whose model defines `steps`.
     longest
-        Largest duration of a step (s).
+        Longest allowed duration of a step (s).
 
     Raises
     ------
     ParameterError
-        If the machine has no `steps`, or other degrees of freedom than its stepping joints.
+        If the model has no `steps`, or other degrees of freedom than its stepping joints.
 
     Examples
     --------

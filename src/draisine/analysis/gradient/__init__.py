@@ -1,11 +1,11 @@
-"""Exact derivatives of simulated motions by parameters, initial values and inputs, and optimisation.
+"""Exact derivatives of simulated motions with respect to parameters, initial values and inputs; optimisation.
 
-`tangents`: programs with derivatives, one direction per SIMD lane, and their integration.
+`tangents`: compiled programs with directional derivatives, one direction per SIMD lane; their integration.
 `mode`: accelerations and contact forces in a contact mode, with derivatives (saddle-point system).
-`stepped`: derivatives of arcs in time steps, by the implicit function theorem.
+`stepped`: derivatives of trajectory arcs from the time-stepping scheme, by the implicit function theorem.
 `saltation`: derivatives of runs on a terrain, through events and impacts (saltation matrices).
 `motion`: the public function `gradient`.
-`design`: minimisation of a cost with gradient, by L-BFGS-B.
+`design`: minimisation of a cost function with known gradient, by L-BFGS-B.
 """
 
 from draisine.analysis.gradient.design import Optimum, optimise

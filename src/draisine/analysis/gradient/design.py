@@ -1,7 +1,7 @@
-"""Minimisation of a cost with exact gradient between bounds, by L-BFGS-B.
+"""Minimisation of a cost function with exact gradient, subject to bounds, by L-BFGS-B.
 
-Unknowns are scaled to [0, 1] between their bounds and the cost by its initial value, so that one tolerance
-fits masses, lengths and speeds.
+Each unknown is scaled so that its bounds are 0 and 1. The cost is divided by its initial value. So one
+tolerance fits masses, lengths and speeds.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,14 +16,15 @@ from draisine.errors import DraisineError, ParameterError
 Cost = Callable[[dict[str, float]], tuple[float, Mapping[str, float]]]
 """Function that maps values by name to a cost and its derivatives by name."""
 
-# Relative to the initial cost and the width of the bounds; the search ends below this gradient
+# Largest derivative of the scaled cost by a scaled unknown (dimensionless) at which the search ends
 MIN_GRADIENT = 1e-9
 
-# Penalty, relative to the initial cost, that is added if the cost raises an error. It is far above
-# the costs of neighbouring values, so that the line search shortens its step.
+# Penalty added to the cost if the cost function raises an error, as a multiple of the initial cost. It is
+# far above the costs of neighbouring values, so that the line search shortens its step.
 ERROR_COST = 1e3
 
-# Twice SciPy's default, so that a line search can leave a region in which the cost raises errors
+# Largest number of evaluations per line search: twice SciPy's default, so that a line search can leave a
+# region in which the cost function raises errors
 MAX_LINE_SEARCH_STEPS = 40
 
 
@@ -31,14 +32,14 @@ MAX_LINE_SEARCH_STEPS = 40
 class Optimum:
     """Result of a minimisation.
 
-    If `slope` is not small, the search stopped early: close to values at which the cost raises an
-    error, or because of wrong derivatives.
+    If `slope` is not small, the search stopped early: close to values at which the cost function
+    raises an error, or because of wrong derivatives.
     """
 
-    values: dict[str, float]  # values by name with the smallest cost
+    values: dict[str, float]  # values of the unknowns with the smallest cost, by name
     cost: float
     evaluations: int  # number of evaluations of the cost
-    slope: float  # largest derivative times the width of its bounds, relative to the initial cost
+    slope: float  # largest derivative of the cost / initial cost by an unknown scaled to [0, 1]
 
 
 def optimise(
@@ -48,10 +49,10 @@ def optimise(
     *,
     target: float = -np.inf,
 ) -> Optimum:
-    """Minimise a cost between bounds by the method of Broyden, Fletcher, Goldfarb and Shanno (L-BFGS-B).
+    """Minimise a cost function subject to bounds by the Broyden-Fletcher-Goldfarb-Shanno method (L-BFGS-B).
 
-    The result is a local minimum. If the cost raises a `DraisineError`, because parameters or a motion are
-    infeasible, the search continues closer to the best values.
+    The result is a local minimum. If the cost function raises a `DraisineError`, because parameters or a
+    motion are infeasible, the search continues closer to the best values.
 
     Parameters
     ----------
@@ -60,14 +61,14 @@ def optimise(
     start
         Initial values by name.
     bounds
-        Lower and upper bound of each unknown, by name; other values of the start stay fixed.
+        Lower and upper bound of each unknown, by name; values in `start` without bounds stay fixed.
     target
-        Cost at which the search ends.
+        The search ends when the cost is at most this value.
 
     Returns
     -------
     Optimum
-        The best values, their cost and the remaining slope.
+        Values with the smallest cost, that cost, and the remaining scaled gradient.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def optimise(
 
 
 class _ScaledCost:
-    """Cost, relative to its initial value, as a function of unknowns scaled to [0, 1]."""
+    """Cost divided by its initial value, as a function of unknowns scaled to [0, 1]."""
 
     def __init__(
         self,
@@ -139,7 +140,10 @@ class _ScaledCost:
         return (values - self.low) / (self.high - self.low)
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
-        """Return the scaled cost and its gradient, or a large penalty if the cost raises an error."""
+        """Return the scaled cost and its gradient (unknowns,) at scaled unknowns x.
+
+        If the cost function raises an error, return a large penalty instead.
+        """
         unknowns = self.low + x * (self.high - self.low)
         values = self.start | dict(zip(self.names, unknowns.tolist(), strict=True))
         self.evaluations += 1
@@ -153,16 +157,14 @@ class _ScaledCost:
         self.scale = self.scale or max(abs(cost), 1e-300)
         self.slope = gradient / self.scale
         if cost < self.best[0]:
-            # Descent directions out of the bounds are blocked and do not count in the slope.
+            # A descent direction that leads out of the bounds is blocked, so its derivative does not count.
             descent = np.clip(x - self.slope, 0.0, 1.0) - x
             slope = float(np.abs(np.where(descent == 0.0, 0.0, self.slope)).max(initial=0.0))
             self.best = (cost, values, slope)
         return cost / self.scale, self.slope
 
     def _evaluate(self, values: dict[str, float]) -> tuple[float, Floats]:
-        """Return the cost and its gradient times the width of the bounds; raise an error if not
-        finite.
-        """
+        """Return the cost and its derivatives by the scaled unknowns; raise an error if not finite."""
         result = self.cost(values)
         try:
             cost = float(result[0])
@@ -187,9 +189,7 @@ class _ScaledCost:
 
 
 def _check_interval(name: str, bounds: Any, initial: Any) -> tuple[float, float, float]:
-    """Return the lower bound, upper bound and initial value of an unknown; raise an error if not
-    finite.
-    """
+    """Return lower bound, upper bound and initial value of an unknown; raise an error if not finite."""
     try:
         low, high = bounds
         interval = (float(low), float(high), float(initial))

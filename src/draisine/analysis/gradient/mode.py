@@ -1,12 +1,12 @@
-"""Accelerations and contact forces of a machine on a terrain in a contact mode, with derivatives.
+"""Accelerations and contact forces of a vehicle in a contact mode on a terrain, with derivatives.
 
-In a contact mode, accelerations and multipliers solve_jets the saddle-point system, eq. [saddle-point]
+In a contact mode, accelerations vdot and multipliers lam solve the saddle-point system, eq. [saddle-point]
 
     M vdot - G lam = push,    C vdot = c
 
-G is the transpose of the constraint rows C, plus the friction forces of sliding contacts and the tyre
-forces per unit of load. The derivative of the solution follows from those of the matrices:
-d(x) = K^-1 (d(right) - d(K) x).
+M is the mass matrix and `push` the applied force. G is the transpose of the constraint matrix C, plus the
+friction forces of sliding contacts and the tyre forces per unit of normal load. With the matrix K of this
+system `K x = right`, the derivative of its solution x is d(x) = K^-1 (d(right) - d(K) x).
 """
 
 from collections.abc import Sequence
@@ -33,20 +33,21 @@ ELEMENT_OUTPUTS = ("push", "lift", "forces", "lifted", "rates")
 OBSERVE_OUTPUTS = ("outputs", "position", "output_rates")
 
 RowTangents = dict[str, Floats]
-"""Outputs of the program of one contact by name, each with k derivatives, (1 + k, entries)."""
+"""Constraint rows, gap and forces of one contact: program outputs by name, with k derivatives each,
+(1 + k, entries)."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModeTangents:
     """Rates of a state and contact forces in a contact mode, with k derivatives."""
 
-    rates: Floats  # rates of the state, (1 + k, entries)
+    rates: Floats  # time derivative of the state, (1 + k, entries)
     forces: Floats  # contact forces (normal, along, across), N, (1 + k, contacts, 3)
-    rows: list[RowTangents]  # rows of each closed contact
+    rows: list[RowTangents]  # outputs of the contact program for each closed contact
 
 
 class TerrainTangents:
-    """Equations of motion of a machine on a terrain, with derivatives along k directions."""
+    """Equations of motion of a vehicle on a terrain, with derivatives along k directions."""
 
     def __init__(self, query: ContactQuery, along: Directions) -> None:
         self.query = query
@@ -56,11 +57,11 @@ class TerrainTangents:
 
     @property
     def machine(self) -> Generic:
-        """Compiled machine without ground contact."""
+        """Compiled equations of motion without ground contacts."""
         return self.query.machine
 
     def _program(self, name: str, outputs: Sequence[str]) -> TangentProgram:
-        """Return a program of the machine with derivatives, which is compiled at its first use."""
+        """Return a named program with derivatives of selected outputs; it is compiled at its first use."""
         if name not in self._programs:
             machine = self.machine
             key = fingerprint((name, machine.states, machine.motions, machine.law))
@@ -70,8 +71,9 @@ class TerrainTangents:
         return self._programs[name]
 
     def motion(self, t: float, jets: Floats, dt: Floats | None = None) -> dict[str, Floats]:
-        """Return mass matrix, bias force and equality rows of the machine without contacts, with
-        derivatives.
+        """Return mass matrix, bias force and equality constraints without contacts, with derivatives.
+
+        t is the time (s), `jets` a state with derivatives (1 + k, entries), dt the derivatives of t (k,).
         """
         return self._program("motion", MOTION_OUTPUTS)(t, jets, self.along, dt, w=self.query.inputs)
 
@@ -83,8 +85,9 @@ class TerrainTangents:
         dt: Floats | None = None,
         load: float = 0.0,
     ) -> RowTangents:
-        """Return the rows of a contact with derivatives; its force elements are linearised about a
-        load (N).
+        """Return constraint rows, gap and forces of one contact with derivatives, by name.
+
+        Its force elements, such as a tyre, are linearised about a normal load (N).
         """
         if contact not in self._features:
             feature = self.query.feature(contact)
@@ -122,14 +125,15 @@ class TerrainTangents:
     def accelerate(
         self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> ModeTangents:
-        """Return rates of the state and contact forces in a contact mode with derivatives, eq.
-        [saddle-point].
+        """Return rates and contact forces with derivatives in a contact mode, eq. [saddle-point].
+
+        `closed` lists the closed contacts with their statuses; `jets` is a state with derivatives.
         """
         layout = self.machine.layout
         n = self.query.n
         count = len(jets)
 
-        # Contributions of the machine without ground: inertia, applied forces, equality rows.
+        # Terms without ground contact: inertia, applied forces, equality constraints.
         motion = self.motion(t, jets, dt)
         C = [motion["held"].reshape(count, -1, n)]
         G = [np.swapaxes(C[0], 1, 2)]
@@ -137,7 +141,7 @@ class TerrainTangents:
         push = -motion["F"]
         rates = np.hstack([motion["flow"], jets[:, layout.v], motion["zdot"]])
 
-        # Contributions of the contacts: constraint rows, friction of sliding contacts, tyre forces.
+        # Terms of the contacts: constraint rows, friction of sliding contacts, tyre forces.
         rows = []
         units = []  # contact force (normal, along, across) per unit of each multiplier
         for (contact, status, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
@@ -174,7 +178,7 @@ class TerrainTangents:
         return ModeTangents(rates, forces, rows)
 
     def _loads(self, t: float, jets: Floats, closed: Sequence[Closed]) -> list[float]:
-        """Return the normal forces (N) about which the forces of contact elements are linearised."""
+        """Return the normal force (N) of each closed contact, about which its tyre force is linearised."""
         if not self.query.motion.record.acted:
             return [0.0] * len(closed)
         return list(self.query.accelerate(t, jets[0], closed)[1][:, 0])
@@ -182,10 +186,9 @@ class TerrainTangents:
     def hold(
         self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> Floats:
-        """Return the state with its speeds projected onto the velocity constraints, eq.
-        [saltation-hold].
+        """Project the speeds of a state with derivatives onto the velocity constraints, eq. [saltation-hold].
 
-        The projection applies impulses along the rows of closed contacts and the equality rows.
+        The projection applies impulses along the constraint rows of closed contacts and equality constraints.
         """
         v = self.machine.layout.v
         n = self.query.n
@@ -207,10 +210,10 @@ class TerrainTangents:
     def close(
         self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> Floats:
-        """Return the state with its configuration projected onto the position constraints.
+        """Project the configuration of a state with derivatives onto the position constraints.
 
-        The minimum-norm displacement closes the gaps of the closed contacts with constraint rows
-        and the residuals of the equality rows.
+        The minimum-norm displacement closes the gaps of constrained contacts and removes the residuals
+        of the equality constraints.
         """
         n = self.query.n
         count = len(jets)
@@ -219,8 +222,8 @@ class TerrainTangents:
             self.row(t, jets, contact, dt) for contact, status, _ in closed if count_rows(status)
         ]
         J = [motion["held"].reshape(count, -1, n), *(row["C"][:, None, :n] for row in rows)]
-        # A gap changes by `stretch` times the normal velocity. The gap is zero up to rounding, so
-        # that the derivative of `stretch` has no effect.
+        # The rate of a gap is `stretch` times the normal velocity. The gap is zero up to rounding
+        # errors, so that the derivative of `stretch` has no effect.
         gaps = np.hstack([motion["held_gap"], *(row["gap"] / row["stretch"][0] for row in rows)])
         step = jets.copy()
         displacement = solve_jets(jet(np.hstack(J)), jet(gaps[:, :, None])).stack[:, :, 0]

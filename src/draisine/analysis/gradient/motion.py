@@ -1,9 +1,9 @@
 """Simulated motions with their exact derivatives by parameters, initial values and inputs.
 
-The derivative of `ydot = f(y, p)` along an unknown satisfies the tangent equation, eq. [tangent-flow].
-State and derivatives are integrated together, so that the result is the derivative of the computed
-motion. The initial state solves nonlinear equations for all parameters: prescribed values and closed
-contacts. It is differentiated by a central difference of eighth order.
+The derivative of the solution of `ydot = f(y, p)` by an unknown satisfies the tangent equation,
+eq. [tangent-flow]. State and derivatives are integrated together, so that the result is the derivative of
+the computed motion. The initial state solves nonlinear equations: it has the prescribed values and closed
+contacts for any parameters. It is differentiated by a central difference of eighth order.
 """
 
 import math
@@ -48,21 +48,23 @@ from draisine.terrain import Terrain
 from draisine.vehicles import expect_parameters
 
 States = Mapping[str, Floats]
-"""Initial states by the names q, p, r and v, one column per state."""
+"""Arrays q, p, r and v of several initial states, by name; one column per state."""
 
 Observed = tuple[Floats, tuple[EventGradient, ...], tuple[StatusChange, ...]]
-"""Outputs (times, 1 + k, outputs) of a motion, its events, and its status changes in time steps."""
+"""Outputs of a motion with derivatives (times, 1 + k, outputs), its events, and the changes of contact
+status in its time-stepped arcs."""
 
-START_STEP = 1e-2  # relative step of the eighth-order difference; its error is about 1e-13
+# Relative step of the eighth-order difference for the initial state; its error is about 1e-13
+START_STEP = 1e-2
 
-# Default tolerances of the integration; derivatives are two to three digits less accurate than the
-# motion.
+# Default tolerances of the integration; they are tight because derivatives are two to three digits less
+# accurate than the motion.
 GRADIENT_NUMERICS = Numerics(rtol=1e-12, atol=1e-13)
 
 # Shortest duration (s) of a run on a terrain, used if only the initial state is sampled.
 MIN_DURATION = 1e-9
 
-# Names of the state inputs in programs of one contact mode
+# Names of the program inputs that form the state in one contact mode
 MODE_STATE_INPUTS = ("q", "p", "r", "u", "z")
 
 
@@ -76,7 +78,7 @@ class MotionGradient:
     outputs: tuple[str, ...]
     # Events of the motion with the derivatives of their times
     events: tuple[EventGradient, ...] = ()
-    # Status changes in time steps, at which derivatives are one-sided
+    # Changes of contact status in time-stepped arcs, at which derivatives are one-sided
     one_sided: tuple[StatusChange, ...] = ()
 
     def metric(self, name: str) -> tuple[float, Floats]:
@@ -125,7 +127,7 @@ class MotionGradient:
 
 @dataclass(frozen=True)
 class GradientRun:
-    """Settings of a simulated motion with derivatives of its outputs by unknowns.
+    """Settings for the simulation of a motion with derivatives of its outputs by unknowns.
 
     Unknowns are names of parameters, of initial values in the start, of inputs (`inputs.steer`) and
     of coefficients of the impact model (`restitution.normal`). All other settings are those of
@@ -155,7 +157,7 @@ class GradientRun:
     def __call__(
         self, system: System, start: Mapping[str, Any], times: Sequence[float] | Floats
     ) -> MotionGradient:
-        """Return the outputs of a motion at increasing times (s), with their derivatives."""
+        """Simulate a motion; return its outputs at increasing times (s) with derivatives."""
         require_system("gradient", system)
         sample_times = np.asarray(times, float)
         self._check(system, start, sample_times)
@@ -201,9 +203,7 @@ class GradientRun:
         return Directions(self._directions_in(list(system.parameters)), self._directions_in(inputs))
 
     def _directions_in(self, names: Sequence[str]) -> Floats:
-        """Return the derivatives of named quantities by the unknowns, (unknowns, names), each 1 or
-        0.
-        """
+        """Return the derivatives (0 or 1) of named quantities by the unknowns, (unknowns, names)."""
         rows = [[float(name == unknown) for name in names] for unknown in self.unknowns]
         return np.array(rows).reshape(len(self.unknowns), len(names))
 
@@ -212,9 +212,9 @@ class GradientRun:
     ) -> Floats:
         """Return the initial state of the integrator with derivatives, (1 + k, entries).
 
-        Neighbouring initial states satisfy the prescribed values and keep contacts closed; their parameters
-        need not be physically valid. `enter` maps states and parameters, one column each, to the states of
-        the integrator, one row each.
+        The neighbouring initial states of the difference formula also have the prescribed values and closed
+        contacts; their parameters need not be physically valid. `enter` converts states and parameters, one
+        column each, to state vectors of the integrator, one row each.
         """
         options = {name: x for name, x in start.items() if name in ("mode", "t", "at_rest")}
         prescribed = {name: x for name, x in start.items() if name not in options}
@@ -222,7 +222,8 @@ class GradientRun:
         initial = dict(zip(prescribed, values.values(), strict=True)) | system.parameters
         varied = [name for name in self.unknowns if name in initial]
 
-        # One column per state: the start itself, then the difference nodes of each unknown.
+        # One column per state: first the initial state itself, then its neighbours at the nodes of the
+        # difference formula for each unknown.
         nodes = np.array(DIFFERENCE_NODES)
         count = 1 + len(nodes) * len(varied)
         parameters = np.repeat(system.values[:, None], count, axis=1)
@@ -245,7 +246,7 @@ class GradientRun:
         return np.array([entered[0], *(derivatives[name] for name in self.unknowns)])
 
     def _on_plane(self, system: System, start: Mapping[str, Any], times: Floats) -> Observed:
-        """Return the outputs of a motion in one contact mode, (times, 1 + k, outputs)."""
+        """Simulate a motion in one contact mode on the level plane; return its outputs with derivatives."""
         mode = self.contact.mode
         if not (mode is None or isinstance(mode, Mapping)):
             raise ParameterError(
@@ -277,7 +278,7 @@ class GradientRun:
         def rates(t: float, jets: Floats) -> Floats:
             """Return the rates of the state and of its derivatives at time t (s)."""
             out = flow(t, jets, along, w=inputs(t))
-            # The closed form eliminates dependent speeds by pivots, which amplify errors near zero.
+            # The closed form divides by pivots to eliminate dependent speeds: small pivots amplify errors.
             if np.any(np.abs(out["pivots"][0]) < machine.floors):
                 raise SimulationError(
                     f"No gradient: at {t:.6g} s the independent speeds become singular. Compute the "
@@ -305,14 +306,12 @@ class GradientRun:
     def _tangents(
         self, system: System, machine: ClosedForm, name: str, outputs: Sequence[str]
     ) -> TangentProgram:
-        """Return a program of a machine in one contact mode with its derivatives."""
+        """Return a named program of the equations in one contact mode, with derivatives of its outputs."""
         key = None if machine.task.key is None else (machine.task.key, name)
         return tangent_program(system, machine.programs[name], outputs, MODE_STATE_INPUTS, key)
 
     def _on_terrain(self, system: System, start: Mapping[str, Any], times: Floats) -> Observed:
-        """Return the outputs (times, 1 + k, outputs), events and status changes of a motion on a
-        terrain.
-        """
+        """Simulate a motion on a terrain; return outputs (times, 1 + k, outputs), events, status changes."""
         assert self.terrain is not None
         if self.signals:
             raise ParameterError(
@@ -372,14 +371,14 @@ def gradient(
 ) -> MotionGradient:
     """Compute outputs of a motion and their exact derivatives by unknowns.
 
-    On a terrain, derivatives pass events and impacts by saltation, eq. [saltation-jump]. Arcs in time
-    steps are differentiated step by step with frozen contact statuses; `one_sided` of the result lists
-    the changes of status.
+    On a terrain, saltation matrices propagate derivatives through events and impacts, eq. [saltation-jump].
+    Trajectory arcs from the time-stepping scheme are differentiated step by step with frozen contact
+    statuses; `one_sided` of the result lists the changes of status.
 
     Parameters
     ----------
     system
-        The compiled vehicle.
+        The compiled system.
     start
         Initial values by name, as for `state` (SI units, rad).
     times
@@ -390,8 +389,8 @@ def gradient(
         Names of parameters, of initial values in `start`, of inputs ("inputs.steer") and of
         coefficients of the impact model ("restitution.normal").
     options
-        `terrain`, `law`, `inputs`, `contact` and `numerics`, as for `simulate`; `signals`, inputs over
-        time.
+        `terrain`, `law`, `inputs`, `contact` and `numerics`, as for `simulate`; `signals`, inputs as
+        functions of time.
 
     Returns
     -------
@@ -401,7 +400,7 @@ def gradient(
     Raises
     ------
     GrazingError
-        If the motion grazes a contact or several contacts close at once: no derivative exists there.
+        If a contact is grazing or several contacts close at once: the derivative does not exist.
     SimulationError
         If the motion ends early or its equations are too stiff.
     ParameterError

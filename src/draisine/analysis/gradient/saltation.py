@@ -1,9 +1,9 @@
-"""Derivatives of a run on a terrain: along its arcs and through its events, by saltation matrices.
+"""Derivatives of a run on a terrain: along its smooth arcs and through its events, by saltation matrices.
 
-An event is the zero of a guard g, which the run records. A neighbouring motion at a distance dy
-reaches the event later by `dt = -dg / g'`. The derivative is moved to the event time of the
-neighbour, passes the jump of the event, and is moved back to the common time, eq. [saltation-jump].
-Arcs in time steps are differentiated step by step (see `stepped`).
+An event is a zero of a guard function g, which the run records. If a neighbouring motion deviates by dy and
+its guard by dg, it reaches the event later by `dt = -dg / g'`. Three steps map the derivative of the state
+through the event, eq. [saltation-jump]: shift it to the event time of the neighbour, apply the jump of the
+event, shift it back to the common time. Arcs from the time-stepping scheme are differentiated in `stepped`.
 """
 
 from collections.abc import Callable
@@ -32,52 +32,53 @@ from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT
 
-# Crossing rate relative to the natural rate of a guard, below which the event is grazing:
-# neighbouring motions may miss it.
+# Smallest rate at which a guard crosses zero, as a fraction of its natural rate (`_natural_rate`). Below it
+# the event is grazing: neighbouring motions may miss it.
 GRAZING_RATE = 3e-5
-SAME_GAP = 1e-6  # gap (m) at an event below which a contact closes at the same time
-SAME_DELAY = 1e-6  # relative difference of the time derivatives of simultaneous closures
-# Distance (m) from the wheels within which the contact of an event is searched
+SAME_GAP = 1e-6  # largest gap (m) of a contact that closes at the same event
+SAME_DELAY = 1e-6  # largest relative difference of event-time derivatives of simultaneous closures
+# Distance (m) around the wheels within which the contact that triggered an event is searched
 EVENT_SEARCH_MARGIN = 1e-3
 
-# Relative steps of the differences through an impact model. If neighbouring states at the large
-# step involve other contacts, those at the small step may not.
+# Relative steps of the finite differences of an impact model, the large one first. The small step helps if
+# neighbouring states at the large step involve other contacts.
 IMPACT_STEPS = (1e-2, 1e-4)
 
-# Largest relative change of an impact's derivative when the step is halved; above it the derivative
-# does not exist.
+# Largest relative change of an impact's derivative when the difference step is halved; above it the
+# derivative is considered not to exist.
 IMPACT_AGREEMENT = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class EventGradient:
-    """Event of a run with the derivatives of its time and of the outputs by the unknowns."""
+    """Event of a run, with derivatives of its time and of the outputs by the unknowns."""
 
     event: Event
     time: Floats  # derivatives of the event time, s per unit of each unknown, (unknowns,)
     values: Floats  # outputs just before the event, (outputs,)
-    # Derivatives of the outputs from event to event, not at a fixed time, (outputs, unknowns)
+    # Derivatives of `values`, each evaluated at its own event time instead of a fixed time,
+    # (outputs, unknowns)
     derivatives: Floats
-    # Rate at which the guard crosses zero (m/s or N/s); 0 for events at fixed times
+    # Rate at which the guard crosses zero, in units of the guard per second; 0 for events at fixed times
     crossing: float
 
 
 @dataclass(frozen=True, eq=False)
 class TerrainMotion:
-    """Run on a terrain that is repeated with derivatives along k directions."""
+    """Recorded run on a terrain that is integrated again with derivatives along k directions."""
 
     run: Trajectory
     contact: ContactOptions
     along: Directions
-    coefficients: Floats  # directions in the coefficients of the impact model, (k, coefficients)
+    coefficients: Floats  # derivatives of the impact model's coefficients, (k, coefficients)
     numerics: Numerics
     outputs: list[int]  # indices of the outputs among `observation_names`
-    # Status changes in time steps, filled by `observe`
+    # Changes of contact status in time-stepped arcs, filled by `observe`
     changes: list[StatusChange] = field(default_factory=list)
 
     @cached_property
     def query(self) -> ContactQuery:
-        """Contact query of the machine and of the terrain, for the first arc of the run."""
+        """Contact query of the vehicle and the terrain, for the first arc of the run."""
         arc = self.run.arcs[0]
         assert isinstance(arc, TerrainArc | SteppedArc)
         return ContactQuery(arc.machine, arc.terrain, arc.inputs, self.contact.stops)
@@ -88,15 +89,14 @@ class TerrainMotion:
         return TerrainTangents(self.query, self.along)
 
     def observe(self, jets: Floats, times: Floats) -> tuple[Floats, tuple[EventGradient, ...]]:
-        """Return the outputs at given times, (times, 1 + k, outputs), and the events with
-        derivatives.
+        """Integrate state and derivatives; return outputs (times, 1 + k, outputs) and events.
 
-        At the time of an event the outputs are those after it.
+        At the time of an event, the outputs are those after the event.
 
         Parameters
         ----------
         jets
-            State at the start with derivatives, (1 + k, entries).
+            Initial state with derivatives, (1 + k, entries).
         times
             Increasing times (s).
         """
@@ -115,8 +115,8 @@ class TerrainMotion:
                 for t, x in zip(arc_times, samples, strict=True)
             ]
             if not is_last:
-                # Events at one instant, and both ends of an arc in time steps, share the same
-                # derivative of their time.
+                # Simultaneous events have the same derivative of their time, and so have both ends of
+                # an arc from the time-stepping scheme.
                 is_same = end == start or isinstance(arc, SteppedArc)
                 common_delay = delay if is_same else None
                 jets, event = self._pass(self.run.events[k], jets, arc, arcs[k + 1], common_delay)
@@ -127,10 +127,10 @@ class TerrainMotion:
     def _follow(
         self, arc: Arc, jets: Floats, times: Floats, delay: Floats
     ) -> tuple[Floats, Floats]:
-        """Return the states of an arc at given times and at its end, with derivatives.
+        """Return the states of a trajectory arc at given times and at its end, with derivatives.
 
-        At the end of an arc in time steps, derivatives are from event to event, not at a fixed
-        time.
+        `delay` (k,) are the derivatives of its initial time. At the end of an arc from the time-stepping
+        scheme, derivatives follow the shifted end time instead of a fixed time.
         """
         if isinstance(arc, SteppedArc):
             steps = SteppedTangents(self.tangents, self.contact, arc, delay)
@@ -181,7 +181,7 @@ class TerrainMotion:
         if isinstance(before, TerrainArc):
             moved = self._impact(event, moved, delay)
         else:
-            # Time steps leave small gaps, which must be closed before an event-driven arc.
+            # The time-stepping scheme leaves small gaps, which must be closed before an event-driven arc.
             moved = tangents.close(t, moved, after.closed, delay)
         moved = tangents.hold(t, moved, after.closed, delay)
         # The tyres of wheels that touch down start without deflection.
@@ -200,13 +200,14 @@ class TerrainMotion:
     def _delay(
         self, event: Event, jets: Floats, flow: Floats, arc: TerrainArc
     ) -> tuple[Floats, float]:
-        """Return the derivatives of an event time (s per unit), and the rate at which the guard
-        crosses zero.
+        """Return the derivatives (k,) of an event time, and the rate at which the guard crosses zero.
+
+        `flow` is the time derivative of the state before the event.
         """
         if event.guard is None:
             return np.zeros(len(self.along)), 0.0
 
-        # Differentiate along the motion itself, too, which yields the time derivative of the guard.
+        # Add the motion itself as a direction of differentiation: it yields the guard's time derivative.
         timed = TerrainTangents(self.query, self.along.with_time())
         dt = np.append(np.zeros(len(self.along)), 1.0)
         moving = np.vstack([jets, flow])
@@ -216,8 +217,8 @@ class TerrainMotion:
             k = closed.index(event.guard.contact)
             guards = [self._guard(event.guard, mode, moving, arc, k)]
         else:
-            # The gap of the contact that triggered the event, and of those that close at the same
-            # time.
+            # The guards are the gaps of the contact that triggered the event and of all contacts that close
+            # at the same time.
             keys = dict.fromkeys([event.guard.contact, *event.impulses])
             closing = [self._find(event, key)[0] for key in keys if key not in closed]
             gaps = [timed.row(event.t, moving, contact, dt)["gap"][:, 0] for contact in closing]
@@ -241,7 +242,7 @@ class TerrainMotion:
         return delays[0], float(guards[0][-1])
 
     def _natural_rate(self, kind: GuardKind) -> float:
-        """Return the rate at which gravity changes a guard, in a motion of the size of a wheel."""
+        """Return the typical rate of a guard, its unit per s, in a motion under gravity of a wheel's size."""
         gravity = float(np.linalg.norm(self.query.machine.system.model.gravity)) or 1.0
         size = self.query.wheel_size
         match kind:
@@ -256,7 +257,7 @@ class TerrainMotion:
     def _guard(
         self, guard: Guard, mode: ModeTangents, moving: Floats, arc: TerrainArc, k: int
     ) -> Floats:
-        """Return the guard of closed contact k with derivatives and time derivative."""
+        """Return the guard function of closed contact k with derivatives; the last one is by time."""
         contact, _, mu = arc.closed[k]
         row = mode.rows[k]
         force = mode.forces[:, k]
@@ -278,15 +279,12 @@ class TerrainMotion:
                 beyond[0] -= border[BORDER_OFFSET]
                 return beyond
             case _:
-                # A fall ends the run, and gaps belong to open contacts: other guards do not occur
-                # here.
+                # Only the fold guard remains: a fall ends the run, and gap guards belong to open contacts.
                 assert guard.kind is GuardKind.FOLD
                 return _edge_fold_distance(row)
 
     def _find(self, event: Event, key: Key) -> Closed:
-        """Return the contact with a given key near the state of an event, with its status and
-        friction.
-        """
+        """Return the contact with a given key at an event, with its status and friction coefficient."""
         query = self.query
         y = query.machine.enter(event.before, np.zeros(query.machine.memory))
         near = query.find_surroundings(event.t, query.boxes(event.t, y), EVENT_SEARCH_MARGIN)
@@ -301,12 +299,11 @@ class TerrainMotion:
     # --- impacts
 
     def _impact(self, event: Event, moved: Floats, delay: Floats) -> Floats:
-        """Return the state after the impact of an event with derivatives; unchanged if there is no
-        impact.
+        """Return the state after an event's impact with derivatives; unchanged if there is no impact.
 
         Impact models have branches and may be written by users, so they are differentiated by
-        central differences of eighth order along the exact derivatives of mass matrix, contact rows
-        and speeds.
+        central differences of eighth order. The direction of each difference consists of the exact
+        derivatives of mass matrix, constraint rows and speeds.
         """
         if not event.trials:
             return moved
@@ -321,10 +318,10 @@ class TerrainMotion:
         for k in range(len(self.along)):
 
             def speeds(x: float, k: int = k) -> Floats:
-                """Return the speeds after the impact at a distance x along direction k."""
+                """Return the speeds after the impact of a state displaced by x along direction k."""
 
                 def shifted(jets: Floats) -> Floats:
-                    """Return a quantity at a distance x along direction k, to first order."""
+                    """Return a quantity displaced by x along direction k, to first order in x."""
                     return jets[0] + x * jets[1 + k]
 
                 candidates = []
@@ -346,8 +343,7 @@ class TerrainMotion:
 
 
 def _edge_fold_distance(row: RowTangents) -> Floats:
-    """Return the distance of a torus from the fold of its two contacts with an edge, eq.
-    [edge-fold].
+    """Return how far a torus is from the fold at which its two contacts with an edge merge, eq. [edge-fold].
 
     The result has derivatives, (1 + k,); its sign is arbitrary.
     """
@@ -361,8 +357,9 @@ def _edge_fold_distance(row: RowTangents) -> Floats:
 
 
 def _impact_derivative(f: Callable[[float], Floats], event: Event) -> Floats:
-    """Return the derivative of an impact; raise an error if it depends on the step of the
-    difference.
+    """Return df/dx at x = 0 for the speeds f(x) after an impact, by finite differences.
+
+    Raise an error if the derivative depends on the step of the difference.
     """
     for h in IMPACT_STEPS:
         coarse = difference(f, h)

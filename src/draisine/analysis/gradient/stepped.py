@@ -1,8 +1,8 @@
-"""Derivatives of an arc in time steps, step by step, with frozen contact statuses.
+"""Derivatives of a time-stepped trajectory arc, step by step, with frozen contact statuses.
 
-A step of Moreau and Jean's scheme (`simulation.contact.stepping.step`) solves equations R(x, theta) = 0
-for x = (v+, nu, lam): speeds at its end, impulses of equality rows and contact impulses. theta are the
-data of the step: initial state, parameters, inputs. By the implicit function theorem, eq.
+A time step of Moreau and Jean's scheme (`simulation.contact.stepping.step`) solves equations R(x, theta) = 0
+for x = (v+, nu, lam): speeds at the end of the step, impulses of equality constraints, contact impulses.
+theta are the data of the step: initial state, parameters, inputs. By the implicit function theorem, eq.
 [step-derivative],
 
     dR/dx dx = -dR/dtheta dtheta
@@ -10,9 +10,9 @@ data of the step: initial state, parameters, inputs. By the implicit function th
 with the statuses of the contacts frozen: an open contact has no impulse, a sticking contact no velocity,
 and the impulse of a sliding contact lies on its friction cone, opposite to its slip.
 
-The engine takes each step and returns x and the statuses; only R is differentiated here. If a contact
-changes its status, neighbouring motions may do so at another step. Derivatives are then one-sided: those of
-the computed sequence of statuses. Every change is recorded.
+The simulation engine computes each step and returns x and the statuses; only R is differentiated here. If a
+contact changes its status, neighbouring motions may do so in another step. Derivatives are then one-sided:
+they belong to the computed sequence of statuses. Every change of status is recorded.
 """
 
 from collections.abc import Sequence
@@ -40,14 +40,14 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key
 
-# Speeds of the base; at rest, the bias force along them is the weight
+# Names of the translational speeds of the base; at rest, the bias force along them is the weight
 BASE_SPEEDS = ("Vx", "Vy", "Vz")
 
-# Condition number of the equilibrated equations above which they count as singular. Only redundant
-# equality rows exceed it, with condition numbers of about 1e16.
+# Largest condition number of the equilibrated equations of a step that count as regular. Only redundant
+# equality constraints exceed it, with condition numbers of about 1e16.
 SINGULAR_CONDITION = 1e14
 
-MIN_DIVISOR = 1e-300  # keeps divisors positive if a row or a step has length zero
+MIN_DIVISOR = 1e-300  # smallest divisor; avoids a division by a zero matrix row or step length
 
 
 class StepStatus(StrEnum):
@@ -62,7 +62,7 @@ class StepStatus(StrEnum):
 class StatusChange:
     """Change of a contact's status between two time steps, at which derivatives are one-sided."""
 
-    time: float  # beginning of the step, s
+    time: float  # beginning of the time step with the new status, s
     contact: Key
     before: StepStatus
     after: StepStatus
@@ -70,10 +70,10 @@ class StatusChange:
 
 @dataclass(frozen=True, eq=False)
 class _StepContact:
-    """Contact in the last time step of the engine."""
+    """Data of one contact in the last time step of the simulation engine."""
 
     pair: WheelOnFeature
-    rows: int  # number of rows of the contact law: 1 (normal) or 3 (with friction)
+    rows: int  # number of equations of the contact law: 1 (normal) or 3 (with friction)
     status: StepStatus
     mu: float
     impulse: Floats  # contact impulse, N s, (rows,)
@@ -84,7 +84,7 @@ class _StepContact:
 
 
 class SteppedTangents:
-    """Arc in time steps with derivatives along k directions.
+    """Time-stepped trajectory arc with derivatives along k directions.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ class SteppedTangents:
     contact
         Contact options of the run.
     arc
-        The arc, from whose first state the steps are repeated.
+        The trajectory arc; its steps are repeated from its first state.
     delay
-        Derivatives of the time of all steps, (k,): the arc may begin at an event.
+        Derivatives of the times of all steps, (k,); nonzero if the arc begins at an event.
     """
 
     def __init__(
@@ -119,11 +119,11 @@ class SteppedTangents:
         self._loads: dict[WheelOnFeature, Floats] = {}
 
     def follow(self, jets: Floats, times: Floats) -> tuple[Floats, Floats]:
-        """Return the states at increasing times of the arc, (times, 1 + k, entries), and the state
-        at its end.
+        """Return the states at increasing times (s), (times, 1 + k, entries), and the final state.
 
-        The time of the end has the same derivatives as that of the beginning. States within a step
-        are interpolated linearly, like the samples of a run.
+        The arc starts at the state `jets` with derivatives (1 + k, entries). Its final time has the same
+        derivatives as its initial time. States within a step are interpolated linearly, like the samples
+        of a run.
         """
         jets[0] = self.stepper.y
         samples = []
@@ -141,25 +141,26 @@ class SteppedTangents:
         return np.array(samples[:-1]), jets
 
     def _step(self, jets: Floats) -> Floats:
-        """Take one time step; return the state after it with derivatives."""
+        """Take one time step from a state with derivatives; return the state after it with derivatives."""
         stepper = self.stepper
         layout = self.query.y
         begin = stepper.t
         near = stepper.near
         airborne = stepper.record.airborne.copy()
 
-        # The engine computes the step and decides the contact statuses.
+        # The simulation engine computes the step and determines the contact statuses.
         stepper.advance(1, self.until)
         contacts = [self._contact(c) for c in range(stepper.record.contact_count)]
         if stepper.near is not near:
-            # After a new query of features, the engine keeps the tyre loads of closed contacts
-            # only.
+            # After a new search for nearby ground features, the engine keeps only the tyre loads of closed
+            # contacts.
             self._loads = {c: x for c, x in self._loads.items() if c in (self._statuses or ())}
         self._record_changes(begin, contacts)
         if not len(self.delay):
             return stepper.y[None].copy()
 
-        # Repeat the step with derivatives: half a drift, the impulses, half a drift.
+        # Repeat the step with derivatives: move for half the step at constant speeds, apply the impulses,
+        # move for the other half.
         h = stepper.t - begin
         t = begin + 0.5 * h
         middle = self._drift(begin, jets, 0.5 * h)
@@ -173,7 +174,7 @@ class SteppedTangents:
         return out
 
     def _contact(self, c: int) -> _StepContact:
-        """Return the record of contact c of the engine's last step."""
+        """Return the data of contact c (index) in the engine's last step."""
         record = self.stepper.record
         problem = record.problem
         k = int(record.which[c])
@@ -211,9 +212,7 @@ class SteppedTangents:
     # --- the machine without ground during a step
 
     def _motion(self, t: float, jets: Floats) -> dict[str, Floats]:
-        """Return mass matrix, bias force and equality rows without contacts at a time t (s) of the
-        arc.
-        """
+        """Return mass matrix, bias force and equality constraints without contacts at time t (s)."""
         return self.tangents.motion(t, jets, self.delay)
 
     def _drift(self, t: float, jets: Floats, h: float) -> Floats:
@@ -237,7 +236,7 @@ class SteppedTangents:
     def _row(
         self, t: float, h: float, jets: Floats, contact: _StepContact, load: Floats
     ) -> RowTangents:
-        """Return the rows of a contact, with the states of its tyre at the end of the step."""
+        """Return rows and forces of a contact by name, with the tyre's states at the end of the step."""
         if not contact.is_tyred:
             return self.tangents.row(t, jets, contact.pair, self.delay)
         later = jets.copy()
@@ -247,15 +246,16 @@ class SteppedTangents:
         return self._tyre_row(t, later, contact, load)
 
     def _tyre_row(self, t: float, jets: Floats, contact: _StepContact, load: Floats) -> RowTangents:
-        """Return the rows of a contact whose tyre force is linearised about a load (N)."""
+        """Return rows and forces of a contact by name, with its tyre force linearised about a load (N)."""
         # Avoid a load of zero, at which tyre forces have no derivative.
         min_load = step.MIN_TYRE_LOAD * self.query.motion.record.share
         return self.tangents.row(t, jets, contact.pair, self.delay, max(float(load[0]), min_load))
 
     def _load(self, contact: _StepContact, t: float, middle: Floats) -> Floats:
-        """Return the load of a tyre in the step with derivatives, N, (1 + k,).
+        """Return the normal load of a tyre in the step with derivatives, N, (1 + k,).
 
-        The normal force is an unknown of the step: its derivatives are zero here and set by `_solve`.
+        If the load is the normal force, an unknown of the step, its derivatives are zero here; `_solve`
+        sets them.
         """
         if contact.follows_load or not contact.is_tyred:
             return np.append(contact.tyre_load, np.zeros(len(self.delay)))
@@ -263,7 +263,10 @@ class SteppedTangents:
         return share * contact.tyre_load / share[0]
 
     def _weight_share(self, t: float, middle: Floats) -> Floats:
-        """Return a wheel's share of the weight, N, (1 + k,): the bias force on the base at rest."""
+        """Return one wheel's share of the weight with derivatives, N, (1 + k,).
+
+        The weight is the bias force on the base at rest.
+        """
         rest = middle.copy()
         rest[:, self.query.y.v] = 0.0
         names = self.query.machine.system.model.speeds
@@ -295,7 +298,7 @@ class SteppedTangents:
         change = -middle[:, self.query.y.v]
         change[0] += after
 
-        # R and K = dR/dx. First the momentum balance and the equality rows.
+        # Assemble the residual R and K = dR/dx. First the momentum balance and the equality constraints.
         size = n + m + sum(contact.rows for contact in contacts)
         K = np.zeros((size, size))
         K[: n + m, : n + m] = saddle_matrix(mass[:1], J[:1].swapaxes(1, 2), J[:1])[0]
@@ -303,7 +306,7 @@ class SteppedTangents:
         R[:, :n] = multiply_jets(mass, change) + h * motion["F"] - nu @ J
         R[:, n : n + m] = J @ after - motion["held_b"] + motion["held_gap"] / h
 
-        # Then the force and the contact law of each contact.
+        # Then add the force and the contact law of each contact to R and K.
         loads = [self._load(contact, t, middle) for contact in contacts]
         pairs = list(zip(contacts, loads, strict=True))
         rows = [self._row(t, h, middle, contact, load) for contact, load in pairs]
@@ -331,8 +334,8 @@ class SteppedTangents:
             R[:, block] = u @ on_velocity.T
             first += contact.rows
 
-        # The rows have different units (momenta, velocities, impulses): equilibrate them before
-        # solving.
+        # The equations have different units (momenta, velocities, impulses): scale rows and columns of K
+        # before solving.
         row_scales = 1.0 / np.maximum(np.abs(K).max(axis=1), MIN_DIVISOR)
         column_scales = 1.0 / np.maximum(np.abs(row_scales[:, None] * K).max(axis=0), MIN_DIVISOR)
         scaled = np.zeros((count, size, size))
@@ -367,8 +370,8 @@ class SteppedTangents:
     def _mass(self, M: Floats, implicit: Floats) -> Floats:
         """Return the mass matrix that the engine uses in the step, with derivatives.
 
-        It is M + h A, `implicit`; M if that is not positive definite; M plus a multiple of the
-        identity if M is singular.
+        It is `implicit` = M + h A with the damping matrix A. If that is not positive definite, it is M, or
+        M plus a multiple of the identity if M is singular.
         """
         for mass in (implicit, M):
             if np.linalg.eigvalsh(mass[0])[0] > 0.0:
@@ -382,8 +385,8 @@ class SteppedTangents:
     ) -> Floats:
         """Return the damping matrix A of the step with derivatives, (1 + k, n, n).
 
-        A is the symmetric part of the derivative of applied and tyre forces by the speeds, by the same
-        differences as in the engine.
+        A is the symmetric part of the derivative of applied and tyre forces by the speeds. It is computed by
+        the same finite differences as in the engine.
         """
         v = self.query.y.v
         increments = step.RATE_INCREMENT * (1.0 + np.abs(middle[0, v]))
@@ -408,9 +411,9 @@ class SteppedTangents:
         contacts: Sequence[_StepContact],
         airborne: Floats,
     ) -> None:
-        """Integrate the states of the tyres with the speeds at the end of the step.
+        """Integrate the tyre states over the step, with the speeds at its end; write them into `out`.
 
-        Tyres of wheels that touch down after a flight start without slip.
+        Tyres of wheels that touch down after a flight phase start without slip.
         """
         record = self.stepper.record
         first = self.query.y.z.start
@@ -427,13 +430,11 @@ class SteppedTangents:
 
 
 def _contact_status(record: step.TimeStepping, c: int) -> StepStatus:
-    """Return the status of contact c in the engine's last step, by the projection of Alart and
-    Curnier.
-    """
+    """Return the status of contact c in the engine's last step, by Alart and Curnier's projection."""
     problem = record.problem
     block = slice(3 * c, 3 * c + 3)
     impulse = problem.impulse[block]
-    # Subtract the compliance of the solver, which the engine's velocities do not contain.
+    # Add the velocity due to the solver's numerical compliance, which the engine's velocities do not contain.
     velocity = problem.velocity[block] + COMPLIANCE * problem.softness[block] * impulse
     force = impulse - velocity / problem.scale[c]
     if force[0] <= 0.0 or impulse[0] <= 0.0:
@@ -445,19 +446,22 @@ def _contact_status(record: step.TimeStepping, c: int) -> StepStatus:
 
 
 def _linearise_contact_law(contact: _StepContact) -> tuple[Floats, Floats]:
-    """Return A and B (rows, rows) of the contact law A du + B dlam = 0 with frozen status."""
+    """Return A and B (rows, rows) of the linearised contact law A du + B dlam = 0 with frozen status.
+
+    du and dlam are changes of the contact velocity (m/s) and of the contact impulse (N s).
+    """
     rows = contact.rows
     on_velocity = np.eye(rows)
     on_impulse = np.zeros((rows, rows))
     if contact.status is StepStatus.OPEN:
-        # Unlimited friction can act tangentially without a normal load.
+        # Unlimited friction (infinite mu) can act without a normal load.
         is_held = not np.isfinite(contact.mu) and contact.impulse[1:].any()
         open_rows = 1 if is_held else rows
         on_velocity[:open_rows] = 0.0
         on_impulse[:open_rows, :open_rows] = np.eye(open_rows)
     elif contact.status is StepStatus.SLIDING and rows == 3:
-        # The slip law lam_1 u_2 = lam_2 u_1 and |lam_t| = mu lam_n does not divide by the slip
-        # speed.
+        # Write the sliding law as lam_1 u_2 = lam_2 u_1 and |lam_t| = mu lam_n, which avoids a division by
+        # the slip speed.
         normal, along, across = contact.impulse
         on_velocity[1:] = [[0.0, -across, along], [0.0, 0.0, 0.0]]
         on_impulse[1:] = [
@@ -468,9 +472,7 @@ def _linearise_contact_law(contact: _StepContact) -> tuple[Floats, Floats]:
 
 
 def _element_forces(row: RowTangents, load: Floats) -> Floats:
-    """Return the generalised force of the force elements at a contact under a load (N), with
-    derivatives.
-    """
+    """Return the generalised force of a contact's force elements under a load (N), with derivatives."""
     force: Floats = row["push"] + multiply_jets(row["lift"][..., None], load[:, None])
     return force
 
@@ -478,8 +480,8 @@ def _element_forces(row: RowTangents, load: Floats) -> Floats:
 def _compliances(inverse_masses: Sequence[Floats]) -> list[Floats]:
     """Return the compliances of the contact solver from inverse masses, (1 + k, rows) per contact.
 
-    Normal rows have the smallest compliance of all normal rows, tangential rows the mean of their
-    contact.
+    A compliance is `COMPLIANCE` times an inverse mass: for normal rows the smallest of all normal rows, for
+    tangential rows the mean of the three rows of their contact.
     """
     normals = [
         inverse[:, 0] for inverse in inverse_masses if inverse.shape[1] and inverse[0, 0] > 0.0
@@ -495,8 +497,9 @@ def _compliances(inverse_masses: Sequence[Floats]) -> list[Floats]:
 
 
 def _inverse_masses(mass: Floats, J: Floats, C: Floats) -> Floats:
-    """Return the diagonal of C (M + h A)^-1 C' on the null space of the equality rows, 1/kg, (1 +
-    k, rows).
+    """Return the inverse masses of the contact rows C with derivatives, 1/kg, (1 + k, rows).
+
+    They are the diagonal of C (M + h A)^-1 C' on the null space of the equality constraints J.
     """
     n = mass.shape[1]
     right = np.zeros((len(mass), n + J.shape[1], C.shape[1]))

@@ -1,8 +1,8 @@
 """Traced programs with exact derivatives, and integration of a state together with its derivatives.
 
-A state and its derivatives along k directions form one array `jets` of shape (1 + k, entries): the state in
-the first row, its derivatives below. Programs evaluate each direction in a SIMD lane. State and
-derivatives are integrated together, eq. [tangent-flow], by DOP853.
+A state and its derivatives along k directions form one array `jets` of shape (1 + k, entries): the first row
+is the state, the other rows are its derivatives. Compiled programs evaluate one direction per SIMD lane.
+The integrator DOP853 integrates state and derivatives together, eq. [tangent-flow].
 """
 
 import math
@@ -27,10 +27,11 @@ from draisine.system.system import System
 
 _CODE = RecentCache(
     64
-)  # number of compiled programs with tangents in the cache; a machine on a terrain has about ten
+)  # largest number of cached programs with derivatives; a vehicle on a terrain needs about ten
 
 Rates = Callable[[float, Floats], Floats]
-"""Function that maps a time (s) and a state with derivatives to their rates, eq. [tangent-flow]."""
+"""Function that maps a time (s) and a state with derivatives (1 + k, entries) to their time derivatives,
+eq. [tangent-flow]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Directions:
         return len(self.parameters)
 
     def with_time(self) -> "Directions":
-        """Return the k directions and one more direction along time."""
+        """Return the k directions and a last one along time, with fixed parameters and inputs."""
         return Directions(
             *(np.vstack([x, np.zeros(x.shape[1])]) for x in (self.parameters, self.inputs))
         )
@@ -71,7 +72,7 @@ class TangentProgram:
         jets
             One state with derivatives (1 + k, entries), or several (..., 1 + k, entries).
         along
-            The k directions.
+            Derivatives of parameters and inputs along the k directions.
         dt
             Derivatives of the time along the directions, (k,); zero by default.
         fixed
@@ -79,20 +80,21 @@ class TangentProgram:
 
         Returns
         -------
-        Outputs by name, with the leading axes of `jets`.
+        Outputs with derivatives by name, (..., 1 + k, entries of the output).
         """
         inputs = self.code.inputs
         k = len(along)
         states = jets.reshape(-1, 1 + k, jets.shape[-1])
 
-        # One lane per state and direction; without directions one lane per state for the values.
+        # One SIMD lane per state and direction; if there are no directions, one lane per state.
         x = np.zeros((inputs.size, len(states), max(1, k)))
         x[inputs.t] = t
         x[inputs.span(self.state[0], self.state[-1])] = states[:, 0].T[:, :, None]
         for name, value in fixed.items():
             x[getattr(inputs, name)] = value[:, None, None]
         if k:
-            # Seeds in the order of `tangent_program`: time, state, inputs, parameters.
+            # Directions of differentiation in the order of `tangent_program`: time, state, inputs,
+            # parameters.
             times = np.zeros(k) if dt is None else dt
             by_time, by_input, by_parameter = (
                 np.repeat(direction.T[:, None], len(states), axis=1)
@@ -101,7 +103,7 @@ class TangentProgram:
             by_state = np.moveaxis(states[:, 1:], 2, 0)
             x[inputs.seeds] = np.concatenate([by_time, by_state, by_input, by_parameter])
 
-        # The first half of the outputs are values, equal in all lanes; the second half are
+        # The first half of the outputs are values, equal in all lanes of a state; the second half are
         # derivatives.
         out = self.code.batch(x.reshape(inputs.size, -1))["outputs"].reshape(-1, *x.shape[1:])
         half = len(out) // 2
@@ -113,10 +115,10 @@ class TangentProgram:
 def tangent_program(
     system: System, program: Program, outputs: Sequence[str], state: Sequence[str], key: Any
 ) -> TangentProgram:
-    """Return selected outputs of a program with derivatives by time, state, inputs and parameters.
+    """Compile selected outputs of a program with derivatives by time, state, inputs and parameters.
 
-    `key` identifies the program among those of the system; if it is None, the compiled code is not
-    cached.
+    `state` are the names of the program inputs that form a state. `key` identifies the program among those
+    of the system; if it is None, the compiled code is not cached.
     """
     layout = Layout({name: len(program.outputs[name]) for name in outputs})
     entries = [k for name in outputs for k in program.outputs[name]]
@@ -143,13 +145,12 @@ def integrate(
     corners: Sequence[float] = (),
     max_evaluations: float = math.inf,
 ) -> Floats:
-    """Integrate a state with its derivatives; return both at increasing times, (times, 1 + k,
-    entries).
+    """Integrate a state with its derivatives; return both at given times, (times, 1 + k, entries).
 
     Parameters
     ----------
     rates
-        Rates of state and derivatives.
+        Function that returns the time derivatives of state and derivatives.
     jets
         Initial state with derivatives, (1 + k, entries).
     start, times
@@ -157,17 +158,17 @@ def integrate(
     numerics
         Tolerances of the integrator.
     watch
-        Condition under which the machine has fallen, see `Problem.watch`.
+        Condition under which the vehicle has fallen, see `Problem.watch`.
     corners
-        Times (s) at which the rates jump. The integrator restarts there: a step across one would lose
-        its order.
+        Times (s) at which the rates are discontinuous. The integrator restarts there, because a step across
+        a discontinuity would lose its order of accuracy.
     max_evaluations
         Largest number of evaluations of the rates.
 
     Raises
     ------
     SimulationError
-        If the machine falls, the integrator fails, or the rates are evaluated too often.
+        If the vehicle falls, the integrator fails, or `max_evaluations` is exceeded.
     """
     size = jets.size
     later = times[times > start]
@@ -181,8 +182,7 @@ def integrate(
     def evaluate(x: Floats) -> Floats:
         """Return the rates for the integrator's state x = (time, jets)."""
         nonlocal evaluations
-        # The integrator treats an exception as a step that is too long. It must not retry after
-        # Ctrl+C.
+        # After an exception the integrator retries with a shorter step. It must not do so after Ctrl+C.
         if isinstance(call.error, KeyboardInterrupt):
             raise call.error
         evaluations += 1
@@ -191,8 +191,8 @@ def integrate(
                 f"No gradient: at {x[0]:.6g} s of {end:g} s the equations are too stiff. Their rates were "
                 f"evaluated {max_evaluations:g} times; raise max_evaluations to continue."
             )
-        # Rates are continuous from the right: at the end of an interval use those before the
-        # corner.
+        # Rates are continuous from the right at a discontinuity. At the end of an interval, evaluate them
+        # just before it.
         t = min(float(x[0]), interval_end)
         return rates(t, x[1:].reshape(jets.shape)).ravel()
 

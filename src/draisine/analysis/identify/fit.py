@@ -39,26 +39,31 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.vehicles import expect_parameters
 
-MAX_FIT_STEPS = 60  # Levenberg-Marquardt steps of one search; well-posed fits take fewer than 15
-# Evaluations of the equations of motion in one trial run, a few seconds of computing time. Trial
-# parameters that make the motion stiffer are rejected.
+# Largest number of Levenberg-Marquardt steps of one search; well-posed fits take fewer than 15
+MAX_FIT_STEPS = 60
+# Largest number of evaluations of the equations of motion in one trial run, a few seconds of computing
+# time. Trial parameters that make the motion stiffer are rejected.
 MAX_EVALUATIONS = 10_000
-# Added to that limit for each sample; bicycles on tyres need fewer than 50
+# Number of evaluations added to that limit for each sample; bicycles on tyres need fewer than 50
 MAX_EVALUATIONS_PER_SAMPLE = 200
-# Re-estimates of the noise; each changes the weights by at most a tenth of the previous change
+# Largest number of re-estimates of the noise; each changes the weights by at most a tenth of the previous
+# change
 MAX_NOISE_UPDATES = 20
 # Relative change of the residual norm by a step below which a search has converged
 STEP_CONVERGED = 1e-6
-# Relative change of the weights; fitted values then change by less than 1e-3 of their deviation
+# Relative change of the weights below which they have converged; fitted values then change by less than
+# 1e-3 of their standard deviation
 WEIGHTS_CONVERGED = 1e-2
-# Relative to the largest singular value of the Jacobian; its entries have errors of about 1e-8
+# Smallest singular value of the Jacobian that counts towards its rank, as a fraction of the largest one;
+# the entries have errors of about 1e-8
 RANK_THRESHOLD = 1e-6
 # Smallest singular value of the Jacobian with unit columns below which unknowns are reported as
 # collinear: a collinearity index above 20, Brun et al. 2001.
 COLLINEARITY_THRESHOLD = 0.05
-START_SPREAD = 0.3  # relative spread of random starts; beyond 30 % most bicycles fall
+# Standard deviation of random starts, as a fraction of the first guess; beyond 30 % most bicycles fall
+START_SPREAD = 0.3
 
-# Integration errors far below the noise of any instrument
+# Tolerances of the integration; errors are far below the noise of any instrument
 FIT_NUMERICS = Numerics(rtol=1e-8, atol=1e-10)
 
 
@@ -97,11 +102,10 @@ class Prior:
         return cls(kept, np.diag(np.array(list(deviations.values()), float) ** 2))
 
     def rows(self, names: Sequence[str], values: Floats) -> tuple[Floats, Floats]:
-        """Return the whitened residuals (m,) and their derivatives (m, unknowns) for the m unknowns
-        with a prior.
+        """Return whitened residuals (m,) and derivatives (m, unknowns) of the m unknowns with a prior.
 
-        Parameters of the prior that are not fitted are integrated out: their rows and columns of
-        the covariance are left out.
+        Parameters of the prior that are not fitted are marginalised: their rows and columns of the
+        covariance matrix are left out.
         """
         names_of_prior = list(self.mean)
         covered = [k for k, name in enumerate(names) if name in names_of_prior]
@@ -327,9 +331,7 @@ class _FitProblem:
         """
 
         def weighted(x: Floats, e: Floats, J: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-            """Return residuals and Jacobian divided by the standard deviations, with the rows of
-            the prior.
-            """
+            """Return residuals and Jacobian divided by the standard deviations, then those of the prior."""
             prior, slopes = self.prior_rows(x)
             rows = self.noise.weigh(deviations, np.column_stack([J, e]))
             return e, J, np.append(rows[:, -1], prior), np.vstack([rows[:, :-1], slopes])
@@ -345,8 +347,8 @@ class _FitProblem:
             U, s, V, null, size = self._scaled(K)
             step = -(V.T @ (s / (s * s + damping * s[0] ** 2) * (U.T @ r))) / size
             if len(null):
-                # Of all steps with the same effect on the residuals, choose the one with the
-                # smallest relative changes.
+                # Many steps may have the same effect on the residuals: choose the one with the smallest
+                # relative changes of the unknowns.
                 scale = np.where(x == 0.0, 1.0 / size, np.abs(x))
                 free = (null / size).T
                 step += free @ np.linalg.lstsq(free / scale[:, None], -step / scale)[0]
@@ -354,7 +356,7 @@ class _FitProblem:
             try:
                 trial = weighted(x + step, *self.evaluate(x + step))
                 better = bool(trial[2] @ trial[2] <= r @ r)
-            # Trial parameters are physically invalid, or the trial motion falls
+            # Reject the trial step: its parameters are physically invalid, or the vehicle falls.
             except DraisineError as error:
                 edge = error
                 better = False
@@ -483,7 +485,7 @@ def identify(
     Parameters
     ----------
     system
-        The compiled vehicle. Its parameters among the unknowns are first guesses.
+        The compiled system. Its values of the unknown parameters are the first guess.
     runs
         Recorded motions. Parameters are common to all; initial values and offsets belong to each.
     unknowns

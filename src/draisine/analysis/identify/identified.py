@@ -17,8 +17,9 @@ from draisine.system.system import System
 if TYPE_CHECKING:
     from xarray import Dataset
 
-STRONG_CORRELATION = 0.9  # correlation of two unknowns from which on reports list the pair
-# Ratio of posterior to prior deviation; above it the recordings have hardly informed the value
+STRONG_CORRELATION = 0.9  # smallest correlation of two unknowns at which reports list the pair
+# Ratio of posterior to prior standard deviation above which an unknown counts as not determined by the
+# recordings
 PRIOR_ONLY = 0.9
 
 
@@ -72,8 +73,7 @@ class Searches:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identified:
-    """Fitted unknowns with covariance, the fitted machine, the fitted motions and the noise of the
-    recordings.
+    """Fitted unknowns with covariance, the fitted system and motions, and the noise of the recordings.
 
     `print(found)` shows the report.
     """
@@ -84,7 +84,7 @@ class Identified:
     covariance: Floats
     # Degrees of freedom of Student's t-distribution of each unknown, (unknowns,)
     degrees_of_freedom: Floats
-    system: System  # the machine with the fitted parameters
+    system: System  # compiled system with the fitted parameters
     runs: tuple[Run, ...]  # the recorded runs that were fitted
     starts: tuple[dict[str, float], ...]  # fitted initial values of each run, by name
     fitted: tuple[Floats, ...]  # simulated outputs at the samples of each recording, run by run

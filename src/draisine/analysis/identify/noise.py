@@ -28,17 +28,19 @@ from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 
-# Correlation of successive samples; beyond it the noise cannot be distinguished from an offset
+# Largest correlation of successive samples; beyond it the noise cannot be distinguished from an offset
 MAX_CORRELATION = 0.999
-# Smallest noise deviation in units of the residuals; integration errors are about 1e-8
+# Smallest standard deviation of the noise, in units of the residuals; integration errors are about 1e-8
 MIN_SCALE = 1e-9
 # Step of central differences in log s and artanh phi; their error is its square, 1e-6
 LIKELIHOOD_STEP = 1e-3
 # Smallest second derivative of the deviance; usual values are twice the number of samples
 MIN_CURVATURE = 1e-3
-# Newton steps of the likelihood; from moment estimates it takes fewer than 10
+# Largest number of Newton steps that maximise the likelihood; from moment estimates it takes fewer than 10
 MAX_LIKELIHOOD_STEPS = 50
-NEWTON_CONVERGED = 1e-5  # Newton step in log s and artanh phi; their standard error is about n^-1/2
+# Newton step in log s and artanh phi below which the iteration has converged; the standard error of both
+# with n samples is about n^-1/2
+NEWTON_CONVERGED = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,16 +99,14 @@ class NoiseModel:
         return self.deviations(coefficients) * np.sqrt((1.0 + phi) / (1.0 - phi))
 
     def weigh(self, deviations: Floats, rows: Floats) -> Floats:
-        """Return residual rows (samples, columns) divided by the standard deviation of their
-        channel.
-        """
+        """Divide each row of an array (samples, columns) by the standard deviation of its channel."""
         out = np.empty_like(rows)
         for block in self.blocks:
             out[block.rows] = rows[block.rows] / deviations[block.channel]
         return out
 
     def whiten(self, coefficients: Floats, rows: Floats) -> Floats:
-        """Return the innovations (uncorrelated, unit variance) of residual rows (samples, columns)."""
+        """Return the innovations (uncorrelated, unit variance) of residuals (samples, columns)."""
         out = np.empty_like(rows)
         phi = self.correlations(coefficients)
         s = self.deviations(coefficients)
@@ -128,7 +128,7 @@ class NoiseModel:
 
 
 def innovations(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
-    """Return the innovations of the rows of one recording, scaled to the variance of its samples."""
+    """Return the innovations of one recording (samples, columns), scaled to the variance of its samples."""
     out = rows.copy()
     powers = phi**steps
     out[1:] -= powers[:, None] * rows[:-1]
@@ -170,7 +170,8 @@ class LinearFit:
     residuals: Floats  # residuals at the solution, (samples,)
     # Derivatives of the residuals by the determined combinations, (samples, combinations)
     jacobian: Floats
-    # Whitened rows of the prior with their residual in the last column, (rows, combinations + 1)
+    # Whitened derivatives of the prior's residuals, with the residuals in the last column,
+    # (residuals, combinations + 1)
     prior: Floats
     basis: Floats  # determined combinations of unknowns as columns, (unknowns, combinations)
 
@@ -185,7 +186,7 @@ class LinearFit:
         R = self.triangle(coefficients)
         k = self.jacobian.shape[1]
         information = 2.0 * float(np.sum(np.log(np.abs(np.diag(R)[:k]))))
-        # With fewer rows than columns the residuals vanish.
+        # With fewer residuals than unknowns, the fit is exact and the residuals vanish.
         squares = float(R[k, k] ** 2) if len(R) > k else 0.0
         return self.model.log_determinant(coefficients) + information + squares
 

@@ -26,9 +26,7 @@ from draisine.simulation.trajectory import Trajectory
 from draisine.system.system import System
 
 STRAIGHT_LEAN = 1e-9
-"""Lean angle (rad) below which a motion counts as straight, so that ratios to its lean are
-meaningless.
-"""
+"""Largest lean angle of a motion that counts as straight, rad; ratios to such a lean are meaningless."""
 
 FILTER_FREQUENCY = 20.0
 """Double corner frequency (rad/s) of the filter in the definition of the handling quality metric.
@@ -62,9 +60,9 @@ def handling(run: Trajectory, input: str = "steer") -> Handling:
     Parameters
     ----------
     run
-        A run under a law with path coordinates: `PathFollowing` or `LoopRider`.
+        A run under a control law with path coordinates: `PathFollowing` or `LoopRider`.
     input
-        Input that the rider acts on.
+        Name of the input that the rider applies.
 
     Returns
     -------
@@ -119,14 +117,14 @@ def _mean(t: Floats, x: Floats) -> float:
 
 
 def turning_indices(turn: Steady, input: str = "steer") -> dict[str, float]:
-    """Return the steer torque of a steady turn relative to lean and lateral acceleration.
+    """Return the steer torque of a steady turn per lean angle and per lateral acceleration.
 
     Parameters
     ----------
     turn
         Steady motion with the steer torque free, from `steady(system, free=["steer"], lean=..., ...)`.
     input
-        Input that is the steer torque.
+        Name of the input that is the steer torque.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Loop transfer functions of a controlled machine: stability margins, crossover frequencies, stable
+"""Loop transfer functions of a vehicle with a control law: stability margins, crossover frequencies, stable
 speeds.
 
-A law that acts on one input w closes the loop `w = -L(s) w`. `open_loop` returns L as a linear system
+A control law that acts on one input w closes the loop `w = -L(s) w`. `open_loop` returns L as a linear system
 about a steady motion. Frequencies at which |L| = 1 are imaginary eigenvalues of the Hamiltonian matrix
 of `1 - L(-s) L(s)`, those at which L is real are imaginary zeros of `L(s) - L(-s)`. So no grid of
 frequencies can miss one.
@@ -33,13 +33,12 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 IMAGINARY_TOLERANCE = 1e-6
-"""Largest real part of an eigenvalue that counts as imaginary, relative to its magnitude.
-
-Rounding errors of Hamiltonian eigenvalues are about 1e-8, because they are double if |L| touches 1.
-"""
+"""Largest real part of an eigenvalue that counts as imaginary, as a fraction of its magnitude; Hamiltonian
+eigenvalues are double if |L| touches 1, so that their rounding errors are about 1e-8."""
 
 SINGLE_INPUT_RESIDUAL = 1e-6
-"""Largest residual, relative to the closed loop, with which a law acts on a single input."""
+"""Largest part of a control law's feedback that does not act through the single input and counts as zero, as
+a fraction of the largest entry of the closed-loop matrix A."""
 
 SPEED_STEP = 0.05
 """Speed step (m/s) of the search for the end of a stable range, the spacing at which eigenvalues
@@ -86,15 +85,15 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
     Parameters
     ----------
     motion
-        Steady motion under the law, from `steady(system, law=law, ...)`.
+        Steady motion under the control law, from `steady(system, law=law, ...)`.
     input
-        Name of the only input of the machine that the law acts on.
+        Name of the only input of the system that the control law acts on.
 
     Returns
     -------
     Linear
-        L(s) with one input and the output `returned`, the torque that the law returns with the opposite
-        sign; the closed loop is unstable if L encircles -1.
+        L(s) with one input and the output `returned`, the negative torque of the control law.
+        The stability of the closed loop follows from the encirclements of -1 by L (Nyquist).
 
     Examples
     --------
@@ -339,7 +338,7 @@ def stable_speeds(
 ) -> tuple[float, float]:
     """Return the range of forward speeds in which a rider stabilises a two-wheeler.
 
-    The gains of the law are constant. The range contains the design speed of the law.
+    The gains of the control law are constant. The range contains its design speed.
 
     Parameters
     ----------
@@ -359,8 +358,8 @@ def stable_speeds(
     Raises
     ------
     ConfigurationError
-        If the closed loop is unstable at the speed of the design (or in the middle of the search, for a
-        law without one).
+        If the closed loop is unstable at the design speed (or, for a control law without design speed, in
+        the middle of the searched range).
 
     Examples
     --------
@@ -529,7 +528,7 @@ def design_loops(
     Returns
     -------
     LoopRider
-        The law.
+        The control law.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Path-following riders: linear-quadratic feedback and preview, designed for the linearised
-machine.
+vehicle.
 
-The plant is the machine that runs straight at a speed, in path coordinates (offset, heading error),
-behind the delay and the muscles of the rider. With the curvature k of the path it is
+The plant is the vehicle running straight at a speed, in path coordinates (offset, heading error), with the
+delay and the muscles of the rider at its input. With the curvature k of the path its equation is
 
     xdot = A x + B u + E k,        E: the heading error falls by the speed times k.
 
@@ -41,8 +41,7 @@ rad.
 MACHINE_NEEDS = "follow_path: the machine needs a joint 'steer', a lean and a place on the ground."
 
 PATH_NAMES = {"y": OFFSET, "yaw": HEADING_ERROR}
-"""Names of the path coordinates, by the states of the straight running machine that they replace.
-"""
+"""Names of the path coordinates, by the name of the linear system's state that each replaces."""
 
 
 def follow_path(
@@ -100,8 +99,8 @@ def follow_path(
     Raises
     ------
     ConfigurationError
-        If a weight is not that of a state that steering moves, or if steering cannot stabilise the
-        machine at this speed.
+        If a weight belongs to a state that steering does not influence, or if steering cannot stabilise
+        the vehicle at this speed.
 
     Examples
     --------
