@@ -1,7 +1,7 @@
 """Vertices of mesh files in the formats STL, OBJ and COLLADA (DAE), for the size of wheels.
 
-The radius of a wheel is often in its mesh alone. Only vertices are read: connectivity, normals and materials
-do not matter for the extent of a shape. General mesh libraries need further packages for COLLADA files.
+Often the mesh is the only source for the radius of a wheel. Only vertices are read: connectivity, normals and
+materials do not matter for the extent of a shape. General mesh libraries need further packages for COLLADA.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from draisine.errors import DataError
 
 STL_HEADER = 80  # bytes before the number of triangles of a binary STL file
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-"""Layout of a triangle of a binary STL file."""
+"""NumPy data type of one triangle record in a binary STL file."""
 
 UP_AXES = {
     "X_UP": np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]),
     "Y_UP": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
 }
-"""Rotations of COLLADA's axes to z up, by its <up_axis>."""
+"""Rotation matrices (3, 3) from COLLADA's axes to axes with z up, by the text of <up_axis>."""
 
 
 def read_vertices(file: Path) -> Floats:
