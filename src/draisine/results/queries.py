@@ -228,7 +228,7 @@ class ValidityQuery:
         return self.of(validity)
 
     def of(self, validity: Validity) -> float:
-        """Return the value of the query for a validity; NaN if the event never happens."""
+        """Return the value of the query for a validity record; NaN if the event never happens."""
         value = _VALIDITY_QUANTITIES[self.text][1](validity)
         return float("nan") if value is None else value
 

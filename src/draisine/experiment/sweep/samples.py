@@ -41,7 +41,5 @@ class Samples:
         return self.times[self._held_indices]
 
     def hold(self, series: Floats) -> Floats:
-        """Return a series (time, columns) as (columns, time), repeating the last value after the
-        end of a run.
-        """
+        """Transpose a series (time, columns) to (columns, time); repeat the last value after a run's end."""
         return series[self._held_indices, np.arange(len(self.ends))[:, None]]

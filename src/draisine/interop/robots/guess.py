@@ -305,7 +305,7 @@ def _on_ground(
 ) -> tuple[dict[str, RollingLink], dict[str, RollingLink]]:
     """Return the wheels that touch the ground in the zero configuration, and those above the ground.
 
-    Sprung wheels count as touching, because the springs deflect until all wheels touch.
+    If the robot has sprung joints, all wheels count as touching, because the springs deflect until they do.
     """
     if springs or not wheels:
         return dict(wheels), {}
