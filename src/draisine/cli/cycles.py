@@ -1,4 +1,4 @@
-"""`draisine cycles`: limit cycles of machines with a grip schedule."""
+"""`draisine cycles`: limit cycles of systems whose contacts (grips) alternate at given times."""
 
 from typing import Any, Literal
 

@@ -169,10 +169,10 @@ MOTION_UNITS = {
     "slope": "rad",
     "camber": "rad",
 }
-"""Units of the quantities of which two determine a circle, and of the angles of the ground."""
+"""Units of the quantities that determine a circle (any two suffice), and of the angles of the ground."""
 
 EXAMPLE_LEAN = 0.2
-"""rad; lean of the circles suggested in error messages (about 11 deg), moderate for any bicycle."""
+"""Lean (rad, about 11 deg) of the circles suggested in error messages, moderate for any bicycle."""
 
 
 def _check_determined(values: dict[str, float]) -> None:

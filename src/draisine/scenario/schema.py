@@ -1,14 +1,14 @@
-"""The tables of scenario files: machine, task, source, and expected values.
+"""The tables of scenario files: vehicle, task, source, and expected values.
 
 A scenario is a TOML file whose key `kind` selects the computation:
 
-    run      simulation from an initial state until a time
+    run      simulation from an initial state to a final time
     sweep    many such runs with varied values
     state    accelerations and forces at one state
     map      one configuration per point of a grid
     linear   straight running of a bicycle: matrices, eigenvalues over speed, critical speeds; for
-             other machines the eigenvalues of their steady motions
-    cycle    a limit cycle of a machine with a grip schedule, or of a walker
+             other vehicles the eigenvalues of their steady motions
+    cycle    a limit cycle of a system with a grip schedule, or of a walker
     gait     displacement of the base by a closed path in shape space (local connection)
 
 Unknown keys are reported as mistakes. Names and values are validated before any computation.
