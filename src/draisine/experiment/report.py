@@ -397,7 +397,7 @@ def growth_lines(result: Result) -> list[str]:
 
 
 def _gain_lines(data: Any) -> list[str]:
-    """Return text lines with the feedback law of each input as a sum of state deviations."""
+    """Return one text line per controlled input: its feedback law as a sum of gain times state deviation."""
     if "gain" not in data:
         return []
     names = data["fed_state"].values

@@ -96,7 +96,7 @@ class Result:
         return draisine.plot(self, figure, path, **options)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Write a film or an interactive replay page, or return the page for a notebook.
+        """Write an animation or an interactive replay page; without a path, return the page for a notebook.
 
         See `draisine.animate`.
         """
@@ -141,7 +141,7 @@ def run(
         Values that replace those of the scenario, by key path ("run.until",
         "vehicle.parameters.mB").
     mu
-        Coefficient of friction of the validity assessment, see `simulate`. Only for the kind `run`.
+        Coefficient of friction for the validity assessment, see `simulate`. Only for the kind `run`.
     strict
         Raise if the run is not physically valid. Only for the kind `run`.
 

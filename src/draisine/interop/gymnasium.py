@@ -195,7 +195,7 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         self.task = find_task(task)
         self.render_mode = render_mode
         self.observation_space, self.action_space = self.task.spaces()
-        self.stepper: Any = None  # the `Stepper` of the machine, from the first reset on
+        self.stepper: Any = None  # `Stepper` of the vehicle, created by the first reset
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -390,13 +390,13 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self.task.observation(values), values
 
     def step(self, actions: Floats) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
-        """Apply actions (machines, actions) for one period.
+        """Apply actions (vehicles, actions) for one period.
 
         Returns
         -------
         tuple
-            Observations (machines, observations), rewards, terminated (the vehicle fell), truncated (the
-            duration of the episode is over), each (machines,), and values by name.
+            Observations (vehicles, observations), rewards, terminated (the vehicle fell), truncated (the
+            duration of the episode is over), each (vehicles,), and values by name.
         """
         ended = np.flatnonzero(self.ended).tolist()
         starts = dict(zip(ended, self.task.begin_many(self.np_random, len(ended)), strict=True))
@@ -415,7 +415,7 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self.task.observation(values), rewards, fell, over, values
 
     def _gather(self, advance: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
-        """Call `advance` with the index of each vehicle, in threads; return values by name, (machines,)."""
+        """Call `advance` with the index of each vehicle, in threads; return values by name, (vehicles,)."""
 
         def advance_some(first: int) -> list[dict[str, Any]]:
             return [advance(k) for k in range(first, self.num_envs, self._threads)]

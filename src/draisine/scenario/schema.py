@@ -65,7 +65,7 @@ class ExperimentSource(ScenarioTable):
 
 
 class VehicleTable(ScenarioTable):
-    """The machine of a scenario: vehicle, parameter set, replaced parameters and prescribed joint motions."""
+    """The vehicle of a scenario: name, parameter set, replaced parameters and prescribed joint motions."""
 
     name: Text = Field(description="Name of a vehicle, or FILE.py:function.")
     parameter_set: str | dict[str, float] | None = Field(
@@ -341,7 +341,7 @@ class RunScenario(MotionScenario):
 
 
 class SweepScenario(MotionScenario):
-    """Scenario of many simulations of a machine with varied values."""
+    """Scenario of many simulations of a vehicle with varied values."""
 
     kind: Literal["sweep"]
     sweep: Sweep
@@ -363,7 +363,7 @@ class MapScenario(CommonTables):
 
 
 class LinearScenario(CommonTables):
-    """Scenario of eigenvalues: straight running of a bicycle, or steady motions of another machine."""
+    """Scenario of eigenvalues: straight running of a bicycle, or steady motions of another vehicle."""
 
     kind: Literal["linear"]
     speeds: Speeds | None = Field(

@@ -200,7 +200,7 @@ class GroundMotion(ScenarioTable):
 
 
 def _with_motion(ground: Any, motion: GroundMotion | None) -> Any:
-    """Return a feature or terrain with a prescribed motion, or unchanged if the motion is None."""
+    """Return a ground feature or terrain with a prescribed motion, or unchanged if the motion is None."""
     return ground if motion is None else move_ground(ground, motion.motion())
 
 
@@ -214,7 +214,7 @@ class Face(ScenarioTable):
     motion: GroundMotion | None = None
 
     def feature(self) -> Feature:
-        """Build the terrain feature of the face."""
+        """Build the ground feature of the face."""
         # Normals need not be unit vectors. The function `face` reports a zero normal as an error.
         size = float(np.linalg.norm(self.normal)) or 1.0
         borders = [
@@ -235,7 +235,7 @@ class Edge(ScenarioTable):
     motion: GroundMotion | None = None
 
     def feature(self) -> Feature:
-        """Build the terrain feature of the edge."""
+        """Build the ground feature of the edge."""
         feature = edge(self.name, self.point, self.along, *self.normals, self.length)
         return cast(Feature, _with_motion(feature, self.motion))
 
@@ -353,7 +353,7 @@ class RoughRoadGround(ScenarioTable):
     seed: int = Field(0, description="seed of the random phases", ge=0)
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain of the rough road."""
         return rough_road(self.grade, self.length, self.at, self.seed)
 
 
@@ -394,11 +394,11 @@ FIRST_FACES = {
     "stairs": "before",
     "corner": "level",
 }
-"""Name of the first face along x by shape of the ground; other shapes have no fixed names."""
+"""Name of the first face along x for each ground shape; the faces of other shapes have no fixed names."""
 
 
 def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables of a scenario in which the ground gets another shape.
+    """Return the tables of a scenario in which `changes` replaces the shape of the ground.
 
     Dimensions that the new shape does not have are left out, with a warning. A vehicle that starts on a
     named face starts on the first face of the new shape.
@@ -442,10 +442,10 @@ def restore_terrain(data: "Dataset") -> Terrain | None:
 
 
 class WheelPlace(ScenarioTable):
-    """Initial position of a machine on a terrain, given by the centre of one of its wheels.
+    """Initial position of a vehicle on a terrain, given by the centre of one of its wheels.
 
-    If `on` names a face, the machine is tilted with the face and put on it; then x and y of the wheel centre
-    suffice and are optional. A machine without a place starts on the face of a plane ground.
+    If `on` names a face, the vehicle is tilted with the face and put on it; then only x and y of the wheel
+    centre are used, and they are optional. A vehicle without a place starts on the face of a plane ground.
     """
 
     wheel: Text | None = Field(

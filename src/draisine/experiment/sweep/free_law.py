@@ -27,7 +27,7 @@ class FreeLaw:
     law
         Combined control law with nominal constants.
     paths
-        Key paths of the varied constants; their states follow the states of the law.
+        Key paths of the varied constants, whose states follow those of the control law.
     """
 
     law: Any
@@ -84,9 +84,9 @@ def replace_constants(law: Any, numbers: Mapping[str, Any]) -> Any:
 
 
 def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
-    """Find a constant of a combined law by its key path.
+    """Find a constant of a combined control law by its key path.
 
-    Return the law or signal, the name of the constant, and the enclosing records as (record,
+    Return the control law or signal, the name of the constant, and the enclosing records as (record,
     field, index), outermost first.
     """
     table, number, *rest = split_key_path(path)
@@ -106,7 +106,7 @@ def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
 def can_differ(law: Any, path: str, numbers: Sequence[float] | Floats) -> bool:
     """Return whether a constant of a control law may differ between lanes.
 
-    The constant must not influence the number of states, their initial values or the breakpoints of the law.
+    The constant must not influence the number of states of the law, their initial values or its breakpoints.
     Only the smallest and the largest value are tested.
     """
     if not path.startswith(("law[", "inputs[")):

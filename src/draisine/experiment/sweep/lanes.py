@@ -84,7 +84,7 @@ OUTCOME_BY_STATUS = np.array(
 
 
 class Lanes:
-    """Simulation of runs in SIMD lanes that differ in parameters, initial values and law constants.
+    """Simulation of runs in SIMD lanes; they may differ in parameters, initial values and control constants.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ class Lanes:
             # The initial states of a control law may depend on the initial pose of the vehicle.
             for k in range(count):
                 z[:, k] = make_task(k).law_start(machine.states)
-        # The varied constants are the last states of the law, see `FreeLaw`.
+        # The varied constants are the last states of the control law, see `FreeLaw`.
         z[len(z) - len(constants) :] = constants
         rule = fall_rule(plan.system.model, plan.contact.fall)
         fleet, y = Fleet.start(machine, arrays, inputs, parameters, z, rule)

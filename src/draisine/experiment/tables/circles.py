@@ -230,12 +230,12 @@ def _has_tyres(system: System) -> bool:
 
 
 def _control_inputs(system: System) -> list[str]:
-    """Return the inputs that balance a circle: steer torque, and drive torque against tyre losses."""
+    """Return the names of the inputs that balance a circle: steer torque and, on tyres, drive torque."""
     return ["steer", "rear_wheel"] if _has_tyres(system) else ["steer"]
 
 
 def _speed_name(system: System) -> str:
-    """Return the name of the output that serves as speed: of the rear rim, or of the hub on tyres."""
+    """Return the name of the speed output (m/s): that of the rear wheel's rim or, on tyres, of its hub."""
     return "rear_wheel_speed" if "rear_wheel_speed" in system.outputs else "forward_speed"
 
 

@@ -46,8 +46,8 @@ def compute_root_locus(
     """Return the root locus of a vehicle over speed, lean, slope, camber or forward acceleration.
 
     The inputs in `driven_inputs` are solved for, so that the motion is steady. Control laws, given as tables
-    of a scenario, close the loop. Laws that are designed for a motion (`lqr`, `follow_path`) are designed
-    for straight running at the fixed speed.
+    of a scenario, close the loop. The gains of `lqr` and `follow_path` are designed for straight running at
+    the fixed speed.
 
     >>> import numpy as np
     >>> data = compute_root_locus("whipple", {}, None, "lean", np.array([0.0, 0.1]), {"forward_speed": 5.0})

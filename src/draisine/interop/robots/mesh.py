@@ -59,7 +59,7 @@ def _read_stl(data: bytes) -> Floats:
     """Return the vertices (n, 3) of a binary or ASCII STL file."""
     if len(data) >= STL_HEADER + 4:
         count = int.from_bytes(data[STL_HEADER : STL_HEADER + 4], "little")
-        # Some binary files begin with "solid" as ASCII files do, so that only the length decides.
+        # Some binary files begin with "solid" like ASCII files, so the file length identifies the format.
         if len(data) == STL_HEADER + 4 + count * STL_TRIANGLE.itemsize:
             triangles = np.frombuffer(data, STL_TRIANGLE, count, STL_HEADER + 4)
             return triangles["corners"].reshape(-1, 3).astype(float)
@@ -72,7 +72,7 @@ def _read_obj(data: bytes) -> Floats:
 
 
 def _rows(data: bytes, keyword: bytes) -> Floats:
-    """Return the three numbers behind a keyword on each line that begins with it, (lines, 3)."""
+    """Return the three numbers after the keyword on each line that begins with it, (lines, 3)."""
     words = (line.split() for line in data.splitlines())
     rows = [[float(word) for word in row[1:4]] for row in words if row[:1] == [keyword]]
     return np.array(rows, float).reshape(-1, 3)
@@ -115,7 +115,7 @@ def _dae_positions(root: Element) -> dict[str, Floats]:
 
 
 def _dae_transform(node: Element) -> Floats:
-    """Return the homogeneous transform (4, 4) of a COLLADA node: the product of its elements."""
+    """Return the homogeneous transform (4, 4) of a COLLADA node, the product of its child transforms."""
     transform = np.eye(4)
     for element in node:
         if element.tag not in ("matrix", "translate", "scale", "rotate"):
@@ -140,4 +140,4 @@ READERS: dict[str, Callable[[bytes], Floats]] = {
     ".obj": _read_obj,
     ".dae": _read_dae,
 }
-"""Readers of mesh formats by suffix."""
+"""Functions that read mesh files, by file suffix."""
