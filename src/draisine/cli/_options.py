@@ -15,7 +15,7 @@ Json = Annotated[bool, Parameter(help="Print a JSON object instead of a table.")
 @Parameter(name="*")
 @dataclass(frozen=True)
 class MachineOptions:
-    """Options for the parameters of a machine: a parameter set, and single values."""
+    """Options for the parameters of a vehicle: a parameter set, and single values."""
 
     set: Annotated[
         Values,
@@ -97,7 +97,7 @@ class OutputOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class StartOptions:
-    """Options for the initial state of a machine: initial values, contact statuses, control laws."""
+    """Options for the initial state of a vehicle: initial values, contact statuses, control laws."""
 
     initial: Annotated[
         Values,

@@ -145,7 +145,7 @@ def equations(
     text: TextOptions = NO_TEXT_OPTIONS,
     out: Path | None = None,
 ) -> None:
-    """Write the equations of a vehicle: a page to read, or one of its programs as source code.
+    """Write the equations of a vehicle: a typeset page, or one of its programs as source code.
 
     Parameters
     ----------
@@ -155,8 +155,8 @@ def equations(
         Program to write: rate is the right-hand side of the equations of motion, observe computes all
         outputs, simulate is a complete simulator in c or javascript in the folder --out.
     formulation
-        Formulation of the source code, with all contacts closed; see `draisine list formulations`. Pages
-        to read have the projected equations only.
+        Formulation of the source code, with all contacts closed; see `draisine list formulations`. Typeset
+        pages have the projected equations only.
     scenario
         With --program simulate: the scenario of a run, instead of a vehicle. On its terrain contacts open,
         close, slide and collide.

@@ -1,4 +1,4 @@
-"""`draisine export`: export of a machine to other simulation tools (FMI, Simulink)."""
+"""`draisine export`: export of a vehicle to other simulation tools (FMI, Simulink)."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,7 +25,7 @@ def export(
     begin: StartOptions = NO_START_OPTIONS,
     force: Overwrite = False,
 ) -> None:
-    """Export a machine for co-simulation (FMI) or as a Simulink block.
+    """Export a vehicle for co-simulation (FMI) or as a Simulink block.
 
     Parameters
     ----------

@@ -204,7 +204,7 @@ def _read_run(
     inputs: Mapping[str, Any],
     **options: Any,
 ) -> "Run":
-    """Read a recording as a run; its first samples are the initial guess of the initial values."""
+    """Read a recording as a run for identification; its first samples are guesses of the initial values."""
     from dataclasses import replace
 
     from draisine.analysis.identify import Run

@@ -62,25 +62,25 @@ class RollingLink(NamedTuple):
     """A guessed wheel: shape, radius, centre and the origin of the radius."""
 
     shape: str  # "disc" or "ball"
-    radius: float  # m
-    centre: tuple[float, ...]  # in the link's frame, m
-    reason: str  # origin of the radius
+    radius: float  # radius of the disc or ball, m
+    centre: tuple[float, ...]  # centre of the wheel in the link's frame, m
+    reason: str  # origin of the radius, as text
 
 
 class SprungJoint(NamedTuple):
     """Guessed spring and damper of a joint."""
 
-    spring: float  # N m/rad or N/m
-    damper: float  # N m s/rad or N s/m
+    spring: float  # stiffness, N m/rad or N/m
+    damper: float  # viscous damping, N m s/rad or N s/m
 
 
 class Guess(NamedTuple):
     """Guessed wheels, sprung joints and servo joints of a robot file, with notes for the user."""
 
-    wheels: Mapping[str, RollingLink]  # by link
-    springs: Mapping[str, SprungJoint]  # by joint
+    wheels: Mapping[str, RollingLink]  # guessed wheels by name of the link
+    springs: Mapping[str, SprungJoint]  # guessed springs and dampers by name of the joint
     held: Sequence[str]  # names of joints that servos hold at a constant coordinate
-    unsure: Mapping[str, RollingLink]  # by link, wheels that may not touch the ground as guessed
+    unsure: Mapping[str, RollingLink]  # proposed wheels without a contact, by name of the link
     notes: Sequence[str]  # sentences about guesses and about parts without a contact
 
 

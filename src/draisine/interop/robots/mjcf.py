@@ -243,7 +243,7 @@ class _PlacedBody(NamedTuple):
 
     element: Element
     outer: LinkFrame  # frame of the parent in the zero configuration
-    around: str  # name of the default class
+    around: str  # name of the default class that applies to the body
 
 
 class _MjcfReader:

@@ -73,8 +73,8 @@ class Mass:
     """Mass properties of a link in the global frame of the zero configuration."""
 
     mass: float = 0.0  # kg
-    com: Floats = field(default_factory=lambda: np.zeros(3))  # m, mass centre
-    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))  # kg m2, central
+    com: Floats = field(default_factory=lambda: np.zeros(3))  # centre of mass, m
+    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))  # about `com`, kg m2
 
     def __add__(self, other: "Mass") -> "Mass":
         mass = self.mass + other.mass
@@ -94,17 +94,17 @@ class RoundShape(NamedTuple):
 
     radius: float  # m
     centre: Floats  # (3,), m
-    axis: Floats | None = None  # (3,), unit vector; None for a sphere
+    axis: Floats | None = None  # unit vector of a cylinder's axis, (3,); None for a sphere
     collides: bool = True  # whether it is a collision shape
 
 
 class MeshShape(NamedTuple):
     """A mesh of a file, of which only the extent is used."""
 
-    name: str  # as in the robot file
-    path: Path | None  # of the mesh file; None if it was not found
-    frame: LinkFrame  # in the zero configuration
-    scale: Floats  # (3,), factors of the coordinates
+    name: str  # name of the mesh in the robot file
+    path: Path | None  # path of the mesh file; None if it was not found
+    frame: LinkFrame  # frame of the mesh in the zero configuration
+    scale: Floats  # scale factors of the coordinates, (3,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,23 +115,23 @@ class RobotLink:
     """
 
     name: str
-    parent: str  # empty for the base
+    parent: str  # name of the parent link; empty for the base
     frame: LinkFrame
     mass: Mass
     kind: str = ""  # "hinge", "slide", or "" if fixed to the parent or the base
     joint: str = ""  # name of the joint
-    axis: Floats = field(default_factory=lambda: np.zeros(3))  # axis of the joint
-    through: Floats = field(default_factory=lambda: np.zeros(3))  # point on the axis, m
-    spring: float = 0.0  # N m/rad or N/m
-    damper: float = 0.0  # N m s/rad or N s/m
-    rest: float = 0.0  # rad or m, coordinate of the unloaded spring
-    armature: float = 0.0  # kg m2 or kg, inertia of the motor
-    friction: float = 0.0  # N m or N, dry friction
+    axis: Floats = field(default_factory=lambda: np.zeros(3))  # unit vector of the joint axis
+    through: Floats = field(default_factory=lambda: np.zeros(3))  # point on the joint axis, m
+    spring: float = 0.0  # stiffness of the joint, N m/rad or N/m
+    damper: float = 0.0  # viscous damping of the joint, N m s/rad or N s/m
+    rest: float = 0.0  # joint coordinate of the unloaded spring, rad or m
+    armature: float = 0.0  # inertia of the motor reflected to the joint, kg m2 or kg
+    friction: float = 0.0  # dry friction of the joint, N m or N
     rounds: tuple[RoundShape, ...] = ()  # cylinders and spheres
     boxes: tuple[BodyBox, ...] = ()  # boxes for pictures
     meshes: tuple[MeshShape, ...] = ()
     limited: bool = False  # whether the joint has limits, even if the file does not state them
-    limits: tuple[float, float] | None = None  # rad or m, lower and upper limit of the joint
+    limits: tuple[float, float] | None = None  # lower and upper joint limit, rad or m
     motor: Motor | None = None  # limits of the drive; None if the file states none
     gravity_compensation: float = 0.0  # fraction of the weight that a drive cancels
 
@@ -141,8 +141,8 @@ class Mimic(NamedTuple):
 
     joint: str
     leader: str
-    factor: float  # 1, or rad/m and m/rad between hinges and slides
-    offset: float  # rad or m
+    factor: float  # ratio of joint rates; in rad/m or m/rad between a hinge and a slide
+    offset: float  # coordinate of the following joint if that of the leader is zero, rad or m
 
 
 DOWN = np.array([0.0, 0.0, -1.0])
@@ -153,12 +153,12 @@ class Robot(NamedTuple):
     """Content of a robot file."""
 
     name: str
-    links: Sequence[RobotLink]  # a tree, the base first
+    links: Sequence[RobotLink]  # tree of links, parents before children
     base: str  # Lie group of the motion of the base: "SE(3)", "fixed", ...
-    gravity: float  # m/s2
+    gravity: float  # gravitational acceleration, m/s2
     down: Floats = DOWN  # (3,), unit vector of gravity in the zero configuration
     mimics: Sequence[Mimic] = ()
-    notes: Sequence[str] = ()  # sentences about drives whose set-points are not inputs
+    notes: Sequence[str] = ()  # sentences about servo drives, whose set-points are not inputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +310,7 @@ def _compensations(
     links: Sequence[RobotLink], body_of: Mapping[str, str], robot: Robot
 ) -> list[GravityCompensation]:
     """Return the force elements that cancel a fraction of the weight of bodies."""
-    cancelled: dict[str, float] = {}  # kg
+    cancelled: dict[str, float] = {}  # compensated mass of each body, kg
     for link in links:
         if link.gravity_compensation:
             body = body_of[link.name]
