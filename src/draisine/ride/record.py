@@ -17,7 +17,7 @@ class RideRecord:
     mu: float
     """Friction coefficient of all contacts."""
     steps: list[int] = field(default_factory=list)
-    """Number of simulation steps up to each frame."""
+    """Number of simulation steps between the previous frame and each frame."""
     inputs: list[dict[str, float]] = field(default_factory=list)
     """Inputs of each frame by name."""
     changes: dict[int, dict[str, float]] = field(default_factory=dict)

@@ -169,7 +169,7 @@ class Lanes:
 
     @cached_property
     def _entries(self) -> dict[str, list[int]]:
-        """Indices of the outputs of program `observe` that the outputs of the sweep require, by output."""
+        """Indices of the required entries in each output of the program `observe`, by name of the output."""
         model = self.plan.system.model
         entries: list[tuple[str, int]] = []
         for query in self.queries.values():
@@ -323,7 +323,7 @@ class Lanes:
         def reduce_block(
             block: slice, times: Floats, x: Floats, ends: Indices, status: Floats
         ) -> None:
-            """Reduce the samples of one block of lanes to the outputs of the sweep."""
+            """Reduce the samples of one block of lanes to outputs of the sweep, and store them."""
             width = x.shape[2]
             count = block.stop - block.start
             lane_frames = pad_columns(frame[:, block], width)
@@ -384,13 +384,16 @@ class Lanes:
         fall_times: Floats,
         limit_times: Floats,
     ) -> dict[str, Floats]:
-        """Return the outputs of the sweep by name, (columns,), from observed entries (time, columns)."""
+        """Return the outputs of the sweep by name, one value per run (columns,).
+
+        `observed` contains the required entries of the program `observe`, (time, columns).
+        """
         model = self.plan.system.model
         t = samples.held_times
         shape = samples.x[:, 1:][:, self.machine.layout.r].transpose(1, 0, 2)
 
         def series(text: str) -> Floats:
-            """Return an observed or sampled time series, (columns, time)."""
+            """Return an observed or sampled time series of all runs, (columns, time)."""
             entry = observed_entry(text, model)
             assert entry is not None
             name, k = entry
@@ -399,7 +402,7 @@ class Lanes:
             return samples.hold(shape[k] if name == "r" else observed[name][self._entry(name, k)])
 
         def validity_output(text: str) -> Floats:
-            """Return the value of a validity query, (columns,)."""
+            """Return the values of a validity query, one per run (columns,)."""
             if text == "time to fall":
                 return fall_times
             forces = self._contact_forces(samples, observed)
@@ -425,12 +428,18 @@ class Lanes:
         }
 
     def _contact_forces(self, samples: Samples, observed: Mapping[str, Floats]) -> list[Floats]:
-        """Return the ground forces on each wheel in N, (normal-along-across, columns, time)."""
+        """Return the ground forces on each wheel in N, (3, columns, time): normal, along, across.
+
+        Each column is one run.
+        """
         entries = [[self._entry("forces", 3 * k + i) for i in range(3)] for k in self._wheels]
         return [np.array([samples.hold(observed["forces"][i]) for i in rows]) for rows in entries]
 
     def _energy_drift_times(self, samples: Samples, observed: Mapping[str, Floats]) -> Floats:
-        """Return the times (columns,) in s at which the energy drift exceeds its bound; NaN if never."""
+        """Return the time (s) at which the energy drift of each run exceeds its bound, (columns,).
+
+        The time is NaN if the drift never exceeds its bound.
+        """
         t = samples.held_times
         if not self._conserves_energy:
             return np.full(len(t), np.nan)

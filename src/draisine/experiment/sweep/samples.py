@@ -32,12 +32,12 @@ class Samples:
 
     @cached_property
     def _held_indices(self) -> Indices:
-        """Sample index at each time, (columns, time); the last index is repeated after the end of a run."""
+        """Sample index of each run at each time, (columns, time); the last one is repeated after its end."""
         return np.minimum(np.arange(len(self.times)), self.ends[:, None])
 
     @cached_property
     def held_times(self) -> Floats:
-        """Sample times in s, (columns, time); the last time is repeated after the end of a run."""
+        """Sample times of each run in s, (columns, time); the last one is repeated after its end."""
         return self.times[self._held_indices]
 
     def hold(self, series: Floats) -> Floats:

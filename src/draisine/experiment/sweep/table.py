@@ -76,7 +76,7 @@ class SweepRows:
 
     @property
     def finished(self) -> bool:
-        """Whether all runs have been simulated."""
+        """Whether all runs of this table have been simulated."""
         return not (self.outcome == NOT_RUN).any()
 
 
