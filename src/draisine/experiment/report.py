@@ -360,7 +360,7 @@ def crossing_lines(data: Any) -> list[str]:
 
 
 def _frequency_text(frequency: float) -> str:
-    """Format the frequency (rad/s) of an eigenmode at its stability limit; zero is a real eigenvalue.
+    """Format the frequency (rad/s) of an eigenmode at its stability limit; zero means a real eigenvalue.
 
     >>> _frequency_text(31.4), _frequency_text(0.0)
     (' at 31.4 rad/s (5.00 Hz)', ' (a real eigenvalue)')

@@ -124,7 +124,9 @@ def evaluate_series(text: str, bodies: Bodies) -> Floats:
 
 
 def observed_entry(text: str, model: Model) -> tuple[str, int] | None:
-    """Return (output of program `observe`, index in it) of a time series; None for derived series.
+    """Locate a time series in the outputs of the program `observe`: return (name of the output, index in it).
+
+    Return None for derived series, which the program does not compute.
 
     The output is `r` (joint coordinates) if the series is a joint coordinate.
     """

@@ -101,7 +101,7 @@ class RideServer:
     # --- pages
 
     def admits(self, request: HTTPConnection, token: bool = True) -> bool:
-        """Return whether a request comes from this computer, to this address, with the access token."""
+        """Return whether a request comes from this computer, with this server's address and access token."""
         local = request.headers.get("host") in self.hosts
         # Compare bytes, because texts with non-ASCII characters cannot be compared in constant time.
         sent = request.query_params.get("token", "").encode()

@@ -249,7 +249,7 @@ def _is_vehicle(where: str) -> bool:
 
 
 def _vehicle_content(where: str, changes: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Return name, file and tables of a scenario of a vehicle, or of a default run of it.
+    """Return name, file and tables of a shipped scenario of a vehicle, or of a default run if none exists.
 
     A warning reports the selected scenario and its initial values that `changes` does not replace.
     """

@@ -159,7 +159,7 @@ def _compute(system: System, law: Law | None, v: Floats) -> "Dataset":
 
 
 def _follow_eigenmodes(running: TwoWheeler, v: Floats) -> "Dataset":
-    """Return the eigenvalues of a two-wheeler over the speeds v (m/s), followed by name of the eigenmode.
+    """Return the eigenvalues of the named eigenmodes of a two-wheeler, followed over the speeds v (m/s).
 
     The dataset also contains the lowest speeds at which weave, capsize and wobble change their
     stability. The vehicle may have tyres, flexible parts or a control law.

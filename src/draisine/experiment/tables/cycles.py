@@ -138,7 +138,7 @@ def scan_cycles(
 
 
 def _as_gait(G: Any) -> Gait:
-    """Return an object with its static type `Gait`, which `scan_cycles` passed to the continuation."""
+    """Return an argument of a continuation callback unchanged, with the static type `Gait`."""
     assert isinstance(G, Gait)
     return G
 

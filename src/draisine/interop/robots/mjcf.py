@@ -125,7 +125,7 @@ def read_mjcf(
 
 
 def parse_mjcf(file: str | Path) -> Robot:
-    """Return the content of an MJCF file or of its text."""
+    """Parse an MJCF file, or MJCF text, and return the content as a `Robot`."""
     root = read_root(file, "mujoco")
     folder = Path() if is_xml_text(file) else Path(file).parent
     with name_file(file):

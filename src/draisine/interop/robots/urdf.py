@@ -108,7 +108,7 @@ def parse_urdf(
     gravity: float = 9.81,
     packages: str | Path | None = None,
 ) -> Robot:
-    """Return the content of a URDF file or of its text.
+    """Parse a URDF file, or URDF text, and return the content as a `Robot`.
 
     Parameters
     ----------
