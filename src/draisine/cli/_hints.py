@@ -34,7 +34,7 @@ COMMAND_SYNONYMS = {
     "torques": "forces inverse",
     "--version": "version",
 }
-"""Command lines, with the words that users type instead of them (separated by spaces)."""
+"""Words (separated by spaces) that users type instead of a command: correct command line -> words."""
 
 COMMANDS_FOR_FILES = {
     ".toml": "run FILE",
@@ -63,7 +63,7 @@ COMMAND_EXAMPLES = {
 """Example of a complete command line for each command with required arguments."""
 
 COMMON_OPTION_SYNONYMS = {"o": "--out VALUE", "output": "--out VALUE", "save": "--out VALUE"}
-"""Options of all commands by the words that users type instead of them."""
+"""Options that all commands share, by the words that users type instead of them."""
 
 OPTION_SYNONYMS = {
     "run": {
@@ -123,7 +123,7 @@ EXPORT_FORMATS = {
     "casadi": "draisine.interop.casadi in Python",
     "gymnasium": "draisine.interop.gymnasium in Python",
 }
-"""Ways to write formats that the command `export` does not write, by format."""
+"""Advice for formats that the command `export` does not write, by name of the format."""
 
 
 def suggest_command(arguments: Sequence[str], known: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 Values = list[str] | None
-"""Type of the texts of an option that may be repeated: NAME=VALUE."""
+"""Type of a repeatable option: list of texts NAME=VALUE, None if the option is not used."""
 
 Json = Annotated[bool, Parameter(help="Print a JSON object instead of a table.")]
 
@@ -15,7 +15,7 @@ Json = Annotated[bool, Parameter(help="Print a JSON object instead of a table.")
 @Parameter(name="*")
 @dataclass(frozen=True)
 class MachineOptions:
-    """Options for the parameters of a machine: a parameter set, and single values."""
+    """Options for the parameters of a vehicle: a parameter set, and single values."""
 
     set: Annotated[
         Values,
@@ -97,7 +97,7 @@ class OutputOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class StartOptions:
-    """Options for the initial state of a machine: initial values, contact statuses, control laws."""
+    """Options for the initial state of a vehicle: initial values, contact statuses, control laws."""
 
     initial: Annotated[
         Values,
@@ -129,7 +129,7 @@ class StartOptions:
 
     @property
     def statuses(self) -> dict[str, Any]:
-        """Statuses of contacts by name."""
+        """Statuses of contacts (open, rolling, sliding) by name of the contact."""
         return parse_assignments("--mode", self.mode)
 
     @property
@@ -202,13 +202,13 @@ class RunOptions(StartOptions):
 
 
 NO_MACHINE_OPTIONS = MachineOptions()
-"""Default of commands: no parameters are set."""
+"""Default value of command arguments: no parameters are set."""
 NO_OUTPUT_OPTIONS = OutputOptions()
-"""Default of commands: print a table and write no files."""
+"""Default value of command arguments: print a table and write no files."""
 NO_START_OPTIONS = StartOptions()
-"""Default of commands: no initial values are set."""
+"""Default value of command arguments: no initial values are set."""
 NO_RUN_OPTIONS = RunOptions()
-"""Default of commands: the scenario is unchanged."""
+"""Default value of command arguments: the scenario is unchanged."""
 
 
 Trust = Annotated[
@@ -257,7 +257,7 @@ OPTION_EXAMPLES = {
 def parse_range(
     option: str, text: str, example: str, unit: str | None = None
 ) -> tuple[float, float, int]:
-    """Parse a range LOW:HIGH:COUNT of a quantity with a unit; return its ends (SI units) and count."""
+    """Parse a range LOW:HIGH:COUNT of a quantity; return both ends (SI units) and the number of values."""
     import math
 
     from draisine.errors import ParameterError
@@ -297,7 +297,10 @@ def _seconds(option: str, text: str) -> float:
 
 
 def parse_numbers(option: str, text: str, example: str, unit: str) -> list[float]:
-    """Parse numbers separated by commas, of a quantity with a unit; return them in SI units."""
+    """Parse the comma-separated numbers of an option; return them in SI units.
+
+    `unit` is the unit of the quantity; `example` is shown in error messages.
+    """
     from draisine.errors import ParameterError
     from draisine.model.quantity import parse_number
 

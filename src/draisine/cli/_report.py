@@ -52,7 +52,7 @@ def print_result(result: "Result", json: bool, full: bool = False) -> None:
 
 
 ROW_DIGITS = 5
-"""Significant digits of the largest number in a table row, so that six columns fit on a screen."""
+"""Number of significant digits of the largest number in a table row; six columns then fit on a screen."""
 
 
 def _comparable(numbers: Sequence[float]) -> list[str]:
@@ -130,7 +130,7 @@ def _ordinal(number: int) -> str:
 
 
 EIGENVALUE_ROUNDING = 1e-12
-"""Real or imaginary parts below this fraction of the largest eigenvalue are printed as zero (round-off)."""
+"""Smallest printed real or imaginary part, as a fraction of the largest eigenvalue; the rest is round-off."""
 
 
 def _without_rounding(row: Any) -> Any:

@@ -92,15 +92,15 @@ IMPORT_MODULES = {
 def robot_text(name: str, file: str, packages: str | None = None) -> str:
     """Return the source code of a vehicle that reads a robot file.
 
-    Guesses, and problems that prevent a run of the vehicle as it is, are warnings: the file can always be
-    written and completed.
+    Warnings report guessed values, and problems that prevent a simulation before the user has completed the
+    file. The file itself can always be written.
 
     Parameters
     ----------
     name
         Name of the vehicle.
     file
-        Name of the robot file, as the vehicle will address it.
+        Path of the robot file, as it will be written in the vehicle file.
     packages
         Folder with the packages of `package://` addresses.
     """
@@ -188,7 +188,7 @@ def _motor_comment(robot: "Robot") -> list[str]:
 def _warn_of_guesses(
     guesses: "Guess", tables: Mapping[str, str], name: str, has_packages: bool
 ) -> None:
-    """Warn about guessed values, and about parts without a contact.
+    """Warn about guessed values, and about wheel-like parts without a contact.
 
     `name` is that of the robot file. `has_packages` is whether the user has named a folder of packages.
     """
@@ -215,9 +215,10 @@ def _without_comments(text: str) -> str:
 
 
 def _needs_tyres(robot: "Robot", guesses: "Guess") -> bool:
-    """Return whether ideally rolling wheels lock the machine, or prevent it from turning.
+    """Return whether ideally rolling wheels lock the robot, or prevent it from turning.
 
-    A machine that cannot be assembled is reported by a warning, so that the file can be completed.
+    If the robot cannot be assembled, a warning is issued instead of an error, so that the user can complete
+    the file.
     """
     from draisine.analysis.connection.case import connection_case
     from draisine.errors import DraisineError
@@ -246,7 +247,7 @@ def _largest_radius(guesses: "Guess") -> float:
 
 
 def _tables(guesses: "Guess", with_tyres: bool) -> dict[str, str]:
-    """Return the source code of the tables of a vehicle file by name: tyre, wheels, springs, held joints."""
+    """Return the source code of the tables of a vehicle file (tyre, wheels, springs, held joints) by name."""
     tables = {}
     if with_tyres:
         # The relaxation length of a tyre is of the order of the wheel radius.
@@ -258,7 +259,7 @@ def _tables(guesses: "Guess", with_tyres: bool) -> dict[str, str]:
         f"{dumps(name)}: {_wheel(wheel, with_tyres)}": wheel.reason
         for name, wheel in guesses.wheels.items()
     }
-    # A wheel of unknown radius is a comment, with a radius to start from.
+    # Write a wheel of unknown radius as a comment with an initial guess of the radius.
     wheels |= {
         f"# {dumps(name)}: {_wheel(wheel, with_tyres)}": wheel.reason
         for name, wheel in guesses.unsure.items()

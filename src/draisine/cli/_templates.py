@@ -151,7 +151,7 @@ $parameters""")
 LAW_TEMPLATE = """[[law]]                           # feedback that stabilises it; see `draisine list laws`
 name = "lqr"
 """
-"""Table of a control law in a scenario file; commented out if the machine is stable without control."""
+"""Text of a control law table in a scenario file; commented out if the vehicle is stable without control."""
 
 
 def vehicle_text(name: str, like: str, packages: str | None = None) -> str:

@@ -50,7 +50,7 @@ def check(*scenarios: str, json: Json = False) -> int:
         if interrupted:
             break
         if not json:
-            # All comparisons are printed for scenarios that the user names; for folders only disagreements.
+            # Print all comparisons of scenarios that the user names, but only disagreements for folders.
             is_named = len(chosen) == len(scenarios)
             _print_scenario(console, loaded.name, findings, failures, is_named)
     wrong = sum(not f.agrees for fs in findings.values() for f in fs)

@@ -31,7 +31,7 @@ def compare(
     first
         A run written by `draisine run --out` (.nc, .zarr).
     second
-        Another run, of any machine, or a recording: a .csv file with a column time.
+        Another run, of any vehicle, or a recording: a .csv file with a column time.
     series
         Quantities to draw: --series lean,steer. Default: those that differ most.
     """

@@ -1,4 +1,4 @@
-"""`draisine cycles`: limit cycles of machines with a grip schedule."""
+"""`draisine cycles`: limit cycles of systems whose contacts (grips) alternate at given times."""
 
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ def cycles(
     machine: MachineOptions = NO_MACHINE_OPTIONS,
     output: OutputOptions = NO_OUTPUT_OPTIONS,
 ) -> None:
-    """Find limit cycles of a machine with alternating contacts, or families over a parameter.
+    """Find limit cycles of a system with alternating contacts, or families over a parameter.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def _programs() -> dict[str, str]:
 
 
 def _missing(modules: tuple[str, ...]) -> list[str]:
-    """Return those modules that are not installed."""
+    """Return the names of the modules that are not installed."""
     from importlib.util import find_spec
 
     return [name for name in modules if find_spec(name) is None]

@@ -47,7 +47,7 @@ def eigenvalues(
         Name of a vehicle, or FILE.py:function.
     speed
         Speeds in m/s: LOW:HIGH:COUNT, or a list, 3,5,7. Default: 0:10:101 for a bicycle, 0 for other
-        machines.
+        vehicles.
     lean
         Lean of steady turns, positive to the right: 0:50deg:51.
     slope

@@ -1,4 +1,4 @@
-"""`draisine equations`: equations of motion to read, or as source code."""
+"""`draisine equations`: equations of motion as a typeset page, or as source code."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ ProgramName = Literal[
     "variation",
     "simulate",
 ]
-"""Names of the programs of a machine that can be written as source code."""
+"""Names of the compiled programs of a vehicle that can be written as source code."""
 
 
 @Parameter(name="*")
@@ -70,7 +70,7 @@ class TextOptions:
 
     @property
     def _page_options(self) -> list[str]:
-        """Options on the command line that apply to a page to read."""
+        """Options on the command line that apply to a typeset page only."""
         options = {
             "linear": self.linear,
             "explain": self.explain,
@@ -99,7 +99,7 @@ class TextOptions:
             )
 
     def pages(self, language: str) -> tuple[str, ...]:
-        """Return the languages of pages; raise an error if an option needs a page in another language."""
+        """Return the languages of typeset pages; raise an error if an option needs another language."""
         from draisine.experiment.equations import page_languages
 
         languages = page_languages(bool(self.pages_only))
@@ -127,10 +127,10 @@ class TextOptions:
 
 
 SOURCE_LANGUAGES = {".c": "c", ".py": "python", ".js": "javascript", ".json": "json"}
-"""Programming languages by file suffix; files with other suffixes are pages to read."""
+"""Programming languages by file suffix; files with other suffixes are typeset pages."""
 
 NO_TEXT_OPTIONS = TextOptions()
-"""Default of the command: main equations as C source code."""
+"""Default value of the command's argument: main equations as C source code."""
 
 
 def equations(
@@ -145,7 +145,7 @@ def equations(
     text: TextOptions = NO_TEXT_OPTIONS,
     out: Path | None = None,
 ) -> None:
-    """Write the equations of a vehicle: a page to read, or one of its programs as source code.
+    """Write the equations of a vehicle: a typeset page, or one of its programs as source code.
 
     Parameters
     ----------
@@ -155,8 +155,8 @@ def equations(
         Program to write: rate is the right-hand side of the equations of motion, observe computes all
         outputs, simulate is a complete simulator in c or javascript in the folder --out.
     formulation
-        Formulation of the source code, with all contacts closed; see `draisine list formulations`. Pages
-        to read have the projected equations only.
+        Formulation of the source code, with all contacts closed; see `draisine list formulations`. Typeset
+        pages have the projected equations only.
     scenario
         With --program simulate: the scenario of a run, instead of a vehicle. On its terrain contacts open,
         close, slide and collide.
@@ -221,7 +221,7 @@ def _check_scenario(
 
 
 def _check_page(language: str, program: str, formulation: str) -> None:
-    """Raise an error if an option for source code is used with a page to read."""
+    """Raise an error if an option for source code is used with a typeset page."""
     _check_projected(f"Pages to read (--as {language}) have", formulation)
     if program != "rate":
         raise ParameterError(

@@ -20,7 +20,7 @@ def explore(
     Parameters
     ----------
     vehicle
-        whipple, or a bicycle of your own, FILE.py:function. For other machines use `draisine
+        whipple, or a bicycle of your own, FILE.py:function. For other vehicles use `draisine
         eigenvalues`.
     out
         Output file (.html). Default: VEHICLE-explore.html.

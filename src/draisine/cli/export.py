@@ -1,4 +1,4 @@
-"""`draisine export`: export of a machine to other simulation tools (FMI, Simulink)."""
+"""`draisine export`: export of a vehicle to other simulation tools (FMI, Simulink)."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,7 +25,7 @@ def export(
     begin: StartOptions = NO_START_OPTIONS,
     force: Overwrite = False,
 ) -> None:
-    """Export a machine for co-simulation (FMI) or as a Simulink block.
+    """Export a vehicle for co-simulation (FMI) or as a Simulink block.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def export(
 
 
 def is_scenario(name: str) -> bool:
-    """Return whether a name is that of a scenario: a file, or a shipped one with its folder."""
+    """Return whether a name denotes a scenario: a TOML file, or a shipped scenario FOLDER/NAME."""
     return name.endswith(".toml") or ("/" in name and ".py" not in name)
 
 
 def _check_scenario(name: str, language: str, machine: MachineOptions, begin: StartOptions) -> None:
-    """Raise if an option is given that the unit of a scenario does not use."""
+    """Raise an error if an option is used that does not apply to the export of a scenario."""
     from draisine.errors import ParameterError
 
     if language == "simulink":

@@ -149,7 +149,7 @@ def _names(text: str) -> list[str]:
 
 
 def _units(system: "System") -> dict[str, str]:
-    """Return the units of outputs, initial values and parameters of a machine by name."""
+    """Return the units of outputs, initial values and parameters of a compiled vehicle by name."""
     from draisine.model.names import observation_units, state_units
 
     units = observation_units(system.model) | state_units(system.model)
@@ -204,7 +204,7 @@ def _read_run(
     inputs: Mapping[str, Any],
     **options: Any,
 ) -> "Run":
-    """Read a recording as a run; its first samples are the initial guess of the initial values."""
+    """Read a recording as a run for identification; its first samples are guesses of the initial values."""
     from dataclasses import replace
 
     from draisine.analysis.identify import Run
@@ -249,7 +249,7 @@ def _read_run(
 
 
 def _first_sample(data: "Dataset", name: str) -> float:
-    """Return the first value of a column that is not empty."""
+    """Return the first value of a recorded column that is not NaN (an empty cell)."""
     return float(data[name].dropna("time").values[0])
 
 

@@ -148,9 +148,7 @@ def _has_words(text: str, stems: "Sequence[str]") -> bool:
 
 
 def _vehicles_by_parameters(stems: "Sequence[str]") -> Entries:
-    """Return vehicles with parameters whose descriptions contain all words, without importing the
-    vehicles.
-    """
+    """Return vehicles with a parameter whose description contains all words, without importing them."""
     import ast
 
     from draisine.registry import shipped_plugins

@@ -193,7 +193,7 @@ def _write(result: "Result", output: OutputOptions, linear: bool, no_animation: 
 
 
 def _mention_motions(loaded: "Loaded") -> None:
-    """Print how to simulate a machine whose scenario is a single state."""
+    """Print how to simulate the vehicle of a scenario that evaluates a single state only."""
     from draisine.scenario.library import mention_motions
 
     if loaded.scenario.kind == "state":

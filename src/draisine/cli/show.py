@@ -64,7 +64,7 @@ def show(
 
 
 def _print_system(system: "System") -> None:
-    """Print bodies, degrees of freedom, contacts, forces, inputs, outputs and parameters of a machine."""
+    """Print bodies, degrees of freedom, contacts, forces, inputs, outputs and parameters of a vehicle."""
     from rich.table import Table
 
     from draisine.model.names import output_variables as output_variables

@@ -39,7 +39,7 @@ def steady(
     --radius, --lean and --steer: one circle, with the required steer torque. --plot draws the family, or
     the motion around one circle.
 
-    With --slope or --camber: straight running of any machine at --speed along an inclined plane, with the
+    With --slope or --camber: straight running of any vehicle at --speed along an inclined plane, with the
     required inputs and the contact forces. On an inclined plane no circle is steady.
 
     Parameters
@@ -47,7 +47,7 @@ def steady(
     vehicle
         Name of a vehicle, or FILE.py:function.
     speed
-        Speed of the rear wheel's rim in m/s, or of the rear hub if the machine has no such output.
+        Speed of the rear wheel's rim in m/s, or of the rear hub if the vehicle has no such output.
     radius
         Radius of the path of the rear contact, in m, positive to the left.
     lean
@@ -169,10 +169,10 @@ MOTION_UNITS = {
     "slope": "rad",
     "camber": "rad",
 }
-"""Units of the quantities of which two determine a circle, and of the angles of the ground."""
+"""Units of the quantities that determine a circle (any two suffice), and of the angles of the ground."""
 
 EXAMPLE_LEAN = 0.2
-"""rad; lean of the circles suggested in error messages (about 11 deg), moderate for any bicycle."""
+"""Lean (rad, about 11 deg) of the circles suggested in error messages, moderate for any bicycle."""
 
 
 def _check_determined(values: dict[str, float]) -> None:

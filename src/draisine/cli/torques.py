@@ -51,9 +51,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
 
 
 def _sample(data: "Dataset", at: float) -> "Dataset":
-    """Return the sample of a run nearest to a time; raise an error if the contact mode changes
-    during the run.
-    """
+    """Return the sample nearest to the time `at` (s); raise an error if the run changes its contact mode."""
     import numpy as np
 
     t = data["time"].values

@@ -30,14 +30,14 @@ from draisine.scenario.schema import (
 )
 
 TIME_TOLERANCE = 1e-6
-"""s; largest difference between the time of an expected number and the sample time that it refers to.
+"""Largest difference (s) between the time of an expected number and the sample time that it refers to.
 
-The value is far below sampling intervals and above the rounding of times in a file.
+The value is far below usual sampling intervals and above the rounding of times in a file.
 
 """
 
 NODE_TOLERANCE = 1e-9
-"""SI units; largest difference between the coordinate of an expected number and its grid node.
+"""Largest difference (SI units) between the coordinate of an expected number and that of its grid node.
 
 The value allows for the rounding of coordinates that are written in a file.
 
@@ -104,7 +104,7 @@ class Finding:
         return bool(self.deviation <= self.allowed) and rms_agrees
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the finding as a dictionary for JSON; numbers that are not finite become None."""
+        """Return the comparison as a dictionary for JSON; numbers that are not finite become None."""
         fields = dataclasses.asdict(self) | {"agrees": self.agrees}
         computed = {"ours", "deviation", "rms"}
         return {k: None if k in computed and not math.isfinite(v) else v for k, v in fields.items()}
@@ -151,8 +151,8 @@ def compare_expected(result: Result) -> Iterator[Finding]:
                 ours = cycle.cycle_quantity(quantity, labels, result.data)
             else:
                 places, ours = _read_run(result.bodies, block, quantity)
-            # Measurements after the end of a shortened run have no computed value and are left out, but a
-            # number with a bound must have a computed value.
+            # Measurements after the end of a shortened run have no computed value and are skipped. For a
+            # number with a bound, a missing computed value is an error.
             indices = np.flatnonzero(block.judged | np.isfinite(ours))
             if len(indices):
                 compared_places = [places[k] for k in indices]
@@ -162,7 +162,10 @@ def compare_expected(result: Result) -> Iterator[Finding]:
 
 
 def _read_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], Floats]:
-    """Return labels and computed values of a quantity at the times of a block, or its scalar query."""
+    """Return labels and computed values of a quantity of a run.
+
+    The values are those at the times of the block, or the single value of a scalar query.
+    """
     times = bodies.data["time"].values
     if isinstance(block.at, list) and block.origin == "measured":
         # Measurements have their own sampling times, so the computed run is interpolated.

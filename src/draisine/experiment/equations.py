@@ -1,4 +1,4 @@
-"""Equations of motion of a machine as source code (one traced program) or as typeset equations."""
+"""Equations of motion of a vehicle as source code (one traced program) or as typeset equations."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ Outputs = Mapping[str, Sequence[Any]]
 
 
 def languages() -> tuple[str, ...]:
-    """Return the names of all output languages of equations: code targets, JSON and printers of pages.
+    """Return the names of all output formats of equations: programming languages, JSON, typeset pages.
 
     >>> "c" in languages(), "paper" in languages()
     (True, True)
@@ -31,8 +31,8 @@ def languages() -> tuple[str, ...]:
 def page_languages(page: bool = False) -> tuple[str, ...]:
     """Return the languages of typeset equations: "paper" and the names of the printers.
 
-    A name that is a printer and a target of code generation means the target, unless `page` is set
-    because another option applies to typeset equations only.
+    A name that denotes both a printer and a target of code generation selects the target and is left out,
+    unless `page` is set. Set `page` if another option that applies to typeset equations only is in use.
     """
     return ("paper", *(name for name in names("printer") if page or name not in names("target")))
 
@@ -107,16 +107,17 @@ def write_program(
 def trace_formulation(formulation: str, system: System) -> Program:
     """Trace the equations that a formulation solves for the accelerations, with all contacts closed.
 
-    The program uses the coordinates of the formulation and numerical parameters. The program of
-    "multiplier" keeps the parameters as inputs and returns masses, forces and constraint rows.
+    The program uses the coordinates of the formulation, and parameters as numbers. The program of
+    "multiplier" keeps the parameters as inputs and returns mass matrix, forces and rows of the constraint
+    Jacobian.
     """
     module: Any = find("formulation", formulation)
     if formulation == "multiplier":
         return system.machine().programs["free"]
     programs: list[Program] = []
 
-    # A formulation passes its equations to `realise` to make them executable. The program is
-    # recorded there because the formulation itself returns numbers only.
+    # A formulation calls `realise` to make its equations executable. The program is recorded in this
+    # call, because the formulation itself returns numbers only.
     def record_program(inputs: Inputs, outputs: Outputs) -> Evaluator:
         """Build the program of traced inputs and outputs, store it, and return its evaluator."""
         programs.append(trace_program(formulation, inputs, outputs))

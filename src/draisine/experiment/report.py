@@ -20,12 +20,12 @@ from draisine.results.straight import CANONICAL_MATRICES
 from draisine.simulation.contact.many import NOT_RUN
 
 OPEN_GAP = 1e-6
-"""m; contacts with larger gaps are open, smaller gaps are drift or round-off of closed contacts."""
+"""Smallest gap (m) of an open contact; smaller gaps are drift or round-off of closed contacts."""
 
 UNSTABLE_GROWTH = 1e-6
-"""1/s; a motion with a larger real part of an eigenvalue is unstable.
+"""Largest real part (1/s) of the eigenvalues of a motion that is not reported as unstable.
 
-Smaller values are round-off of neutral modes (heading, position).
+Smaller positive values are round-off of neutral eigenmodes (heading, position).
 
 """
 
@@ -33,10 +33,10 @@ RUNS_PER_BLOCK = 65536
 """Number of runs of a sweep that are loaded at a time, to bound the memory for millions of runs."""
 
 MAX_LISTED_ITEMS = 12
-"""Largest number of events, or of runs that stopped early, that are printed one by one (half a screen)."""
+"""Largest number of events, or of runs that stopped early, in a printed list (half a screen)."""
 
 RELATIVE_ROUND_OFF = 1e-9
-"""Impulses and energies below this fraction of the largest one are round-off and are not printed."""
+"""Smallest printed impulse or energy, as a fraction of the largest one; smaller values are round-off."""
 
 
 def summarise_result(result: Result) -> dict[str, Any]:
@@ -283,10 +283,10 @@ def _motion_lines(result: Result, content: Mapping[str, Any]) -> list[str]:
 
 
 def _airborne_wheels(result: Result) -> str | None:
-    """Return the names of wheels in the air at the end of a jump as text; None if the machine has landed.
+    """Return the names of the wheels in the air at the end of a jump as text; None after the landing.
 
     The text is empty if all wheels are in the air. A run is a jump only if all wheels were in the air at
-    once; a single wheel may stay open.
+    the same time.
     """
     if getattr(result.loaded.scenario, "terrain", None) is None or result.outcome != "completed":
         return None
@@ -360,7 +360,7 @@ def crossing_lines(data: Any) -> list[str]:
 
 
 def _frequency_text(frequency: float) -> str:
-    """Format the frequency (rad/s) of an eigenmode at its stability limit; zero is a real eigenvalue.
+    """Format the frequency (rad/s) of an eigenmode at its stability limit; zero means a real eigenvalue.
 
     >>> _frequency_text(31.4), _frequency_text(0.0)
     (' at 31.4 rad/s (5.00 Hz)', ' (a real eigenvalue)')
@@ -373,7 +373,7 @@ def _frequency_text(frequency: float) -> str:
 
 
 def growth_lines(result: Result) -> list[str]:
-    """Return text lines about the first steady motion of a machine and its fastest growing eigenmode."""
+    """Return text lines about the first steady motion of a vehicle and its fastest growing eigenmode."""
     data = result.data
     steady = dict(zip(data["state"].values, data["steady_motion"].values[0], strict=True))
     motion = ", ".join(
@@ -397,7 +397,7 @@ def growth_lines(result: Result) -> list[str]:
 
 
 def _gain_lines(data: Any) -> list[str]:
-    """Return text lines with the feedback law of each input as a sum of state deviations."""
+    """Return one text line per controlled input: its feedback law as a sum of gain times state deviation."""
     if "gain" not in data:
         return []
     names = data["fed_state"].values

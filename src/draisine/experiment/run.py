@@ -2,7 +2,7 @@
 
 `run` dispatches on the kind of the scenario: runs are integrated (`kinds.run`), sweeps are divided into
 chunks of runs (`sweep`), and the other kinds call their analysis. Each dataset stores the scenario, the
-machine and a recipe, so that it can be computed again.
+vehicle and a recipe (a script that repeats the computation).
 """
 
 import json
@@ -63,7 +63,7 @@ class Result:
     seconds
         Wall time of the computation in s.
     system
-        The compiled machine.
+        Compiled vehicle.
     events
         Events of a run (impacts, lift-offs, changes between stick and slip) in the order of time.
     """
@@ -96,7 +96,7 @@ class Result:
         return draisine.plot(self, figure, path, **options)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Write a film or an interactive replay page, or return the page for a notebook.
+        """Write an animation or an interactive replay page; without a path, return the page for a notebook.
 
         See `draisine.animate`.
         """
@@ -141,14 +141,14 @@ def run(
         Values that replace those of the scenario, by key path ("run.until",
         "vehicle.parameters.mB").
     mu
-        Coefficient of friction of the validity assessment, see `simulate`. Only for the kind `run`.
+        Coefficient of friction for the validity assessment, see `simulate`. Only for the kind `run`.
     strict
         Raise if the run is not physically valid. Only for the kind `run`.
 
     Returns
     -------
     Result
-        Dataset, outcome, events and machine.
+        Dataset, outcome, events and compiled vehicle.
 
     Raises
     ------
@@ -383,7 +383,7 @@ def _make_result(
 
 
 def _add_provenance(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
-    """Add scenario, machine and recipe as attributes, so that the dataset can be computed again."""
+    """Add scenario, vehicle and recipe as attributes, so that the dataset can be computed again."""
     name = loaded.scenario.vehicle.name
     data.attrs |= machine_attributes(system, loaded.scenario.title) | {"scenario": loaded.text}
     # The dataset of a run already contains its control law and its recipe.

@@ -1,6 +1,6 @@
-"""Source code of complete simulators of a machine, written into a folder.
+"""Export of complete simulators of a vehicle as source code, written to a folder.
 
-Initial state and control law are parsed from the notation of the command line.
+The initial state and the control law are given in the notation of the command line, or by a scenario.
 
 """
 
@@ -45,7 +45,8 @@ def write_simulator_files(
 def write_scenario_simulator(scenario: str, language: str, folder: Path | None) -> list[Path]:
     """Write a simulator of the run of a scenario into a folder and return the paths of its files.
 
-    On a terrain contacts open and close; without a terrain the simulator has the contact mode of the start.
+    On terrain, the simulator opens and closes contacts. Without terrain, it keeps the contact mode of the
+    initial state.
     """
     folder = _check_folder(folder)
     plan = load_run(scenario)
@@ -73,7 +74,7 @@ def write_scenario_simulator(scenario: str, language: str, folder: Path | None) 
 
 
 def load_run(scenario: str) -> Plan:
-    """Return the objects of a scenario of the kind `run`; raise for other kinds."""
+    """Load a scenario of the kind `run` and return its plan; raise `ParameterError` for other kinds."""
     plan = load(scenario).plan
     if not isinstance(plan.scenario, RunScenario):
         raise ParameterError(
@@ -83,7 +84,7 @@ def load_run(scenario: str) -> Plan:
 
 
 def load_terrain_run(scenario: str) -> tuple[System, State, dict[str, Any]]:
-    """Return machine, start and further arguments of the run of a scenario on a terrain.
+    """Return compiled vehicle, initial state and further arguments of the run of a scenario on terrain.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def load_terrain_run(scenario: str) -> tuple[System, State, dict[str, Any]]:
 
 
 def _check_folder(folder: Path | None) -> Path:
-    """Return the folder of a simulator; raise without one."""
+    """Return the output folder of a simulator; raise an error if it is None."""
     if folder is None:
         raise ParameterError(
             "A simulator consists of several files. Choose a folder with --out FOLDER."
@@ -117,7 +118,7 @@ def _check_folder(folder: Path | None) -> Path:
 
 
 def _write_files(files: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write files into a folder, which is made if necessary; return their paths."""
+    """Write files (name -> text) to a folder, which is created if necessary; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_text(text, folder / name)

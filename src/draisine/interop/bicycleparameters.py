@@ -24,12 +24,12 @@ def write_bicycle(
     rider
         Whether the rear frame includes a rider (stored in YAML files only).
     speed
-        Forward speed that the file contains, m/s.
+        Forward speed to be stored in the file, m/s.
 
     Raises
     ------
     DataError
-        If the machine has properties that the 26 parameters do not describe (slope, tyres, upper body).
+        If the bicycle has properties that the 26 parameters do not describe (slope, tyres, upper body).
     """
     path = Path(path)
     more = [name for name in bicycle.parameters if name not in BENCHMARK]

@@ -1,6 +1,7 @@
-"""A machine's programs as CasADi functions, for optimal control, estimation and gradients.
+"""Equations of motion of a compiled model as CasADi functions, for optimal control and estimation.
 
-The operations of the compiled programs are repeated on CasADi's scalars, so that both compute the same.
+The operations of the compiled programs are repeated on CasADi scalars (`SX`), so that the CasADi functions
+and the compiled code compute the same values.
 """
 
 import operator
@@ -17,11 +18,11 @@ casadi = import_extra("casadi", "casadi")
 
 OPERATIONS = ARITHMETIC | {op: getattr(casadi, op) for op in ("sqrt", "sin", "cos", "exp", "atan2")}
 OPERATIONS |= {"inv": lambda x: 1.0 / x, "lt": operator.lt, "where": casadi.if_else}
-"""Operations of programs on CasADi's scalars, by name."""
+"""Functions that apply the operations of a program to CasADi scalars, by name of the operation."""
 
 
 def replay(program: Program, **inputs: Any) -> dict[str, Any]:
-    """Return the outputs of a program as SX columns, for its inputs as SX columns."""
+    """Evaluate a program symbolically: map inputs to outputs by name, both CasADi `SX` column vectors."""
     values: list[Any] = []
     for op, *rest in program.steps:
         if op == "const":
@@ -37,16 +38,17 @@ def replay(program: Program, **inputs: Any) -> dict[str, Any]:
 
 
 class CasadiMachine(PortableMachine):
-    """CasADi functions of one contact mode: of the state y, inputs w, parameters p and time t.
+    """Equations of motion in one contact mode as CasADi functions of (y, w, p, t).
 
+    The arguments are the state y, the inputs w (N m or N), the free parameters p and the time t (s).
     Arguments that are not passed by name are zero.
 
     Parameters
     ----------
     machine
-        A machine of `System.machine`.
+        Compiled equations of one contact mode, as `System.machine` returns them.
     free
-        Names of the parameters p that are arguments; the others have the values of the system.
+        Names of the parameters that form the argument p; all others have the values of the system.
 
     Examples
     --------
@@ -69,7 +71,7 @@ class CasadiMachine(PortableMachine):
         self.t = casadi.SX.sym("t")
 
     def _evaluate(self, name: str, y: Any, t: Any) -> dict[str, Any]:
-        """Return the outputs of a program at a state and a time, by name."""
+        """Return the outputs of the program `name` at state y and time t (s), by name of the output."""
         x = casadi.vertcat(t, y, self.w, casadi.SX(self.spare(name), 1))
         parameters = casadi.vertcat(*map(casadi.SX, self.parameters(self.p)))
         program = flatten_arrays(self.machine.programs[name])
@@ -81,18 +83,22 @@ class CasadiMachine(PortableMachine):
         return casadi.Function(name, arguments, [result], ["y", "w", "p", "t"], [output])
 
     def rate(self) -> Any:
-        """Return the function of the time derivative of the state, `ydot`."""
+        """Return the CasADi function of (y, w, p, t) with the output `ydot`, the time derivative of y."""
         return self._function("rate", self._evaluate("rate", self.y, self.t)["rate"], "ydot")
 
     def step(self, dt: float) -> Any:
-        """Return the function of the state `next` after one Runge-Kutta step of length dt (s).
+        """Return the CasADi function of (y, w, p, t) with the output `next`, the state after a time dt (s).
 
-        The step ends with a projection on the contacts and equals that of `simulate` with "rk4".
+        The function takes one Runge-Kutta step and projects the result on the contact constraints, as
+        `simulate` does with the integrator "rk4".
         """
         blocks = self.move(self._evaluate, self.y, self.t, dt)
         return self._function("step", casadi.vertcat(*blocks), "next")
 
     def observe(self, names: Sequence[str]) -> Any:
-        """Return the function of quantities by name, `seen`: outputs, position, joints, speeds and rates."""
+        """Return the CasADi function of (y, w, p, t) with the output `seen`, the quantities `names` in order.
+
+        Possible names are those of outputs, positions, joint coordinates, speeds and rates.
+        """
         seen = self._evaluate("variation", self.y, self.t)["seen"]
         return self._function("observe", seen[self.observation_indices(names)], "seen")

@@ -1,8 +1,8 @@
-"""The generated C simulator behind numbered ports, the basis of FMI and Simulink exports.
+"""The generated C simulator with numbered inputs and outputs (ports), for FMI and Simulink exports.
 
-`c/unit.c` is the same for all machines; its header, written here, has the numbers and indices of parameters,
-inputs and outputs. Inputs are constant during a step, as in a `Stepper`. An event is the instant at which the
-normal force of a contact becomes negative: the machine would lift off.
+`c/unit.c` is the same for all vehicles; its header, written here, defines the numbers and array indices of
+parameters, inputs and outputs. Inputs are constant during a step, as in a `Stepper`. An event is the instant
+at which the normal force of a contact becomes negative, that is, at which the contact would separate.
 """
 
 import hashlib
@@ -38,12 +38,12 @@ ENERGY_OUTPUTS = {
     "kinetic": "kinetic_energy",
     "potential": "potential_energy",
 }
-"""Scalar outputs of the program `observe`, and their names in results."""
+"""Scalar outputs of the program `observe` that become ports: name in the program -> name in results."""
 
 
 @dataclass(frozen=True)
 class Port:
-    """A value that can be read or set by the importing program."""
+    """A scalar that the importing program (FMI tool, Simulink) can read or set."""
 
     name: str
     """Name of the port."""
@@ -52,32 +52,32 @@ class Port:
     unit: str
     """SI unit; empty if dimensionless."""
     meaning: str
-    """Meaning in a few words."""
+    """Short description of the quantity."""
     start: float = 0.0
     """Initial value."""
     place: int = 0
-    """Index of an output in the observations, followed by the state."""
+    """Index of an output in the concatenation of observations and state."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A machine as C source code."""
+    """C source code of the simulator of one vehicle, with its ports."""
 
     name: str
-    """Name of the machine."""
+    """Name of the vehicle."""
     ports: tuple[Port, ...]
-    """Ports in the order of their numbers, from 1; 0 is time."""
+    """Ports in the order of their numbers, starting at 1; number 0 is time."""
     files: dict[str, str]
-    """Source files by name."""
+    """Content of the source files, by file name."""
     source: str
-    """File that is compiled together with the simulator."""
+    """Name of the interface file that is compiled together with the simulator."""
     token: str
-    """Identifier by content, as FMI requires."""
+    """Hash of the simulator's content, which FMI requires as an identifier."""
     can_copy: bool = True
-    """Whether its state can be kept and restored."""
+    """Whether the importing program can save and restore the state of the simulator."""
 
     def ports_of(self, kind: str) -> list[tuple[int, Port]]:
-        """Return the ports of a kind with their numbers."""
+        """Return (number, port) of all ports with the given role."""
         return [(k, port) for k, port in enumerate(self.ports, start=1) if port.kind == kind]
 
 
@@ -91,9 +91,9 @@ def write_unit(
     inputs: Mapping[str, float] | None = None,
     dt: float = DEFAULT_STEP,
 ) -> Unit:
-    """Return a machine of one contact mode as C source code with an interface `c/<interface>.c`.
+    """Generate the C simulator of a vehicle in one contact mode, with the interface `c/<interface>.c`.
 
-    `dt` is the longest internal step, s.
+    `dt` is the largest internal time step, s.
     """
     simulator = write_simulator(system, "c", start, mode=mode, law=law, inputs=inputs)
     header, body, _ = simulator
@@ -117,9 +117,10 @@ def write_terrain_unit(
     numerics: Numerics = NUMERICS,
     until: float = 1.0,
 ) -> Unit:
-    """Return a machine on its ground as C source code with an interface `c/<interface>.c`.
+    """Generate the C simulator of a vehicle on terrain, with the interface `c/<interface>.c`.
 
-    The arguments are those of a run until a time (s); the closed forms of its modes are included.
+    The arguments are those of a run up to a final time (s). The simulator includes the compiled equations of
+    all contact modes that occur in this run.
     """
     simulator = write_terrain_simulator(
         system,
@@ -144,7 +145,7 @@ def write_terrain_unit(
 
 
 def _terrain_header(name: str, ports: Sequence[Port], token: str) -> str:
-    """Return the header of a machine on its ground for `terrain_unit.c`."""
+    """Return the text of the C header that `terrain_unit.c` includes: port numbers and identifier."""
     functions: tuple[str, ...] = (
         "new",
         "free",
@@ -159,7 +160,7 @@ def _terrain_header(name: str, ports: Sequence[Port], token: str) -> str:
 
 
 def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
-    """Return the header of a machine for `unit.c`: sizes and indices."""
+    """Return the text of the C header that `unit.c` includes: array sizes and port indices."""
     functions = ("begin", "step", "observe", "nominal", "start", "given")
     lines = [f"#define LONGEST_STEP {c.c_number(dt)}", f"#define S_FUNCTION_NAME {name}"]
     return _unit_header(name, ports, token, functions, f"{name}_parameters", lines)
@@ -173,7 +174,7 @@ def _unit_header(
     parameters: int | str,
     lines: Sequence[str],
 ) -> str:
-    """Return a header with the functions of a machine, the number of its parameters and further lines."""
+    """Return the text of a C header: function names of a vehicle, number of parameters, further lines."""
     indices = {
         kind: [port.place for port in ports if port.kind == kind]
         for kind in ("input", "output", "event")
@@ -199,7 +200,7 @@ def _unit_header(
 
 
 def _interface_files(name: str) -> dict[str, str]:
-    """Return a file of the folder `c` and the files of this folder that it includes."""
+    """Return the content of a file in the folder `c` and of the files that it includes, by file name."""
     folder = files("draisine.interop").joinpath("c")
     text = folder.joinpath(name).read_text(encoding="utf-8")
     texts = {name: text}
@@ -210,7 +211,7 @@ def _interface_files(name: str) -> dict[str, str]:
 
 
 def _digest(simulator: Mapping[str, str], dt: float) -> str:
-    """Return an identifier of a simulator by its content."""
+    """Return a hash of the source files and the step dt (s), as identifier of a simulator."""
     content = repr((sorted(simulator.items()), dt))
     return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
 
@@ -221,7 +222,7 @@ def _ports(
     law: Law | None,
     inputs: Mapping[str, float] | None,
 ) -> tuple[Port, ...]:
-    """Return the ports of a machine in the order of `c/unit.c`."""
+    """Return the ports of a vehicle in one contact mode, in the order of `c/unit.c`."""
     machine = system.machine(mode, law, law_states(law))
     model = system.model
     observed = output_layout(machine.programs["observe"])
@@ -263,7 +264,7 @@ def _terrain_ports(
     law: Law | None,
     inputs: Mapping[str, float] | None,
 ) -> tuple[Port, ...]:
-    """Return the ports of a machine on its ground in the order of `c/terrain_unit.c`."""
+    """Return the ports of a vehicle on terrain, in the order of `c/terrain_unit.c`."""
     machine = make_generic(system, law, terrain.motions)
     model = system.model
     observed = machine.observe.outputs
@@ -301,7 +302,7 @@ def _terrain_ports(
 
 
 def _pose_and_energy_ports(observed: Layout) -> list[Port]:
-    """Return the ports of position and energies."""
+    """Return the output ports of the position (m) and of the energies (J)."""
     position = STORED_VARIABLES["position"].meaning
     ports = [
         Port(axis, "output", "m", position, place=observed.position.start + k)
@@ -316,7 +317,7 @@ def _pose_and_energy_ports(observed: Layout) -> list[Port]:
 
 
 def _common_ports(system: System, observed: Layout) -> list[Port]:
-    """Return the ports of all machines: position, energies, contact forces and events."""
+    """Return the ports that all vehicles have: position, energies, contact forces and events."""
     ports = _pose_and_energy_ports(observed)
     first_force = observed.forces.start
     contacts = system.model.contacts
@@ -336,7 +337,8 @@ def _common_ports(system: System, observed: Layout) -> list[Port]:
 def compile_library(unit: Unit, folder: Path, library: Path) -> None:
     """Write the files of a unit to a folder and compile them to a shared library.
 
-    The compiler is `CC`, cc, gcc or clang of this computer, else that of the package `ziglang`.
+    The compiler is that of the environment variable `CC`, else cc, gcc or clang, else that of the Python
+    package `ziglang`.
     """
     for name, text in unit.files.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -352,7 +354,7 @@ def compile_library(unit: Unit, folder: Path, library: Path) -> None:
 
 
 def compiler() -> Sequence[str]:
-    """Return the command of a C compiler."""
+    """Return the command line of an installed C compiler, as a list of words."""
     preferred = [os.environ[name] for name in ("CC",) if os.environ.get(name)]
     for name in (*preferred, "cc", "gcc", "clang"):
         if shutil.which(name):

@@ -1,8 +1,8 @@
 """Functional mock-up units (FMU) for co-simulation in other tools, FMI 2.0 and 3.0.
 
-A unit has the C simulator of one contact mode, or of the machine on a terrain, compiled for this computer
-and as source code. FMI 3 supports event mode: steps then end when the normal force of a contact becomes
-negative, or on a terrain when a wheel touches down or lifts off.
+An FMU contains the C simulator of a vehicle, in one contact mode or on terrain, compiled for this computer
+and as source code. FMI 3.0 supports event mode: a step then ends when the normal force of a contact becomes
+negative or, on terrain, when a wheel touches down or lifts off.
 The standard: Modelica Association, Functional Mock-up Interface 2.0.4 and 3.0.1.
 """
 
@@ -29,21 +29,21 @@ from draisine.system.state import State
 from draisine.system.system import System
 
 FMI_VERSIONS = ("2.0", "3.0")
-"""Supported versions of the standard."""
+"""Supported versions of the FMI standard."""
 
 ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)
-"""Date of all files in a unit, constant so that equal machines have equal units; the earliest of ZIP."""
+"""Date of all files in an FMU (year to second), the earliest in ZIP; constant for reproducible files."""
 
 
 def export_fmu(
     system: System, start: State, path: str | Path, *, version: str = "3.0", **options: Any
 ) -> None:
-    """Write a machine as a functional mock-up unit for co-simulation.
+    """Write a compiled vehicle as a functional mock-up unit (FMU) for co-simulation.
 
     Parameters
     ----------
     system
-        The compiled machine.
+        Compiled vehicle.
     start
         Initial state.
     path
@@ -51,9 +51,9 @@ def export_fmu(
     version
         Version of FMI, "2.0" or "3.0".
     **options
-        `mode`, `law`, `inputs`, and the longest step `dt` (default 1/1024 s). With a `terrain` contacts open
-        and close; then `law`, `inputs`, `contact`, `numerics`, and `until`, the time (s) of a run whose
-        contact modes get closed forms.
+        Without `terrain`: contact mode `mode`, control law `law`, `inputs`, and the largest step `dt`
+        (default 1/1024 s). With `terrain`, contacts open and close, and the options are `law`, `inputs`,
+        `contact`, `numerics` and `until`: all contact modes of a run up to this time (s) are compiled.
 
     Raises
     ------
@@ -94,12 +94,12 @@ def export_fmu(
 
 
 def _library_suffix() -> str:
-    """Return the suffix of shared libraries on this platform."""
+    """Return the file suffix of shared libraries on this operating system."""
     return {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 
 def _platform(version: str) -> str:
-    """Return the name of this platform in the standard."""
+    """Return the name that a version of the FMI standard has for this operating system and processor."""
     if version == "2.0":
         kind = {"win32": "win", "darwin": "darwin"}.get(sys.platform, "linux")
         return f"{kind}{64 if sys.maxsize > 2**32 else 32}"
@@ -116,7 +116,7 @@ def _text(root: Element) -> str:
 
 
 def _root(unit: Unit, version: str, token: Mapping[str, str]) -> Element:
-    """Return the root of a model description."""
+    """Return the root element of the model description (modelDescription.xml) of an FMU."""
     tool = f"draisine {draisine.__version__}"
     attributes = {"fmiVersion": version, "modelName": unit.name, **token}
     return Element(
@@ -128,19 +128,19 @@ def _root(unit: Unit, version: str, token: Mapping[str, str]) -> Element:
 
 
 def _co_simulation(root: Element, unit: Unit, *capabilities: str) -> Element:
-    """Add the element of co-simulation with variable step sizes and further capabilities."""
+    """Add the element `CoSimulation` with variable step sizes and the given capability flags."""
     flags = dict.fromkeys(("canHandleVariableCommunicationStepSize", *capabilities), "true")
     return SubElement(root, "CoSimulation", {"modelIdentifier": unit.name, **flags})
 
 
 def _variables(root: Element) -> Element:
-    """Add the default experiment and return the list of variables, in the order of the standard."""
+    """Add the elements `DefaultExperiment` and `ModelVariables` in this order; return the second."""
     SubElement(root, "DefaultExperiment", startTime="0", stopTime="5", stepSize="0.01")
     return SubElement(root, "ModelVariables")
 
 
 def _units(root: Element, ports: Iterable[Port]) -> None:
-    """Add the definitions of all units."""
+    """Add the definitions of all physical units that the ports use."""
     units = dict.fromkeys(port.unit for port in ports if port.unit)
     if units:
         parent = SubElement(root, "UnitDefinitions")
@@ -149,24 +149,24 @@ def _units(root: Element, ports: Iterable[Port]) -> None:
 
 
 def _described(port: Port) -> dict[str, str]:
-    """Return the description of a port as an attribute."""
+    """Return the XML attribute `description` of a port."""
     return {"description": port.meaning} if port.meaning else {}
 
 
 def _number(port: Port) -> dict[str, str]:
-    """Return the attributes of a number: its unit, and the initial value of parameters and inputs."""
+    """Return the XML attributes of a port's value: unit, and initial value of a parameter or input."""
     unit = {"unit": port.unit} if port.unit else {}
     return unit | ({} if port.kind == "output" else {"start": repr(float(port.start))})
 
 
 def _causality(port: Port) -> dict[str, str]:
-    """Return causality and variability of a port."""
+    """Return the XML attributes `causality` and `variability` of a port."""
     fixed = {"variability": "fixed"} if port.kind == "parameter" else {}
     return {"causality": port.kind, **fixed}
 
 
 def _describe_2(unit: Unit) -> str:
-    """Return the model description by FMI 2.0."""
+    """Return the text of modelDescription.xml in the format of FMI 2.0."""
     root = _root(unit, "2.0", {"guid": unit.token})
     copies = ("canGetAndSetFMUstate", "canSerializeFMUstate") if unit.can_copy else ()
     kind = _co_simulation(root, unit, *copies)
@@ -188,7 +188,7 @@ def _describe_2(unit: Unit) -> str:
 
 
 def _describe_3(unit: Unit) -> str:
-    """Return the model description by FMI 3.0."""
+    """Return the text of modelDescription.xml in the format of FMI 3.0."""
     root = _root(unit, "3.0", {"instantiationToken": unit.token})
     copies = ("canGetAndSetFMUState", "canSerializeFMUState") if unit.can_copy else ()
     _co_simulation(root, unit, *copies, "mightReturnEarlyFromDoStep", "hasEventMode")
@@ -211,7 +211,7 @@ def _describe_3(unit: Unit) -> str:
 
 
 def _build_description(unit: Unit) -> str:
-    """Return the description of the build from sources, FMI 3.0."""
+    """Return the text of buildDescription.xml (FMI 3.0), which lists the C source files to compile."""
     root = Element("fmiBuildDescription", fmiVersion="3.0")
     build = SubElement(root, "BuildConfiguration", modelIdentifier=unit.name)
     files = SubElement(build, "SourceFileSet", language="C99")

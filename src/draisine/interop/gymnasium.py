@@ -1,8 +1,8 @@
 """Gymnasium environments: `draisine/Balance-v0`, `draisine/Path-v0`, `draisine/Jump-v0`.
 
 The environments are registered for `gymnasium.make` when this module is imported (extra `gymnasium`). A
-`LearningTask` defines observations, actions and rewards for a scenario with any machine. A single machine is
-simulated by a `Stepper`, many machines in SIMD lanes on the ground plane, or in threads on terrain.
+`LearningTask` defines observations, actions and rewards for a scenario with any vehicle. A single vehicle is
+simulated by a `Stepper`, many vehicles in SIMD lanes on the ground plane, or in threads on terrain.
 """
 
 import os
@@ -37,12 +37,12 @@ gymnasium = import_extra("gymnasium", "gymnasium")
 vector = import_extra("gymnasium.vector", "gymnasium")
 
 NamedValues = Mapping[str, Any]
-"""Type of the quantities of a machine by name: numbers, or arrays (lanes,)."""
+"""Type of the quantities of a vehicle by name: numbers, or arrays with one entry per vehicle, (lanes,)."""
 
 
 @dataclass(frozen=True)
 class LearningTask:
-    """A reinforcement learning task for the machine and ground of a scenario.
+    """A reinforcement learning task for the vehicle and the ground of a scenario.
 
     Parameters
     ----------
@@ -55,8 +55,9 @@ class LearningTask:
     actions
         Largest value of each input by name (N m or N); actions between -1 and 1 are scaled by it.
     reward, failed
-        Functions of named values: those of `Stepper.values`, and `lost`, the energy (J) that impacts
-        dissipated in the period.
+        Functions that return the reward of a step, and whether the episode has failed. Their argument is the
+        mapping `Stepper.values`, with the additional entry `lost`: energy (J) dissipated by impacts in the
+        period.
     period
         Time for which an action is constant, s.
     duration
@@ -95,18 +96,18 @@ class LearningTask:
         return round(self.duration / self.period)
 
     def draw_start(self, random: np.random.Generator, count: int) -> dict[str, Floats]:
-        """Return initial values of `count` machines by name, (count,): fixed and random ones."""
+        """Return the fixed and the random initial values of `count` vehicles by name, (count,)."""
         fixed = {name: np.full(count, value) for name, value in self.plan.start.values.items()}
         low, high = np.array([*self.start.values()], float).reshape(-1, 2).T
         drawn = random.uniform(low, high, (count, len(self.start)))
         return fixed | dict(zip(self.start, drawn.T, strict=True))
 
     def begin(self, random: np.random.Generator) -> State:
-        """Return a random initial state of one machine."""
+        """Return a random initial state of one vehicle."""
         return self.begin_many(random, 1)[0]
 
     def begin_many(self, random: np.random.Generator, count: int) -> list[State]:
-        """Return random initial states of `count` machines, computed together."""
+        """Return random initial states of `count` vehicles, computed together."""
         if not count:
             return []
         start = self.plan.start
@@ -177,7 +178,7 @@ TASKS = {
 
 
 def find_task(task: str | LearningTask) -> LearningTask:
-    """Return the learning task with a name; a task object is returned unchanged."""
+    """Return the learning task of the given name; return a task object unchanged."""
     if isinstance(task, LearningTask):
         return task
     expect_known("no task", task, TASKS, UnknownNameError)
@@ -185,7 +186,7 @@ def find_task(task: str | LearningTask) -> LearningTask:
 
 
 class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
-    """Gymnasium environment with one machine."""
+    """Gymnasium environment with one vehicle."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
@@ -194,7 +195,7 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         self.task = find_task(task)
         self.render_mode = render_mode
         self.observation_space, self.action_space = self.task.spaces()
-        self.stepper: Any = None  # the `Stepper` of the machine, from the first reset on
+        self.stepper: Any = None  # `Stepper` of the vehicle, created by the first reset
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -222,7 +223,8 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         Returns
         -------
         tuple
-            Observations, reward, terminated (the machine fell), truncated (the time is over), values by name.
+            Observations (observations,), reward, terminated (the vehicle fell), truncated (the duration of
+            the episode is over), values by name.
         """
         task = self.task
         stepper = self.stepper
@@ -242,9 +244,9 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
 
 
 class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
-    """Vectorised Gymnasium environment with many machines in SIMD lanes.
+    """Vectorised Gymnasium environment with many vehicles on the ground plane, one per SIMD lane.
 
-    Each machine behaves like a `MachineEnv`. If its episode has ended, a new one starts at the next step.
+    Each vehicle behaves like a `MachineEnv`. After the end of its episode, a new one starts at the next step.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -255,7 +257,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
     def __init__(
         self, task: str | LearningTask, num_envs: int = 1, render_mode: str | None = None
     ) -> None:
-        """Create the vectorised environment of a learning task with `num_envs` machines."""
+        """Create the vectorised environment of a learning task with `num_envs` vehicles."""
         self.task = find_task(task)
         self.num_envs = num_envs
         self.render_mode = render_mode
@@ -288,7 +290,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self._observe()
 
     def _begin(self, lanes: Any) -> None:
-        """Draw new initial states for the machines selected by a mask (lanes,)."""
+        """Draw new initial states for the vehicles selected by a mask (lanes,)."""
         if lanes.any():
             start = self.task.plan.start
             system = self.task.plan.system
@@ -318,7 +320,8 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         Returns
         -------
         tuple
-            Observations, rewards, terminated (machines that fell), truncated (time is over), values by name.
+            Observations (lanes, observations), rewards, terminated (the vehicle fell), truncated (the
+            duration of the episode is over), each (lanes,), and values by name.
         """
         task = self.task
         ended = self.ended
@@ -335,16 +338,16 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
 
 
 class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
-    """Vectorised Gymnasium environment with many machines in threads, on terrain or on the plane.
+    """Vectorised Gymnasium environment with many vehicles in threads, on terrain or on the ground plane.
 
-    Each machine behaves like a `MachineEnv`. If its episode has ended, a new one starts at the next step.
+    Each vehicle behaves like a `MachineEnv`. After the end of its episode, a new one starts at the next step.
 
     Parameters
     ----------
     task
         Name of a task, or a `LearningTask`.
     num_envs
-        Number of machines.
+        Number of vehicles.
     render_mode
         Not used.
     threads
@@ -373,7 +376,7 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         self._pool = ThreadPoolExecutor(self._threads)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the threads."""
+        """Shut down the pool of threads."""
         self._pool.shutdown()
 
     def reset(
@@ -387,12 +390,13 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self.task.observation(values), values
 
     def step(self, actions: Floats) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
-        """Apply actions (machines, actions) for one period.
+        """Apply actions (vehicles, actions) for one period.
 
         Returns
         -------
         tuple
-            Observations, rewards, which machines fell, whose time is over, values by name.
+            Observations (vehicles, observations), rewards, terminated (the vehicle fell), truncated (the
+            duration of the episode is over), each (vehicles,), and values by name.
         """
         ended = np.flatnonzero(self.ended).tolist()
         starts = dict(zip(ended, self.task.begin_many(self.np_random, len(ended)), strict=True))
@@ -411,7 +415,7 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self.task.observation(values), rewards, fell, over, values
 
     def _gather(self, advance: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
-        """Call a function for each machine in all threads; return values by name, (machines,)."""
+        """Call `advance` with the index of each vehicle, in threads; return values by name, (vehicles,)."""
 
         def advance_some(first: int) -> list[dict[str, Any]]:
             return [advance(k) for k in range(first, self.num_envs, self._threads)]

@@ -1,6 +1,6 @@
-"""A machine's programs as JAX functions that can be compiled, vectorised and differentiated.
+"""Equations of motion of a compiled model as JAX functions (compiled, vectorised, differentiable).
 
-The source code of the target `jax` is executed. Enable double precision first
+The functions are generated as source code (code generation target `jax`). Enable double precision first
 (`jax.config.update("jax_enable_x64", True)`).
 """
 
@@ -20,21 +20,21 @@ JaxFunction = Callable[..., Any]
 
 @lru_cache(64)
 def _functions(name: str, text: str) -> tuple[JaxFunction, JaxFunction]:
-    """Return prologue and body of a program from its source code."""
+    """Execute the source code of a program; return its prologue and its body as functions."""
     names: dict[str, Any] = {}
     exec(compile(text, f"<{name} as JAX>", "exec"), names)
     return names[f"{name}_prologue"], names[name]
 
 
 class JaxMachine(PortableMachine):
-    """Pure functions of one contact mode for `jax.jit`, `jax.grad` and `jax.vmap`.
+    """Equations of motion in one contact mode as pure functions for `jax.jit`, `jax.grad` and `jax.vmap`.
 
     Parameters
     ----------
     machine
-        A machine of `System.machine`.
+        Compiled equations of one contact mode, as `System.machine` returns them.
     free
-        Names of the parameters p that are arguments; the others have the values of the system.
+        Names of the parameters that form the argument p; all others have the values of the system.
 
     Examples
     --------
@@ -47,7 +47,10 @@ class JaxMachine(PortableMachine):
     """
 
     def evaluate(self, w: Any, p: Any) -> Callable[[str, Any, Any], dict[str, Any]]:
-        """Return the programs as functions of (name, y, t), under inputs and free parameters."""
+        """Return a function that evaluates a program: (name, state y, time t) -> outputs by name.
+
+        The inputs w (N m or N) and the free parameters p are fixed.
+        """
         names = self.machine.system.model.inputs
         w = jnp.zeros(len(names)) if w is None else jnp.asarray(w)
         if w.shape != (len(names),):
@@ -65,19 +68,19 @@ class JaxMachine(PortableMachine):
         return run
 
     def rate(self, y: Any, w: Any = None, p: Any = (), t: Any = 0.0) -> Any:
-        """Return the time derivative of the state y at inputs w, parameters p and time t (s)."""
+        """Return the time derivative of the state y at inputs w, free parameters p and time t (s)."""
         return self.evaluate(w, p)("rate", jnp.asarray(y), t)["rate"]
 
     def step(self, y: Any, dt: float, w: Any = None, p: Any = (), t: Any = 0.0) -> Any:
-        """Return the state after one Runge-Kutta step of length dt (s), projected on the contacts.
+        """Return the state after one Runge-Kutta step of length dt (s).
 
-        It equals a step of `simulate` with the integrator "rk4".
+        The result is projected on the contact constraints, as by `simulate` with the integrator "rk4".
         """
         return jnp.concatenate(self.move(self.evaluate(w, p), jnp.asarray(y), t, dt))
 
     def observe(
         self, names: Sequence[str], y: Any, w: Any = None, p: Any = (), t: Any = 0.0
     ) -> Any:
-        """Return quantities by name: outputs, position, joints, speeds and rates."""
+        """Return the values of the named quantities: outputs, positions, joint coordinates, speeds, rates."""
         seen = self.evaluate(w, p)("variation", jnp.asarray(y), t)["seen"]
         return seen[jnp.asarray(self.observation_indices(names))]

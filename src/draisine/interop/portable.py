@@ -1,8 +1,8 @@
-"""A machine's programs over the algebra of another package: the common part of `casadi` and `jax`.
+"""Evaluation of compiled programs on the arrays of another package: the common part of `casadi` and `jax`.
 
-All functions have the state y = (q, p, r, u, z) of one contact mode as argument, as `ClosedForm.enter`
-computes it from a `State`; the pose is that of the inner base frame. Inputs w, parameters p and time t
-follow.
+The first argument of all functions is the state y = (q, p, r, u, z) of one contact mode, as
+`ClosedForm.enter` computes it from a `State`. Its pose is that of the base frame which the compiled equations
+use internally. The other arguments are the inputs w, the parameters p and the time t (s).
 """
 
 from collections.abc import Callable, Sequence
@@ -15,11 +15,11 @@ from draisine.system.layout import input_layout, output_layout
 from draisine.vehicles import expect_parameters
 
 ProgramCall = Callable[[str, Any, Any], dict[str, Any]]
-"""From a program's name, a state and a time to its outputs by name."""
+"""Type of a function that evaluates a program: (program name, state, time in s) -> outputs by name."""
 
 
 class PortableMachine:
-    """One machine of `System.machine`, with the parameters named in `free` as variables."""
+    """Compiled equations of one contact mode (`System.machine`); the parameters in `free` are variables."""
 
     def __init__(self, machine: ClosedForm, free: Sequence[str] = ()) -> None:
         system = machine.system
@@ -32,31 +32,34 @@ class PortableMachine:
         self.free = tuple(free)
 
     def parameters(self, p: Any) -> list[Any]:
-        """Return all parameters in order, with the free ones from p."""
+        """Return the values of all parameters in order; those of the free parameters are the entries of p."""
         values = dict(self.machine.system.parameters)
         return list((values | {name: p[k] for k, name in enumerate(self.free)}).values())
 
     def spare(self, program: str) -> int:
-        """Return the number of further inputs of a program after (t, y, w): seeds of tangents, zero here."""
+        """Return the number of inputs of a program after (t, y, w).
+
+        These inputs are directions of differentiation; they are set to zero here.
+        """
         system = self.machine.system
         layout = input_layout(self.machine.programs[program])
         return layout.size - 1 - self.machine.layout.size - len(system.model.inputs)
 
     def split(self, program: str, out: Any) -> dict[str, Any]:
-        """Return the outputs of a program by name."""
+        """Split the output array of a program into its outputs by name."""
         layout = output_layout(self.machine.programs[program])
         return {name: out[getattr(layout, name)] for name in self.machine.programs[program].outputs}
 
     def observation_indices(self, names: Sequence[str]) -> list[int]:
-        """Return the indices of quantities in the output `seen` of the program `variation`."""
+        """Return the indices of the named quantities in the output `seen` of the program `variation`."""
         available = observation_names(self.machine.system.model)
         expect_known("no quantity", names, available)
         return [available.index(name) for name in names]
 
     def move(self, evaluate: ProgramCall, y: Any, t: Any, h: float) -> list[Any]:
-        """Return the blocks q, p, r and (u, z) of the state after one classical Runge-Kutta step.
+        """Return the state blocks q, p, r and (u, z) after one classical Runge-Kutta step of length h (s).
 
-        One Newton step projects the end of the step on the contact constraints.
+        One Newton step projects the state at the end of the step on the contact constraints.
         """
         total = k = 0.0 * y
         for node, weight in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):

@@ -1,6 +1,6 @@
-"""Machines as Simulink blocks: C source code of a level-2 MEX S-function.
+"""Export of vehicles as Simulink blocks: C source code of a level-2 MEX S-function.
 
-Compile it in MATLAB by `mex sfunction.c NAME.c -output NAME`; draisine is not needed there.
+Compile the code in MATLAB with `mex sfunction.c NAME.c -output NAME`; MATLAB does not need draisine.
 """
 
 from pathlib import Path
@@ -15,18 +15,18 @@ from draisine.system.system import System
 def export_sfunction(
     system: System, start: State, folder: str | Path, **options: Any
 ) -> list[Path]:
-    """Write a machine as an S-function.
+    """Write a compiled vehicle as C source code of a Simulink S-function.
 
     Parameters
     ----------
     system
-        The compiled machine.
+        Compiled vehicle.
     start
         Initial state.
     folder
         Folder of the files; created if necessary.
     **options
-        `mode`, `law`, `inputs`, and the longest step `dt` (default 1/1024 s).
+        Contact mode `mode`, control law `law`, `inputs`, and the largest step `dt` (default 1/1024 s).
 
     Returns
     -------
@@ -52,7 +52,7 @@ def export_sfunction(
 
 
 def _ports(unit: Unit) -> str:
-    """Return a MATLAB script with the names of all signals in order and the command that compiles."""
+    """Return a MATLAB script with the names of all signals in order and the command to compile the block."""
     lines = [f"% mex sfunction.c {unit.name}.c -output {unit.name}"]
     for kind in ("parameter", "input", "output"):
         lines.append(f"{unit.name}.{kind}s = {{")

@@ -75,16 +75,16 @@ def _parse(data: "Dataset", name: str, default: str) -> Any:
 
 
 CREATED_ATTRIBUTE = "created"
-"""Stamp attribute: date and time of creation in UTC, ISO 8601."""
+"""Name of the stamp attribute with date and time of creation in UTC, ISO 8601."""
 
 COMMIT_ATTRIBUTE = "commit"
-"""Stamp attribute: git commit of the draisine source code, if known."""
+"""Name of the stamp attribute with the git commit of the draisine source code, if known."""
 
 HASH_ATTRIBUTE = "content_sha256"
-"""Stamp attribute: SHA-256 of variables and attributes as hexadecimal digits."""
+"""Name of the stamp attribute with the SHA-256 of variables and attributes, hexadecimal digits."""
 
 STAMP_ATTRIBUTES = (CREATED_ATTRIBUTE, COMMIT_ATTRIBUTE, HASH_ATTRIBUTE)
-"""All stamp attributes; they are excluded from the content hash."""
+"""Names of all stamp attributes; the content hash excludes them."""
 
 
 def add_stamp(data: "Dataset") -> "Dataset":

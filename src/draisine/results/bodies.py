@@ -1,6 +1,6 @@
 """Forward kinematics of a stored run: pose, velocity and acceleration of every body.
 
-The machine is compiled again from the dataset's attributes. One outward recursion over the tree of bodies
+The vehicle is compiled again from the dataset's attributes. One outward recursion over the tree of bodies
 (`mechanics.kinematics`), traced once, is evaluated for all sample times together.
 """
 
@@ -37,38 +37,47 @@ if TYPE_CHECKING:
 class BodyMotion:
     """Motion of one body in world axes; the first axis of each array is time.
 
-    Points of the body are identified by their coordinates (m) in the drawing, the zero configuration.
+    Points of the body are identified by their coordinates (m) in the zero configuration.
     """
 
     R: Floats
-    """Rotation matrices from the drawing (zero configuration) to the world, (times, 3, 3)."""
+    """Rotation matrices from the zero configuration to the world, (times, 3, 3)."""
     p: Floats
-    """World position of the body point at the drawing's origin, m, (times, 3)."""
+    """World position, m, (times, 3), of the body point that is at the origin in the zero configuration."""
     v: Floats
-    """World velocity of the body point at the drawing's origin, m/s, (times, 3)."""
+    """World velocity, m/s, (times, 3), of the body point that is at the origin in the zero configuration."""
     w: Floats
     """Angular velocity in world axes, rad/s, (times, 3)."""
     a: Floats
-    """World acceleration of the body point at the drawing's origin, m/s2, (times, 3)."""
+    """World acceleration, m/s2, (times, 3), of the body point at the origin in the zero configuration."""
     dw: Floats
     """Angular acceleration in world axes, rad/s2, (times, 3)."""
 
     def position(self, point: Floats) -> Floats:
-        """Return the world position over time, (times, 3) in m, of a body point (3,) of the drawing."""
+        """Return the world position, m, (times, 3), of a body point.
+
+        `point` (3,) is its position in the zero configuration, m.
+        """
         return self.p + self.R @ point
 
     def velocity(self, point: Floats) -> Floats:
-        """Return the world velocity over time, (times, 3) in m/s, of a body point (3,) of the drawing."""
+        """Return the world velocity, m/s, (times, 3), of a body point.
+
+        `point` (3,) is its position in the zero configuration, m.
+        """
         return self.v + np.cross(self.w, self.R @ point)
 
     def acceleration(self, point: Floats) -> Floats:
-        """Return the world acceleration over time, (times, 3) in m/s2, of a body point (3,)."""
+        """Return the world acceleration, m/s2, (times, 3), of a body point.
+
+        `point` (3,) is its position in the zero configuration, m.
+        """
         d = self.R @ point
         return self.a + np.cross(self.dw, d) + np.cross(self.w, np.cross(self.w, d))
 
 
 def restore_system(data: "Dataset") -> System:
-    """Compile the machine of a stored dataset again, from vehicle name and parameters in its attributes.
+    """Compile the vehicle of a stored dataset again, from vehicle name and parameters in its attributes.
 
     Raises
     ------
@@ -95,7 +104,7 @@ def restore_system(data: "Dataset") -> System:
     def make() -> System:
         """Compile the vehicle with the stored arguments and parameter values."""
         # A vehicle that another process defined cannot be rebuilt: a vehicle of the same name in
-        # this process may be a different machine.
+        # this process may be a different one.
         if process_key is not None:
             raise UnknownNameError(
                 f"Vehicle {vehicle!r} was defined in another process and is not stored. (Only arguments "
@@ -114,7 +123,7 @@ def restore_system(data: "Dataset") -> System:
 
 
 def machine_attributes(system: System, title: str) -> dict[str, str]:
-    """Return the dataset attributes from which `restore_system` compiles the machine again.
+    """Return the dataset attributes from which `restore_system` compiles the vehicle again.
 
     Prescribed joint motions are Python functions and are left out; scenarios store them by name.
     """
@@ -127,7 +136,7 @@ def machine_attributes(system: System, title: str) -> dict[str, str]:
 
 
 def restore_model(data: "Dataset") -> Model:
-    """Compile the machine of a stored dataset again and return its model."""
+    """Compile the vehicle of a stored dataset again and return its model."""
     return restore_system(data).model
 
 
@@ -142,7 +151,7 @@ class Bodies:
 
     @cached_property
     def model(self) -> Model:
-        """The model of the machine, compiled at first use because stored variables do not need it."""
+        """Model of the vehicle, compiled at first use because stored variables do not need it."""
         return restore_model(self.data)
 
     @cached_property
@@ -166,7 +175,7 @@ class Bodies:
 
     @cached_property
     def wheels(self) -> dict[str, Wheel]:
-        """Contacts of the machine that are wheels, by name."""
+        """Contacts of the vehicle that are wheels, by name."""
         return {c.name: c for c in self.model.wheels}
 
     def carrier(self, wheel: Wheel) -> BodyMotion:
@@ -180,9 +189,7 @@ class Bodies:
 
 
 def _outward_pass(model: Model) -> Program:
-    """Return the program that computes the `BodyMotion` fields of every body from a state and
-    accelerations.
-    """
+    """Trace the forward kinematics: from state and accelerations to the `BodyMotion` fields of all bodies."""
     # Wheels are not folded into their carriers, because every body needs its own motion.
     tree = assemble(model, fold=False)
     zero = np.zeros(3)
@@ -197,7 +204,7 @@ def _outward_pass(model: Model) -> Program:
     outputs: dict[str, Array] = {}
     for j, link in enumerate(tree.links):
         R = rotation(inputs["q"]) @ geo.R0[j]
-        x = -(link.R.T @ link.o)  # the drawing's origin in the link's axes
+        x = -(link.R.T @ link.o)  # origin of the zero configuration in the link's axes
         motion = {
             "R": (R @ link.R.T).ravel(),
             "p": inputs["p"] + rotation(inputs["q"]) @ geo.o0[j] + R @ x,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
 EQUAL_TIME_TOLERANCE = 1e-9
-"""s; sample times that differ by less are considered equal (above round-off, far below sample spacings)."""
+"""Largest difference (s) between equal sample times, above round-off and far below sample spacings."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,5 @@ def _common_times(
 
 
 def _sample(values: Floats, data: "Dataset", t: Floats, indices: Floats | None) -> Floats:
-    """Return samples of a time series at given indices, or interpolated at times t (s) if `indices` is
-    None.
-    """
+    """Return samples of a time series at the indices, or interpolated at times t (s) if they are None."""
     return np.interp(t, data["time"].values, values) if indices is None else values[indices]

@@ -18,7 +18,7 @@ MULTIPLIER_LABELS = ("first", "second", "third", "fourth", "fifth", "sixth", "se
 """Labels of the Floquet multipliers of a cycle, sorted by decreasing magnitude."""
 
 PLANE_AXES = ("x", "y")
-"""Labels of vector components in the vertical plane in which a planar machine moves."""
+"""Labels of vector components in the vertical plane in which a planar system moves."""
 
 
 CycleQuantity = tuple[tuple[str, ...], Callable[[Any], Any], str, str]
@@ -137,7 +137,7 @@ PERIODIC_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
 
 
 def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, SeriesLabels]:
-    """Return the scalar results of limit cycles of a machine: name -> allowed labels of each dimension.
+    """Return the scalar results of limit cycles of a model: name -> allowed labels of each dimension.
 
     If `components` (names of periodic quantities) is not empty, the cycle has a prescribed
     period.
@@ -156,7 +156,7 @@ def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, Se
     labels["multiplier"] = MULTIPLIER_LABELS[: len(labels["component"]) or 2]
     table = GRIP_CYCLE_QUANTITIES if model.steps is None else WALKING_CYCLE_QUANTITIES
     quantities = {name: tuple(labels[dim] for dim in dims) for name, (dims, *_) in table.items()}
-    # The search for cycles with grips is global, so that it may find several.
+    # The search for limit cycles with alternating grips is global, so that it may find several cycles.
     return quantities | ({"number_of_cycles": ()} if model.steps is None else {})
 
 

@@ -1,7 +1,7 @@
 """Events of a run as plain data, as stored in datasets, and evaluation of scalar queries on events.
 
 Examples of queries: `event 3 time`, `collision 2 impulse[front:ground, normal]`, `lift-off 1 of
-rear energy`, `number of collisions`. Counting starts with 1; `of` restricts the count to events
+rear energy`, `number of collisions`. Events are counted from 1; `of WHEEL` counts only the events
 of one wheel.
 
 """
@@ -34,15 +34,14 @@ CONTACT_DIRECTIONS = ("normal", "along", "across")
 EVENT_QUANTITIES = ("time", "energy", "gain", "impulse", "predicted")
 """Quantities of an event that queries can evaluate.
 
-Time in s, energy after the event and its gain in J, impulses in N s. `predicted` is the impulse
-of the first
-trial contact set, in which all contacts stay closed.
+`time` is in s. `energy` after the event and its `gain` (energy created by the event) are in J. `impulse`
+and `predicted` are in N s; `predicted` is the impulse of the first trial, in which all contacts stay closed.
 
 """
 
 
 def event_records(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Return events as JSON-compatible records in SI units; contacts are labelled "wheel:feature"."""
+    """Convert events to JSON-compatible records in SI units; contact labels are "wheel:ground feature"."""
     return [
         {
             "time": float(event.t),
@@ -62,7 +61,10 @@ def event_records(events: Iterable[Event]) -> list[dict[str, Any]]:
 
 
 def _guard_record(guard: Guard | None) -> dict[str, Any] | None:
-    """Return the guard function of an event as plain data: kind, contact, index of its border (-1: none)."""
+    """Return the guard function that triggered an event as plain data; None if there is none.
+
+    The record has the kind of guard, the contact, and the index of the ground feature's border (-1: none).
+    """
     if guard is None:
         return None
     return {
@@ -82,7 +84,7 @@ def read_guard(event: Mapping[str, Any]) -> Guard | None:
 
 
 def _label(key: Key) -> str:
-    """Return the label "wheel:feature" of a contact key."""
+    """Return the label of a contact key: name of the wheel, colon, name of the ground feature."""
     return ":".join(key)
 
 
@@ -106,8 +108,10 @@ def read_events(data: "Dataset") -> list[dict[str, Any]]:
 
 
 def read_drawn_events(data: "Dataset") -> list[dict[str, Any]]:
-    """Read the events of a dataset that figures mark: all but the hand-overs between the patches of smooth
-    ground, which change nothing that can be seen.
+    """Return the event records of a dataset that figures mark.
+
+    Events at which a wheel rolls from one patch of smooth ground to the next are left out: they have no
+    visible effect.
     """
     return [
         event
@@ -127,7 +131,7 @@ def format_wheels(event: Mapping[str, Any]) -> str:
     'front_left + front_right'
     """
     normal = {name: impulse[0] for name, impulse in event.get("impulse", {}).items()}
-    # Impulses below 1e-9 of the largest one are round-off at contacts that do not take part.
+    # Impulses below 1e-9 of the largest one are round-off at contacts without an impact.
     threshold = 1e-9 * max(normal.values(), default=0.0)
     landed = [name for name, impulse in normal.items() if impulse > threshold]
     contacts = [*event["contact"], *(c for c in landed if c not in event.get("before", {}))]

@@ -127,7 +127,7 @@ def _formulation_difference(bodies: Bodies, _: str) -> Floats:
     data = bodies.data
     system = restore_system(data)
     mode = json.loads(data.attrs["mode"])
-    # On a terrain the contact mode changes at events, so that no single mode describes all samples.
+    # On a terrain the contact mode changes at events, so that no single contact mode fits all samples.
     if not isinstance(mode, dict):
         raise ParameterError("formulation_difference is not available for runs on a terrain.")
     arrays = (data[n].values for n in ("orientation", "position", "shape", "speeds"))

@@ -124,7 +124,9 @@ def evaluate_series(text: str, bodies: Bodies) -> Floats:
 
 
 def observed_entry(text: str, model: Model) -> tuple[str, int] | None:
-    """Return (output of program `observe`, index in it) of a time series; None for derived series.
+    """Locate a time series in the outputs of the program `observe`: return (name of the output, index in it).
+
+    Return None for derived series, which the program does not compute.
 
     The output is `r` (joint coordinates) if the series is a joint coordinate.
     """
@@ -228,7 +230,7 @@ class ValidityQuery:
         return self.of(validity)
 
     def of(self, validity: Validity) -> float:
-        """Return the value of the query for a validity; NaN if the event never happens."""
+        """Return the value of the query for a validity record; NaN if the event never happens."""
         value = _VALIDITY_QUANTITIES[self.text][1](validity)
         return float("nan") if value is None else value
 

@@ -7,13 +7,13 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 GRID_ATTRIBUTE = "sweep_grid"
-"""Dataset attribute: number of runs along each axis of a sweep's grid, JSON object."""
+"""Name of the dataset attribute with the number of runs along each axis of a sweep's grid, a JSON object."""
 
 ORDER_ATTRIBUTE = "sweep_order"
-"""Attribute of a Zarr store: order of its variables, JSON array."""
+"""Name of the Zarr store attribute with the order of the variables, a JSON array."""
 
 COMMITTED_VARIABLE = "committed"
-"""Variable of a Zarr store that marks the finished chunks of a sweep."""
+"""Name of the Zarr store variable that marks the finished chunks of a sweep."""
 
 
 def unflatten_runs(data: "Dataset") -> "Dataset":

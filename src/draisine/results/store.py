@@ -146,7 +146,7 @@ def save(what: Any, path: str | Path) -> None:
 
 
 COMPLETE_RESULT_ATTRIBUTES = ("vehicle", "vehicle_path", "vehicle_here")
-"""Attributes of datasets with all variables of a run, which replays and figures of the machine need.
+"""Attributes that mark datasets with all variables of a run, as needed for replays and vehicle figures.
 
 A .csv file has scalar columns only, so it is loaded without these attributes.
 
@@ -173,9 +173,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read_csv(path: Path) -> "Dataset":
-    """Read a .csv file as a dataset, with the attributes of its metadata file if the .csv file is
-    unchanged.
-    """
+    """Read a .csv file as a dataset; add the attributes of its metadata file if the .csv is unchanged."""
     data = read_recording(path)
     metadata = metadata_path(path)
     if not metadata.is_file():
@@ -205,8 +203,8 @@ def _write_netcdf(data: "Dataset", path: Path) -> None:
     try:
         data.to_netcdf(path, engine="netcdf4")
     except (OSError, RuntimeError) as error:
-        # The netCDF library reports a full disk as "HDF error" or "Permission denied". Writing as many
-        # plain bytes raises the true reason.
+        # The netCDF library reports a full disk as "HDF error" or "Permission denied". Writing the same
+        # number of zero bytes raises an `OSError` with the true reason.
         _write_zeros(path.parent, data.nbytes)
         if isinstance(error, OSError):
             raise
@@ -257,9 +255,7 @@ def load(path: str | Path, trust: bool = False) -> "Dataset":
 
 
 def code_files(data: "Dataset") -> list[str]:
-    """Return the Python files that a dataset refers to: vehicle, plug-ins of the scenario, plug-ins
-    of the ride.
-    """
+    """Return the Python files that a dataset refers to: vehicle, plug-ins of scenario and ride."""
     return [text for text in _stored_texts(data) if registry.is_file(text)]
 
 
@@ -326,9 +322,7 @@ def _load(path: Path) -> "Dataset":
 
 
 def _memory_limit() -> int:
-    """Return the largest dataset size in bytes that is loaded: half of the memory, since
-    computations copy data.
-    """
+    """Return the size limit of loaded datasets in bytes: half of the memory, as computations copy data."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, OSError, ValueError):
@@ -387,7 +381,7 @@ def _columns(data: "Dataset", name: str, axes: "list[Hashable]") -> "list[tuple[
     labels = [[str(x) for x in _labels(data, d)] for d in others]
     sizes = [data.sizes[d] for d in others]
     lines = int(np.prod([data.sizes[axis] for axis in axes]))
-    # Explicit sizes instead of -1, which fails for variables of length zero (machines without joints).
+    # Explicit sizes instead of -1, which fails for variables of length zero (vehicles without joints).
     flat = variable.values.reshape(lines, int(np.prod(sizes)))
     names = [
         ", ".join(texts[i] for texts, i in zip(labels, index, strict=True))

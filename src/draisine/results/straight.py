@@ -26,7 +26,7 @@ CANONICAL_MATRICES = ("M", "C0", "C1", "Ks", "K0", "K2")
 """Names of the canonical matrices in M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = f."""
 
 MAX_MODES_PER_NAME = 8
-"""Largest number of eigenmodes with the same name in a query; no joint of a shipped vehicle has more."""
+"""Largest number of eigenmodes with the same name that a query can address; shipped vehicles have fewer."""
 
 LINEAR_QUANTITIES: dict[str, SeriesLabels] = {
     **dict.fromkeys(CANONICAL_MATRICES, (CANONICAL_COORDINATES, CANONICAL_COORDINATES)),
@@ -38,7 +38,7 @@ LINEAR_QUANTITIES: dict[str, SeriesLabels] = {
 
 
 def straight_labels(model: Model) -> dict[str, SeriesLabels]:
-    """Return all results of a linear scenario of a machine: name -> allowed labels."""
+    """Return all results of a linear scenario for a model: name -> allowed labels of each dimension."""
     wobble = ("wobble", "wobble_2")
     others = [joint.name for joint in model.joints] + ["lean", "castering", "tyre", "law"]
     others += ["pitch", "yaw", "x", "y", "z", *model.speeds]

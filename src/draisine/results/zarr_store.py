@@ -32,7 +32,7 @@ ALLOWED_CODECS |= {
     "bitround",
     "adler32",
 }
-"""Allowed compressors and filters of Zarr arrays; others are rejected, because `pickle` executes code."""
+"""Allowed compressors and filters of Zarr arrays; others, such as `pickle`, may execute code."""
 
 MAX_CHUNKS = 1_000_000
 """Largest number of chunks of a Zarr array; more indicate damaged metadata and would exhaust the memory."""

@@ -10,7 +10,7 @@ from draisine.errors import DraisineError
 from draisine.system.system import System, compile
 
 CHART_SPEEDS = np.linspace(0.0, 10.0, 101)
-"""m/s; speeds of the stability chart, beyond the usual range of rides."""
+"""Speeds (m/s) of the stability chart, (101,); the range exceeds the usual speeds of rides."""
 
 
 def stability_chart(system: System) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Export of rides as one HTML file with simulators in JavaScript, without server and network."""
+"""Export of rides as one HTML file with simulators in JavaScript; it needs neither server nor network."""
 
 import json
 import re
@@ -39,7 +39,7 @@ SIMULATOR_EXPORTS = "create, step, observe, initial, frame, names"
 """Names of the functions and data of a generated simulator that the page uses."""
 
 DEFAULT_BICYCLE = ""
-"""Key of the bicycle with the default parameters of the vehicle."""
+"""Key of the bicycle with the vehicle's default parameters, in the table of bicycles by parameter set."""
 
 
 def page_presets() -> list[str]:
@@ -81,16 +81,14 @@ def ride_page(
 
 
 def _kind(system: System) -> str:
-    """Return the key of a bicycle's simulator, which depends on its joints (with or without leaning
-    rider).
-    """
+    """Return the key of a bicycle's simulator; it differs for bicycles with and without a leaning rider."""
     return "+".join(joint.name for joint in system.model.joints)
 
 
 def _bicycles(kinds: dict[str, Session]) -> dict[str, Any]:
-    """Return the descriptions of all bicycles by parameter set."""
+    """Return the descriptions of all bicycles as plain data, by name of the parameter set."""
     bicycles = {}
-    # Warnings about measured parameters of all bicycles would confuse before one is chosen.
+    # Suppress warnings about measured parameters: the user has not chosen a bicycle yet.
     with catch_warnings(action="ignore", category=UserWarning):
         for name in (DEFAULT_BICYCLE, *parameter_sets("whipple")):
             bicycle = ride_system(replace(PRESETS["steer-torque"], parameter_set=name or None))
@@ -101,14 +99,14 @@ def _bicycles(kinds: dict[str, Session]) -> dict[str, Any]:
 
 
 def _simulator(session: Session) -> str:
-    """Return the JavaScript simulator of a ride as an expression."""
+    """Return the simulator of a ride as the text of a JavaScript expression."""
     start = session.stepper.state
     (text,) = write_simulator(session.system, "javascript", start, law=session.law).values()
     return f"(() => {{\n{_shrunk(text)}\nreturn {{ {SIMULATOR_EXPORTS} }};\n}})()"
 
 
 def _shrunk(text: str) -> str:
-    """Return generated code with short names and without comments."""
+    """Minify generated JavaScript code: short names, no comments."""
     text = re.sub(r"^\s*(export |//.*\n)?", "", text, flags=re.MULTILINE)
     for long, short in (("parameters", "P"), ("table", "T"), ("x", "X"), ("s", "S")):
         text = re.sub(rf"\b{long}_(\d+)\b", rf"{short}\1", text)
@@ -117,13 +115,13 @@ def _shrunk(text: str) -> str:
 
 
 def _frame_layout(session: Session) -> dict[str, Any]:
-    """Return the layout of frames and commands, which all bicycles with one simulator share."""
+    """Return the layout of frames and commands, equal for all bicycles with the same simulator."""
     scene = session.description()
     return {name: scene[name] for name in ("layout", "outputs", "inputs", "joints", "controls")}
 
 
 def _ride(name: str, names: list[str]) -> dict[str, Any]:
-    """Return the description of a preset for the page."""
+    """Return the description of a preset as plain data for the page; `names` are those of all presets."""
     session = Session(name)
     scene = session.description()
     start = {"forward_speed": 0.0, "lean_rate": 0.0}
@@ -142,7 +140,7 @@ def _ride(name: str, names: list[str]) -> dict[str, Any]:
 
 
 def _module(name: str) -> str:
-    """Return a JavaScript module of the page as a function scope that returns its exports."""
+    """Wrap a JavaScript module of the page in a function that returns its exports; return the text."""
     text = (files("draisine.ride") / "page" / f"{name}.js").read_text(encoding="utf-8")
     imports = r'^import (\{.*\}) from "\./(\w+)\.js";$'
     text = re.sub(imports, r"const \1 = modules.\2;", text, flags=re.MULTILINE)
@@ -152,7 +150,7 @@ def _module(name: str) -> str:
 
 
 def _inlined(ride: str, modules: str) -> str:
-    """Return the HTML page with all scripts and styles inline."""
+    """Return the text of the HTML page with all scripts and styles inline."""
     page = files("draisine.ride") / "page"
     text = (page / "index.html").read_text(encoding="utf-8")
     style = (page / "style.css").read_text(encoding="utf-8")

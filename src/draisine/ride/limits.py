@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 
 def _masses(p: Mapping[str, float]) -> tuple[float, float, float]:
-    """Return mass (kg) and first moments of mass (kg m): forward from the rear contact, and upwards."""
+    """Return total mass (kg) and first moments of mass (kg m) about the rear contact, forward and upward."""
     bodies = [(p["mR"], 0.0, p["rR"]), (p["mB"], p["xB"], -p["zB"])]
     bodies += [(p["mH"], p["xH"], -p["zH"]), (p["mF"], p["w"], p["rF"])]
     mass = sum(m for m, _, _ in bodies)
@@ -12,15 +12,19 @@ def _masses(p: Mapping[str, float]) -> tuple[float, float, float]:
 
 
 def _resistance(p: Mapping[str, float]) -> float:
-    """Return the upward first moment of mass plus the spin inertias of both wheels over their radii, kg m."""
+    """Return the upward first moment of mass plus spin inertia / radius of both wheels, kg m.
+
+    Multiplied by the acceleration, it is the pitching moment of all inertia forces about a contact.
+    """
     return _masses(p)[2] + p["IRyy"] / p["rR"] + p["IFyy"] / p["rF"]
 
 
 def brake_limit(p: Mapping[str, float]) -> tuple[float, float]:
     """Return the deceleration (m/s2) at which the rear wheel lifts off, and the front brake torque (N m).
 
-    Balance of moments about the front contact: the weight balances the inertia forces and the spin of the
-    wheels. The front contact force decelerates everything except the spin of the front wheel.
+    `p` contains the benchmark parameters of a bicycle. At lift-off, the moment of the weight about the front
+    contact balances those of the inertia forces and of the decelerating wheels. The brake torque follows from
+    the front contact force and the spin inertia of the front wheel.
 
     >>> from draisine.vehicles import parameter_set
     >>> print("{:.3f} m/s2, {:.1f} N m".format(*brake_limit(parameter_set("whipple", "benchmark"))))
@@ -32,7 +36,7 @@ def brake_limit(p: Mapping[str, float]) -> tuple[float, float]:
 
 
 def wheelie_limit(p: Mapping[str, float]) -> tuple[float, float]:
-    """Return the acceleration (m/s2) at which the front wheel lifts off, and the drive torque (N m).
+    """Return the acceleration (m/s2) at which the front wheel lifts off, and the rear drive torque (N m).
 
     >>> from draisine.vehicles import parameter_set
     >>> print("{:.3f} m/s2, {:.1f} N m".format(*wheelie_limit(parameter_set("whipple", "benchmark"))))

@@ -1,4 +1,4 @@
-"""Machine of a ride: a vehicle with a disturbing force, adjustable parameters and, on bicycles, a rider."""
+"""Vehicle of a ride, extended by a disturbing force, adjustable parameters and, on bicycles, a rider."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,10 +13,10 @@ from draisine.system.system import System, compile
 from draisine.vehicles._sets import parameter_set
 
 UPPER_BODY_MASS = 30.0
-"""kg; mass of the leaning upper body of bicycles whose frame with rider is more than twice as heavy."""
+"""Mass (kg) of the leaning upper body, which only bicycles with a rear frame of more than 60 kg have."""
 
 PUSH_FORCE = "push"
-"""Name of the disturbing force, with three input components at the mass centre of the base."""
+"""Name of the disturbing force at the mass centre of the base; its three components are inputs, N."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ SLIDERS = {
     "g": Slider(1.0, 20.0, "gravity, m/s2"),
     "slope": Slider(-0.2, 0.2, "slope of the ground, rad"),
 }
-"""Sliders of the page by parameter name; a machine has sliders for the parameters that it has."""
+"""Sliders of the page by parameter name; the page shows those of the vehicle's own parameters."""
 
 
 def add_push_force(vehicle: Callable[..., Model]) -> Callable[..., Model]:
-    """Return a vehicle function with an additional force at the mass centre of the base."""
+    """Return a vehicle function with an additional input force (N) at the mass centre of the base."""
 
     @wraps(vehicle)
     def pushed(**arguments: Any) -> Model:
@@ -61,7 +61,7 @@ def add_push_force(vehicle: Callable[..., Model]) -> Callable[..., Model]:
 
 
 def ride_system(preset: Preset) -> System:
-    """Compile the machine of a preset; bicycles with a rider have an upper body and a slope."""
+    """Compile the vehicle of a preset; bicycles with a rider get a leaning upper body and a slope."""
     vehicle = find("vehicle", preset.vehicle)
     values: dict[str, Any] = dict(preset.parameters)
     if preset.parameter_set is not None:
@@ -73,7 +73,7 @@ def ride_system(preset: Preset) -> System:
 
 
 def make_rider(system: System, bar: Literal["either", "free", "guided"]) -> Rider | None:
-    """Return the rider of a machine; None if the machine lacks the joints of a bicycle."""
+    """Return the rider of a vehicle; None if the vehicle lacks the joints of a bicycle."""
     wheels = {wheel.body for wheel in system.model.wheels}
     joints = {joint.name: joint.child for joint in system.model.joints}
     if not {"steer", "rear_wheel", "front_wheel"} <= joints.keys():

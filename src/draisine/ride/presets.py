@@ -1,4 +1,4 @@
-"""Predefined rides (presets), each with a lesson: machine, initial values, commands and texts."""
+"""Predefined rides (presets), each with a lesson: vehicle, initial values, commands and texts."""
 
 import math
 import tomllib
@@ -39,7 +39,7 @@ class Preset:
     commands: dict[str, float] = field(default_factory=dict)
     """Initial commands of the rider by name."""
     keys: dict[str, float] = field(default_factory=dict)
-    """Strengths of keys that differ from the defaults, by key."""
+    """Values that keyboard keys command, by key, if they differ from the defaults."""
     vehicle: str = "whipple"
     """Name of the vehicle, or FILE.py:function."""
     parameter_set: str | None = None
@@ -84,7 +84,9 @@ def wheelie_fact(parameters: Mapping[str, float]) -> str:
 
 
 EASY_COMMANDS = {"hold": 1.0, "lean_help": 5.0}
-"""Commands of an easy first ride: speed control on, and steering into the fall (N m s/rad)."""
+"""Commands of an easy first ride: `hold` 1 = speed control on, `lean_help` = steer torque per lean rate
+(N m s/rad), which steers into the fall.
+"""
 
 FACTS = {"brake": brake_fact, "wheelie": wheelie_fact}
 """Functions for `Preset.fact` by name."""
@@ -115,7 +117,7 @@ RIDE_GROUNDS = {
     "ramp": PRESETS["ramp"],
     "kerb": PRESETS["kerb"],
 }
-"""Grounds that the page offers by name, each represented by a preset on that ground."""
+"""Grounds that the page offers: name of the ground -> a preset whose ground and place are used."""
 
 
 def on_ground(ride: Preset, name: str) -> Preset:
@@ -138,7 +140,7 @@ def ground_of(ride: Preset) -> str:
 
 
 def find_preset(name: str) -> Preset:
-    """Return the preset with a name; raise `UnknownNameError` otherwise.
+    """Return the preset with the given name; raise `UnknownNameError` if there is none.
 
     >>> find_preset("weave").start["forward_speed"]
     3.5

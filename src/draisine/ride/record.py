@@ -1,4 +1,4 @@
-"""Record of a ride: its inputs frame by frame, and its frames as an arc of motion."""
+"""Record of a ride: inputs frame by frame, and the motion at the frames as a trajectory arc."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,7 @@ class RideRecord:
     mu: float
     """Friction coefficient of all contacts."""
     steps: list[int] = field(default_factory=list)
-    """Number of simulation steps up to each frame."""
+    """Number of simulation steps between the previous frame and each frame."""
     inputs: list[dict[str, float]] = field(default_factory=list)
     """Inputs of each frame by name."""
     changes: dict[int, dict[str, float]] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class RideRecord:
 
 @dataclass(frozen=True, eq=False)
 class RideArc:
-    """The frames of a ride with the interface of an arc of a trajectory."""
+    """The motion at the frames of a ride, with the interface of a trajectory arc."""
 
     machine: Any
     parts: list[dict[str, Floats]]
@@ -53,7 +53,7 @@ class RideArc:
 
     @property
     def is_instant(self) -> bool:
-        """Whether the arc is too short to have forces; always False for a ride."""
+        """Whether the arc has zero duration and therefore no forces; always False for a ride."""
         return False
 
     @property
@@ -80,5 +80,5 @@ class RideArc:
         return q, p
 
     def redundant_rows(self) -> list[str]:
-        """Return an empty list, because two wheels in line have no redundant rows."""
+        """Return the names of redundant constraint rows: an empty list, as two wheels in line have none."""
         return []

@@ -20,10 +20,10 @@ Install a wheel, or run `npm ci && npm run bundle` in the source tree."""
 """Message for installations without the bundle of third-party scripts."""
 
 MAX_MESSAGE_SIZE = 4096
-"""bytes; largest message of a page; commands have a few hundred bytes."""
+"""Largest size (bytes) of a message from the page; commands have a few hundred bytes."""
 
 REQUEST_TIMEOUT = 30.0
-"""s; time within which the header of an HTTP request must arrive.
+"""Time limit (s) for the arrival of the header of an HTTP request.
 
 A page on the same computer needs far less; connections without a request must not accumulate.
 

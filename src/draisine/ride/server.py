@@ -38,7 +38,7 @@ MAX_CATCH_UP_STEPS = 100
 """Largest number of simulation steps per frame; on slow computers the simulated time passes more slowly."""
 
 PAUSE_TIME = 0.3
-"""s; a page without requests for longer is considered paused, and the ride continues by one frame."""
+"""Time (s) without requests after which a page counts as paused; the ride then resumes with one frame."""
 
 FRAME_STEPS = 16
 """Number of simulation steps of the first frame after a pause (1/64 s)."""
@@ -57,7 +57,7 @@ MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css
 
 
 class RideServer:
-    """A session with access control and real-time pacing."""
+    """Web server of one riding session, with access control and real-time pacing."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class RideServer:
     # --- pages
 
     def admits(self, request: HTTPConnection, token: bool = True) -> bool:
-        """Return whether a request comes from this computer, to this address, with the access token."""
+        """Return whether a request comes from this computer, with this server's address and access token."""
         local = request.headers.get("host") in self.hosts
         # Compare bytes, because texts with non-ASCII characters cannot be compared in constant time.
         sent = request.query_params.get("token", "").encode()
@@ -124,7 +124,7 @@ class RideServer:
         if name == BUNDLE_FILE and not has_bundle():
             return Response(
                 "", media_type=MEDIA_TYPES[".js"]
-            )  # without the bundle, the page draws on a canvas
+            )  # without the bundle of scripts, the page draws on a 2D canvas
         if name not in available:
             return PlainTextResponse(f"no page {name!r}", 404)
         kind = MEDIA_TYPES.get(name[name.rfind(".") :], "application/octet-stream")
@@ -191,7 +191,7 @@ class RideServer:
     def step(self, raw: bytes) -> bytes | None:
         """Advance the ride with the commands of a page and return the current frame.
 
-        The frame is empty for commands of an earlier scene, and None for malformed commands.
+        Return empty bytes for commands of an earlier scene, and None for malformed commands.
         """
         session = self.session
         if session is None or len(raw) % 8:

@@ -1,4 +1,4 @@
-"""Simulation of a running ride: commands in, frames out, in steps of 1/1024 s."""
+"""Simulation of a running ride: converts the user's commands to frames, in steps of 1/1024 s."""
 
 import math
 from collections.abc import Mapping
@@ -33,20 +33,20 @@ from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
 
 STEP_RATE = round(1.0 / DEFAULT_STEP)
-"""1/s; number of simulation steps per second."""
+"""Number of simulation steps per second of simulated time, 1/s."""
 
 LEAN_LIMIT = math.radians(45.0)
-"""rad; a bicycle with a larger lean has fallen, because no rider recovers from it."""
+"""Largest lean (rad) of a bicycle that has not fallen; no rider recovers from a larger one."""
 
 STEER_LIMIT = math.radians(75.0)
-"""rad; beyond this steer angle the handlebar has flipped."""
+"""Largest steer angle (rad); beyond it the handlebar has flipped and the ride ends."""
 
 PITCH_LIMIT = math.radians(75.0)
-"""rad; beyond this pitch the machine has turned over, forwards or backwards."""
+"""Largest pitch (rad); beyond it the vehicle has overturned forwards or backwards and the ride ends."""
 
 
 class RideStatus(IntEnum):
-    """Status of a ride, as sent in frames; `page/words.js` has a sentence for each."""
+    """Status of a ride, as sent in frames; `page/words.js` contains the displayed sentence for each."""
 
     RIDING = 0
     FELL = 1
@@ -134,7 +134,7 @@ class Session:
 
     @property
     def machine(self) -> ClosedForm | Generic:
-        """The compiled machine with its rider."""
+        """Compiled equations of motion of the vehicle with its rider."""
         if self.terrain is not None:
             return make_generic(self.system, self.law, self.terrain.motions)
         return self.system.machine(None, self.law, law_states(self.law))
@@ -293,7 +293,7 @@ class Session:
 
 
 def rehearse(name: str) -> None:
-    """Derive and compile everything for a preset, and simulate four seconds of the ride."""
+    """Derive and compile the equations of a preset, and simulate four seconds of the ride."""
     session = Session(name)
     session.description()
     for _ in range(4 * STEP_RATE // 16):

@@ -1,4 +1,4 @@
-"""Bicycles of an exported page: ranges of their parameters, and drawings that are interpolated."""
+"""Bicycles of an exported page: parameter ranges, and drawings that are interpolated over parameters."""
 
 from typing import Any
 
@@ -12,17 +12,17 @@ from draisine.system.system import System
 from draisine.view.scene.description import describe_machine
 
 CHART_STRIDE = 4
-"""An exported page contains every fourth speed of the stability chart, to limit the file size."""
+"""Stride of the exported speeds of the stability chart: every fourth one, to limit the file size."""
 
 DRAWING_ERROR = 5e-3
-"""m; largest error of an interpolated drawing, about one pixel."""
+"""Largest error (m) of an interpolated drawing, about one pixel."""
 
 MAX_DRAWINGS = 5
 """Largest number of stored drawings per parameter, to limit the file size."""
 
 
 def describe_bicycle(system: System) -> dict[str, Any]:
-    """Return a bicycle as plain data whose parameters the page can change without Python."""
+    """Return the description of a bicycle as plain data, so that the page can change its parameters."""
     ranges = {name: _range(system, name) for name in SLIDERS if name in system.parameters}
     chart = stability_chart(system)
     return {
@@ -43,7 +43,7 @@ def describe_bicycle(system: System) -> dict[str, Any]:
 
 
 def describe_drawing(system: System) -> dict[str, Any]:
-    """Return the drawing of a machine as plain data; circles as centre and two radius vectors."""
+    """Return the drawing of a vehicle as plain data (m); circles as centre and two radius vectors."""
     machine = describe_machine(system.model)
     for part in machine["parts"]:
         if part["kind"] == "rim":
@@ -69,7 +69,7 @@ def numbers_in(tree: Any) -> list[float]:
 
 
 def _is_possible(system: System, name: str, value: float) -> bool:
-    """Return whether a valid machine exists with another value of a parameter."""
+    """Return whether the vehicle is physically valid with another value of the named parameter."""
     try:
         system.with_parameters(**{name: value})
     except DraisineError:
@@ -78,7 +78,7 @@ def _is_possible(system: System, name: str, value: float) -> bool:
 
 
 def _range(system: System, name: str) -> tuple[float, float]:
-    """Return the bounds of a slider within which a valid machine exists, by bisection."""
+    """Return the bounds of a slider within which the vehicle is physically valid, found by bisection."""
     ends = []
     for end in (SLIDERS[name].low, SLIDERS[name].high):
         inside = system.parameters[name]
@@ -93,10 +93,9 @@ def _range(system: System, name: str) -> tuple[float, float]:
 
 
 def _drawn(system: System, name: str, low: float, high: float) -> dict[str, Any]:
-    """Return the numbers of a drawing that change with a parameter, and their values at equidistant
-    points.
+    """Return the indices of a drawing's numbers that change with a parameter, and their tabulated values.
 
-    The number of points is doubled until linear interpolation is accurate.
+    The parameter values are equidistant; their number is doubled until linear interpolation is accurate.
     """
     samples = np.array([_numbers_at(system, name, value) for value in (low, high)])
     while len(samples) < MAX_DRAWINGS:
@@ -110,6 +109,6 @@ def _drawn(system: System, name: str, low: float, high: float) -> dict[str, Any]
 
 
 def _numbers_at(system: System, name: str, value: float) -> Floats:
-    """Return all numbers of the drawing for another value of a parameter."""
+    """Return all numbers of the drawing (numbers,) for another value of the named parameter."""
     changed = System(system.artifacts, system.parameters | {name: float(value)})
     return np.array(numbers_in(describe_drawing(changed)))

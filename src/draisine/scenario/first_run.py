@@ -1,4 +1,4 @@
-"""Default scenario of a vehicle: feasible initial values, and LQR feedback if the machine would fall."""
+"""Default scenario of a vehicle: feasible initial values, and LQR feedback if the vehicle would fall."""
 
 from contextlib import suppress
 from typing import Any
@@ -12,23 +12,23 @@ from draisine.system.state import state
 from draisine.system.system import System
 
 TWO_WHEELER_START = {"forward_speed": 5.8, "lean_rate": 0.2}
-"""Initial values of a two-wheeler (m/s, rad/s): a self-stable speed of many bicycles, and a lateral push."""
+"""Initial values of a two-wheeler: a self-stable speed (m/s) of many bicycles, and a lean rate (rad/s)."""
 
 INITIAL_ANGLE = 0.2
-"""Initial deflection of a pendulum (rad) or initial rate of a joint (rad/s): visible without turning over."""
+"""Initial deflection of a pendulum (rad) or initial joint rate (rad/s): visible, but no full rotation."""
 
 EQUILIBRIUM_ACCELERATION = 1e-6
-"""rad/s^2 or m/s^2; a machine with smaller initial accelerations is in equilibrium and would not move."""
+"""Largest initial acceleration (rad/s2 or m/s2) of a system in equilibrium, which would not move."""
 
 FALLING_GROWTH_RATE = 0.01
-"""1/s; an eigenvalue with a larger real part grows visibly within the 5 s of a default run."""
+"""Smallest real part (1/s) of an eigenvalue whose motion grows visibly in the 5 s of a default run."""
 
 
 def first_start(system: System) -> dict[str, float]:
-    """Return feasible initial values of a machine by name, SI units.
+    """Return feasible initial values of a compiled vehicle by name, SI units.
 
-    A two-wheeler gets a lateral push, a pendulum a deflection, a rolling machine a forward speed, and any
-    other machine a joint rate.
+    A two-wheeler gets a speed and a lean rate, a pendulum a deflection, a rolling vehicle a forward speed,
+    and any other system a joint rate.
 
     >>> from draisine import compile
     >>> first_start(compile("segway")), first_start(compile("cart_pole"))
@@ -49,7 +49,7 @@ def first_start(system: System) -> dict[str, float]:
 
 
 def _gentle_start(system: System) -> dict[str, float]:
-    """Return initial values of a machine that is not a two-wheeler: deflection or forward speed, SI units."""
+    """Return initial values of a system that is not a two-wheeler: deflection or forward speed, SI units."""
     model = system.model
     if model.base != "fixed" or model.contacts or model.loops:
         speeds = [o.name for o in model.outputs if o.unit == "m/s"]
@@ -63,7 +63,7 @@ def _gentle_start(system: System) -> dict[str, float]:
 
 
 def needs_law(system: System, start: dict[str, float]) -> bool:
-    """Return whether a machine falls without control and LQR feedback can stabilise it.
+    """Return whether a vehicle falls without a control law and LQR feedback can stabilise it.
 
     Two-wheelers always run without control, because their self-stability is of interest.
     """

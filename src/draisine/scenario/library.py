@@ -47,7 +47,7 @@ class Loaded:
     """A validated scenario with its name, file, tables and objects."""
 
     name: str
-    file: str  # path for error messages; of a shipped scenario its name with .toml
+    file: str  # path for error messages; for a shipped scenario, its name with .toml
     content: dict[str, Any]  # tables of the scenario as plain TOML values
     plan: "Plan"  # objects that the tables describe
 
@@ -235,7 +235,7 @@ def _content(
 
 
 def _is_vehicle(where: str) -> bool:
-    """Return whether a name denotes a vehicle and not a scenario of a motion.
+    """Return whether a name denotes a vehicle rather than a scenario whose result is a motion.
 
     >>> _is_vehicle("car"), _is_vehicle("unicycle"), _is_vehicle("segway")
     (True, True, False)
@@ -249,7 +249,7 @@ def _is_vehicle(where: str) -> bool:
 
 
 def _vehicle_content(where: str, changes: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Return name, file and tables of a scenario of a vehicle, or of a default run of it.
+    """Return name, file and tables of a shipped scenario of a vehicle, or of a default run if none exists.
 
     A warning reports the selected scenario and its initial values that `changes` does not replace.
     """
@@ -298,7 +298,7 @@ def list_motions(vehicle: str) -> list[str]:
 
 
 def shipped_start(system: "System") -> dict[str, float]:
-    """Return the initial values of the first shipped run of a single-body machine, or an empty dict.
+    """Return the initial values of the first shipped run of a single-body vehicle; an empty dict otherwise.
 
     Straight rolling of a single disc, ball or stone is trivial, so a default run uses these values.
     """

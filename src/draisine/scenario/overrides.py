@@ -40,7 +40,7 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
 
 
 def unused_tolerances(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tolerances of a scenario that a replacement by a fixed-step integrator makes useless.
+    """Return the tolerances of a scenario that do not apply if `changes` selects a fixed-step integrator.
 
     >>> unused_tolerances({"run": {"rtol": 1e-12}}, {"run.integrator": "rk4"})
     {'rtol': 1e-12}

@@ -1,4 +1,4 @@
-"""Objects that a valid scenario describes: machine, initial state, control law, terrain, numerics."""
+"""Objects that a valid scenario describes: vehicle, initial state, control law, terrain, numerics."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -17,7 +17,7 @@ from draisine.terrain import Terrain
 
 @dataclass(frozen=True)
 class SteadyRequest:
-    """Request for the steady motion in which a run starts."""
+    """Specification of the steady motion in which a run starts."""
 
     prescribed: Mapping[str, float]  # prescribed quantities by name, SI units and radians
     free: tuple[str, ...] | None = (
@@ -35,13 +35,13 @@ class Start:
     )  # initial values by name, SI units and radians
     mode: Mapping[str, str] | None = None  # status of each contact (open, rolling, sliding) by name
     at_rest: bool | None = None  # whether unspecified speeds minimise the kinetic energy
-    place: WheelPlace | None = None  # position of the machine on a terrain
+    place: WheelPlace | None = None  # initial position of a wheel on a terrain
     steady: SteadyRequest | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The objects that a valid scenario describes."""
+    """The objects that a valid scenario describes, ready for simulation or analysis."""
 
     scenario: Scenario
     system: System
@@ -53,7 +53,7 @@ class Plan:
     motion: Steady | None = None  # steady motion in which the run starts; `law` contains its inputs
 
     def state(self) -> State:
-        """Return a copy of the initial state; on a terrain the machine is at its specified place."""
+        """Return a copy of the initial state; on a terrain the vehicle is at its specified place."""
         return deepcopy(self._state)  # callers may modify the arrays of the state
 
     @cached_property

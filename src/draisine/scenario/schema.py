@@ -1,14 +1,14 @@
-"""The tables of scenario files: machine, task, source, and expected values.
+"""The tables of scenario files: vehicle, task, source, and expected values.
 
 A scenario is a TOML file whose key `kind` selects the computation:
 
-    run      simulation from an initial state until a time
+    run      simulation from an initial state to a final time
     sweep    many such runs with varied values
     state    accelerations and forces at one state
     map      one configuration per point of a grid
     linear   straight running of a bicycle: matrices, eigenvalues over speed, critical speeds; for
-             other machines the eigenvalues of their steady motions
-    cycle    a limit cycle of a machine with a grip schedule, or of a walker
+             other vehicles the eigenvalues of their steady motions
+    cycle    a limit cycle of a system with a grip schedule, or of a walker
     gait     displacement of the base by a closed path in shape space (local connection)
 
 Unknown keys are reported as mistakes. Names and values are validated before any computation.
@@ -65,7 +65,7 @@ class ExperimentSource(ScenarioTable):
 
 
 class VehicleTable(ScenarioTable):
-    """The machine of a scenario: vehicle, parameter set, replaced parameters and prescribed joint motions."""
+    """The vehicle of a scenario: name, parameter set, replaced parameters and prescribed joint motions."""
 
     name: Text = Field(description="Name of a vehicle, or FILE.py:function.")
     parameter_set: str | dict[str, float] | None = Field(
@@ -341,7 +341,7 @@ class RunScenario(MotionScenario):
 
 
 class SweepScenario(MotionScenario):
-    """Scenario of many simulations of a machine with varied values."""
+    """Scenario of many simulations of a vehicle with varied values."""
 
     kind: Literal["sweep"]
     sweep: Sweep
@@ -363,7 +363,7 @@ class MapScenario(CommonTables):
 
 
 class LinearScenario(CommonTables):
-    """Scenario of eigenvalues: straight running of a bicycle, or steady motions of another machine."""
+    """Scenario of eigenvalues: straight running of a bicycle, or steady motions of another vehicle."""
 
     kind: Literal["linear"]
     speeds: Speeds | None = Field(

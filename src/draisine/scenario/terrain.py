@@ -1,6 +1,6 @@
-"""Ground of a scenario: its tables, the terrains that they describe, and the position of the machine.
+"""Ground of a scenario: its tables, the terrains that they describe, and the position of the vehicle.
 
-A machine is placed on a face by the rotation from the vertical to the normal of the face, followed by a
+A vehicle is placed on a face by the rotation from the vertical to the normal of the face, followed by a
 translation that puts the centre of a wheel above a given point (`place_state`).
 
 """
@@ -200,7 +200,7 @@ class GroundMotion(ScenarioTable):
 
 
 def _with_motion(ground: Any, motion: GroundMotion | None) -> Any:
-    """Return a feature or terrain with a prescribed motion, or unchanged if the motion is None."""
+    """Return a ground feature or terrain with a prescribed motion, or unchanged if the motion is None."""
     return ground if motion is None else move_ground(ground, motion.motion())
 
 
@@ -214,7 +214,7 @@ class Face(ScenarioTable):
     motion: GroundMotion | None = None
 
     def feature(self) -> Feature:
-        """Build the terrain feature of the face."""
+        """Build the ground feature of the face."""
         # Normals need not be unit vectors. The function `face` reports a zero normal as an error.
         size = float(np.linalg.norm(self.normal)) or 1.0
         borders = [
@@ -235,7 +235,7 @@ class Edge(ScenarioTable):
     motion: GroundMotion | None = None
 
     def feature(self) -> Feature:
-        """Build the terrain feature of the edge."""
+        """Build the ground feature of the edge."""
         feature = edge(self.name, self.point, self.along, *self.normals, self.length)
         return cast(Feature, _with_motion(feature, self.motion))
 
@@ -353,7 +353,7 @@ class RoughRoadGround(ScenarioTable):
     seed: int = Field(0, description="seed of the random phases", ge=0)
 
     def terrain(self) -> Terrain:
-        """Return the terrain."""
+        """Build the terrain of the rough road."""
         return rough_road(self.grade, self.length, self.at, self.seed)
 
 
@@ -394,14 +394,14 @@ FIRST_FACES = {
     "stairs": "before",
     "corner": "level",
 }
-"""Name of the first face along x by shape of the ground; other shapes have no fixed names."""
+"""Name of the first face along x for each ground shape; the faces of other shapes have no fixed names."""
 
 
 def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables of a scenario in which the ground gets another shape.
+    """Return the tables of a scenario in which `changes` replaces the shape of the ground.
 
-    Dimensions that the new shape does not have are left out, with a warning. A machine that starts on a
-    face starts on the first face of the new shape.
+    Dimensions that the new shape does not have are left out, with a warning. A vehicle that starts on a
+    named face starts on the first face of the new shape.
     """
     old = content.get("terrain")
     shape = str(changes.get("terrain.shape"))
@@ -420,9 +420,7 @@ def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[st
 
 
 def _check_dimensions(shape: str, given: Collection[str]) -> None:
-    """Raise `DataError` if required dimensions of a ground shape are missing; list the options that set
-    them.
-    """
+    """Raise `DataError` if required dimensions of a ground shape are missing; list options to set them."""
     fields = GROUND_TABLES[shape].model_fields
     missing = {n: f for n, f in fields.items() if f.is_required() and n not in given}
     missing.pop("shape", None)
@@ -444,10 +442,10 @@ def restore_terrain(data: "Dataset") -> Terrain | None:
 
 
 class WheelPlace(ScenarioTable):
-    """Initial position of a machine on a terrain, given by the centre of one of its wheels.
+    """Initial position of a vehicle on a terrain, given by the centre of one of its wheels.
 
-    If `on` names a face, the machine is tilted with the face and put on it; then x and y of the wheel centre
-    suffice and are optional. A machine without a place starts on the face of a plane ground.
+    If `on` names a face, the vehicle is tilted with the face and put on it; then only x and y of the wheel
+    centre are used, and they are optional. A vehicle without a place starts on the face of a plane ground.
     """
 
     wheel: Text | None = Field(
@@ -489,7 +487,7 @@ def place(
     centre: tuple[float, ...] | None = None,
     on: str | None = None,
 ) -> State:
-    """Move a machine rigidly to a place on a terrain and return the new state.
+    """Move a vehicle rigidly to a place on a terrain and return the new state.
 
     The speeds do not change, because they are expressed in the frame of the base: on a slope of angle a, the
     output `forward_speed` is cos(a) times its value on level ground.
@@ -497,23 +495,23 @@ def place(
     Parameters
     ----------
     system
-        Compiled machine.
+        Compiled vehicle.
     state
-        State of the machine on level ground.
+        State of the vehicle on level ground.
     terrain
-        Terrain on which the machine is placed.
+        Terrain on which the vehicle is placed.
     wheel
         Name of the wheel whose centre is placed. Default: the first wheel.
     centre
         Position of the wheel centre in m: (x, y, z), or (x, y) if `on` is given. Default with `on`:
         the position in `state`.
     on
-        Name of a face. The machine is tilted with the face and put on it.
+        Name of a face. The vehicle is tilted with the face and put on it.
 
     Returns
     -------
     State
-        State of the machine at the new place.
+        State of the vehicle at the new place.
 
     Raises
     ------
@@ -542,7 +540,7 @@ def start_on(
     place: WheelPlace | None,
     **options: Any,
 ) -> State:
-    """Return the initial state of a machine at a place on a terrain, with requested output values.
+    """Return the initial state of a vehicle at a place on a terrain, with requested output values.
 
     `options` are those of `make_state`.
     """
@@ -561,8 +559,10 @@ def starts_on(
     place: WheelPlace | None,
     **options: Any,
 ) -> list[State]:
-    """Return many initial states at a place, as `start_on` does, from columns of values by name; raise
-    `ConfigurationError` if one does not exist.
+    """Return many initial states at a place on a terrain, see `start_on`.
+
+    The requested output values are arrays (states,) by name. Raise `ConfigurationError` if a state is
+    infeasible.
     """
     turn = None if terrain is None or place is None else tilt_of(terrain, place)
     names = {name: next(iter(initial_values({name: 0.0}, system.model))) for name in values}
@@ -578,26 +578,26 @@ def starts_on(
 
 
 def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:
-    """Return the quaternion that turns level ground onto the face of a place; None if it is level."""
+    """Return the quaternion (4,) that rotates level ground to the face of a place; None if it is level."""
     tilt = np.eye(3) if place.on is None else _tilt(_face(terrain, place.on)[0])
     return None if np.array_equal(tilt, np.eye(3)) else np.asarray(quaternion(tilt), float)
 
 
 def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -> State:
-    """Move a machine rigidly to the place that a scenario specifies and return the new state."""
+    """Move a vehicle rigidly to the place that a scenario specifies and return the new state."""
     return make_placer(tree, terrain, place)(state)
 
 
 def make_placer(tree: Tree, terrain: Terrain, place: WheelPlace) -> Callable[[State], State]:
-    """Return a function that returns a state with the machine moved rigidly to a place of a scenario."""
+    """Return a function that moves the vehicle of a state rigidly to a place and returns the new state."""
     wheels = {c.name: c for c in tree.model.wheels}
     name = place.wheel or next(iter(wheels), "")
     expect_known("no wheel", name, wheels)
     wheel = wheels[name]
-    centres: dict[bytes, Floats] = {}  # of the wheel in the frame of the base, by shape
+    centres: dict[bytes, Floats] = {}  # wheel centres in the base frame, by joint coordinates
 
     def centre(state: State) -> Floats:
-        """Return the position (3) of the wheel's centre in the world, in m."""
+        """Return the world position (3,) of the wheel's centre, m."""
         key = np.asarray(state.r, float).tobytes()
         if key not in centres:
             centres[key] = _centre(tree, wheel, state.r)
@@ -619,7 +619,7 @@ def make_placer(tree: Tree, terrain: Terrain, place: WheelPlace) -> Callable[[St
         target = centre(state)[:2] if place.centre is None else place.centre
         shift = np.zeros(3)
         shift[:2] = np.asarray(target) - centre(tilted)[:2]
-        # The tilted machine touches the plane N . x = 0; this shift moves it to the plane N . x = d.
+        # The tilted vehicle touches the plane N . x = 0; this shift moves it to the plane N . x = d.
         shift[2] = (d - N[:2] @ shift[:2]) / N[2]
         return replace(tilted, p=tilted.p + shift)
 
@@ -639,7 +639,7 @@ def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
 
 
 VERTICAL_NORMAL = 1e-9
-"""Largest vertical component of a unit normal that belongs to a wall (round-off of a horizontal normal)."""
+"""Largest vertical component of the unit normal of a wall, the round-off of a horizontal normal."""
 
 
 def _tilt(N: Floats) -> Floats:
@@ -649,7 +649,7 @@ def _tilt(N: Floats) -> Floats:
 
 
 def _centre(tree: Tree, wheel: Wheel, r: Floats) -> Floats:
-    """Return the position (3) of a wheel's centre in the frame of the base, in m, for a shape r."""
+    """Return the position (3,) of a wheel's centre in the base frame, m, at joint coordinates r."""
     link, _ = tree.place[wheel.body]
     centre = point(geometry(tree, r), link, None, tree.local(wheel.body, wheel.centre))
     return np.asarray(centre.c, float)

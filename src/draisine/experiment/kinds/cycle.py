@@ -1,8 +1,8 @@
 """Scenarios of the kind `cycle`: one limit cycle as a fixed point of a return map.
 
 Three return maps are supported: a prescribed period (stroboscopic map), one step of a walker (from
-heel strike to heel strike), and one period of a machine whose grips alternate. The dataset has the
-motion over one cycle, Floquet multipliers, displacements, torques and forces.
+heel strike to heel strike), and one period of a climbing robot whose two grips alternate. The dataset
+has the motion over one cycle, Floquet multipliers, displacements, torques and forces.
 """
 
 from collections.abc import Mapping, Sequence
@@ -86,7 +86,7 @@ def _find_period(plan: Plan, request: CycleTable, period: float) -> tuple[Trajec
 
 def _cycle_numerics(period: float, samples: int) -> Numerics:
     """Return numerical options for an integration over one period (s) with evenly spaced samples."""
-    # The end of the motion must meet its start as accurately as the fixed point is solved (round-off).
+    # The final state must equal the initial state up to the accuracy of the fixed point (round-off).
     return Numerics(dt=period / samples, rtol=1e-12, atol=1e-13)
 
 
@@ -120,7 +120,7 @@ def _find_step(system: System, request: CycleTable) -> tuple[Trajectory, "Datase
 
 
 def simulate_cycle(stride: Stride, samples: int) -> Trajectory:
-    """Simulate one period of a machine with alternating grips, starting on its limit cycle."""
+    """Simulate one period of a system with alternating grips, starting on its limit cycle."""
     grip_map = stride.gait
     modes, pause = turns_of(grip_map.system)
     start = grip_map.holds[0].state(stride.cycle.x)

@@ -1,7 +1,7 @@
 """Scenarios of the kind `gait`: displacement of the base by a closed path in shape space.
 
-The local connection of the machine is integrated along the path. Alternatively, its curvature
-(displacement per area of small loops) is evaluated at given shapes.
+The local connection (the linear map from joint rates to base velocity) is integrated along the path.
+Alternatively, its curvature (displacement per area of small loops) is evaluated at given shapes.
 
 """
 
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 
 def compute_gait(system: System, request: GaitTable) -> "Dataset":
-    """Return the displacement per gait cycle for each amplitude, or the curvature of the connection
-    at shapes.
-    """
+    """Return a dataset of displacements per gait cycle by amplitude, or of curvatures at given shapes."""
     connection = local_connection(system, request.ruler)
     if request.shapes is None:
         return _displacements(connection, request)

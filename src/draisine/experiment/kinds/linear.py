@@ -2,9 +2,9 @@
 
 The ideal bicycle has canonical matrices M, C0, C1, Ks, K0, K2 of the linearised equations
 M q'' + (C0 + v C1) q' + (Ks + g K0 + v^2 K2) q = 0, q = (lean, steer). Two-wheelers with more states
-(tyres, flexible parts, control laws) are followed over speed by name of the eigenmode, and other
-machines are linearised about their steady motions. `simulate_linear` integrates linear equations
-beside a nonlinear run.
+(tyres, flexible parts, control laws) have named eigenmodes that are followed over speed, and other
+vehicles are linearised about their steady motions. `simulate_linear` integrates the linear equations
+for comparison with a nonlinear run.
 """
 
 import json
@@ -41,8 +41,8 @@ def analyse_straight_running(
 ) -> "Dataset":
     """Return matrices, eigenvalues and critical speeds of straight running.
 
-    Lean and steer are positive to the right, as in the benchmark. The dataset covers the speeds of the
-    scenario and those of its measurements, and includes the measured values.
+    Lean and steer are positive to the right, as in the benchmark bicycle. The dataset covers the speeds of
+    the scenario and those of its measurements, and includes the measured values.
     """
     measured = [block for block in scenario.expected if block.origin == "measured" and block.at]
     speeds = _default_speeds(system) if scenario.speeds is None else scenario.speeds.values()
@@ -68,7 +68,7 @@ def simulate_linear(plan: Plan, data: "Dataset") -> "Dataset":
 
 
 def _default_speeds(system: System) -> Floats:
-    """Return default speeds (m/s) of a linear scenario: 0 to 10 for two-wheelers, 0 for other machines."""
+    """Return default speeds (m/s) of a linear scenario: 0 to 10 for two-wheelers, 0 for other vehicles."""
     return np.linspace(0.0, 10.0, 101) if is_two_wheeler(system) else np.zeros(1)
 
 
@@ -83,8 +83,8 @@ def _uncertainty(
     parameter_set = scenario.vehicle.parameter_set
     if not isinstance(parameter_set, str) or not is_two_wheeler(system):
         return {}
-    # With state feedback, eigenvalues are not followed by the name of their eigenmode (see
-    # `_compute`), as `spread` requires.
+    # `spread` requires eigenvalues with named eigenmodes, which `_compute` does not return with
+    # state feedback.
     if isinstance(law, StateFeedback):
         return {}
     published = parameter_deviations(system.vehicle.__name__, parameter_set)
@@ -159,10 +159,10 @@ def _compute(system: System, law: Law | None, v: Floats) -> "Dataset":
 
 
 def _follow_eigenmodes(running: TwoWheeler, v: Floats) -> "Dataset":
-    """Return the eigenvalues of a two-wheeler over the speeds v (m/s), followed by name of the eigenmode.
+    """Return the eigenvalues of the named eigenmodes of a two-wheeler, followed over the speeds v (m/s).
 
     The dataset also contains the lowest speeds at which weave, capsize and wobble change their
-    stability. The machine may have tyres, flexible parts or a control law.
+    stability. The vehicle may have tyres, flexible parts or a control law.
     """
     modes = running.eigenmodes(v)
     low = max(float(v.min()), SEARCHED_SPEEDS[0])
@@ -182,7 +182,7 @@ def _follow_eigenmodes(running: TwoWheeler, v: Floats) -> "Dataset":
 
 
 def _linearise_steady(system: System, law: Law | None, v: Floats) -> "Dataset":
-    """Return the steady motions of a machine at the speeds v (m/s) and their eigenvalues."""
+    """Return the steady motions of a vehicle at the speeds v (m/s) and their eigenvalues."""
     modes, motions = steady_modes(system, v, law)
     states = np.array([[m.values.get(name, 0.0) for name in modes.states] for m in motions])
     inputs = np.array([list(m.inputs.values()) for m in motions])

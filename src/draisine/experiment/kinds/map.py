@@ -77,7 +77,7 @@ def _yaw_rates(machine: ClosedForm, y: Floats, rates: Mapping[str, Floats], lock
 
 
 def _integrate_yaw(machine: ClosedForm, grid: Grid, x: Floats, y: Floats) -> Floats:
-    """Return the yaw (x, y) at the grid points, integrated along the path from the zero configuration."""
+    """Return the yaw (rad) at the grid points x, y, integrated along the path from the zero configuration."""
     names = (grid.x.name, grid.y.name)
     if grid.path == "straight":
         return _integrate_rays(machine, grid, x, y)
@@ -93,9 +93,9 @@ def _integrate_yaw(machine: ClosedForm, grid: Grid, x: Floats, y: Floats) -> Flo
 def _integrate_legs(
     machine: ClosedForm, grid: Grid, moving: str, fixed: str, ends: Floats, offsets: Floats
 ) -> Floats:
-    """Return the change of yaw (ends, offsets) while one coordinate moves from zero to each end.
+    """Return the changes of yaw (rad), (ends, offsets), while one coordinate moves from zero to each end.
 
-    The other coordinate is fixed at each of the offsets.
+    The other coordinate is fixed at one of the offsets.
     """
     stops = np.unique(np.concatenate([ends, [0.0]]))
     panels = list(pairwise(stops))
@@ -117,7 +117,7 @@ def _integrate_legs(
 
 
 def _integrate_rays(machine: ClosedForm, grid: Grid, x: Floats, y: Floats) -> Floats:
-    """Return the change of yaw (x, y) along the straight line from zero to each grid point."""
+    """Return the changes of yaw (rad) along the straight lines from zero to the grid points x, y."""
     # One quadrature interval covers the whole ray, which requires a high order.
     nodes, weights = np.polynomial.legendre.leggauss(24)
     fractions = (nodes + 1.0) / 2.0

@@ -1,4 +1,4 @@
-"""Scenarios of the kind `run`: integration of a machine from its initial state to a final time."""
+"""Scenarios of the kind `run`: time integration from an initial state to a final time."""
 
 import json
 import warnings
@@ -25,7 +25,7 @@ def simulate_plan(
     Parameters
     ----------
     plan
-        Machine, initial state, terrain, control law and options of the scenario.
+        Compiled vehicle, initial state, terrain, control law and options of the scenario.
     progress
         Function that is called with the completed fraction (0 to 1); True shows a progress bar.
     mu
@@ -35,7 +35,7 @@ def simulate_plan(
     """
     assert isinstance(plan.scenario, RunScenario)
     contact = plan.contact if mu is None else replace(plan.contact, mu=mu)
-    # Each event records the energy that its impact creates, so the warning would repeat it.
+    # Each event records any energy that its impact model creates, so the warning would repeat it.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EnergyWarning)
         return compute_run(

@@ -1,5 +1,7 @@
-"""Simulation of a range of the runs of a sweep: machines of one structure in SIMD lanes, others one by
-one.
+"""Simulation of a range of the runs of a sweep.
+
+Runs whose vehicles have the same structure and differ in numbers only are computed together (in SIMD lanes on
+the plane, in threads on terrain), all others one by one.
 """
 
 from dataclasses import replace
@@ -41,8 +43,11 @@ from draisine.simulation.validity.assess import cut_trajectory
 from draisine.system.system import System
 
 TERRAIN_TASK = 64
-"""Number of runs on terrain that are computed together. Their initial states then cost less than a tenth of
-short runs, and an interruption loses at most some seconds.
+"""Number of runs on terrain that are computed together.
+
+With this number, the initial states cost less than a tenth of the time of short runs, and an interruption
+loses at most some seconds of computation.
+
 """
 
 VARIED_TABLES = (PARAMETER_TABLE, INITIAL_TABLE, TERRAIN_TABLE)
@@ -50,7 +55,7 @@ VARIED_TABLES = (PARAMETER_TABLE, INITIAL_TABLE, TERRAIN_TABLE)
 
 
 class Runner:
-    """Simulates ranges of the runs of a sweep.
+    """Simulates the runs of a sweep by ranges of run numbers.
 
     Attributes
     ----------
@@ -131,7 +136,7 @@ class Runner:
         return rows
 
     def _structural(self, columns: Columns) -> list[str]:
-        """Return the key paths of values that must be equal in all lanes (structure of the machine)."""
+        """Return the key paths of structural values, which must be equal in all lanes of a group."""
         return [
             path
             for path, values in columns.items()
@@ -171,7 +176,7 @@ class Runner:
         plan = validate_scenario(
             self.loaded.name, self.loaded.file, single_run(self.loaded.content, values)
         ).plan
-        # Machines that differ only in parameters share derivation and compiled code.
+        # Vehicles that differ only in parameter values share derivation and compiled code.
         artifacts = plan.system.artifacts
         shared = self.loaded.plan.system.artifacts
         same_structure = artifacts.vehicle is shared.vehicle and (
@@ -211,7 +216,7 @@ class Runner:
 
 
 def _cut_at_fall(trajectory: Trajectory) -> tuple[Trajectory, Validity]:
-    """Return a trajectory until the machine falls or exceeds its steer limit, and its validity."""
+    """Cut a trajectory when the vehicle falls or exceeds its steer limit; return it with its validity."""
     fall = trajectory.validity.fall_from
     steer_limit = trajectory.validity.steer_beyond
     if fall is None and steer_limit is None:

@@ -8,7 +8,7 @@ from draisine.experiment.sweep.table import SweepRows
 from draisine.simulation.options import Progress, report_progress
 
 Engine = Callable[[Runner, Sequence[RunRange]], TaskResults]
-"""Type of a function that runs tasks and yields their rows in any order."""
+"""Type of a function that runs tasks (ranges of runs) and yields their results in any order."""
 
 
 def make_tasks(runner: Runner, chunks: Iterable[int]) -> list[RunRange]:
@@ -32,7 +32,7 @@ def run_sweep(
 ) -> None:
     """Run the chunks of a sweep by an engine and pass each complete chunk to the function `keep`.
 
-    After Ctrl-C, incomplete chunks are passed to `keep` with the rows computed until then.
+    After Ctrl-C, incomplete chunks are passed to `keep` with the results computed until then.
     """
     open_chunks: dict[int, SweepRows] = {}
     tasks = make_tasks(runner, chunks)

@@ -1,8 +1,9 @@
 """Engines that run the tasks of a sweep: in this process, in worker processes, or on a Dask cluster.
 
-A task is a range of runs (first, last). An engine yields the rows of each task in any order. Workers
-receive the scenario once and then ranges of runs; only the driver writes to the store. If a worker
-process dies, its task is repeated by another worker, at most `MAX_ATTEMPTS` times.
+A task is a range of runs (first, last). An engine yields the results of the tasks (`SweepRows`: one row of
+outputs per run) in any order. Workers receive the scenario once and then ranges of runs; only the main
+process (the driver) writes to the store. If a worker process dies, another worker repeats its task; after
+`MAX_ATTEMPTS` deaths the sweep stops.
 """
 
 import json
@@ -29,9 +30,9 @@ from draisine.scenario.library import Loaded, validate_scenario
 RunRange = tuple[int, int]
 """Type of a range of runs: (first, last), where the last run is excluded."""
 TaskResults = Iterator[tuple[RunRange, SweepRows]]
-"""Type of the results of tasks: (range of runs, rows), in any order."""
+"""Type of the results of tasks: (range of runs, outputs and outcomes of these runs), in any order."""
 SerialisedScenario = tuple[str, str, str, str]
-"""Serialised scenario for worker processes: name, file, tables as JSON, and version of draisine."""
+"""Type of a serialised scenario for worker processes: (name, file, tables as JSON, draisine version)."""
 
 MAX_ATTEMPTS = 3
 """Number of workers that may die during a task before the sweep stops with an error.
@@ -47,10 +48,14 @@ SILENCE_WORKER_LOGS = "import logging; logging.getLogger('distributed').setLevel
 """Python code that silences the logs of local Dask workers; the driver reports their errors."""
 
 ESTIMATION_TIME = 1.0
-"""s; run time before the remaining time of a sweep is estimated, and interval between worker counts."""
+"""Time (s) before the remaining time of a sweep is first estimated.
+
+It is also the interval between updates of the number of Dask workers.
+
+"""
 
 MIN_PARALLEL_TIME = 5.0
-"""s; remaining time from which worker processes are started, because starting them takes a second or two."""
+"""Smallest remaining time (s) for which worker processes are started; their start takes a second or two."""
 
 
 def run_tasks(
@@ -60,11 +65,11 @@ def run_tasks(
     workers: int | None = None,
     scheduler: str | None = None,
 ) -> TaskResults:
-    """Run the tasks of a sweep by an engine and yield their rows in the order of completion.
+    """Run the tasks of a sweep by an engine and yield their results in the order of completion.
 
-    "processes" begins in this process and adds one worker process per core if the remaining runs take long.
-    A given number of `workers` is started at once (1: this process alone). "dask" uses the cluster of a
-    `scheduler`, or a local cluster.
+    The engine "processes" begins in this process and continues with one worker process per core if the
+    remaining runs take long. If the number of `workers` is set, they are started immediately (1: only this
+    process). The engine "dask" uses the cluster at the address `scheduler`, or a local cluster.
     """
     if engine == "dask":
         return _run_on_dask(serialise_scenario(runner.loaded), tasks, workers, scheduler)
@@ -119,12 +124,12 @@ def make_runner(source: SerialisedScenario) -> Runner:
 
 
 def run_range(source: SerialisedScenario, first: int, last: int) -> SweepRows:
-    """Simulate a range of runs in a worker process and return the rows."""
+    """Simulate the runs `first` <= k < `last` in a worker process; return their outputs and outcomes."""
     return make_runner(source).rows(first, last)
 
 
 class Worker:
-    """Worker process that runs tasks which it receives through a pipe; it ends with the driver."""
+    """Worker process that receives tasks through a pipe; it ends with the main process."""
 
     CODE = "from draisine.experiment.sweep.engines import serve_tasks; serve_tasks()"
 
@@ -142,7 +147,10 @@ class Worker:
         self.process.stdin.flush()
 
     def run(self, task: RunRange) -> SweepRows | Exception:
-        """Run a task; return its rows or the exception it raised; raise EOFError if the worker died."""
+        """Run a task; return its results or the exception that it raised.
+
+        Raise EOFError if the worker process died.
+        """
         assert self.process.stdout is not None
         try:
             self._send(task)
@@ -162,10 +170,10 @@ class Worker:
 
 
 def serve_tasks() -> None:
-    """Run tasks that arrive on standard input until it is closed; write rows to standard output."""
+    """Run tasks that arrive on standard input until it is closed; write results to standard output."""
     # Ctrl-C reaches all processes of a terminal, but only the driver handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Standard output transmits pickled rows, so text printed by user code is redirected to standard error.
+    # Standard output transmits pickled results, so text printed by user code goes to standard error.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     source: SerialisedScenario = pickle.load(sys.stdin.buffer)
@@ -243,7 +251,7 @@ def _worker_death_error(task: RunRange) -> SimulationError:
 
 
 def _raise_errors(task: RunRange, rows: SweepRows | Exception) -> tuple[RunRange, SweepRows]:
-    """Return a task with its rows, or raise the exception that the worker returned."""
+    """Return a task with its results, or raise the exception that the worker returned."""
     if isinstance(rows, Exception):
         raise rows
     return task, rows

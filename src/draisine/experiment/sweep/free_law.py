@@ -1,7 +1,7 @@
 """Control laws with constants that differ between runs in SIMD lanes.
 
-Such a constant becomes a state of the law with zero rate, so that all lanes share one compiled program
-and differ in initial states only.
+Such a constant becomes an additional state of the control law with zero time derivative. All lanes then
+share one compiled program and differ in initial states only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class FreeLaw:
     law
         Combined control law with nominal constants.
     paths
-        Key paths of the varied constants; their states follow the states of the law.
+        Key paths of the varied constants, whose states follow those of the control law.
     """
 
     law: Any
@@ -35,23 +35,29 @@ class FreeLaw:
 
     @property
     def states(self) -> int:
-        """Number of states: those of the law, and one per varied constant."""
+        """Number of states: those of the control law, and one per varied constant."""
         return law_states(self.law) + len(self.paths)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Times in s at which the law may be discontinuous."""
+        """Times in s at which the control law may be discontinuous."""
         return tuple(getattr(self.law, "breakpoints", ()))
 
     def start_at(self, x: float, y: float, yaw: float) -> Floats:
-        """Return the initial states of the law at a position (m) and yaw (rad), with nominal constants."""
+        """Return the initial states of the control law at a position (m) and yaw (rad).
+
+        The last states are the nominal values of the varied constants.
+        """
         nominal = [getattr(*_locate(self.law, path)[:2]) for path in self.paths]
         return np.concatenate([law_start(self.law, x, y, yaw), nominal])
 
     def __call__(
         self, readings: Readings, z: Array
     ) -> tuple[Mapping[str, Any], tuple[Scalar, ...]]:
-        """Return inputs and state rates; the last states, the varied constants, have zero rate."""
+        """Return inputs (N m or N) by name, and the time derivatives of the states of the control law.
+
+        The last states are the varied constants; their time derivatives are zero.
+        """
         count = law_states(self.law)
         law = replace_constants(self.law, dict(zip(self.paths, z[count:], strict=True)))
         inputs, rates = call_law(law, readings, z[:count])
@@ -78,9 +84,9 @@ def replace_constants(law: Any, numbers: Mapping[str, Any]) -> Any:
 
 
 def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
-    """Find a constant of a combined law by its key path.
+    """Find a constant of a combined control law by its key path.
 
-    Return the law or signal, the name of the constant, and the enclosing records as (record,
+    Return the control law or signal, the name of the constant, and the enclosing records as (record,
     field, index), outermost first.
     """
     table, number, *rest = split_key_path(path)
@@ -100,7 +106,7 @@ def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
 def can_differ(law: Any, path: str, numbers: Sequence[float] | Floats) -> bool:
     """Return whether a constant of a control law may differ between lanes.
 
-    The constant must not influence the number of states, their initial values or the breakpoints of the law.
+    The constant must not influence the number of states of the law, their initial values or its breakpoints.
     Only the smallest and the largest value are tested.
     """
     if not path.startswith(("law[", "inputs[")):
@@ -116,6 +122,9 @@ def can_differ(law: Any, path: str, numbers: Sequence[float] | Floats) -> bool:
 
 
 def _invariants(law: Any) -> tuple[Any, ...]:
-    """Return the properties of a law that must be equal in all lanes: states, breakpoints, initial values."""
+    """Return the properties of a control law that must be equal in all lanes.
+
+    They are the number of states, the breakpoints and the initial values.
+    """
     start = law_start(law, 0.0, 0.0, 0.0)
     return law_states(law), tuple(getattr(law, "breakpoints", ())), tuple(start.tolist())

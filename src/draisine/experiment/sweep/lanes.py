@@ -1,8 +1,8 @@
-"""Runs of a sweep in SIMD lanes, for machines of one structure on the plane that differ in numbers only.
+"""Runs of a sweep in SIMD lanes, for vehicles of one structure on the plane that differ in numbers only.
 
 All lanes take equal time steps in one contact mode. The samples of a block of lanes are reduced to the
-outputs of the sweep as soon as they are computed; no trajectory is stored. A lane whose pivots become
-too small is run again alone, where its pivots are chosen for it.
+outputs of the sweep as soon as they are computed; no trajectory is stored. All lanes share the pivots of the
+constraint elimination. If a pivot becomes too small in a lane, its run is repeated alone with other pivots.
 """
 
 import math
@@ -67,28 +67,29 @@ INITIAL_TABLE = "initial."
 """Prefix of the key paths of initial values, which may differ between lanes."""
 
 MAX_BLOCK_BYTES = 2**28
-"""bytes; largest memory for the samples of one block of lanes (256 MiB)."""
+"""Largest memory (bytes) for the samples of one block of lanes, 256 MiB."""
 
 LANE_PIVOT_FACTOR = 1e-4
-"""Factor on the smallest allowed pivot of the constraint elimination in lanes, relative to a single run.
+"""Smallest allowed pivot of the constraint elimination in lanes, as a fraction of that of a single run.
 
-A single run would choose other pivots. Machines approach this bound while they fall and stop. Five of
-sixteen digits are lost instead of one, which is less than the error of fixed time steps.
+A single run would choose other pivots. Only vehicles that are about to fall approach this bound, and their
+runs stop. At this bound five of sixteen digits are lost instead of one, which is less than the error of fixed
+time steps.
 """
 
 OUTCOME_BY_STATUS = np.array(
     [short_outcome(STOP_REASONS.get(k, "completed")) for k in range(8)], dtype=object
 )
-"""Short outcome of a run by the status code of its integration."""
+"""Short outcomes of a run, indexed by the status code of its integration."""
 
 
 class Lanes:
-    """Simulation of runs in SIMD lanes that differ in parameters, initial values and law constants.
+    """Simulation of runs in SIMD lanes; they may differ in parameters, initial values and control constants.
 
     Parameters
     ----------
     plan
-        Machine, initial values, law and options that the runs share.
+        Compiled vehicle, initial values, control law and options that the runs share.
     until
         End time in s.
     outputs
@@ -161,14 +162,14 @@ class Lanes:
 
     @cached_property
     def machine(self) -> ClosedForm:
-        """Compiled machine in its contact mode, under its control law."""
+        """Compiled equations of the vehicle in its contact mode, under its control law."""
         plan = self.plan
         assert not isinstance(plan.contact.mode, GripSchedule)
         return plan.system.machine(plan.contact.mode, self.law, law_states(self.law))
 
     @cached_property
     def _entries(self) -> dict[str, list[int]]:
-        """Indices of the outputs of program `observe` that the outputs of the sweep require, by output."""
+        """Indices of the required entries in each output of the program `observe`, by name of the output."""
         model = self.plan.system.model
         entries: list[tuple[str, int]] = []
         for query in self.queries.values():
@@ -176,7 +177,7 @@ class Lanes:
                 entry = observed_entry(query.series, model)
                 if entry is not None:
                     entries.append(entry)
-        # Validity queries need contact forces, and the energy of a conservative machine.
+        # Validity queries need contact forces, and the energy if the system is conservative.
         if any(isinstance(query, ValidityQuery) for query in self.queries.values()):
             entries += [("forces", 3 * k + i) for k in self._wheels for i in range(3)]
             entries += [("kinetic", 0), ("potential", 0)] if self._conserves_energy else []
@@ -203,7 +204,7 @@ class Lanes:
 
     @property
     def _conserves_energy(self) -> bool:
-        """Whether the machine has neither a control law nor dissipation, so that its energy is constant."""
+        """Whether the system has neither a control law nor dissipation, so that its energy is constant."""
         return self.plan.law is None and conserves_energy(self.plan.system.model)
 
     def run(self, columns: Mapping[str, Floats]) -> tuple[SweepRows, list[int]]:
@@ -214,7 +215,8 @@ class Lanes:
         SweepRows
             Outputs and outcomes of all runs.
         list of int
-            Indices of the runs whose pivots became too small; they must be simulated one by one.
+            Indices of the runs with too small pivots of the constraint elimination; they must be simulated
+            one by one.
         """
         count = len(next(iter(columns.values())))
         system = self.plan.system
@@ -290,10 +292,10 @@ class Lanes:
         z = np.repeat(task.law_start(machine.states)[:, None], count, axis=1)
         pose = np.concatenate([arrays["p"][:2], arrays["q"]])
         if hasattr(self.law, "start_at") and np.any(pose != pose[:, :1]):
-            # The initial states of a control law may depend on the initial pose of the machine.
+            # The initial states of a control law may depend on the initial pose of the vehicle.
             for k in range(count):
                 z[:, k] = make_task(k).law_start(machine.states)
-        # The varied constants are the last states of the law, see `FreeLaw`.
+        # The varied constants are the last states of the control law, see `FreeLaw`.
         z[len(z) - len(constants) :] = constants
         rule = fall_rule(plan.system.model, plan.contact.fall)
         fleet, y = Fleet.start(machine, arrays, inputs, parameters, z, rule)
@@ -309,8 +311,8 @@ class Lanes:
     ) -> list[int]:
         """Simulate the lanes of these runs and store their outputs in `rows`.
 
-        Return the indices of runs that must be simulated one by one, because their pivots became
-        too small.
+        Return the indices of runs that must be simulated one by one, because a pivot of their constraint
+        elimination became too small.
         """
         fleet, y, edges = self._make_fleet(arrays, parameters[:, runs], constants)
         frame = fleet.frames[0]
@@ -321,7 +323,7 @@ class Lanes:
         def reduce_block(
             block: slice, times: Floats, x: Floats, ends: Indices, status: Floats
         ) -> None:
-            """Reduce the samples of one block of lanes to the outputs of the sweep."""
+            """Reduce the samples of one block of lanes to outputs of the sweep, and store them."""
             width = x.shape[2]
             count = block.stop - block.start
             lane_frames = pad_columns(frame[:, block], width)
@@ -348,10 +350,10 @@ class Lanes:
         return sorted(single)
 
     def _fall_times(self, samples: Samples, frames: Floats) -> tuple[Floats, Floats]:
-        """Return the times (columns,) in s of falls and of steer angles beyond their limit.
+        """Return the times (s) of falls and of steer angles beyond their limit, each (columns,).
 
-        A time is NaN if the event does not occur, or if the other event occurs first. `frames` contains
-        the quaternions (4, columns) of the frames in which the lanes are integrated.
+        Each column is one run. A time is NaN if the event does not occur, or if the other event occurs first.
+        `frames` contains the quaternions (4, columns) of the frames in which the lanes are integrated.
         """
         model = self.plan.system.model
         layout = self.machine.layout
@@ -382,13 +384,16 @@ class Lanes:
         fall_times: Floats,
         limit_times: Floats,
     ) -> dict[str, Floats]:
-        """Return the outputs of the sweep by name, (columns,), from observed entries (time, columns)."""
+        """Return the outputs of the sweep by name, one value per run (columns,).
+
+        `observed` contains the required entries of the program `observe`, (time, columns).
+        """
         model = self.plan.system.model
         t = samples.held_times
         shape = samples.x[:, 1:][:, self.machine.layout.r].transpose(1, 0, 2)
 
         def series(text: str) -> Floats:
-            """Return an observed or sampled time series, (columns, time)."""
+            """Return an observed or sampled time series of all runs, (columns, time)."""
             entry = observed_entry(text, model)
             assert entry is not None
             name, k = entry
@@ -397,7 +402,7 @@ class Lanes:
             return samples.hold(shape[k] if name == "r" else observed[name][self._entry(name, k)])
 
         def validity_output(text: str) -> Floats:
-            """Return the value of a validity query, (columns,)."""
+            """Return the values of a validity query, one per run (columns,)."""
             if text == "time to fall":
                 return fall_times
             forces = self._contact_forces(samples, observed)
@@ -423,12 +428,18 @@ class Lanes:
         }
 
     def _contact_forces(self, samples: Samples, observed: Mapping[str, Floats]) -> list[Floats]:
-        """Return the ground forces on each wheel in N, (normal-along-across, columns, time)."""
+        """Return the ground forces on each wheel in N, (3, columns, time): normal, along, across.
+
+        Each column is one run.
+        """
         entries = [[self._entry("forces", 3 * k + i) for i in range(3)] for k in self._wheels]
         return [np.array([samples.hold(observed["forces"][i]) for i in rows]) for rows in entries]
 
     def _energy_drift_times(self, samples: Samples, observed: Mapping[str, Floats]) -> Floats:
-        """Return the times (columns,) in s at which the energy drift exceeds its bound; NaN if never."""
+        """Return the time (s) at which the energy drift of each run exceeds its bound, (columns,).
+
+        The time is NaN if the drift never exceeds its bound.
+        """
         t = samples.held_times
         if not self._conserves_energy:
             return np.full(len(t), np.nan)
@@ -439,12 +450,12 @@ class Lanes:
         return np.where(drift.any(axis=1), t[np.arange(len(t)), drift.argmax(axis=1)], np.nan)
 
     def _entry(self, name: str, k: int) -> int:
-        """Return the row of index k of an output of `observe` among the compiled `_entries`."""
+        """Return the index, among the compiled `_entries`, of entry k of the `observe` output `name`."""
         return self._entries[name].index(k)
 
 
 def is_law_designed(plan: Plan) -> bool:
-    """Return whether a control law is designed for each machine and speed (LQR, path following)."""
+    """Return whether a control law is designed for each vehicle and speed (LQR, path following)."""
     laws = getattr(plan.scenario, "law", None) or ()
     return any(find("law", str(entry["name"])) in (LQR, FollowPath) for entry in laws)
 

@@ -32,16 +32,14 @@ class Samples:
 
     @cached_property
     def _held_indices(self) -> Indices:
-        """Sample index at each time, (columns, time); the last index is repeated after the end of a run."""
+        """Sample index of each run at each time, (columns, time); the last one is repeated after its end."""
         return np.minimum(np.arange(len(self.times)), self.ends[:, None])
 
     @cached_property
     def held_times(self) -> Floats:
-        """Sample times in s, (columns, time); the last time is repeated after the end of a run."""
+        """Sample times of each run in s, (columns, time); the last one is repeated after its end."""
         return self.times[self._held_indices]
 
     def hold(self, series: Floats) -> Floats:
-        """Return a series (time, columns) as (columns, time), repeating the last value after the
-        end of a run.
-        """
+        """Transpose a series (time, columns) to (columns, time); repeat the last value after a run's end."""
         return series[self._held_indices, np.arange(len(self.ends))[:, None]]

@@ -1,8 +1,7 @@
 """Zarr store of the runs of a sweep, written chunk by chunk.
 
-A mark is written after each chunk. A chunk without a mark is incomplete and is computed again on
-resuming.
-Only one process may write to a store: the driver locks it.
+A mark is written after each chunk. A chunk without a mark is incomplete and is computed again when the sweep
+is resumed. Only one process may write to a store, so the main process of the sweep locks it.
 
 """
 
@@ -158,7 +157,7 @@ def open_store(
 
 
 def _identity(like: "Dataset") -> str:
-    """Return a hash that identifies a sweep: scenario, machine, values of the first run, version."""
+    """Return a hash that identifies a sweep: scenario, vehicle, values of the first run, version."""
     text = json.dumps(
         {
             "version": draisine.__version__,

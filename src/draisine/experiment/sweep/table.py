@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 NO_MACHINE = "no such machine"
-"""Outcome of a run with physically invalid parameters, which define no machine."""
+"""Outcome of a run whose vehicle has physically invalid parameters."""
 
 NO_START = "no such start"
 """Outcome of a run with infeasible initial values."""
@@ -64,19 +64,19 @@ class SweepRows:
 
     @classmethod
     def empty(cls, names: list[str], count: int) -> "SweepRows":
-        """Return rows for `count` runs that have not been simulated."""
+        """Return an empty table for `count` runs that have not been simulated, outputs NaN."""
         blank = {text: np.full(count, np.nan) for text in names}
         return cls(blank, np.full(count, NOT_RUN, dtype=object))
 
     def put(self, indices: slice | list[int], rows: "SweepRows") -> None:
-        """Overwrite the rows at the given indices."""
+        """Overwrite outputs and outcomes of the runs at the given indices."""
         for text, values in rows.outputs.items():
             self.outputs[text][indices] = values
         self.outcome[indices] = rows.outcome
 
     @property
     def finished(self) -> bool:
-        """Whether all runs have been simulated."""
+        """Whether all runs of this table have been simulated."""
         return not (self.outcome == NOT_RUN).any()
 
 

@@ -1,8 +1,8 @@
-"""Runs of a sweep on terrain, for machines of one structure that differ in numbers only.
+"""Runs of a sweep on terrain, for vehicles of one structure that differ in numbers only.
 
 The scenario is validated once. Initial states of all runs are computed together, runs are distributed over
 threads (`simulation.contact.many`), and the outputs of the sweep are computed from the states of all runs
-together, without a dataset. Results equal those of single runs bit by bit.
+together, without building a dataset per run. Results equal those of single runs bit by bit.
 """
 
 import warnings
@@ -53,17 +53,17 @@ from draisine.system.system import System
 from draisine.terrain import Terrain
 
 TERRAIN_TABLE = "terrain."
-"""Prefix of the key paths of dimensions of the terrain, which may differ between runs."""
+"""Prefix of the key paths of the terrain's dimensions (lengths, slopes), which may differ between runs."""
 
 NOT_A_FUNCTION_OF_STATES = frozenset({"inputs", "motion_torques", "coupling_forces"})
-"""Outputs of the program `observe` to which constraint forces are added afterwards."""
+"""Outputs of the program `observe` that also depend on constraint forces, which are added afterwards."""
 
 
 class StartGround(NamedTuple):
-    """The ground of a run."""
+    """The ground of a run, and the rotation of the vehicle onto its slope."""
 
     terrain: Terrain
-    turn: Floats | None  # quaternion from level ground to the slope at the place of the start
+    turn: Floats | None  # quaternion (4,) from level ground to the slope at the initial position
 
 
 class TerrainRuns:
@@ -72,7 +72,7 @@ class TerrainRuns:
     Parameters
     ----------
     plan
-        Machine, initial values, law, ground and options that the runs share.
+        Compiled vehicle, initial values, control law, ground and options that the runs share.
     until
         End time in s.
     outputs
@@ -85,7 +85,7 @@ class TerrainRuns:
         self.queries = {text: parse_query(text, plan.system.model) for text in outputs}
 
     def fits(self, paths: Sequence[str]) -> bool:
-        """Return whether runs that differ in these key paths can be computed here."""
+        """Return whether runs that differ in the values at these key paths can be computed together."""
         plan = self.plan
         parameters = paths_in_table(paths, PARAMETER_TABLE)
         initial = paths_in_table(paths, INITIAL_TABLE)
@@ -102,15 +102,15 @@ class TerrainRuns:
         )
 
     def run(self, columns: Columns, threads: int | None = 1) -> tuple[SweepRows, list[int]]:
-        """Run with values (runs) by key path, as the scenario has them.
+        """Simulate runs with varied values, given as arrays (runs,) by key path, in the scenario's units.
 
         Returns
         -------
         SweepRows
             Outputs and outcomes of all runs.
         list of int
-            Indices of the runs that must be run alone: their ground does not exist, they fall, or their
-            steer angle may exceed its limit.
+            Indices of the runs that must be simulated one by one: their ground is invalid, the vehicle
+            falls, or its steer angle may exceed its limit.
         """
         count = len(next(iter(columns.values())))
         rows = SweepRows.empty(list(self.queries), count)
@@ -142,7 +142,7 @@ class TerrainRuns:
                 )
             )
 
-        # Each event records the energy that its impact creates; a warning would report it twice.
+        # Each event records any energy that its impact model creates; a warning would report it twice.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EnergyWarning)
             results, is_interrupted = run_each(
@@ -166,7 +166,7 @@ class TerrainRuns:
         return rows, sorted(alone)
 
     def _systems(self, numbers: Mapping[str, Any], rows: SweepRows) -> dict[int, System]:
-        """Return the machine of each run; physically invalid ones are missing."""
+        """Return the compiled vehicle of each run by run index; physically invalid ones are missing."""
         system = self.plan.system
         count = len(rows.outcome)
         names = paths_in_table(numbers, PARAMETER_TABLE)
@@ -184,7 +184,7 @@ class TerrainRuns:
         }
 
     def _grounds(self, columns: Columns, runs: Sequence[int]) -> dict[int, StartGround]:
-        """Return the ground of each run; those that do not exist are missing."""
+        """Return the ground of each run by run index; invalid grounds are missing."""
         plan = self.plan
         names = paths_in_table(columns, TERRAIN_TABLE)
         if not names:
@@ -202,7 +202,7 @@ class TerrainRuns:
         return grounds
 
     def _ground(self, terrain: Terrain) -> StartGround:
-        """Return a ground with the turn of the machine at its place."""
+        """Return the ground of a terrain, with the rotation of the vehicle onto the slope at its start."""
         place = self.plan.start.place
         return StartGround(terrain, None if place is None else tilt_of(terrain, place))
 
@@ -213,12 +213,12 @@ class TerrainRuns:
         grounds: Mapping[int, StartGround],
         rows: SweepRows,
     ) -> dict[int, State]:
-        """Return the initial states of the runs on their grounds; those that do not exist are missing."""
+        """Return the initial states on the ground by run index; infeasible ones are missing."""
         plan = self.plan
         start = plan.start
         starts: dict[int, State] = {}
-        placers: dict[tuple[int, int], Any] = {}  # by machine and ground
-        # Machines on one slope are computed together.
+        placers: dict[tuple[int, int], Any] = {}  # by vehicle and ground
+        # Initial states of vehicles on the same slope are computed together.
         groups: dict[bytes, list[int]] = {}
         for k, ground in grounds.items():
             key = b"" if ground.turn is None else ground.turn.tobytes()
@@ -253,7 +253,7 @@ class TerrainRuns:
 
     @cached_property
     def _entries(self) -> dict[str, tuple[str, int]]:
-        """Entries of observations that the outputs need, by the text of the output."""
+        """Entries (name, index) of the program `observe` that the outputs need, by text of the output."""
         model = self.plan.system.model
         entries = {
             text: observed_entry(query.series, model)
@@ -264,8 +264,9 @@ class TerrainRuns:
 
     @cached_property
     def _selected(self) -> tuple[Compiled | None, dict[tuple[str, int], int]]:
-        """The part of the program `observe` that computes those entries which are functions of the state,
-        and the row of each in its output.
+        """Compiled part of the program `observe`, and the index of each entry in its output array.
+
+        It computes the required entries that are functions of the state; None if there are none.
         """
         assert self.plan.terrain is not None
         machine = make_generic(self.plan.system, self.plan.law, self.plan.terrain.motions)
@@ -284,7 +285,7 @@ class TerrainRuns:
         return compiled, {entry: row for row, entry in enumerate(entries)}
 
     def _evaluate(self, runs: Mapping[int, Trajectory], rows: SweepRows) -> None:
-        """Fill in outcomes and outputs of runs."""
+        """Compute outcomes and outputs from the trajectories (by run index) and store them in `rows`."""
         by_machine: dict[int, list[int]] = {}
         for k, run in runs.items():
             by_machine.setdefault(id(run.arcs[0].machine), []).append(k)
@@ -296,7 +297,7 @@ class TerrainRuns:
                     rows.outputs[text][k] = self._value(text, query, runs[k], states_of_run)
 
     def _observe(self, runs: Sequence[Trajectory]) -> list[Floats]:
-        """Return the rows of `_selected` of runs of one machine, (rows, times) of each."""
+        """Return the entries of `_selected` along runs of one vehicle: one array (entries, times) per run."""
         compiled, _ = self._selected
         if compiled is None:
             return [np.zeros((0, len(run.t))) for run in runs]
@@ -317,7 +318,7 @@ class TerrainRuns:
         return np.split(values, ends, axis=1)
 
     def _value(self, text: str, query: Any, run: Trajectory, observed: Floats) -> float:
-        """Return an output of a run from its observed rows (rows, times)."""
+        """Return the value of an output of a run from its observed entries, (entries, times)."""
         if isinstance(query, ValidityQuery):
             return query.of(run.validity)
         if isinstance(query, EventQuery):

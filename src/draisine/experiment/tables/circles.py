@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_TURN_LEAN = math.radians(50.0)
-"""rad; largest lean of turns at constant speed, about the limit of road tyres."""
+"""Largest lean (rad) of turns at constant speed, about the limit of road tyres."""
 
 DEFAULT_TURN_SPEED = 10.0
-"""m/s; speed of the turns of a machine without hands-free circles, a usual riding speed."""
+"""Speed (m/s) of the turns of a two-wheeler without hands-free circles, a usual riding speed."""
 
 CONTINUATION_STEP = 0.04
 """Largest change of a coordinate (rad, m/s) between neighbouring circles of a family.
@@ -43,7 +43,7 @@ Finer steps yield the same families, with more points than a figure can show.
 """
 
 NEUTRAL_GROWTH = 1e-7
-"""1/s; circles with a smaller growth rate are at the limit of stability (error of the eigenvalues)."""
+"""Largest growth rate (1/s) of circles at the limit of stability, the error of computed eigenvalues."""
 
 TURN_QUANTITIES = {
     "rear_wheel_speed": ("m/s", "speed of the rear wheel's rim"),
@@ -56,7 +56,7 @@ TURN_QUANTITIES = {
 """Unit and meaning of the outputs that are reported for each circle, by name."""
 
 TURN_UNITS = {"speed": "m/s", "radius": "m", "lean": "rad", "steer": "rad"}
-"""Units of the quantities of which two determine a circle."""
+"""Units of the quantities that determine a circle; any two of them suffice."""
 
 FAMILY_TITLES = {"reversed": "handlebar reversed", "pivoting": "about a rear wheel at rest"}
 """Titles of the families of hands-free circles except "forward", by family."""
@@ -72,8 +72,8 @@ def find_hands_free_circles(
 ) -> "Dataset":
     """Find a family of hands-free circles by continuation, see `steady_turns`.
 
-    A machine on tyres without a capsize speed has no hands-free circles; its turns at 10 m/s with a steer
-    torque are returned instead.
+    A two-wheeler on tyres without a capsize speed has no hands-free circles; its turns at 10 m/s with a
+    steer torque are returned instead.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def find_hands_free_circles(
     try:
         circles = steady_turns(system, kind=kind, step=CONTINUATION_STEP)
     except ParameterError:
-        # Slipping tyres dissipate energy, so that without a drive torque no steady circle may exist.
+        # Slipping tyres dissipate energy, so that a steady circle may require a drive torque.
         if kind != "forward" or not _has_tyres(system):
             raise
         return _follow_turns(system, DEFAULT_TURN_SPEED, start_time)
@@ -135,7 +135,7 @@ def trace_turns(
 
 
 def _follow_turns(system: System, speed: float, start_time: float) -> "Dataset":
-    """Return the family of turns of a machine at a constant speed (m/s) as a dataset."""
+    """Return the family of turns of a vehicle at a constant speed (m/s) as a dataset."""
     inputs = _control_inputs(system)
     name = _speed_name(system)
     straight: dict[str, Any] = {name: speed}
@@ -165,9 +165,9 @@ def solve_turn(
 ) -> "Dataset":
     """Solve the steady circle of a bicycle or motorcycle for two prescribed quantities.
 
-    Prescribe two of `speed` (m/s, of the rear wheel's rim, or of the hub on tyres), `radius` of the path
-    (m, positive to the left), `lean` and `steer` (rad). A constant steer torque balances the circle; on
-    tyres that slip, a torque at the rear wheel keeps the speed.
+    Prescribe two of `speed` (m/s, of the rear wheel's rim or, on tyres, of its hub), `radius` of the path
+    (m, positive to the left), `lean` and `steer` (rad). A constant steer torque balances the circle. If the
+    tyres slip, a torque at the rear wheel maintains the speed.
 
     >>> turn = solve_turn("whipple", speed=5.0, radius=20.0)
     >>> print(f"{float(turn.radius[0]):.10f} m, {float(turn.steer_torque[0]):.4f} N m")
@@ -185,7 +185,7 @@ def simulate_turn(
 ) -> "Dataset":
     """Simulate one revolution along a steady circle under its constant torques.
 
-    An unstable circle is simulated until rounding errors have grown to about a thousandth.
+    An unstable circle is simulated until round-off has grown to a relative error of about 1e-3.
 
     >>> run = simulate_turn("whipple", speed=5.0, radius=20.0)
     >>> print(f"{float(run.time[-1]):.4f} s")
@@ -206,7 +206,7 @@ def _solve_turn(
     parameter_set: str | None,
     prescribed: Mapping[str, float],
 ) -> tuple[System, Steady, str, float]:
-    """Return machine, steady circle, title and the clock time (s) at which the solution started."""
+    """Return compiled vehicle, steady circle, title, and the clock time (s) at which the solution started."""
     if len(prescribed) != 2:
         raise ParameterError(
             f"A circle is determined by two of speed, radius, lean and steer; {len(prescribed)} "
@@ -230,12 +230,12 @@ def _has_tyres(system: System) -> bool:
 
 
 def _control_inputs(system: System) -> list[str]:
-    """Return the inputs that balance a circle: steer torque, and drive torque against tyre losses."""
+    """Return the names of the inputs that balance a circle: steer torque and, on tyres, drive torque."""
     return ["steer", "rear_wheel"] if _has_tyres(system) else ["steer"]
 
 
 def _speed_name(system: System) -> str:
-    """Return the name of the output that serves as speed: of the rear rim, or of the hub on tyres."""
+    """Return the name of the speed output (m/s): that of the rear wheel's rim or, on tyres, of its hub."""
     return "rear_wheel_speed" if "rear_wheel_speed" in system.outputs else "forward_speed"
 
 
@@ -286,7 +286,7 @@ def _dataset(
 
 
 def _check_bicycle(system: System) -> None:
-    """Raise an error if a machine is not a bicycle or motorcycle."""
+    """Raise an error if a compiled vehicle is not a bicycle or motorcycle."""
     if not is_two_wheeler(system):
         # `canonical_matrices` raises an error that names the missing joint or wheel.
         canonical_matrices(system)

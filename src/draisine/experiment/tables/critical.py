@@ -75,7 +75,7 @@ def _build_first_system(
     parameter_set: str | None,
     ranges: Mapping[str, tuple[float, float, int]],
 ) -> System:
-    """Return the machine with the first value of all ranges; raise an error if a range is invalid."""
+    """Return the bicycle compiled with the first value of all ranges; raise an error for invalid ranges."""
     for name, (_, _, count) in ranges.items():
         if count < 2:
             raise ParameterError(f"The range of {name} needs at least two values, not {count}.")

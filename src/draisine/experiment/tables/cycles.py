@@ -1,8 +1,7 @@
-"""All limit cycles of a machine with alternating grips, for one parameter set or as families.
+"""All limit cycles of a system with alternating grips, for one parameter set or as families.
 
 A limit cycle is a fixed point of the return map over one period (`analysis.gait.map`). Families
-over a
-parameter are followed by continuation.
+over a parameter are followed by continuation.
 
 """
 
@@ -59,7 +58,7 @@ def find_all_cycles(
     *,
     joint: JointStatus = "free",
 ) -> "Dataset":
-    """Find all limit cycles of a machine with alternating grips; the dimensions are time and cycle.
+    """Find all limit cycles of a system with alternating grips; return a dataset over time and cycle.
 
     >>> cycles = find_all_cycles("rocr")
     >>> [f"{speed:.6f}" for speed in cycles.mean_speed.values]
@@ -93,9 +92,10 @@ def scan_cycles(
 ) -> "Dataset":
     """Compute the families of limit cycles over values of a parameter by continuation.
 
-    The dataset has one entry per value and family, NaN beyond the ends of a family. The attributes
-    `stability` and `zero_speed` list the values at which each family changes its stability and its mean
-    speed is zero. `progress` is called with the completed fraction of the values.
+    The dataset has one entry per parameter value and family, NaN beyond the ends of a family. For each
+    family, the attributes `stability` and `zero_speed` list the parameter values at which its stability
+    changes and at which its mean speed is zero. `progress` is called with the completed fraction of the
+    values.
 
     >>> families = scan_cycles("rocr", np.linspace(3.0, 4.0, 3))
     >>> [f"{x:.6f}" for x in json.loads(families.attrs["zero_speed"])[0]]
@@ -108,7 +108,7 @@ def scan_cycles(
 
     @cache
     def make(value: float) -> Gait:
-        """Return the return map of the machine at a parameter value."""
+        """Build the return map of the system at a parameter value."""
         reached.add(value)
         if progress is not None:
             progress(min(1.0, len(reached) / len(values)))
@@ -138,7 +138,7 @@ def scan_cycles(
 
 
 def _as_gait(G: Any) -> Gait:
-    """Return an object with its static type `Gait`, which `scan_cycles` passed to the continuation."""
+    """Return an argument of a continuation callback unchanged, with the static type `Gait`."""
     assert isinstance(G, Gait)
     return G
 
@@ -182,7 +182,7 @@ def _family_dataset(
 
 
 def _add_attributes(data: "Dataset", grip_map: Gait, title: str, start_time: float) -> "Dataset":
-    """Add machine, period and computing time to a dataset as attributes."""
+    """Add vehicle, period and computing time to a dataset as attributes."""
     data.attrs |= {
         "vehicle": grip_map.system.vehicle.__name__,
         **machine_attributes(grip_map.system, title),

@@ -1,4 +1,4 @@
-"""Straight running of a machine on an inclined plane: lean, required inputs, contact forces, stability."""
+"""Straight running of a vehicle on an inclined plane: lean, required inputs, contact forces, stability."""
 
 import math
 import time
@@ -20,10 +20,10 @@ FORCE_AXES = ("normal", "along", "across")
 """Components of contact forces: normal, longitudinal, lateral."""
 
 ZERO_VALUE = 1e-9
-"""SI units; smaller values are round-off of a computed steady motion and are printed as zero."""
+"""Smallest magnitude (SI units) that is not printed as zero; smaller values of a motion are round-off."""
 
 RIDE_TIME = 5.0
-"""s; duration of the simulated ride that is drawn, several periods of the slowest oscillation."""
+"""Duration (s) of the simulated ride in figures, several periods of the slowest oscillation."""
 
 
 @with_recipe
@@ -38,8 +38,8 @@ def solve_straight(
 ) -> "Dataset":
     """Solve straight running at a speed (m/s) along x on a plane with a slope and a camber (rad).
 
-    Lean, pitch and yaw are measured against the road. The inputs that keep up the motion are
-    `driven_inputs`.
+    Lean, pitch and yaw are measured relative to the road. The inputs in `driven_inputs` are solved for, so
+    that the motion is steady.
 
     >>> motion = solve_straight("car", speed=5.0, camber=0.1)
     >>> print(motion.contact_force.sel(axis="across").sum().round(3).item(), "N")
@@ -80,7 +80,7 @@ def _solve(
     slope: float,
     camber: float,
 ) -> tuple[Any, Steady]:
-    """Return the machine on the inclined plane, and its motion."""
+    """Return the vehicle compiled for the inclined plane, and its steady motion."""
     ground = {"slope": slope, "camber": camber}
     system = build_system(vehicle, dict(parameters or {}) | ground, parameter_set)
     free = driven_inputs(system)
@@ -88,13 +88,13 @@ def _solve(
 
 
 def _title(speed: float, slope: float, camber: float) -> str:
-    """Return the title of a motion."""
+    """Return the title of straight running at a speed (m/s) on a plane with slope and camber (rad)."""
     angles = f"slope {math.degrees(slope):.6g} deg, camber {math.degrees(camber):.6g} deg"
     return f"straight running at {speed:g} m/s, {angles}"
 
 
 def _dataset(system: Any, motion: Steady, speed: float, slope: float, camber: float) -> "Dataset":
-    """Return a motion with its forces and eigenvalues as a dataset."""
+    """Return a steady motion with its contact forces and eigenvalues as a dataset."""
     import xarray
 
     forces = motion.contact_forces
@@ -128,7 +128,7 @@ def _dataset(system: Any, motion: Steady, speed: float, slope: float, camber: fl
 
 
 def tabulate_straight_running(data: "Dataset") -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of the contact forces."""
+    """Return the column headings and the rows of the printed table of contact forces."""
     headings = [*(f"{axis} (N)" for axis in FORCE_AXES), "force of the ground at"]
     rows = [
         [*(f"{_clean(x):.5g}" for x in force), str(name)]
@@ -138,7 +138,7 @@ def tabulate_straight_running(data: "Dataset") -> tuple[list[str], list[list[str
 
 
 def describe_straight_running(data: "Dataset") -> list[str]:
-    """Return lines about the configuration, the inputs and the stability of the motion."""
+    """Return text lines about the configuration, the inputs and the stability of the motion."""
     values = dict(zip(data["quantity"].values, data.motion.values, strict=True))
     speeds = [name for name in values if name.endswith("_rate") or name[0] in "VW"]
     angles = [n for n in values if f"{n}_rate" in speeds and abs(values[f"{n}_rate"]) < ZERO_VALUE]
@@ -156,5 +156,5 @@ def describe_straight_running(data: "Dataset") -> list[str]:
 
 
 def _clean(x: float) -> float:
-    """Return a number for printing; rounding errors become zero."""
+    """Round a number for printing; values below `ZERO_VALUE` become zero."""
     return 0.0 if abs(x) < ZERO_VALUE else float(x)

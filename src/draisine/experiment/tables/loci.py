@@ -1,4 +1,4 @@
-"""Root loci of a machine: eigenvalues of the linearised motion as one quantity varies."""
+"""Root loci of a vehicle: eigenvalues of the linearised motion as one quantity varies."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -45,8 +45,9 @@ def compute_root_locus(
 ) -> "Dataset":
     """Return the root locus of a vehicle over speed, lean, slope, camber or forward acceleration.
 
-    The inputs that balance the motion are `driven_inputs`. Control laws, as tables of a scenario, close
-    the loop; designs (`lqr`, `follow_path`) are those for straight running at the fixed speed.
+    The inputs in `driven_inputs` are solved for, so that the motion is steady. Control laws, given as tables
+    of a scenario, close the loop. The gains of `lqr` and `follow_path` are designed for straight running at
+    the fixed speed.
 
     >>> import numpy as np
     >>> data = compute_root_locus("whipple", {}, None, "lean", np.array([0.0, 0.1]), {"forward_speed": 5.0})
@@ -59,7 +60,7 @@ def compute_root_locus(
             "--speed 5."
         )
     constants: dict[str, Any] = dict(fixed)
-    # Slope and camber are parameters of the machine, not quantities of its motion.
+    # Slope and camber are parameters of the compiled model, not quantities of its motion.
     ground = {name: constants.pop(name) for name in INCLINE_PARAMETERS if name in constants}
     system = build_system(vehicle, dict(parameters) | ground, parameter_set)
     start_time = time.perf_counter()
@@ -73,7 +74,7 @@ def compute_root_locus(
     law = read_law(laws, [], system, fixed.get("forward_speed"), mistakes)
     check_steady_path(law, mistakes)
     mistakes.check("--law")
-    # A law that follows a path prescribes the lean by the curvature of the path.
+    # A path-following control law determines the lean by the curvature of the path.
     if not hasattr(law, "path"):
         constants |= _straight_running(system, over, {**constants, **ground})
     form_name: Any = form
@@ -88,9 +89,9 @@ def compute_root_locus(
 
 
 def _straight_running(system: System, over: str, fixed: Mapping[str, float]) -> dict[str, float]:
-    """Return the prescribed values that complete straight running, unless they are varied or fixed.
+    """Return the values that must be prescribed for straight running and are neither varied nor fixed.
 
-    On a cambered road the machine keeps its heading and finds its lean, on other roads a two-wheeler is
+    On a cambered road the heading is prescribed and the lean is solved for. On other roads a two-wheeler is
     upright.
     """
     if "camber" in (over, *fixed):

@@ -20,22 +20,26 @@ from draisine.errors import DataError, FileWarning, ModelError, check_file
 from draisine.model.body import MAX_NUMBER
 
 RIGHT_ANGLE_TOLERANCE = 2e-3
-"""rad; angles nearer to a multiple of 90 degrees are rounded to it: files have 1.57 and 3.14."""
+"""Largest distance (rad) of an angle from a multiple of 90 degrees to which it is rounded.
+
+Robot files contain rounded angles like 1.57 and 3.14.
+
+"""
 
 NOTED_ANGLE_CHANGE = 1e-5
-"""rad; smaller changes of angles are round-off of the file and not reported."""
+"""Smallest change of an angle (rad) that is reported; smaller ones are round-off of the file."""
 
 MAX_INCLUDE_DEPTH = 20
-"""Largest depth of included files; deeper nesting means that a file includes itself."""
+"""Largest nesting depth of included files; deeper nesting means that a file includes itself."""
 
 _CURRENT_FILE: ContextVar[tuple[str, int]] = ContextVar("name and modification time of the file")
 _WARNINGS_GIVEN: set[tuple[str, int, str]] = set()
-"""Warnings that were given: file, its modification time, text."""
+"""Warnings that have been issued: (file name, modification time of the file, text)."""
 
 
 @contextmanager
 def name_file(file: str | Path) -> Iterator[None]:
-    """Name the file in errors and warnings of this context; XML text has no name."""
+    """Context manager that adds the file name to errors and warnings; XML text has no name."""
     text = is_xml_text(file)
     before = _CURRENT_FILE.set(
         ("<robot>", hash(str(file))) if text else (str(file), os.stat(file).st_mtime_ns)
@@ -144,7 +148,7 @@ def _read_text(file: str) -> str:
 
 
 def square_angles(angles: Floats) -> Floats:
-    """Return angles (rad), with those near multiples of 90 degrees rounded to them, with a warning.
+    """Round angles (rad) near multiples of 90 degrees to these multiples, with a warning; return all angles.
 
     >>> [float(angle) for angle in square_angles(np.array([0.0, 1.5707963, 0.25]))]
     [0.0, 1.5707963267948966, 0.25]
@@ -158,7 +162,11 @@ def square_angles(angles: Floats) -> Floats:
 
 
 def numbers(text: str | None, count: int, default: Sequence[float], where: str) -> Floats:
-    """Parse `count` numbers of an XML attribute; an empty default means that the attribute is required."""
+    """Parse `count` numbers from the `text` of an XML attribute.
+
+    The default applies if the attribute is missing; without a default, the attribute is required. `where`
+    names the element in error messages.
+    """
     if text is None:
         if len(default) < count:
             raise ModelError(f"{where}: {count} numbers are missing.")

@@ -1,9 +1,10 @@
 """Guesses of wheels, casters, sprung joints and servo joints of a robot file, as a proposal to be checked.
 
-Robot files do not declare them. The radius of a wheel is that of the largest round shape about its axle, the
-extent of its mesh, the radius of another wheel at the same height, or the height of its axle above the ground
-of other contacts. A wheel whose radius is only in a mesh that is missing is a proposal without a contact
-(`Guess.unsure`). Every guess and every freely turning joint without a contact has a note.
+Robot files do not declare these properties. The radius of a wheel is that of the largest round shape about
+its axle, the extent of its mesh, the radius of another wheel at the same height, or the height of its axle
+above the ground on which the other contacts lie. If the radius is only in a missing mesh, the wheel is a
+proposal without a contact (`Guess.unsure`). A note reports each guess, and each freely turning joint without
+a contact.
 """
 
 import re
@@ -28,71 +29,72 @@ from draisine.interop.robots.robot import (
 )
 
 SPRING_DEFLECTION = 0.1
-"""Of the wheel's radius; static deflection of guessed springs, that of usual suspensions."""
+"""Static deflection of guessed springs, as a fraction of the wheel's radius; typical of suspensions."""
 
 MAX_AXLE_OFFSET = 0.05
-"""Of the radius; larger distance of a shape's centre from the axle means that it does not roll."""
+"""Largest distance of a rolling shape's centre from the axle, as a fraction of the shape's radius."""
 
 SAME_HEIGHT = 0.05
-"""Of the radius; axles whose heights differ by less belong to wheels of the same radius."""
+"""Largest height difference between the axles of wheels with equal radii, as a fraction of the radius."""
 
 MIN_LEVER_ARM = 0.01
-"""m; a shorter distance between wheel and hinge would give a vanishing stiffness."""
+"""Smallest distance (m) between wheel and suspension hinge; a shorter one gives a vanishing stiffness."""
 
 AS_DISC = "a solid disc of its mass and inertia"
-"""Reason for the radius of a wheel without a shape."""
+"""Text: origin of the radius of a wheel without a shape."""
 
 ABOVE_GROUND = "the height of its axle above the ground of the other contacts"
-"""Reason for the radius of a wheel whose mesh is missing."""
+"""Text: origin of the radius of a wheel whose mesh is missing."""
 
 IN_MESH = "radius only in a mesh that was not found"
-"""Reason for a wheel that is a proposal."""
+"""Text: reason why a wheel is only proposed."""
 
 TOO_HIGH = "above the ground"
-"""End of the reason for a wheel that does not touch the ground in the drawing."""
+"""Text: reason why a wheel that is above the ground in the zero configuration is only proposed."""
 
 MECANUM_NOTE = "Rollers of mecanum wheels are not modelled: the wheels roll as plain wheels."
 
 ROLLING_NAME = re.compile("wheel|caster|tire|tyre|roller", re.IGNORECASE)
-"""Names of links that roll."""
+"""Pattern of the names of links that roll."""
 
 
 class RollingLink(NamedTuple):
-    """A guessed wheel."""
+    """A guessed wheel: shape, radius, centre and the origin of the radius."""
 
     shape: str  # "disc" or "ball"
-    radius: float  # m
-    centre: tuple[float, ...]  # in the link's frame, m
-    reason: str  # origin of the radius
+    radius: float  # radius of the disc or ball, m
+    centre: tuple[float, ...]  # centre of the wheel in the link's frame, m
+    reason: str  # origin of the radius, as text
 
 
 class SprungJoint(NamedTuple):
-    """A joint with guessed spring and damper."""
+    """Guessed spring and damper of a joint."""
 
-    spring: float  # N m/rad or N/m
-    damper: float  # N m s/rad or N s/m
+    spring: float  # stiffness, N m/rad or N/m
+    damper: float  # viscous damping, N m s/rad or N s/m
 
 
 class Guess(NamedTuple):
-    """Guessed wheels, sprung joints and servo joints."""
+    """Guessed wheels, sprung joints and servo joints of a robot file, with notes for the user."""
 
-    wheels: Mapping[str, RollingLink]  # by link
-    springs: Mapping[str, SprungJoint]  # by joint
-    held: Sequence[str]  # joints that servos hold
-    unsure: Mapping[str, RollingLink]  # by link, wheels that may not touch the ground as guessed
+    wheels: Mapping[str, RollingLink]  # guessed wheels by name of the link
+    springs: Mapping[str, SprungJoint]  # guessed springs and dampers by name of the joint
+    held: Sequence[str]  # names of joints that servos hold at a constant coordinate
+    unsure: Mapping[str, RollingLink]  # proposed wheels without a contact, by name of the link
     notes: Sequence[str]  # sentences about guesses and about parts without a contact
 
 
 def guess(robot: Robot) -> Guess:
     """Return the guessed wheels, sprung joints and servo joints of a robot.
 
-    Wheels have cylinders, spheres or meshes about horizontal axles, or are symmetric about such an axle
-    without any shape. Links that are fixed to a wheel (the tyre on a hub) belong to it, and the largest shape
-    rolls. Shapes at the height of the ground that do not turn are casters. All of them reach about as low as
-    the lowest one. Joints between the base and a wheel that allow it to move vertically (slides, horizontal
-    hinges) are sprung, unless the file has a spring. Other joints with limits are held by servos, on a
-    machine with wheels. The joints between a fixed base and the first link with mass are degrees of freedom:
-    neither sprung nor held. A machine on a fixed base has wheels only if it slides.
+    A wheel is a link with a cylinder, sphere or mesh about a horizontal axle, or a link without shapes whose
+    inertia is symmetric about such an axle. Links that are fixed to a wheel (the tyre on a hub) belong to it,
+    and the largest shape rolls. Shapes at the height of the ground that do not turn are casters. The lowest
+    points of all wheels and casters are at about the same height. Joints between the base and a wheel that
+    allow it to move vertically (slides, horizontal hinges) are sprung, unless the file has a spring. On a
+    robot with wheels, servos hold the other joints with limits. The joints between a fixed base and the first
+    link with mass are degrees of freedom: neither sprung nor held. A robot on a fixed base has wheels only if
+    it slides.
 
     >>> from draisine.interop.robots.urdf import parse_urdf
     >>> cart = parse_urdf('''<robot name="cart"><link name="deck"/><link name="rim"><inertial>
@@ -119,7 +121,7 @@ def guess(robot: Robot) -> Guess:
     turning = {k for n in (*rolling, *unknown, *rollers) if links[n].kind for k in parts[n]}
     others = [link for name, link in links.items() if name not in turning]
     candidates = rolling | _feet(others)
-    # A contact of the ground is below the axles of all wheels, also of those with an unknown radius.
+    # Ground contacts are below the axles of all wheels, including wheels with an unknown radius.
     axles = [float(links[n].frame.p[2]) for n in unknown if n not in rolling]
     low = {n: w for n, w in candidates.items() if _bottom(links[n], w) < min(axles, default=np.inf)}
     wheels = _lowest(links, low)
@@ -145,7 +147,7 @@ def guess(robot: Robot) -> Guess:
 
 
 def _rollers(links: Mapping[str, RobotLink], rolling: Iterable[str]) -> dict[str, str]:
-    """Return the rollers of omnidirectional wheels with their wheels: hinges across the axle of a wheel."""
+    """Return the wheel of each roller: a link on a hinge across the axle of an omnidirectional wheel."""
     rollers = {}
     for name in rolling:
         parent = links.get(links[name].parent)
@@ -161,7 +163,7 @@ def _rollers(links: Mapping[str, RobotLink], rolling: Iterable[str]) -> dict[str
 
 
 def _hubs(rollers: Mapping[str, str]) -> list[str]:
-    """Return the omnidirectional wheels of rollers, in the order of the file."""
+    """Return the names of the omnidirectional wheels that have rollers, in the order of the file."""
     return list(dict.fromkeys(rollers.values()))
 
 
@@ -170,7 +172,7 @@ def _omni_wheels(
     rollers: Mapping[str, str],
     rolling: Mapping[str, RollingLink],
 ) -> dict[str, RollingLink]:
-    """Return the wheels that have rollers, with the outer radius of these."""
+    """Return the omnidirectional wheels by link; their radius is the outer radius of the rollers."""
     wheels: dict[str, RollingLink] = {}
     for name, hub in rollers.items():
         along = links[hub].axis / np.linalg.norm(links[hub].axis)
@@ -183,9 +185,10 @@ def _omni_wheels(
 
 
 def _base_joints(robot: Robot, links: Mapping[str, RobotLink]) -> dict[str, str]:
-    """Return the links of the joints between a fixed base and the first links with mass, by joint.
+    """Return the child links of the joints between a fixed base and the first links with mass, by joint.
 
-    They are the machine's degrees of freedom in the world, such as two slides and a hinge for planar motion.
+    These joints are the robot's degrees of freedom in the world, such as two slides and a hinge for planar
+    motion.
     """
     if robot.base != "fixed":
         return {}
@@ -197,7 +200,7 @@ def _base_joints(robot: Robot, links: Mapping[str, RobotLink]) -> dict[str, str]
 
 
 def _rigid_parts(robot: Robot) -> dict[str, list[str]]:
-    """Return the links of each rigid body by the name of its first link, which has the joint."""
+    """Return the link names of each rigid body, by the name of its first link (the one with the joint)."""
     first: dict[str, str] = {}
     parts: dict[str, list[str]] = {}
     for link in robot.links:  # parents first
@@ -248,7 +251,7 @@ def _mesh_radius(mesh: MeshShape, through: Floats, along: Floats) -> float | Non
 
 
 def _may_roll(parts: Sequence[RobotLink]) -> bool:
-    """Return whether a rigid body is a wheel by its name or its free hinge, with a mesh as its only shape."""
+    """Return whether a body with meshes only may be a wheel, judged by its name or its unlimited hinge."""
     link = parts[0]
     only_meshes = any(part.meshes for part in parts) and not any(part.rounds for part in parts)
     named = any(ROLLING_NAME.search(part.name) for part in parts)
@@ -258,7 +261,7 @@ def _may_roll(parts: Sequence[RobotLink]) -> bool:
 def _same_height(
     links: Mapping[str, RobotLink], rolling: Mapping[str, RollingLink], unknown: Iterable[str]
 ) -> dict[str, RollingLink]:
-    """Return wheels of unknown radius whose axle is as high as that of a wheel with a known radius."""
+    """Return the wheels of unknown radius that get the radius of a wheel whose axle has the same height."""
     wheels = {}
     for name in unknown:
         height = float(links[name].frame.p[2])
@@ -282,7 +285,7 @@ def _propose_radius(parts: Sequence[RobotLink]) -> RollingLink:
 def _above_ground(
     links: Mapping[str, RobotLink], wheels: Mapping[str, RollingLink], unknown: Iterable[str]
 ) -> dict[str, RollingLink]:
-    """Return wheels of unknown radius that reach the ground of other contacts."""
+    """Return the wheels of unknown radius that get the height of their axle above the ground as radius."""
     named = [name for name in unknown if name not in wheels and ROLLING_NAME.search(name)]
     if not wheels:
         return {}
@@ -300,9 +303,9 @@ def _on_ground(
     wheels: Mapping[str, RollingLink],
     springs: Mapping[str, SprungJoint],
 ) -> tuple[dict[str, RollingLink], dict[str, RollingLink]]:
-    """Return the wheels that touch the ground in the drawing, and those above it.
+    """Return the wheels that touch the ground in the zero configuration, and those above the ground.
 
-    Wheels on springs may be above it: the springs move until all wheels touch.
+    If the robot has sprung joints, all wheels count as touching, because the springs deflect until they do.
     """
     if springs or not wheels:
         return dict(wheels), {}
@@ -311,7 +314,7 @@ def _on_ground(
     high = {}
     for n, wheel in wheels.items():
         clearance = _bottom(links[n], wheel) - ground
-        is_rough = wheel.reason == AS_DISC  # such a radius does not tell whether the wheel touches
+        is_rough = wheel.reason == AS_DISC  # too inaccurate to decide whether the wheel touches
         if is_rough or clearance <= ground_tolerance(wheel.radius, turns_about_axle(links[n])):
             low[n] = wheel
         else:
@@ -320,7 +323,7 @@ def _on_ground(
 
 
 def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink | None:
-    """Return the largest shape of a link that is round about the axle of its body."""
+    """Return the wheel of the largest shape of a link that is round about the body's axle; None without."""
     whose = "its" if part is link else f"{part.name}'s"
     for shape in sorted(part.rounds, key=lambda shape: -shape.radius):
         if not _distance(shape.centre, link.through, along) < MAX_AXLE_OFFSET * shape.radius:
@@ -334,7 +337,7 @@ def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink
 
 
 def _feet(links: Iterable[RobotLink]) -> dict[str, RollingLink]:
-    """Return the spheres of links that do not roll: feet and balls of casters."""
+    """Return the spheres of links that do not roll (feet, caster balls) as contacts, by link."""
     feet = {}
     for link in links:
         spheres = [shape for shape in link.rounds if shape.axis is None and shape.collides]
@@ -348,9 +351,9 @@ def _feet(links: Iterable[RobotLink]) -> dict[str, RollingLink]:
 def _casters(
     links: Mapping[str, RobotLink], wheels: Mapping[str, RollingLink], others: Iterable[RobotLink]
 ) -> dict[str, RollingLink]:
-    """Return other shapes that touch the ground of the wheels: casters of cylinders and boxes.
+    """Return the cylinders and boxes that touch the ground on which the wheels stand, as casters by link.
 
-    A caster is replaced by a ball that touches the ground at the middle of the lowest face or line.
+    Each shape is replaced by a ball that touches the ground at the middle of its lowest face or line.
     """
     if not wheels:
         return {}
@@ -381,12 +384,12 @@ def _extents(link: RobotLink) -> list[tuple[Floats, float, str]]:
 
 
 def _in_link(link: RobotLink, point: Floats) -> tuple[float, ...]:
-    """Return a point of the drawing in the frame of a link, m."""
+    """Convert a point (3,) from the zero configuration's global frame to the frame of a link, m."""
     return tuple((link.frame.R.T @ (point - link.frame.p)).round(6).tolist())
 
 
 def _distance(point: Floats, through: Floats, along: Floats) -> float:
-    """Return the distance of a point from an axis, m."""
+    """Return the distance (m) of a point from the axis through a point along a unit vector, all (3,)."""
     return float(np.linalg.norm(np.cross(point - through, along)))
 
 
@@ -407,19 +410,19 @@ def _is_symmetric(mass: Mass, through: Floats, along: Floats) -> bool:
 def _lowest(
     links: Mapping[str, RobotLink], candidates: Mapping[str, RollingLink]
 ) -> dict[str, RollingLink]:
-    """Return the candidates that reach about as low as the lowest one, by half a radius."""
+    """Return the candidates whose lowest point is at most half a radius above that of the lowest one."""
     bottoms = {n: _bottom(links[n], wheel) for n, wheel in candidates.items()}
     ground = min(bottoms.values(), default=0.0)
     return {n: w for n, w in candidates.items() if bottoms[n] - ground < 0.5 * w.radius}
 
 
 def _bottom(link: RobotLink, wheel: RollingLink) -> float:
-    """Return the height of the lowest point of a wheel in the drawing, m."""
+    """Return the height of the lowest point of a wheel in the zero configuration, m."""
     return float(_centre(link, wheel)[2]) - wheel.radius
 
 
 def _centre(link: RobotLink, wheel: RollingLink) -> Floats:
-    """Return the centre of a wheel in the drawing, m."""
+    """Return the centre (3,) of a wheel in the zero configuration, m."""
     return link.frame.p + link.frame.R @ np.array(wheel.centre)
 
 
@@ -429,10 +432,10 @@ def _springs(
     wheels: Mapping[str, RollingLink],
     free: Container[str],
 ) -> dict[str, SprungJoint]:
-    """Return springs and dampers of the joints that allow wheels to move vertically, except free joints.
+    """Return springs and dampers by joint, for joints that allow wheels to move vertically, except `free`.
 
-    A spring carries its wheel's share of the weight; a damper has half of the critical damping unless the
-    file states it.
+    Each spring carries its wheel's share of the weight. Each damper has half of the critical damping unless
+    the file states a damping.
     """
     share = sum(link.mass.mass for link in robot.links) / max(1, len(wheels))
     springs: dict[str, SprungJoint] = {}

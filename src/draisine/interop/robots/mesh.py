@@ -1,7 +1,7 @@
 """Vertices of mesh files in the formats STL, OBJ and COLLADA (DAE), for the size of wheels.
 
-The radius of a wheel is often in its mesh alone. Only vertices are read: connectivity, normals and materials
-do not matter for the extent of a shape. General mesh libraries need further packages for COLLADA files.
+Often the mesh is the only source for the radius of a wheel. Only vertices are read: connectivity, normals and
+materials do not matter for the extent of a shape. General mesh libraries need further packages for COLLADA.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from draisine.errors import DataError
 
 STL_HEADER = 80  # bytes before the number of triangles of a binary STL file
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-"""Layout of a triangle of a binary STL file."""
+"""NumPy data type of one triangle record in a binary STL file."""
 
 UP_AXES = {
     "X_UP": np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]),
     "Y_UP": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]),
 }
-"""Rotations of COLLADA's axes to z up, by its <up_axis>."""
+"""Rotation matrices (3, 3) from COLLADA's axes to axes with z up, by the text of <up_axis>."""
 
 
 def read_vertices(file: Path) -> Floats:
@@ -59,7 +59,7 @@ def _read_stl(data: bytes) -> Floats:
     """Return the vertices (n, 3) of a binary or ASCII STL file."""
     if len(data) >= STL_HEADER + 4:
         count = int.from_bytes(data[STL_HEADER : STL_HEADER + 4], "little")
-        # Some binary files begin with "solid" as ASCII files do, so that only the length decides.
+        # Some binary files begin with "solid" like ASCII files, so the file length identifies the format.
         if len(data) == STL_HEADER + 4 + count * STL_TRIANGLE.itemsize:
             triangles = np.frombuffer(data, STL_TRIANGLE, count, STL_HEADER + 4)
             return triangles["corners"].reshape(-1, 3).astype(float)
@@ -72,7 +72,7 @@ def _read_obj(data: bytes) -> Floats:
 
 
 def _rows(data: bytes, keyword: bytes) -> Floats:
-    """Return the three numbers behind a keyword on each line that begins with it, (lines, 3)."""
+    """Return the three numbers after the keyword on each line that begins with it, (lines, 3)."""
     words = (line.split() for line in data.splitlines())
     rows = [[float(word) for word in row[1:4]] for row in words if row[:1] == [keyword]]
     return np.array(rows, float).reshape(-1, 3)
@@ -115,7 +115,7 @@ def _dae_positions(root: Element) -> dict[str, Floats]:
 
 
 def _dae_transform(node: Element) -> Floats:
-    """Return the homogeneous transform (4, 4) of a COLLADA node: the product of its elements."""
+    """Return the homogeneous transform (4, 4) of a COLLADA node, the product of its child transforms."""
     transform = np.eye(4)
     for element in node:
         if element.tag not in ("matrix", "translate", "scale", "rotate"):
@@ -140,4 +140,4 @@ READERS: dict[str, Callable[[bytes], Floats]] = {
     ".obj": _read_obj,
     ".dae": _read_dae,
 }
-"""Readers of mesh formats by suffix."""
+"""Functions that read mesh files, by file suffix."""

@@ -2,9 +2,9 @@
 
 Bodies, joints, inertias (stated, or of boxes, spheres, cylinders, capsules and ellipsoids), default classes,
 included files, couplings of joints, gravity compensation and the limits of actuators are read. Sensors and
-MuJoCo's contacts are not modelled; rolling contacts are declared. Elements that are not modelled are reported
-by a warning, so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing mesh; here
-meshes are not needed. The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+MuJoCo's contacts are not modelled; the caller declares rolling contacts. A warning reports elements that are
+not modelled, so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing mesh; this
+reader does not need meshes. The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 """
 
 import re
@@ -54,8 +54,9 @@ SOLID_SHAPES = {
     "cylinder": ((0, 0, 1), 2.0 * np.pi, (0.25, 0.25, 1.0 / 3.0)),
     "box": ((0, 1, 2), 8.0, (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)),
 }
-"""Solid shapes: indices of the sizes that are half-axes, volume and mean squares of the coordinates for unit
-half-axes."""
+"""Solid shapes of geoms by type: (indices of the sizes that are half-axes, volume, mean squares of the
+coordinates); volume and mean squares are those for unit half-axes.
+"""
 
 UNSUPPORTED_ATTRIBUTES = {
     "option": ("density", "viscosity", "wind"),
@@ -66,13 +67,13 @@ UNSUPPORTED_ATTRIBUTES = {
 """Attributes that would change the motion and are not modelled, by element."""
 
 NEUTRAL_VALUE = re.compile(r"[0. ]+|-1|false|enable|local")
-"""Values of such an attribute that have no effect."""
+"""Pattern of the values for which an unsupported attribute has no effect."""
 
 UNSUPPORTED_ELEMENTS = ("replicate", "attach", "composite", "flexcomp", "deformable")
 """Elements that contain bodies or couple them and are not modelled."""
 
 TENDON_EFFECTS = ("stiffness", "damping", "frictionloss", "range", "armature")
-"""Attributes of a tendon that act on joints without an actuator."""
+"""Attributes by which a tendon without an actuator exerts forces on joints."""
 
 BALL_AXES = (("_x", (1, 0, 0)), ("_y", (0, 1, 0)), ("_z", (0, 0, 1)))
 """Suffixes and axes of the three hinges that replace a ball joint."""
@@ -85,7 +86,8 @@ def read_mjcf(
 ) -> Vehicle:
     """Read a robot as a vehicle for `draisine.compile`.
 
-    The body of the world is the base. If it has no free joint, its joints are on a fixed base.
+    The top-level body of <worldbody> is the base. If it has no free joint, its joints connect it to a fixed
+    base.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def read_mjcf(
 
 
 def parse_mjcf(file: str | Path) -> Robot:
-    """Return the content of an MJCF file or of its text."""
+    """Parse an MJCF file, or MJCF text, and return the content as a `Robot`."""
     root = read_root(file, "mujoco")
     folder = Path() if is_xml_text(file) else Path(file).parent
     with name_file(file):
@@ -131,7 +133,7 @@ def parse_mjcf(file: str | Path) -> Robot:
 
 
 def _robot(root: Element, folder: Path) -> Robot:
-    """Return the machine in the world."""
+    """Return the robot in <worldbody>; if there are several, that with the most bodies."""
     _note_unsupported(root)
     reader = _MjcfReader(root, folder)
     world = root.findall("worldbody")
@@ -146,7 +148,7 @@ def _robot(root: Element, folder: Path) -> Robot:
         raise ModelError("The world has no body.")
     free = [body for body in machines if _is_free(body.element)]
     if free and len(machines) > 1:
-        # One machine is simulated at a time: that with the most bodies.
+        # Only one robot is simulated: that with the most bodies.
         largest = max(machines, key=lambda body: sum(1 for _ in body.element.iter("body")))
         for body in machines:
             if body is not largest:
@@ -167,18 +169,18 @@ def _robot(root: Element, folder: Path) -> Robot:
 
 
 def _has_joints(body: Element) -> bool:
-    """Return whether a body or a body in it can move."""
+    """Return whether a body, or any body nested in it, has a joint."""
     return any(element.tag in ("joint", "freejoint") for element in body.iter())
 
 
 def _is_free(body: Element) -> bool:
-    """Return whether a body of the world moves freely."""
+    """Return whether a top-level body has a free joint (six degrees of freedom)."""
     has_free_joint = any(joint.get("type") == "free" for joint in body.findall("joint"))
     return body.find("freejoint") is not None or has_free_joint
 
 
 def _scale_mass(links: list[RobotLink], root: Element) -> list[RobotLink]:
-    """Return links with the total mass that <compiler settotalmass="..."> states."""
+    """Return the links with masses scaled to the total mass of <compiler settotalmass="...">, if stated."""
     where = "<compiler>, settotalmass"
     target = number(_merged(root, "compiler"), "settotalmass", -1.0, where)
     total = sum(link.mass.mass for link in links)
@@ -192,7 +194,7 @@ def _scale_mass(links: list[RobotLink], root: Element) -> list[RobotLink]:
 
 
 def _equalities(root: Element, links: list[RobotLink]) -> list[Mimic]:
-    """Return the linear couplings of joints; other equality constraints are reported."""
+    """Return the linear couplings of joints; warn about other equality constraints."""
     moving = {link.joint for link in links if link.kind}
     mimics = []
     for equality in (each for section in root.findall("equality") for each in section):
@@ -240,12 +242,12 @@ class _PlacedBody(NamedTuple):
     """A body element with the frame and the default class around it."""
 
     element: Element
-    outer: LinkFrame  # in the drawing
-    around: str  # name of the default class
+    outer: LinkFrame  # frame of the parent in the zero configuration
+    around: str  # name of the default class that applies to the body
 
 
 class _MjcfReader:
-    """Reader of bodies with the compiler settings and default classes of a file."""
+    """Converts body elements to links by the compiler settings and default classes of a file."""
 
     def __init__(self, root: Element, folder: Path) -> None:
         self.names: set[str] = {body.get("name", "") for body in root.iter("body")} | {"world"}
@@ -276,7 +278,7 @@ class _MjcfReader:
             self._read_defaults(each)
 
     def _read_defaults(self, outermost: Element) -> None:
-        """Store the default classes in an element; each inherits from the enclosing one."""
+        """Store the default classes nested in an element; each inherits from the enclosing class."""
         stack = [(outermost, self.defaults["main"], "main")]
         while stack:  # a loop, because files may be nested deeper than Python's recursion limit
             element, inherited, name = stack.pop()
@@ -289,7 +291,7 @@ class _MjcfReader:
             stack += [(child, defaults, child.get("class", name)) for child in reversed(inner)]
 
     def _full(self, element: Element, around: str) -> dict[str, str]:
-        """Return the attributes of an element, with the defaults of its class."""
+        """Return the attributes of an element, completed by the defaults of its class."""
         name = element.get("class", around)
         if name not in self.defaults:
             hint = did_you_mean(name, self.defaults)
@@ -297,7 +299,7 @@ class _MjcfReader:
         return {**self.defaults[name].get(element.tag, {}), **element.attrib}
 
     def bodies(self, element: Element, outer: LinkFrame, around: str) -> list[_PlacedBody]:
-        """Return the bodies directly in an element, through <frame> elements."""
+        """Return the child bodies of an element, including those inside its <frame> elements."""
         placed = []
         stack = [(element, outer, around)]
         while stack:
@@ -334,7 +336,7 @@ class _MjcfReader:
         return name
 
     def _links(self, placed: _PlacedBody, parent: str) -> Iterator[RobotLink]:
-        """Yield the links of one body: a massless one for each joint but the last."""
+        """Yield the links of one body: a massless link for each joint except the last, then the body."""
         body, outer, around = placed
         name = self._name(body, parent)
         frame = outer @ self._frame(body.attrib, f"body {name!r}")
@@ -361,8 +363,8 @@ class _MjcfReader:
     def add_motors(self, links: list[RobotLink], root: Element) -> list[RobotLink]:
         """Return links whose joints have the torque limits of their actuators.
 
-        Torques of several actuators of a joint add up; one without a limit makes the sum unlimited.
-        Actuators of tendons and sites, and servos, get a note.
+        The torque limits of several actuators of a joint add up; an actuator without a limit makes the sum
+        unlimited. A note reports servos, and actuators of tendons and sites.
         """
         limits: dict[str, float] = {}
         for actuator in (each for section in root.findall("actuator") for each in section):
@@ -407,7 +409,7 @@ class _MjcfReader:
     def _jointed(
         self, name: str, parent: str, frame: LinkFrame, mass: Mass, joint: Attributes
     ) -> RobotLink:
-        """Return a link on a hinge or a slide."""
+        """Return a link with the hinge or slide that connects it to its parent."""
         where = f"joint {joint.get('name', name)!r}"
         kind = joint.get("type", "hinge")
         if kind not in ("hinge", "slide"):
@@ -437,7 +439,7 @@ class _MjcfReader:
         )
 
     def _limits(self, joint: Attributes, unit: float, where: str) -> tuple[float, float] | None:
-        """Return the limits of a joint relative to its reference, rad or m; None without limits."""
+        """Return the limits (rad or m) of a joint relative to its reference coordinate; None if unlimited."""
         limited = joint.get("limited", "auto" if self.has_auto_limits else "false")
         if "range" not in joint or limited == "false":
             return None
@@ -446,7 +448,7 @@ class _MjcfReader:
         return (lower - reference, upper - reference) if lower < upper else None
 
     def _frame(self, attributes: Attributes, where: str) -> LinkFrame:
-        """Return the frame of an element, by position and orientation or by two ends."""
+        """Return the frame of an element from its position and orientation, or from its two end points."""
         if "fromto" in attributes:
             ends = numbers(attributes["fromto"], 6, (), where).reshape(2, 3)
             return LinkFrame(_rotation_from_z(ends[1] - ends[0], where), ends.mean(axis=0))
@@ -477,7 +479,7 @@ class _MjcfReader:
         return R
 
     def _rounds(self, body: Element, frame: LinkFrame, around: str) -> Iterator[RoundShape]:
-        """Yield the spheres and cylinders of a body in the drawing."""
+        """Yield the spheres and cylinders of a body in the zero configuration."""
         where = f"geom of body {body.get('name')!r}"
         for geom in (self._full(element, around) for element in body.findall("geom")):
             kind = geom.get("type", "sphere")
@@ -503,7 +505,7 @@ class _MjcfReader:
             yield MeshShape(geom.get("mesh", ""), path, frame @ self._frame(geom, where), scale)
 
     def _boxes(self, body: Element, frame: LinkFrame, around: str) -> Iterator[BodyBox]:
-        """Yield the boxes of a body in the drawing."""
+        """Yield the boxes of a body in the zero configuration."""
         where = f"geom of body {body.get('name')!r}"
         for geom in (self._full(element, around) for element in body.findall("geom")):
             if geom.get("type", "sphere") == "box":
@@ -511,7 +513,7 @@ class _MjcfReader:
                 yield BodyBox(box.p, box.R * _sizes(geom, 3, where))
 
     def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
-        """Return the mass of a body in the drawing, within the bounds of the compiler settings."""
+        """Return the mass properties of a body in the zero configuration, with the file's lower bounds."""
         stated = self._stated_mass(body, frame, around)
         least_mass, least_inertia = self.bounds
         moments, axes = np.linalg.eigh(stated.inertia)
@@ -524,7 +526,7 @@ class _MjcfReader:
         return Mass(max(stated.mass, least_mass), stated.com, axes * moments @ axes.T)
 
     def _stated_mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
-        """Return the mass of a body in the drawing: as stated, else that of its geoms."""
+        """Return the stated mass properties of a body in the zero configuration, else those of its geoms."""
         inertial = body.find("inertial")
         where = f"body {body.get('name')!r}"
         if inertial is None and self.geoms == "false":
@@ -541,7 +543,7 @@ class _MjcfReader:
         return Mass(mass, principal.p, principal.R @ tensor @ principal.R.T)
 
     def _shape(self, attributes: Attributes, frame: LinkFrame, where: str) -> Mass:
-        """Return the mass of a geom of uniform density."""
+        """Return the mass properties of a geom of uniform density."""
         shape = frame @ self._frame(attributes, f"geom of {where}")
         kind = attributes.get("type", "sphere")
         # MuJoCo's default density is that of water, 1000 kg/m3.
@@ -566,7 +568,7 @@ class _MjcfReader:
 
 
 def _single_axes(joint: Attributes, body: str) -> list[Attributes]:
-    """Return a joint as joints of one axis each: none for a free joint, three hinges for a ball joint."""
+    """Split a joint into joints of one axis: none for a free joint, three hinges for a ball joint."""
     kind = joint.get("type", "hinge")
     if kind == "free":
         return []
@@ -584,7 +586,7 @@ def _single_axes(joint: Attributes, body: str) -> list[Attributes]:
 
 
 def _sizes(attributes: Attributes, count: int, where: str) -> Floats:
-    """Return `count` sizes of a geom, m; the length of a geom between two ends is their distance.
+    """Return `count` sizes (m) of a geom; if the geom has two end points, their distance is its length.
 
     Sizes that a geom does not use are ignored, as MuJoCo does.
     """
@@ -599,14 +601,17 @@ def _sizes(attributes: Attributes, count: int, where: str) -> Floats:
 
 
 def _solid(attributes: Attributes, kind: str, where: str) -> tuple[float, Floats]:
-    """Return volume (m3) and mean squares (3,) of the coordinates (m2) of a solid."""
+    """Return volume (m3) and mean squared coordinates (3,) (m2) of a solid."""
     indices, fill, squares = SOLID_SHAPES[kind]
     half = _sizes(attributes, max(indices) + 1, where)[list(indices)]
     return fill * float(np.prod(half)), np.array(squares) * half * half
 
 
 def _capsule(attributes: Attributes, where: str) -> tuple[float, Floats]:
-    """Return volume and mean squares of a capsule: a cylinder of half-length h and two half spheres."""
+    """Return volume (m3) and mean squared coordinates (3,) (m2) of a capsule.
+
+    A capsule consists of a cylinder of half-length h and two half spheres.
+    """
     r, h = _sizes(attributes, 2, where)
     pipe = 2.0 * np.pi * r * r * h
     ball = 4.0 * np.pi / 3.0 * r**3
@@ -616,7 +621,7 @@ def _capsule(attributes: Attributes, where: str) -> tuple[float, Floats]:
 
 
 def _rotation_from_z(axis: Floats, where: str) -> Floats:
-    """Return the smallest rotation (3, 3) from z to an axis; about x if that is opposite."""
+    """Return the smallest rotation (3, 3) from z to an axis; if the axis is -z, rotate about x."""
     along = _unit(axis, where)
     across = np.cross([0.0, 0.0, 1.0], along)
     sine = float(np.linalg.norm(across))
@@ -626,7 +631,7 @@ def _rotation_from_z(axis: Floats, where: str) -> Floats:
 
 
 def _unit(vector: Floats, where: str) -> Floats:
-    """Return the unit vector of a vector."""
+    """Normalise a vector; `where` names the element in the error for a zero vector."""
     length = float(np.linalg.norm(vector))
     if not length > 0.0:
         raise ModelError(f"{where}: {vector.tolist()} has no direction.")

@@ -1,9 +1,9 @@
 """Vehicles from robot files: a tree of links with joints, and wheels that are declared separately.
 
 `urdf` and `mjcf` read their files into a `Robot`. `robot_vehicle` merges links without a joint with their
-parents, turns joints into screws of the drawing and `mimic` joints into couplings, places the wheels on the
-ground, and adds what these formats cannot express: rolling wheels, springs, motions of joints. `guess`
-proposes them.
+parents, converts joints to screw axes in the zero configuration and `mimic` joints to coupling constraints,
+places the wheels on the ground, and adds properties that these formats cannot express: rolling wheels,
+springs and prescribed motions of joints. `guess` proposes such properties.
 """
 
 import re
@@ -35,25 +35,27 @@ from draisine.model.force import Tyre
 from draisine.model.surface import Disc, Round, Surface
 
 GROUND_TOLERANCE = 2.5e-3
-"""m; wheels and casters whose lowest points differ by less rest on the same plane. Drawings of robots have
-differences of 3 um (rounding) to 2 mm (clearance of a caster).
+"""Largest height difference (m) between the lowest points of wheels and casters on the same ground plane.
+
+Robot files have differences of 3 um (rounding) to 2 mm (clearance of a caster).
+
 """
 
 MAX_RADIUS_CHANGE = 0.05
-"""Of the radius; larger changes would make another wheel of it."""
+"""Largest change of a wheel's radius to reach the ground, as a fraction of the radius."""
 
 ROUND_WHEEL_TOLERANCE = 0.05
-"""Relative to axial moment and radius; wheels with smaller deviations from symmetry are made symmetric."""
+"""Largest asymmetry of a wheel that is removed, as a fraction of its axial moment of inertia and radius."""
 
 ROBOT_JOINTS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
-"""Joint classes by their name in `RobotLink.kind`."""
+"""Joint class for each value of `RobotLink.kind`."""
 
 Vehicle = Callable[..., Model]
-"""A vehicle: a function that returns a model."""
+"""Type of a vehicle: a function of parameters that returns a `Model`."""
 
 
 class LinkFrame(NamedTuple):
-    """A frame in the drawing."""
+    """A frame of a link or shape, relative to the global frame of the zero configuration."""
 
     R: Floats  # (3, 3), axes as columns
     p: Floats  # (3,), origin, m
@@ -63,16 +65,16 @@ class LinkFrame(NamedTuple):
 
 
 DRAWING_FRAME = LinkFrame(np.eye(3), np.zeros(3))
-"""The frame of the drawing itself."""
+"""The global frame of the zero configuration."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mass:
-    """Mass properties in the drawing's axes."""
+    """Mass properties of a link in the global frame of the zero configuration."""
 
     mass: float = 0.0  # kg
-    com: Floats = field(default_factory=lambda: np.zeros(3))  # m, mass centre
-    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))  # kg m2, central
+    com: Floats = field(default_factory=lambda: np.zeros(3))  # centre of mass, m
+    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))  # about `com`, kg m2
 
     def __add__(self, other: "Mass") -> "Mass":
         mass = self.mass + other.mass
@@ -88,85 +90,85 @@ class Mass:
 
 
 class RoundShape(NamedTuple):
-    """A cylinder or a sphere of a file, in the drawing."""
+    """A cylinder or a sphere of a robot file, in the zero configuration."""
 
     radius: float  # m
     centre: Floats  # (3,), m
-    axis: Floats | None = None  # (3,), unit vector; None for a sphere
+    axis: Floats | None = None  # unit vector of a cylinder's axis, (3,); None for a sphere
     collides: bool = True  # whether it is a collision shape
 
 
 class MeshShape(NamedTuple):
     """A mesh of a file, of which only the extent is used."""
 
-    name: str  # as in the robot file
-    path: Path | None  # of the mesh file; None if it was not found
-    frame: LinkFrame  # in the drawing
-    scale: Floats  # (3,), factors of the coordinates
+    name: str  # name of the mesh in the robot file
+    path: Path | None  # path of the mesh file; None if it was not found
+    frame: LinkFrame  # frame of the mesh in the zero configuration
+    scale: Floats  # scale factors of the coordinates, (3,)
 
 
 @dataclass(frozen=True, eq=False)
 class RobotLink:
-    """A rigid link in the drawing, with the joint to its parent.
+    """A rigid link in the zero configuration, with the joint to its parent.
 
-    `rounds`, `boxes` and `meshes` do not affect the motion; `guess` uses them.
+    The shapes `rounds`, `boxes` and `meshes` do not affect the motion; `guess` uses them to find wheels.
     """
 
     name: str
-    parent: str  # empty for the base
+    parent: str  # name of the parent link; empty for the base
     frame: LinkFrame
     mass: Mass
     kind: str = ""  # "hinge", "slide", or "" if fixed to the parent or the base
     joint: str = ""  # name of the joint
-    axis: Floats = field(default_factory=lambda: np.zeros(3))  # axis of the joint
-    through: Floats = field(default_factory=lambda: np.zeros(3))  # point of the axis, m
-    spring: float = 0.0  # N m/rad or N/m
-    damper: float = 0.0  # N m s/rad or N s/m
-    rest: float = 0.0  # rad or m, coordinate of the unloaded spring
-    armature: float = 0.0  # kg m2 or kg, inertia of the motor
-    friction: float = 0.0  # N m or N, dry friction
+    axis: Floats = field(default_factory=lambda: np.zeros(3))  # unit vector of the joint axis
+    through: Floats = field(default_factory=lambda: np.zeros(3))  # point on the joint axis, m
+    spring: float = 0.0  # stiffness of the joint, N m/rad or N/m
+    damper: float = 0.0  # viscous damping of the joint, N m s/rad or N s/m
+    rest: float = 0.0  # joint coordinate of the unloaded spring, rad or m
+    armature: float = 0.0  # inertia of the motor reflected to the joint, kg m2 or kg
+    friction: float = 0.0  # dry friction of the joint, N m or N
     rounds: tuple[RoundShape, ...] = ()  # cylinders and spheres
     boxes: tuple[BodyBox, ...] = ()  # boxes for pictures
     meshes: tuple[MeshShape, ...] = ()
     limited: bool = False  # whether the joint has limits, even if the file does not state them
-    limits: tuple[float, float] | None = None  # rad or m, lower and upper limit of the joint
+    limits: tuple[float, float] | None = None  # lower and upper joint limit, rad or m
     motor: Motor | None = None  # limits of the drive; None if the file states none
-    gravity_compensation: float = 0.0  # part of the weight that a drive cancels
+    gravity_compensation: float = 0.0  # fraction of the weight that a drive cancels
 
 
 class Mimic(NamedTuple):
-    """A joint that follows another one: r = factor * leader + offset."""
+    """A joint whose coordinate follows that of another joint: r = factor * leader + offset."""
 
     joint: str
     leader: str
-    factor: float  # 1, or rad/m and m/rad between hinges and slides
-    offset: float  # rad or m
+    factor: float  # ratio of joint rates; in rad/m or m/rad between a hinge and a slide
+    offset: float  # coordinate of the following joint if that of the leader is zero, rad or m
 
 
 DOWN = np.array([0.0, 0.0, -1.0])
-"""Direction of gravity."""
+"""Direction of gravity, unit vector (3,); robot files have z up."""
 
 
 class Robot(NamedTuple):
     """Content of a robot file."""
 
     name: str
-    links: Sequence[RobotLink]  # a tree, the base first
-    base: str  # group of the base: "SE(3)", "fixed", ...
-    gravity: float  # m/s2
-    down: Floats = DOWN  # (3,), unit vector of gravity in the drawing
+    links: Sequence[RobotLink]  # tree of links, parents before children
+    base: str  # Lie group of the motion of the base: "SE(3)", "fixed", ...
+    gravity: float  # gravitational acceleration, m/s2
+    down: Floats = DOWN  # (3,), unit vector of gravity in the zero configuration
     mimics: Sequence[Mimic] = ()
-    notes: Sequence[str] = ()  # sentences about drives whose set-points are not inputs
+    notes: Sequence[str] = ()  # sentences about servo drives, whose set-points are not inputs
 
 
 @dataclass(frozen=True, eq=False)
 class RobotWheel:
-    """Wheel of a link.
+    """Geometry and tyre of a wheel that is attached to a link.
 
     Parameters
     ----------
     surface
-        Surface, or the radius of a thin disc, m.
+        Surface of the wheel, or the radius (m) of a thin disc.
     tyre
         Tyre model; None for rolling without slip.
     centre
@@ -181,7 +183,7 @@ class RobotWheel:
 JOINT_PROPERTIES = (
     "spring", "damper", "rest", "armature", "friction", "motion", "stops", "motor",
 )  # fmt: skip
-"""Properties of a joint that can replace those of the file."""
+"""Names of the joint properties that an argument `joints` can set instead of the file."""
 
 
 def robot_vehicle(
@@ -189,7 +191,7 @@ def robot_vehicle(
     wheels: Mapping[str, Any],
     joints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Vehicle:
-    """Return the vehicle of a robot.
+    """Build a vehicle from the content of a robot file and its declared wheels.
 
     A wheel has its centre at the origin of its link, unless its `RobotWheel` states another one, and rolls
     about the axis of its joint. If other wheels turn, a wheel that cannot turn about a horizontal axis is a
@@ -216,7 +218,7 @@ def robot_vehicle(
     turning = {n for n in rolling if turns_about_axle(by_name[n])}
     rolling = _level(rolling, by_name, turning)
     centres = {n: _hub(by_name[n], wheel) for n, wheel in rolling.items()}
-    # The drawing is lifted so that the lowest wheel touches the ground.
+    # Lift the zero configuration so that the lowest wheel touches the ground.
     lowest = min((_bottom(by_name[n], rolling[n]) for n in rolling), default=0.0)
     lift = np.array([0.0, 0.0, -lowest])
     bodies = [
@@ -264,10 +266,10 @@ def turns_about_axle(link: RobotLink) -> bool:
 
 
 def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
-    """Return a robot without joints that move no mass: their equations of motion would be singular.
+    """Return a robot in which joints that move no mass are fixed: their equations would be singular.
 
-    Such joints are virtual wheels or frames of planners. Joints that mimic one of them follow the first of
-    these joints instead.
+    Such joints belong to virtual wheels or to frames of motion planners. If several joints mimic a fixed
+    joint, the first of them becomes the leader of the others.
     """
     heavy = set(wheels)
     for link in reversed(robot.links):  # children first
@@ -292,7 +294,7 @@ def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
 
 
 def _couplings(mimics: Sequence[Mimic], changes: Mapping[str, Mapping[str, Any]]) -> list[Coupling]:
-    """Return the couplings of joints that follow others, except joints with a motion of their own."""
+    """Return the coupling constraints of mimic joints, except joints with a prescribed motion."""
 
     def constraint(mimic: Mimic) -> Callable[[Any, Any], Any]:
         return lambda r, leader: r - mimic.factor * leader - mimic.offset
@@ -307,8 +309,8 @@ def _couplings(mimics: Sequence[Mimic], changes: Mapping[str, Mapping[str, Any]]
 def _compensations(
     links: Sequence[RobotLink], body_of: Mapping[str, str], robot: Robot
 ) -> list[GravityCompensation]:
-    """Return the forces that cancel parts of the weights of bodies."""
-    cancelled: dict[str, float] = {}  # kg
+    """Return the force elements that cancel a fraction of the weight of bodies."""
+    cancelled: dict[str, float] = {}  # compensated mass of each body, kg
     for link in links:
         if link.gravity_compensation:
             body = body_of[link.name]
@@ -318,12 +320,12 @@ def _compensations(
 
 
 def _hub(link: RobotLink, wheel: RobotWheel) -> Floats:
-    """Return the centre (3,) of a wheel in the drawing, m."""
+    """Return the centre (3,) of a wheel in the zero configuration, m."""
     return link.frame.p + link.frame.R @ np.asarray(wheel.centre, float)
 
 
 def _bottom(link: RobotLink, wheel: RobotWheel) -> float:
-    """Return the height of the lowest point of a wheel in the drawing, m."""
+    """Return the height of the lowest point of a wheel in the zero configuration, m."""
     surface = wheel.surface if isinstance(wheel.surface, Surface) else Disc(float(wheel.surface))
     axle = _axle(link)
     turned = surface.about(axle / np.linalg.norm(axle))
@@ -333,10 +335,10 @@ def _bottom(link: RobotLink, wheel: RobotWheel) -> float:
 def _level(
     rolling: Mapping[str, RobotWheel], links: Mapping[str, RobotLink], turning: set[str]
 ) -> dict[str, RobotWheel]:
-    """Return wheels of which those within `GROUND_TOLERANCE` of the lowest one touch the same plane.
+    """Return the wheels by link, where all wheels within `GROUND_TOLERANCE` of the lowest touch one plane.
 
-    A wheel that turns gets a larger radius: a lower centre would make it eccentric. The centre of a caster is
-    lowered.
+    The radius of a turning wheel is enlarged, because a lower centre would make it eccentric. The centre of a
+    caster is lowered.
     """
     bottoms = {n: _bottom(links[n], wheel) for n, wheel in rolling.items()}
     lowest = min(bottoms.values(), default=0.0)
@@ -364,15 +366,16 @@ def _level(
 
 
 def ground_tolerance(radius: float, turns: bool) -> float:
-    """Return the height above the ground (m) up to which a wheel of a radius (m) is lowered onto it.
+    """Return the largest height above the ground (m) from which a wheel is lowered onto the ground.
 
-    `turns` is whether the wheel turns about its axle; then its radius changes, by a small part only.
+    `radius` is in m. If the wheel `turns` about its axle, its radius is changed instead, so that the height
+    is limited to a small fraction of the radius.
     """
     return min(GROUND_TOLERANCE, MAX_RADIUS_CHANGE * radius) if turns else GROUND_TOLERANCE
 
 
 def _enlarged(surface: Any, growth: float) -> Any:
-    """Return a round surface, or a radius (m), that is larger by a length (m)."""
+    """Return a round surface, or a radius (m), enlarged by the length `growth` (m)."""
     if isinstance(surface, Round):
         return replace(surface, radius=surface.radius + growth)
     return float(surface) + growth
@@ -381,7 +384,7 @@ def _enlarged(surface: Any, growth: float) -> Any:
 def _masses(
     links: Sequence[RobotLink], body_of: Mapping[str, str], radii: Mapping[str, float]
 ) -> dict[str, Mass]:
-    """Return the masses of bodies, each the sum of its links; wheels are made symmetric."""
+    """Return the mass properties of each body, the sum of its links; wheels are made symmetric."""
     masses: dict[str, Mass] = {}
     for link in links:
         body = body_of[link.name]
@@ -395,14 +398,14 @@ def _masses(
 def _boxes(
     name: str, links: Sequence[RobotLink], body_of: Mapping[str, str], lift: Floats
 ) -> tuple[BodyBox, ...]:
-    """Return the boxes of all links of a body, in the lifted drawing."""
+    """Return the boxes of all links of a body, in the lifted zero configuration."""
     boxes = [box for link in links if body_of[link.name] == name for box in link.boxes]
     return tuple(BodyBox(box.centre + lift, box.ways) for box in boxes)
 
 
 def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
-    """Return the mass of a wheel, made symmetric about its axle if it is almost so."""
-    # An asymmetric wheel is unbalanced: the machine would have no steady motion.
+    """Return the mass properties of a wheel; make them symmetric about the axle if they are almost so."""
+    # An asymmetric wheel is unbalanced: the vehicle would have no steady motion.
     along = link.axis / np.linalg.norm(link.axis)
     P = np.eye(3) - np.outer(along, along)
     axial = float(along @ mass.inertia @ along)
@@ -422,7 +425,10 @@ def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
 def _check_joints(
     joints: Mapping[str, Mapping[str, Any]], links: Sequence[RobotLink]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return the changes of joints; raise `ModelError` for unknown joints or properties."""
+    """Return the properties that replace those of the file, by joint.
+
+    Raise `ModelError` for unknown joints or properties.
+    """
     expect_known("no joint", joints, [link.joint for link in links if link.kind], ModelError)
     for name, properties in joints.items():
         expect_known(f"joint {name!r} takes no", properties, JOINT_PROPERTIES, ModelError)
@@ -472,7 +478,7 @@ def _merge(links: Sequence[RobotLink]) -> dict[str, str]:
 
 
 def _axle(link: RobotLink) -> Floats:
-    """Return the axle of a wheel; a caster has an arbitrary horizontal one."""
+    """Return the unit vector (3,) of a wheel's axle; that of a caster is an arbitrary horizontal one."""
     if turns_about_axle(link):
         return link.axis
     across = link.frame.R[:, 1]
@@ -504,7 +510,7 @@ def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
 
 
 def note_friction(where: str, friction: float, kind: str) -> float:
-    """Return the dry friction of a joint; warn that it is smoothed at low rates."""
+    """Return the dry friction of a joint (N m or N); warn that it is smoothed at low joint rates."""
     if friction != 0.0:
         rate = f"{JointFriction.rate:g} {'m/s' if kind == 'slide' else 'rad/s'}"
         warn_once(f"{where}: its friction is smooth below {rate}, a damper there (JointFriction).")

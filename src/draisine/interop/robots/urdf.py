@@ -1,9 +1,9 @@
 """Robots from URDF files, with separately declared wheels.
 
 URDF has links, inertias, joints with limits and motors, and joints that mimic others, but no rolling
-contacts: wheels are arguments. Transmissions are ignored, and of meshes only the extent is used. The format:
-https://wiki.ros.org/urdf/XML. Readers of other packages load all meshes, or stop at a missing one; here a
-robot without its meshes can be read.
+contacts: the caller declares the wheels. Transmissions are ignored, and only the extent of meshes is used.
+The format: https://wiki.ros.org/urdf/XML. Readers of other packages load all meshes, or stop at a missing
+one; this reader does not need the meshes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,7 +43,7 @@ from draisine.model import Motor, inertia
 from draisine.model.body import BodyBox
 
 URDF_JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
-"""Supported joint types of URDF with one or no degree of freedom, with `RobotLink.kind`."""
+"""Value of `RobotLink.kind` for each supported URDF joint type with one or no degree of freedom."""
 
 TENSOR_ENTRIES = ("xx", "yy", "zz", "xy", "xz", "yz")
 """Entries of an inertia tensor in the order of `model.inertia`."""
@@ -69,11 +69,12 @@ def read_urdf(
         Radius (m), surface (`Ball(0.02)`, `Torus(...)`) or `RobotWheel` of each rolling link by name. A wheel
         has its centre at the origin of its link and rolls about the axis of its joint.
     joints
-        Properties of joints beyond the file, by name: `{"strut": {"spring": 4000.0, "damper": 200.0},
-        "axle": {"armature": 0.002}, "pan": {"motion": uniform(0.0)}}`.
+        Properties of joints that the file does not state, by name:
+        `{"strut": {"spring": 4000.0, "damper": 200.0}, "axle": {"armature": 0.002},
+        "pan": {"motion": uniform(0.0)}}`.
     base
-        Group of the root link: "SE(3)", "fixed", ... By default it is free; a massless link `world` is
-        fixed, as in ROS and Gazebo.
+        Lie group of the motion of the root link: "SE(3)", "fixed", ... By default the root link is free
+        ("SE(3)"), but a massless link `world` is fixed, as in ROS and Gazebo.
     gravity
         Gravity, m/s2.
 
@@ -107,14 +108,14 @@ def parse_urdf(
     gravity: float = 9.81,
     packages: str | Path | None = None,
 ) -> Robot:
-    """Return the content of a URDF file or of its text.
+    """Parse a URDF file, or URDF text, and return the content as a `Robot`.
 
     Parameters
     ----------
     file
         URDF file, or its text.
     base
-        Group of the root link; by default it is free, or fixed if it is a massless link `world`.
+        Lie group of the motion of the root link; by default "SE(3)", or "fixed" for a massless link `world`.
     gravity
         Gravity, m/s2.
     packages
@@ -146,7 +147,7 @@ class _MeshFinder:
         places = [self.folder / name]
         if address.startswith("package://"):
             name = address.removeprefix("package://")
-            inner = name.partition("/")[2]  # without the name of the package
+            inner = name.partition("/")[2]  # path without the name of the package
             roots = [self.packages] if self.packages else [self.folder, self.folder.parent]
             # The folder may contain the package, or be the package.
             places = [root / part for root in roots for part in (name, inner)]
@@ -154,7 +155,7 @@ class _MeshFinder:
 
 
 def _is_floating(root: str, joints: Iterable[Element]) -> bool:
-    """Return whether the root link is only the world of a floating joint."""
+    """Return whether the root link represents the world, to which a floating joint connects the robot."""
     from_root = [joint for joint in joints if _attribute(joint, "parent", "link") == root]
     return bool(from_root) and all(joint.get("type") == "floating" for joint in from_root)
 
@@ -166,7 +167,7 @@ def _attribute(element: Element, path: str, name: str) -> str | None:
 
 
 def _mimics(joints: Iterable[Element], links: Iterable[RobotLink]) -> list[Mimic]:
-    """Return the joints that follow another one."""
+    """Return the joints with an element <mimic>: their coordinate follows that of another joint."""
     moving = {link.joint for link in links if link.kind}
     mimics = []
     for joint in joints:
@@ -185,7 +186,7 @@ def _mimics(joints: Iterable[Element], links: Iterable[RobotLink]) -> list[Mimic
 
 
 def _base(root: RobotLink, free: bool) -> str:
-    """Return the group of the base: fixed for a massless root link `world`, else SE(3)."""
+    """Return the Lie group of the base's motion: "fixed" for a massless root link `world`, else "SE(3)"."""
     if root.name != "world" or root.mass.mass or free:
         return "SE(3)"
     warn_once(
@@ -195,7 +196,7 @@ def _base(root: RobotLink, free: bool) -> str:
 
 
 def _links(root: Element, joints: list[Element], meshes: _MeshFinder) -> list[RobotLink]:
-    """Return all links in the drawing, parents first."""
+    """Return all links in the zero configuration, parents first."""
     links = _by_name(root.findall("link"))
     order = _order(links, joints)
     frames: dict[str, LinkFrame] = {}
@@ -285,7 +286,7 @@ def _frame(element: Element) -> LinkFrame:
 
 
 def _jointed(link: RobotLink, joint: Element | None) -> list[RobotLink]:
-    """Return a link with its joint; a planar joint needs two massless links before it."""
+    """Return a link with its joint; two massless links precede a link on a planar joint."""
     if joint is None or joint.get("type") == "floating":
         if joint is not None:
             warn_once(
@@ -321,18 +322,18 @@ def _jointed(link: RobotLink, joint: Element | None) -> list[RobotLink]:
 
 
 def _limits(kind: str, attributes: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Return whether a joint is limited, and its limits (rad or m) if the file states a range."""
+    """Return the fields `limited` and `limits` (rad or m, if the file states a range) of a `RobotLink`."""
     if kind not in ("revolute", "prismatic"):
         return {}
     lower = number(attributes, "lower", 0.0, where)
     upper = number(attributes, "upper", 0.0, where)
-    # Exporters of CAD programs write zero for both limits of wheels that turn freely.
+    # CAD exporters write zero for both limits of wheels that turn freely.
     is_empty = bool(attributes) and not lower < upper
     return {"limited": not is_empty, "limits": (lower, upper) if lower < upper else None}
 
 
 def _motor(attributes: Mapping[str, str], where: str) -> Motor | None:
-    """Return the limits of a drive, by effort (N m or N) and velocity (rad/s or m/s); None without effort.
+    """Return the limits of a drive: effort (N m or N) and velocity (rad/s or m/s); None without effort.
 
     Zero means that the file does not state a limit.
     """
@@ -346,8 +347,8 @@ def _motor(attributes: Mapping[str, str], where: str) -> Motor | None:
 def _add_interfaces(links: list[RobotLink], root: Element) -> tuple[list[RobotLink], list[str]]:
     """Return links with the effort limits of the command interfaces of <ros2_control>, and notes.
 
-    The smaller one of both limits applies. Interfaces of position and velocity get a note: inputs are
-    torques.
+    If the joint also has an effort limit, the smaller one applies. A note reports position and velocity
+    interfaces, because the inputs of a vehicle are torques.
     """
     limits: dict[str, float] = {}
     servos: dict[str, list[str]] = {}
@@ -374,13 +375,16 @@ def _add_interfaces(links: list[RobotLink], root: Element) -> tuple[list[RobotLi
 
 
 def _with_effort(link: RobotLink, effort: float) -> RobotLink:
-    """Return a link whose motor has at most an effort, N m or N."""
+    """Return a link whose motor is limited to the given effort, N m or N."""
     motor = link.motor or Motor(effort)
     return replace(link, motor=replace(motor, torque=min(motor.torque, effort)))
 
 
 def _planar_links(link: RobotLink, name: str, normal: Floats) -> list[RobotLink]:
-    """Return a link on a planar joint: two slides in the plane and a hinge about its normal."""
+    """Return the three links of a planar joint: two slides in the plane, then a hinge about its normal.
+
+    The last one is the given link; the others are massless.
+    """
     frames = np.linalg.svd(normal[None])[2]
     parts = [("slide", "x", frames[1]), ("slide", "y", frames[2]), ("hinge", "turn", normal)]
     links = []
@@ -397,7 +401,7 @@ def _planar_links(link: RobotLink, name: str, normal: Floats) -> list[RobotLink]
 
 
 def _rounds(link: Element, frame: LinkFrame) -> tuple[RoundShape, ...]:
-    """Return the spheres and cylinders of a link in the drawing, collision shapes first."""
+    """Return the spheres and cylinders of a link in the zero configuration, collision shapes first."""
     shapes = []
     where = f"link {link.get('name')!r}"
     for element in (*link.findall("collision"), *link.findall("visual")):
@@ -423,7 +427,7 @@ def _meshes(link: Element, frame: LinkFrame, finder: _MeshFinder) -> tuple[MeshS
 
 
 def _boxes(link: Element, frame: LinkFrame) -> tuple[BodyBox, ...]:
-    """Return the boxes of a link in the drawing: visual ones, else collision boxes."""
+    """Return the visual boxes of a link in the zero configuration; without any, its collision boxes."""
     where = f"link {link.get('name')!r}, box"
     for kind in ("visual", "collision"):
         boxes = []
@@ -438,7 +442,7 @@ def _boxes(link: Element, frame: LinkFrame) -> tuple[BodyBox, ...]:
 
 
 def _mass(link: Element, frame: LinkFrame) -> Mass:
-    """Return the mass of a link in the drawing; zero if the file states none."""
+    """Return the mass properties of a link in the zero configuration; zero if the file states none."""
     inertial = link.find("inertial")
     if inertial is None:
         return Mass()

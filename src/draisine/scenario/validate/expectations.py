@@ -1,4 +1,4 @@
-"""Validation of expected values: names of quantities, and the times, grid points or speeds."""
+"""Validation of expected values: names of quantities, and the times, grid points or speeds of values."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -45,9 +45,7 @@ def check_expected(kind: str, tables: Tables, model: Model, mistakes: Mistakes) 
 
 
 def _check_count(path: str, values: Any, count: int | None, mistakes: Mistakes) -> None:
-    """Report a mistake if the number of expected values differs from the number of times, points or
-    speeds.
-    """
+    """Report a mistake if the number of expected values is not that of the times, points or speeds."""
     length = len(values) if isinstance(values, list) else None
     if length != count:
         expected = (

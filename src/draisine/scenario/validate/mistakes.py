@@ -103,7 +103,7 @@ def validate_table(
 def _translated(
     kind: type[BaseModel], content: Mapping[str, Any], name: str, mistakes: Mistakes
 ) -> Iterator[None]:
-    """Context manager that reports pydantic errors about a table as mistakes in terms of the file."""
+    """Context manager that reports pydantic errors about a table as mistakes with keys of the file."""
     try:
         yield
     except ValidationError as error:
@@ -157,7 +157,7 @@ def _merge(mistakes: list[Mistake]) -> Mistake:
 
 
 def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseModel]]) -> Mistake:
-    """Convert a pydantic error to a mistake in terms of the scenario file."""
+    """Convert a pydantic error to a mistake that refers to keys of the scenario file."""
     path = key_path(where)
     kind = error["type"]
     value = error["input"]

@@ -101,7 +101,8 @@ def find_motion(
 ) -> Steady:
     """Solve the steady motion in which a run starts, under the control laws of the run.
 
-    No steady motion exists on a path of varying curvature; riders then follow a straight line.
+    No steady motion exists on a path of varying curvature. For the solution, control laws that follow such a
+    path follow a straight line instead.
     """
     options: dict[str, Any] = {
         "law": _with_uniform_paths(law),
@@ -118,7 +119,7 @@ def find_motion(
 
 
 def _with_uniform_paths(law: Any) -> Any:
-    """Return a law in which riders follow paths of constant curvature."""
+    """Return a control law in which paths of varying curvature are replaced by straight lines."""
     if isinstance(law, CombinedLaws):
         return CombinedLaws(tuple(map(_with_uniform_paths, law.laws)))
     is_varying = hasattr(law, "path") and not law.path.uniform
@@ -145,14 +146,14 @@ def continue_motion(motion: Steady, law: Any, signals: Any) -> Any:
 
 
 def _combine(laws: list[Any]) -> Any:
-    """Combine several laws into one; None if the list is empty."""
+    """Combine several control laws into one, whose inputs add up; None if the list is empty."""
     if not laws:
         return None
     return laws[0] if len(laws) == 1 else CombinedLaws(tuple(laws))
 
 
 def _law_states(motion: Steady, law: Any, z: Any) -> list[float]:
-    """Return the states of a law in a steady motion that was solved with paths of constant curvature."""
+    """Return the states of a control law in a steady motion that was solved on uniformly curved paths."""
     states: list[float] = []
     for each in law.laws if isinstance(law, CombinedLaws) else (law,):
         count = law_states(_with_uniform_paths(each))
@@ -221,7 +222,7 @@ def read_law(
 
 
 def check_steady_path(law: Any, mistakes: Mistakes) -> None:
-    """Report a rider on a path of varying curvature, for which no eigenvalues exist."""
+    """Report a control law that follows a path of varying curvature, for which no eigenvalues exist."""
     for each in law.laws if isinstance(law, CombinedLaws) else (law,):
         if _with_uniform_paths(each) is not each:
             text = "has a varying curvature: eigenvalues need a constant one, such as path = 0.0 (1/m)."
@@ -229,7 +230,10 @@ def check_steady_path(law: Any, mistakes: Mistakes) -> None:
 
 
 def _design(law: Any, system: System, speed: float | None) -> Any:
-    """Return a law with gains designed for a machine; laws with fixed gains are returned unchanged."""
+    """Return a control law with gains designed for a vehicle at a speed (m/s).
+
+    Control laws with fixed gains are returned unchanged.
+    """
     if isinstance(law, LQR):
         has_speed = "forward_speed" in system.outputs
         about = dict(law.about) or ({"forward_speed": speed or 0.0} if has_speed else {})
@@ -288,7 +292,7 @@ def _read_signal(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mi
 def _read_record(record: Any, table: Mapping[str, Any], path: str, mistakes: Mistakes) -> Any:
     """Build the dataclass that a table describes; report unknown keys and wrong values.
 
-    A function is a law without options.
+    A plain function is a control law without options.
     """
     if not dataclasses.is_dataclass(record):
         for key, value in table.items():

@@ -118,7 +118,7 @@ def _read_objects(kind: str, tables: Tables, system: System, mistakes: Mistakes)
 
 
 def _sliding_start(start: Start, table: Any) -> Start:
-    """Return a start in which contacts that slide during the run also slide initially, by default."""
+    """Return a start in which contacts that slide during the run slide initially, unless stated otherwise."""
     sliding = {n: x for n, x in (getattr(table, "mode", None) or {}).items() if x == "sliding"}
     return replace(start, mode=sliding | dict(start.mode or {})) if sliding else start
 
@@ -173,7 +173,7 @@ def _read_cycle(tables: Tables, start: Start, model: Model, mistakes: Mistakes) 
 
 
 def _check_gait(gait: GaitTable, model: Model, mistakes: Mistakes) -> None:
-    """Report paths and shapes whose number of joints differs from that of the machine."""
+    """Report paths and shapes whose number of joints differs from that of the vehicle."""
     joints = [joint.name for joint in model.joints]
     paths = {"corners": gait.corners, "harmonics": gait.harmonics, "shapes": gait.shapes}
     for name, rows in paths.items():
@@ -190,7 +190,7 @@ def _check_gait(gait: GaitTable, model: Model, mistakes: Mistakes) -> None:
 def _read_motion(
     kind: str, tables: Tables, start: Start, system: System, mistakes: Mistakes
 ) -> dict[str, Any]:
-    """Validate law, initial state, terrain and options of a run or sweep."""
+    """Validate control law, initial state, terrain and options of a run or sweep; return fields of a plan."""
     model = system.model
     values = start.values if start.steady is None else start.steady.prescribed
     speed = values.get("forward_speed")
@@ -211,7 +211,7 @@ def _read_motion(
     elif kind == "run" and "terrain" in tables:
         check_without_terrain(contact, run, start, mistakes)
     motion = None
-    # On a level plane the motion is that of ideal contacts, placed on the plane afterwards.
+    # On a level plane, solve the steady motion with ideal contacts and place it on the plane afterwards.
     is_level = isinstance(ground, PlaneGround) and ground.slope == ground.camber == 0.0
     is_uneven = terrain is not None and not is_level
     if start.steady is not None:

@@ -1,4 +1,4 @@
-"""Validation of the terrain, the contact options and the initial position of the machine on the terrain."""
+"""Validation of the terrain, the contact options and the initial position of the vehicle on the terrain."""
 
 import inspect
 import math
@@ -116,7 +116,7 @@ def _check_restitution(impact: str, contact: ContactTable, mistakes: Mistakes) -
 
 
 def on_plane(start: Start, ground: Any, model: Model) -> Start:
-    """Put a start without a place on the face of a plane ground, so that slope and height apply."""
+    """Return a start on the face of a plane ground if it has no place, so that slope and height apply."""
     if start.place is not None or not isinstance(ground, PlaneGround):
         return start
     if model.base != "SE(3)" or not model.wheels:
@@ -127,7 +127,7 @@ def on_plane(start: Start, ground: Any, model: Model) -> Start:
 def check_start_place(
     start: Start, ground: Any, terrain: Terrain | None, model: Model, mistakes: Mistakes
 ) -> None:
-    """Report mistakes in the initial position of a machine on a terrain."""
+    """Report mistakes in the initial position of a vehicle on a terrain."""
     if start.place is None:
         return
     wheel = start.place.wheel

@@ -1,4 +1,4 @@
-"""Construction of a scenario's machine from vehicle name, parameter set, parameters and joint motions."""
+"""Compilation of a scenario's vehicle from its name, parameter set, parameters and joint motions."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def build_system(
     Returns
     -------
     System
-        The compiled machine.
+        Compiled vehicle.
 
     Examples
     --------
@@ -60,9 +60,9 @@ def build_system(
 def read_vehicle(
     table: VehicleTable, mistakes: Mistakes, content: Mapping[str, Any] | None = None
 ) -> System | None:
-    """Build the machine of the table `vehicle`; return None if the vehicle is unknown.
+    """Compile the vehicle of the table `vehicle`; return None if the vehicle is unknown.
 
-    If only parameters are wrong, the machine has default values, so that other tables can be validated.
+    If only parameters are wrong, they get default values, so that other tables can be validated.
     `content` (all tables) is searched for the table to which an unknown parameter may belong.
     """
     vehicle: Any = None
