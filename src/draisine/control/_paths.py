@@ -1,9 +1,8 @@
 """Paths on the ground and path coordinates: parameter along the path, offset and heading error.
 
-The reference point P of the machine is at the distance `offset` to the left of the nearest point of
-the path; the machine heads `heading_error` to the left of the tangent there. With the curvature k
-(1/m, positive to the left), the velocity (v, u) of P along and to the left of the heading, and the
-yaw rate r
+The reference point P of the vehicle is at the distance `offset` to the left of the nearest point of the path;
+the vehicle heads `heading_error` to the left of the tangent there. With the curvature k (1/m, positive to the
+left), the velocity (v, u) of P along and to the left of the heading, and the yaw rate r
 
     arc_rate = (v cos psi - u sin psi) / (1 - k e),
     e_rate = v sin psi + u cos psi,    psi_rate = r - k arc_rate,            eq. [path-coordinates].
@@ -61,7 +60,7 @@ class Path(Protocol):
 
     @property
     def uniform(self) -> bool:
-        """Whether the curvature is constant, so that no law needs the parameter."""
+        """Whether the curvature is constant, so that no control law needs the parameter."""
 
     def curvature(self, s: Scalar) -> Scalar:
         """Return the curvature (1/m) at the parameter s, positive to the left."""
@@ -110,7 +109,7 @@ class LateralPath:
     Parameters
     ----------
     aside
-        Function from x to y, m, written over any scalar, twice differentiable.
+        Function from x to y, m, written over any scalar type, twice differentiable.
     """
 
     aside: Callable[[Any], Any]
@@ -146,7 +145,7 @@ class CurvedPath:
     Parameters
     ----------
     bend
-        Function from the arc length, m, to the curvature, 1/m, written over any scalar.
+        Function from the arc length, m, to the curvature, 1/m, written over any scalar type.
     """
 
     bend: Callable[[Any], Any]
@@ -353,17 +352,17 @@ def _short_turn(angle: float) -> float:
 
 
 class Tracking(NamedTuple):
-    """Path coordinates of a machine, from the states of a control law."""
+    """Path coordinates of a vehicle, from the states of a control law."""
 
     parameter: Scalar  # parameter of the path
     offset: Scalar  # distance from the path, m, positive to the left
     heading_error: Scalar  # heading relative to the tangent, rad, positive to the left
     rates: list[Scalar]  # time derivatives of the path coordinates
-    rest: Array  # the other states of the law
+    rest: Array  # the other states of the control law
 
 
 def path_state_names(path: Path) -> tuple[str, ...]:
-    """Return the names of the path coordinates among the states of a law.
+    """Return the names of the path coordinates among the states of a control law.
 
     The parameter is a state only if the curvature varies with it; otherwise it would grow in steady
     motions, which then would not be equilibria.
@@ -378,8 +377,8 @@ def path_start(path: Path, x: float, y: float, yaw: float, others: int) -> Float
 
 
 def track_path(path: Path, readings: Readings, z: Array) -> Tracking:
-    """Return the path coordinates among the states z of a law with their time derivatives, eq.
-    [path-coordinates].
+    """Return the path coordinates among the states z of a control law with their time derivatives,
+    eq. [path-coordinates].
     """
     first = 0 if path.uniform else 1
     s = z[0] if first else 0.0

@@ -45,9 +45,9 @@ def brake_torque(limit: Scalar, rate: Scalar) -> Scalar:
 class Rider:
     """Control law that converts commands to torques and prescribed joint accelerations.
 
-    The commands are states that can be set while the law runs. The torque of the hands follows its
-    command with a limited rate. The upper body, and the handlebar if the command `by_angle` is set,
-    follow their target angles like a critically damped oscillator,
+    The commands are states that can be set while the control law runs. The torque of the hands follows its
+    command with a limited rate. The upper body, and the handlebar if the command `by_angle` is set, follow
+    their target angles like a critically damped oscillator,
 
         rddot = omega^2 (target - r) - 2 omega rdot
 
@@ -89,7 +89,7 @@ class Rider:
 
     @property
     def start(self) -> Array:
-        """Initial states of the law: torque of the hands, then the commands."""
+        """Initial states of the control law: torque of the hands, then the commands."""
         return np.array([0.0, *(value for _, value, _ in RIDER_COMMANDS.values())])
 
     def __call__(

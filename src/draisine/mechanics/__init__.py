@@ -1,4 +1,4 @@
-"""Kinematics and dynamics of the machine, as pure functions over any scalar type.
+"""Kinematics and dynamics of the multibody system, as pure functions over any scalar type.
 
 `tree`: links and their frames, assembled from the model.
 `kinematics`: forward kinematics (poses, velocities, accelerations, Jacobians of points).

@@ -97,7 +97,7 @@ def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementFo
 
 
 def tyre_powers(readings: Readings, mode: Mode, z: Array) -> dict[str, list[Scalar]]:
-    """Return the power (W) of each tyre on the machine, and its stored energy (J).
+    """Return the power (W) of each tyre on the multibody system, and its stored energy (J).
 
     Both are zero for tyres without contact. z contains the states of all elements, tyres first.
     """

@@ -35,7 +35,7 @@ def has_frame(model: Model) -> bool:
 
 
 def is_planar(model: Model) -> bool:
-    """Return whether the machine moves in the plane."""
+    """Return whether the multibody system moves in the plane."""
     return model.twist == (0, 1, *VERTICAL_ROTATION)
 
 

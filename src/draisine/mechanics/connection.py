@@ -6,8 +6,8 @@ rank, this is a kinematic connection `eta = -calA rdot`. If no external force ac
 it is a mechanical connection of the same form. Otherwise some speeds eta_r stay free, `eta = H eta_r +
 J rdot` (1.14), with a reduced dynamics (1.15).
 
-Everything is computed over any scalar by elimination. Rows, free speeds and pivots are chosen from the
-nominal numbers that `evaluate` returns; only `classify` requires a model of numbers.
+Everything is computed over any scalar type by elimination. Rows, free speeds and pivots are chosen from the
+nominal numbers that `evaluate` returns; only `classify` requires a model whose parameters are numbers.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ from draisine.model import BASE_TWIST
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Locomotion:
-    """Machine at one shape with the constraint rows `A eta + B rdot = 0` of its contacts."""
+    """Multibody system at one shape with the constraint rows `A eta + B rdot = 0` of its contacts."""
 
     tree: Tree
     geo: Geometry
@@ -73,7 +73,7 @@ def locomotion(
     Parameters
     ----------
     tree
-        Links of the machine.
+        Links of the model.
     mode
         Contact mode.
     R
@@ -180,7 +180,7 @@ def kinematic_connection(
     Parameters
     ----------
     machine
-        Machine whose contacts determine all speeds of eta.
+        Multibody system whose contacts determine all speeds of eta.
     evaluate
         Nominal numbers of symbolic entries, used to choose pivots.
 
@@ -211,7 +211,8 @@ def mechanical_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -
     Parameters
     ----------
     machine
-        Machine without contacts and external forces. Its mass matrix includes the added mass.
+        Multibody system without contacts and external forces. Its mass matrix includes the added
+        mass.
     evaluate
         Nominal numbers of symbolic entries, used to check the inertia.
 
@@ -248,7 +249,7 @@ def stokes_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -> Ar
     Parameters
     ----------
     machine
-        Machine whose bodies have drag.
+        Multibody system whose bodies have drag.
     evaluate
         Nominal numbers of symbolic entries, used to choose pivots.
 
@@ -279,7 +280,7 @@ def stokes_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -> Ar
 def resistance_matrix(machine: Locomotion) -> Array:
     """Return the matrix D (6 + n, 6 + n) whose product `D v` is the force of drag and dampers.
 
-    The columns are the inverse dynamics of a massless copy of the machine at unit speeds.
+    The columns are the inverse dynamics of a massless copy of the multibody system at unit speeds.
     """
     tree = machine.tree
     zero = array([0.0] * (6 + len(machine.tree.model.joints)))
@@ -314,7 +315,7 @@ ConnectionKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Classification of a machine as a connection."""
+    """Classification of a multibody system as a connection."""
 
     kind: ConnectionKind
     why: str  # reason for the classification, one sentence
@@ -325,12 +326,12 @@ class Case:
 
 
 def classify(machine: Locomotion) -> Case:
-    """Classify a machine in its shape by the cases of the thesis (1.4, 1.5).
+    """Classify a multibody system in its shape by the cases of the thesis (1.4, 1.5).
 
     Parameters
     ----------
     machine
-        Machine of numbers, without symbols.
+        Model whose parameters are numbers, without symbols.
 
     Returns
     -------
@@ -367,7 +368,7 @@ def classify(machine: Locomotion) -> Case:
 
 
 def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str]:
-    """Return the case of a machine without closed contacts, and its reason."""
+    """Return the case of a multibody system without closed contacts, and its reason."""
     tree = machine.tree
     model = machine.tree.model
     M = mass_matrix(tree, machine.geo, BASE_ORIGIN)[np.ix_(machine.outer, machine.outer)]
@@ -407,7 +408,7 @@ def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrivenMotion:
-    """Speeds, accelerations and required forces of a machine under driven joints."""
+    """Speeds, accelerations and required forces of a multibody system under driven joints."""
 
     etardot: Array  # time derivatives of the free speeds eta_r
     v: Array  # all speeds (V, W, rdot), (6 + n,)
@@ -425,7 +426,7 @@ def reduced_motion(
     Parameters
     ----------
     solution
-        Kinematics of the machine in its shape.
+        Kinematics of the multibody system in its shape.
     eta_r
         Free speeds, in the order of `solution.reduced_names`.
     rdot, rddot
@@ -511,7 +512,7 @@ def solve_torques(
     Parameters
     ----------
     solution
-        Kinematics of the machine in its shape.
+        Kinematics of the multibody system in its shape.
     eta_r
         Free speeds, in the order of `solution.reduced_names`.
     rdot, rddot

@@ -80,7 +80,7 @@ class Active:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """Orientation of the ground relative to the machine."""
+    """Orientation of the ground relative to the multibody system."""
 
     R: Array  # rotation from base axes to world axes, (3, 3)
     up: list[Array]  # normal of the ground in the axes of each link
@@ -179,7 +179,7 @@ def constraint_matrix(
     Parameters
     ----------
     tree, geo
-        Links of the machine and their poses.
+        Links of the model and their poses.
     world
         Ground with its normal in every link's frame.
     active
@@ -292,7 +292,7 @@ def acceleration_targets(
     Parameters
     ----------
     tree, geo, vel
-        Links of the machine, their poses and velocities.
+        Links of the model, their poses and velocities.
     world
         Ground with its normal in every link's frame.
     active

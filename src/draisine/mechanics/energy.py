@@ -1,4 +1,4 @@
-"""Energy and momentum of the machine, from the momenta of its links.
+"""Energy and momentum of the multibody system, from the momenta of its links.
 
 Every link contributes its mass, its first moment S and its second moment G about its origin (`tree.Link`);
 rotors, armatures and added masses of the fluid come on top.

@@ -1,9 +1,9 @@
 """Kernel and particular solutions of the constraint rows, by one elimination with chosen pivots.
 
 The rows are `C v = b` (constraints) and `S v = u` (selection of independent speeds). Solving both together
-yields `v = H u + particular`, for velocities and, with c and udot, for accelerations; solving the
-transposed system yields the multipliers. Pivots are chosen once, at nominal numbers, and the elimination
-is then carried out over any scalar: on traced expressions it is straight-line code.
+yields `v = H u + particular`, for velocities and, with c and udot, for accelerations; solving the transposed
+system yields the multipliers. Pivots are chosen once, at nominal numbers, and the elimination is then carried
+out over any scalar type: on traced expressions it is straight-line code.
 """
 
 import math
@@ -149,7 +149,7 @@ def eliminate(A: Array, pivots: Sequence[Pivot]) -> Elimination:
     Parameters
     ----------
     A
-        (n, n), entries of any scalar.
+        (n, n), entries of any scalar type.
     pivots
         (row, column) in order, as `plan` returns them.
 

@@ -143,7 +143,7 @@ class _LoadLaw:
 
 
 def weight(model: Model) -> Scalar:
-    """Return the weight of a machine, N."""
+    """Return the weight of a multibody system, N."""
     return sum((body.mass for body in model.bodies), 0.0) * norm(model.gravity)
 
 

@@ -1,7 +1,9 @@
-"""Quantities of a moving machine that outputs, control laws and force elements read, over any scalar.
+"""Quantities of a moving multibody system that outputs, control laws and force elements read, over any scalar
+type.
 
-Positions, velocities and angles are in the user's terms: world axes, the drawing's frame on the base, names
-of bodies, joints and contacts. The file also checks and calls control laws.
+Positions, velocities and angles are in the user's terms: world axes, the frame that coincides with the world
+frame in the zero configuration, names of bodies, joints and contacts. The file also checks and calls control
+laws.
 """
 
 import inspect
@@ -46,7 +48,9 @@ LAW_SIGNATURE = (
 """Description of the signature of a control law, for error messages."""
 
 LAW_CONSTRUCTORS = {"lqr": "draisine.analysis.lqr.balance(system, forward_speed=3.0)"}
-"""Python calls that construct laws whose gains depend on the machine, by the name of the law."""
+"""Python calls that construct laws whose gains depend on the multibody system, by the name of the
+law.
+"""
 
 
 class Slip(NamedTuple):
@@ -59,7 +63,8 @@ class Slip(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Readings:
-    """Quantities of a machine at one instant that control laws, force elements and outputs read.
+    """Quantities of a multibody system at one instant that control laws, force elements and outputs
+    read.
 
     Positions (m) and velocities (m/s) are in world axes, angles in rad, rates in rad/s or m/s.
     Points of bodies are given by their position in the zero configuration. `t` is the time in s;
@@ -74,9 +79,9 @@ class Readings:
     tree: Tree
     geo: Geometry
     world: Ground
-    base: Array  # position of the inner base frame, m, (3,)
+    base: Array  # position of the internal base frame, m, (3,)
     vel: Velocities
-    speeds: Array  # speeds (V at ref, W, rdot) of the inner base frame, (6 + n,)
+    speeds: Array  # speeds (V at ref, W, rdot) of the internal base frame, (6 + n,)
     ref: Array
     t: Scalar
     loads: Mapping[str, Scalar] | None = None  # normal forces by contact (N), if they are computed
@@ -334,7 +339,7 @@ def law_states(law: Any) -> int:
 def law_start(law: Any, x: float, y: float, yaw: float) -> Array:
     """Return the initial states of a law: its `start_at(x, y, yaw)`, its `start`, or zeros.
 
-    x and y are the position of the machine at the start in m, yaw is its heading in rad.
+    x and y are the position of the multibody system at the start in m, yaw is its heading in rad.
 
     >>> law_start(lambda readings, z: ({}, ()), 0.0, 0.0, 0.0)
     array([], dtype=float64)

@@ -176,14 +176,14 @@ def assemble(
     Parameters
     ----------
     model
-        Machine in its zero configuration.
+        Multibody system in its zero configuration.
     fold
         Fold axisymmetric leaves into their carriers.
     aligned
-        Align the base's frame with its first joint and wheel instead of the drawing. The expressions
-        are shorter, but the base's twist is then not the user's.
+        Align the base's frame with its first joint and wheel instead of the zero configuration. The
+        expressions are shorter, but the base's twist is then not the user's.
     frame
-        Pose of the base's frame in the drawing, if it is chosen by the caller.
+        Pose of the base's frame in the zero configuration, if it is chosen by the caller.
     evaluate
         Nominal numbers of symbolic entries, used to choose frames.
 

@@ -89,7 +89,7 @@ class BodyBox(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """Rigid body of a machine in its zero configuration.
+    """Rigid body of a multibody system in its zero configuration.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class Body:
     com
         Centre of mass in the zero configuration (m).
     inertia
-        Inertia tensor about the centre of mass, in the axes of the drawing (kg m2).
+        Inertia tensor about the centre of mass, in the axes of the zero configuration (kg m2).
     added, drag
-        Fluid terms of swimmers, (6, 6) with the linear part first, about the origin of the drawing:
-        kinetic energy `eta' added eta / 2`, wrench `-drag eta`. eta is the twist of the frame on the body
-        that coincides with the drawing's frame in the zero configuration.
+        Fluid terms of swimmers, (6, 6) with the linear part first, about the origin of the zero
+        configuration: kinetic energy `eta' added eta / 2`, wrench `-drag eta`. eta is the twist of the frame
+        on the body that coincides with the world frame in the zero configuration.
     boxes
         Boxes that show the body in pictures; they have no mechanical effect.
     """

@@ -1,4 +1,4 @@
-"""Contacts of the machine with the ground: wheels, blades and pins.
+"""Contacts of the multibody system with the ground: wheels, blades and pins.
 
 For each status, a contact defines the directions in which the velocity of its contact point is
 constrained: `normal` (out of the ground), `along` (the heading of a wheel or blade, in the ground)
@@ -49,13 +49,13 @@ class Wheel:
     name, body
         Name of the wheel, and of its body.
     centre, axle
-        Centre (m) and direction of the axle, in the drawing.
+        Centre (m) and direction of the axle, in the zero configuration.
     surface
         `Disc`, `Torus`, `Ball` or `Ellipsoid`; a number is the radius of a knife-edge disc (m).
     tyre
         Force element of the tyre.
     lifts
-        Whether the contact has a normal force; False for planar machines.
+        Whether the contact has a normal force; False for planar models.
     stiffness
         Relative stiffness, by which redundant contacts share forces.
     flats
@@ -157,9 +157,9 @@ class Blade:
     name, body
         Name of the blade, and of its body.
     point, heading
-        Contact point (m) and direction of motion, in the drawing.
+        Contact point (m) and direction of motion, in the zero configuration.
     lifts
-        Whether the contact has a normal force; False for planar machines.
+        Whether the contact has a normal force; False for planar models.
     stiffness
         Relative stiffness, by which redundant contacts share forces.
     """
@@ -235,12 +235,12 @@ class Pin:
     name, body
         Name of the pin, and of its body.
     point
-        Point in the drawing (m).
+        Point in the zero configuration (m).
     axes
         Constrained directions: letters x, y, z of the world's axes.
     grips
-        Whether it is closed by default. A machine that hangs by one hand at a time sets it to False for the
-        other one.
+        Whether it is closed by default. A multibody system that hangs by one hand at a time sets it to False
+        for the other one.
     stiffness
         Relative stiffness, by which redundant contacts share forces.
     """

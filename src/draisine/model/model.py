@@ -1,4 +1,5 @@
-"""The model of a machine: a tree of bodies on a base, with joints, contacts, forces and outputs.
+"""The model of a multibody system: a tree of bodies on a base, with joints, contacts, forces and
+outputs.
 
 Names, references between the parts and the tree are checked when a model is built.
 """
@@ -87,7 +88,7 @@ its derivative.
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Machine: a tree of bodies on a base, with joints, contacts, forces and outputs.
+    """Multibody system: a tree of bodies on a base, with joints, contacts, forces and outputs.
 
     The pose of the base is that of a frame fixed to the base body, which is the world frame in the
     zero configuration. The ground is the plane z = 0 of the world.

@@ -71,7 +71,9 @@ STORED_VARIABLES = {
     "element_state": Variable("", "states of the force elements", ("memory",)),
     "stop_torque": Variable("N m or N", "torque or force of joint stops", ("joint",)),
 }
-"""Variables that a run stores in addition to joints and outputs, if they apply to the machine."""
+"""Variables that a run stores in addition to joints and outputs, if they apply to the multibody
+system.
+"""
 
 RESERVED_RESULT_NAMES = frozenset(
     {"time", *BASE_ANGLES, *BASE_ACCELERATIONS, *BASE_POSITION, *STORED_VARIABLES}
@@ -128,8 +130,8 @@ def hidden_states(model: "Model", count: int) -> list[str]:
 def variables(model: "Model") -> dict[str, Variable]:
     """Return the variables that every run of a model stores, by name.
 
-    These are the `STORED_VARIABLES` that apply to the machine, its joints and outputs, and their
-    rates.
+    These are the `STORED_VARIABLES` that apply to the multibody system, its joints and outputs, and
+    their rates.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> variables(whipple())["steer_rate"].unit

@@ -95,7 +95,7 @@ class FeatureContact:
 
 @dataclass(frozen=True, eq=False)
 class Surface(ABC):
-    """Protocol of surfaces: contact points with faces, edges and vertices, over any scalar.
+    """Protocol of surfaces: contact points with faces, edges and vertices, over any scalar type.
 
     A surface implements `reach`, `sections`, `support` and `support_rate`, and `contact_with_edge` and
     `contact_with_vertex` if its `kinds` contain edges and vertices.

@@ -51,7 +51,7 @@ def _name_rotation(sheet: Sheet, subject: Subject, letter: str, j: int, R: Any) 
 
 
 def _name_heading(sheet: Sheet, subject: Subject, j: int) -> None:
-    """Define a symbol for the angle between a link of a planar machine and the base."""
+    """Define a symbol for the angle between a link of a planar model and the base."""
     links = subject.tree.links
     R = subject.geo.R0[j]
     angle = sum(subject.r[links[k].joint] for k in subject.tree.path(j))

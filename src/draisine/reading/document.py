@@ -55,7 +55,7 @@ class Equations:
     page
         Blocks of text and formulas.
     subject
-        The traced machine; None for equations in numbers.
+        The traced model; None for equations in numbers.
     """
 
     page: Page
@@ -109,9 +109,9 @@ def language_of(suffix: str) -> str:
 
 
 def write_nonlinear(subject: Subject, title: str, full: bool = False) -> Equations:
-    """Return the printed equations of one contact mode of a machine.
+    """Return the printed equations of one contact mode of a model.
 
-    Equations of planar machines are written in the given symbols, group by group, until an entry is
+    Equations of planar models are written in the given symbols, group by group, until an entry is
     too long to be legible; all others use named intermediate quantities. With `full`, all steps to
     the accelerations are written in names, line by line.
     """

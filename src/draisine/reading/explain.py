@@ -1,4 +1,4 @@
-"""Derivation of the equations of a machine stage by stage: explanations and resulting quantities."""
+"""Derivation of the equations of a model stage by stage: explanations and resulting quantities."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -152,7 +152,7 @@ abbreviated by a name.
 
 
 def explain(subject: Subject, title: str) -> Equations:
-    """Return the derivation of the equations of a small machine, stage by stage."""
+    """Return the derivation of the equations of a small model, stage by stage."""
     # A draft shows whether all entries are short enough to be printed without abbreviations.
     expand = True
     try:

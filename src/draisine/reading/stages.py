@@ -2,7 +2,7 @@
 IFAC paper.
 
 Names follow rules that do not depend on the vehicle, bottom-up: rotations and the ground's normal, bodies,
-links, the machine; then constraint rows, kernel and reduced dynamics. Numbers and short products are written
+links, the model; then constraint rows, kernel and reduced dynamics. Numbers and short products are written
 without a separate symbol.
 """
 
@@ -69,7 +69,7 @@ def describe_rows(subject: Subject) -> str:
 
 def _moments(subject: Subject) -> list[tuple[int, int]]:
     """Return the index pairs of the relevant entries of an inertia tensor; (2, 2) only for a planar
-    machine.
+    model.
     """
     if is_planar(subject.model):
         return [(2, 2)]

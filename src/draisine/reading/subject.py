@@ -255,7 +255,7 @@ class Subject:
 
     @cached_property
     def M(self) -> Array:
-        """Mass matrix of the machine without constraints."""
+        """Mass matrix of the model without constraints."""
         return mass_matrix(self.tree, self.geo, FRAME_ORIGIN)[np.ix_(self.columns, self.columns)]
 
     @cached_property

@@ -45,7 +45,7 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
     Raises
     ------
     ParameterError
-        The linear equations of the machine do not have the canonical form in lean and steer.
+        The linear equations of the vehicle do not have the canonical form in lean and steer.
 
     Examples
     --------
@@ -103,7 +103,9 @@ def straight_program(system: System) -> Program:
 
 
 def _content(system: System) -> dict[str, Any]:
-    """Return the data of the page: parameters with descriptions, parameter sets, shapes of the machine."""
+    """Return the data of the page: parameters with descriptions, parameter sets, shapes of the
+    vehicle.
+    """
     meanings_by_name = meanings(system.vehicle)
     return {
         "parameters": [
@@ -118,7 +120,7 @@ def _content(system: System) -> dict[str, Any]:
 
 
 def _sets(system: System) -> dict[str, dict[str, float]]:
-    """Return the parameter sets that have exactly the parameters of this machine, by name."""
+    """Return the parameter sets that have exactly the parameters of this vehicle, by name."""
     vehicle = system.vehicle.__name__
     try:
         names = parameter_sets(vehicle)

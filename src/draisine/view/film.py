@@ -196,7 +196,7 @@ def _gif(stage: "FilmStage", path: Path, fps: float) -> None:
     from PIL.Image import Dither, Quantize
 
     count = len(stage.motion.time)
-    # The palette of the middle frame, which shows tracks and machine, is used for all frames.
+    # The palette of the middle frame, which shows tracks and vehicle, is used for all frames.
     colours = stage.picture(count // 2).quantize(128, method=Quantize.MAXCOVERAGE)
     frames = [stage.picture(k).quantize(palette=colours, dither=Dither.NONE) for k in range(count)]
     frames[0].save(
@@ -344,7 +344,7 @@ class FilmStage:
         self.layers["tracks"].set(segments=lines, colors=colours, linewidths=1.8)
 
     def _machine(self, camera: Camera, k: int, ground: list[Patch]) -> None:
-        """Draw the machine at frame k with its parts sorted by depth, and its shadow."""
+        """Draw the vehicle at frame k with its parts sorted by depth, and its shadow."""
         motion = self.motion
         pieces = []
         colours = []

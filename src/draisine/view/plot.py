@@ -37,12 +37,12 @@ def plot(
     width: str | float | None = None,
     title: str | bool = True,
 ) -> Any:
-    """Draw a figure of a result or of a machine.
+    """Draw a figure of a result or of a vehicle.
 
     Parameters
     ----------
     what
-        Trajectory, result, eigenmodes, dataset, path of a stored result, or compiled machine (its drawing).
+        Trajectory, result, eigenmodes, dataset, path of a stored result, or compiled vehicle (its drawing).
     figure
         Name of the figure, see `draisine list figures`; by default the figure that fits the kind of result.
     path
@@ -100,7 +100,7 @@ def plot(
 
 
 def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
-    """Draw a figure of a dataset or a machine and return its axes."""
+    """Draw a figure of a dataset or a vehicle and return its axes."""
     data = _reduce_instant(to_dataset(what))
     if isinstance(series, str):
         raise ParameterError(f"series must be a list of quantities: series=[{series!r}].")

@@ -36,7 +36,9 @@ DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1
 LINE_WIDTHS = {
     "link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "box": 1.6, "section": 1.0,
 }  # fmt: skip
-"""Line widths of the outlines of a machine by kind, in points at the distance of the camera's focus."""
+"""Line widths of the outlines of a vehicle by kind, in points at the distance of the camera's
+focus.
+"""
 
 SOLID_OPACITY = 0.45
 """Opacity of balls and ellipsoids, so that parts behind them stay visible."""
@@ -183,7 +185,7 @@ def add_legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
 def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
     """Return a time series with angles converted to degrees, and its displayed unit.
 
-    A stored series is read without restoring the machine, whose code may not be trusted.
+    A stored series is read without restoring the vehicle, whose code may not be trusted.
     """
     stored = bodies.data.data_vars.get(name)
     if stored is not None and stored.dims == ("time",) and "units" in stored.attrs:

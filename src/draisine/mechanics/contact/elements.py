@@ -63,7 +63,7 @@ def tyre_rows(wheel: Wheel) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FeatureReadings(Readings):
-    """Readings of a machine for the elements of a wheel on a feature."""
+    """Readings of a multibody system for the elements of a wheel on a feature."""
 
     wheel: str
     touch: ContactRows  # contact of the wheel with the feature

@@ -47,7 +47,7 @@ class ContactRows:
     meeting: FeatureContact  # gap (m), contact point, normal, heading
     centre: Array  # hub of the wheel, m, (3,)
     surface: Surface  # surface of the wheel
-    at: Point  # material point of the machine at the contact
+    at: Point  # material point of the multibody system at the contact
     axes: tuple[Array, Array, Array]  # normal, along (in the plane of the wheel), across
     # Jacobian of the contact velocity along the axes, for v = (V, W, rdot), (3, 6 + joints)
     C: Array
@@ -68,7 +68,7 @@ def contact_rows(
     Parameters
     ----------
     tree, geo
-        The machine and its geometry in the base's frame.
+        The multibody system and its geometry in the base's frame.
     R, p
         Pose of the base.
     wheel

@@ -1,8 +1,8 @@
 """Contact modes on features in closed form.
 
-Problem. Accelerations and contact forces of a machine whose wheels roll or slide on features of a terrain,
-as straight-line code: M vdot + F = C' lam + friction and tyre forces, C vdot = c. The numbers of the features
-(normals, points, friction) are inputs, so that one program serves all features of a kind.
+Problem. Accelerations and contact forces of a multibody system whose wheels roll or slide on features of a
+terrain, as straight-line code: M vdot + F = C' lam + friction and tyre forces, C vdot = c. The numbers of the
+features (normals, points, friction) are inputs, so that one program serves all features of a kind.
 
 Method.
 
@@ -39,7 +39,7 @@ MAX_CLOSED_FORM_WHEELS = 2
 """Largest number of wheels with closed forms.
 
 Three wheels on a plane have redundant rows, and which rows are redundant depends on the features.
-Machines with more wheels use the dense system, whose rank is computed numerically.
+Systems with more wheels use the dense system, whose rank is computed numerically.
 """
 
 FACE_NORMAL = (0.0, 0.0, 1.0)
@@ -110,7 +110,9 @@ def mode_name(model: Model, signature: Signature) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeMachine:
-    """Machine without contacts: configuration, speeds, and the terms of `M vdot + F = C' lam`."""
+    """Multibody system without contacts: configuration, speeds, and the terms of `M vdot + F = C'
+    lam`.
+    """
 
     tree: Tree
     geo: Geometry
@@ -171,7 +173,9 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldMachine:
-    """Machine under constraint rows: their elimination, the null space H, `M H` and `H' M H`."""
+    """Multibody system under constraint rows: their elimination, the null space H, `M H` and `H' M
+    H`.
+    """
 
     solver: Elimination
     H: Array
@@ -205,7 +209,7 @@ def solve_mode(
     Parameters
     ----------
     free
-        The machine without contacts.
+        The multibody system without contacts.
     signature
         Closed contacts.
     features
@@ -254,7 +258,7 @@ def _loads(
     """Return the normal forces of contacts with friction or tyres, and the pivots of their coupled
     equations.
 
-    `free_force` is the generalised force without contacts, `total_weight` the weight of the machine.
+    `free_force` is the generalised force without contacts, `total_weight` the weight of the multibody system.
     """
     if not responses:
         return {}, []
@@ -365,8 +369,8 @@ def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
 def eliminate_constraints(
     C: Array, M: Array, first: int, point: Mapping[str, float]
 ) -> HeldMachine:
-    """Return a machine with mass matrix M under the rows C, with [C; S] eliminated along nominal
-    pivots.
+    """Return a multibody system with mass matrix M under the rows C, with [C; S] eliminated along
+    nominal pivots.
 
     S selects the independent speeds: joint rates (from index `first` on) before angular and linear
     velocities.

@@ -60,7 +60,8 @@ def solve_rolling(
     features: Array,
     drawing: Mapping[str, float],
 ) -> ModeMotion:
-    """Return accelerations and contact forces of a free machine whose wheels roll on faces.
+    """Return accelerations and contact forces of a free multibody system whose wheels roll on
+    faces.
 
     Eqs. [reduced-dynamics] and [multipliers]. `pose` is the rotation of the base and the joint
     coordinates, `v` are all speeds, `force` is the generalised force. Pivots are chosen in the

@@ -1,4 +1,4 @@
-"""Rows of joints and contacts, and inertia forces of bodies, in absolute coordinates, over any scalar.
+"""Rows of joints and contacts, and inertia forces of bodies, in absolute coordinates, over any scalar type.
 
 A row is a linear form of the velocities of bodies. It stores the convective term of its rate, so that
 accelerations satisfy the same form plus this term.
@@ -377,7 +377,7 @@ def absolute_equations(
     anchors: Array,
     home: Array,
 ) -> AbsoluteEquations:
-    """Return the equations of motion of a tree of bodies in absolute coordinates, over any scalar.
+    """Return the equations of motion of a tree of bodies in absolute coordinates, over any scalar type.
 
     `pushes` and `anchors` hold three components per push and per pin; `home` is the base's position.
     """

@@ -1,8 +1,8 @@
 """Protocol of a formulation: from a model to its accelerations and contact forces.
 
 Each formulation has a function `accelerations(model, ...)` that returns an `Accelerate`. The
-internal coordinates of a formulation are private. Its equations are written over any scalar, traced
-once, and turned into a function of floats by `realise`: plain Python by default, or a code
+internal coordinates of a formulation are private. Its equations are written over any scalar type,
+traced once, and turned into a function of floats by `realise`: plain Python by default, or a code
 generator of the caller.
 """
 
@@ -21,7 +21,7 @@ from draisine.model import Model
 
 
 class Configured(Protocol):
-    """Configuration and speeds of a machine in the user's coordinates."""
+    """Configuration and speeds of a multibody system in the user's coordinates."""
 
     @property
     def q(self) -> Floats:

@@ -1,11 +1,11 @@
 """Detection of redundant constraint rows, by rank on the manifold of closed contacts and prescribed joints.
 
 Rows may be dependent only if all holonomic constraints are satisfied (four wheels on level ground), so a
-configuration is closed by Newton's method before its rank is computed. Three ranks are compared: that of
-the drawing, that of neighbouring configurations on the manifold, and that at neighbouring parameters. Rows
-that depend on others in the drawing and near it are redundant: they are left out of the elimination, and
-their forces are the minimum-norm ones. If the rank of the drawing is less than that of its neighbours, the
-drawing is a singular shape: pivots are chosen at a neighbour.
+configuration is closed by Newton's method before its rank is computed. Three ranks are compared: that of the
+zero configuration, that of neighbouring configurations on the manifold, and that at neighbouring parameters.
+Rows that depend on others in the zero configuration and near it are redundant: they are left out of the
+elimination, and their forces are the minimum-norm ones. If the rank of the zero configuration is less than
+that of its neighbours, the zero configuration is a singular shape: pivots are chosen at a neighbour.
 """
 
 import warnings
@@ -62,8 +62,8 @@ class Survey:
     redundant: tuple[RedundantRow, ...] = ()
     # Rows that are dependent in the zero configuration, but not near it
     singular: tuple[str, ...] = ()
-    # Inner quaternion and joint coordinates at which pivots are chosen; None for the zero
-    # configuration.
+    # Quaternion of the internal base frame and joint coordinates at which pivots are chosen; None
+    # for the zero configuration.
     nominal: tuple[Floats, Floats] | None = None
 
     @property
@@ -74,8 +74,8 @@ class Survey:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Numerical configuration at a time: pose q, p of the inner base frame, and joint coordinates
-    r.
+    """Numerical configuration at a time: pose q, p of the internal base frame, and joint
+    coordinates r.
     """
 
     tree: Tree
@@ -220,8 +220,8 @@ def redundant_rows_at(
 ) -> tuple[str, ...]:
     """Return the labels of the rows to leave out if pivots are chosen at another configuration.
 
-    The configuration is the inner quaternion q and the joint coordinates r. The number of rows is
-    that of the zero configuration; the best conditioned rows are kept.
+    The configuration is the quaternion of the internal base frame q and the joint coordinates r.
+    The number of rows is that of the zero configuration; the best conditioned rows are kept.
     """
     if not survey_redundancy.redundant:
         return ()
@@ -254,8 +254,8 @@ def _neighbours(nominal: Place, anchors: Floats) -> list[Place]:
 
 
 def _nominal_configuration(start: Place, nominal: Place) -> tuple[Floats, Floats] | None:
-    """Return inner quaternion and joint coordinates of `nominal` if they differ from the zero
-    configuration.
+    """Return quaternion of the internal base frame and joint coordinates of `nominal` if they
+    differ from the zero configuration.
     """
     drawing = np.zeros_like(start.r)
     distance = max(np.abs(nominal.q - start.q).max(), np.abs(nominal.r - drawing).max(initial=0.0))

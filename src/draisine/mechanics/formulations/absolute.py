@@ -110,7 +110,7 @@ class Absolute:
         """Return the axes of w' of a body as columns, in the zero configuration.
 
         The second axis of a wheel is its axle, so that the last Euler angle is its rotation; other bodies
-        have the drawing's axes.
+        have the axes of the zero configuration.
         """
         for wheel in self.model.wheels:
             if wheel.body == body.name:
@@ -380,7 +380,7 @@ def accelerations(
     Parameters
     ----------
     model
-        Machine of numbers, without force elements and moving ground.
+        Model whose parameters are numbers, without force elements and moving ground.
     orientation
         Euler angles or quaternions.
     mode

@@ -1,4 +1,4 @@
-"""The saddle-point (KKT) system with Lagrange multipliers (thesis 3.11), for every mode of every machine.
+"""The saddle-point (KKT) system with Lagrange multipliers (thesis 3.11), for every mode of every model.
 
 `M vdot + F = Q + C' lam`, `C vdot = c`, in the user's speeds v. One set of expressions serves all modes:
 a mode selects rows of C. The saddle-point matrix is solved as a whole, never by the inverse of M, so

@@ -116,7 +116,7 @@ def constraint_rows(
 ) -> Rows:
     """Return the constraint rows of a contact mode in one configuration.
 
-    R is the rotation of the base's inner frame, r are the joint coordinates, p is the position of
+    R is the rotation of the internal base frame, r are the joint coordinates, p is the position of
     the base (m). `redundant` names redundant rows. The velocity of the base is taken at a rolling
     contact, or at the origin of its frame if `at_origin`.
     """

@@ -32,7 +32,7 @@ def draw_heights(
     frame: QuietFrame | None = None,
     paths: Sequence[Floats] = (),
 ) -> "Figure":
-    """Draw the curvature of the local connection of a planar machine with two joints.
+    """Draw the curvature of the local connection of a planar vehicle with two joints.
 
     Each panel shows one velocity component of the base, for joint angles between `low` and `high`
     (rad).

@@ -75,7 +75,7 @@ def draw_eigenvalues(
     Parameters
     ----------
     modes
-        Eigenmodes of one machine over speeds.
+        Eigenmodes of one vehicle over speeds.
     critical
         Critical speeds to be marked.
     axes
@@ -102,12 +102,13 @@ def draw_eigenvalues(
 def draw_growth_and_frequency(
     modes: Eigenmodes, limits: tuple[float, float], highest: float, axes: Any = None
 ) -> Any:
-    """Draw real parts above imaginary parts against speed, for machines with fast and slow eigenmodes.
+    """Draw real parts above imaginary parts against speed, for vehicles with fast and slow
+    eigenmodes.
 
     Parameters
     ----------
     modes
-        Eigenmodes of one machine over speeds.
+        Eigenmodes of one vehicle over speeds.
     limits
         Limits of the real parts, 1/s.
     highest
@@ -301,7 +302,7 @@ def _zero(x: Floats, y: Floats, inside: int, outside: int) -> float:
 
 
 def _check_single(modes: Eigenmodes) -> None:
-    """Raise `ParameterError` if eigenmodes belong to several machines."""
+    """Raise `ParameterError` if eigenmodes belong to several vehicles."""
     if modes.values.ndim != 2:
         raise ParameterError(
             f"These are eigenvalues of several machines (shape {modes.values.shape[:-2]}). Draw one at a "
@@ -319,7 +320,7 @@ def draw_root_locus(
     Parameters
     ----------
     modes
-        Eigenmodes of one machine over speeds.
+        Eigenmodes of one vehicle over speeds.
     axes
         Axes to draw into; by default new ones.
     limits

@@ -1,4 +1,4 @@
-"""Figures of limit cycles of climbing machines, and of families of limit cycles over a parameter.
+"""Figures of limit cycles of climbing vehicles, and of families of limit cycles over a parameter.
 
 A cycle is shown by snapshots on the wall, phase plane, torques and grip forces.
 
@@ -222,7 +222,7 @@ def _verdict(data: "Dataset") -> str:
 
 
 def _piece(axes: "Axes", kind: str, points: Floats, colour: str) -> None:
-    """Draw one line of the machine: a body thick, a tail thin with its mass centre at the end."""
+    """Draw one line of the vehicle: a body thick, a tail thin with its mass centre at the end."""
     width = 4.5 if kind == "body" else 1.8
     axes.plot(points[:, 0], points[:, 1], color=colour, linewidth=width, solid_capstyle="round")
     if kind == "tail":
@@ -236,7 +236,7 @@ def _grips(bodies: Bodies, k: int) -> list[Floats]:
 
 
 def _machine(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the lines (kind, points) of a climbing machine at sample k.
+    """Yield the lines (kind, points) of a climbing vehicle at sample k.
 
     One line connects the grips. For each joint, a line runs from the centre of the parent's line to the
     joint and to the mass centre of the child.

@@ -1,4 +1,5 @@
-"""Figure of the path in space with the machine on it: snapshots, tracks, ground with axes, and events.
+"""Figure of the path in space with the vehicle on it: snapshots, tracks, ground with axes, and
+events.
 
 The projection is parallel and oblique.
 
@@ -46,7 +47,7 @@ MAX_PATH_SNAPSHOTS = 14
 PATH_LINE_WIDTHS = {
     "link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "box": 1.2, "section": 0.5,
 }  # fmt: skip
-"""Line widths of the outlines of a machine by kind, in points."""
+"""Line widths of the outlines of a vehicle by kind, in points."""
 
 MAX_LABEL_LIFTS = 6
 """Largest number of text lines by which the time label of an event is lifted to avoid other texts."""
@@ -61,7 +62,7 @@ TEXT_MARGIN = (10.0, 4.0)
 """pixels; horizontal and vertical margin around a text."""
 
 SNAPSHOT_GAP = 0.15
-"""Smallest gap between snapshots that are not at events, relative to the size of the machine."""
+"""Smallest gap between snapshots that are not at events, relative to the size of the vehicle."""
 
 MAX_EVENT_OVERLAP = 0.4
 """Largest overlap of snapshots at events, relative to their size; beyond it a snapshot is drawn faintly."""
@@ -70,7 +71,9 @@ MAX_SEPARATE_EVENTS = 6
 """Largest number of events that all have their own time label, however close they are."""
 
 MERGE_DISTANCE = 0.08
-"""If there are many events, events closer than this are merged (relative to the size of the machine)."""
+"""If there are many events, events closer than this are merged (relative to the size of the
+vehicle).
+"""
 
 FAINT_OPACITY = 0.12
 """Opacity of a snapshot at an event that would hide another snapshot."""
@@ -87,10 +90,12 @@ horizontal.
 """
 
 MIN_TRAVEL = 0.5
-"""Smallest extent of a path, relative to the size of the machine; below it the machine is drawn in place."""
+"""Smallest extent of a path, relative to the size of the vehicle; below it the vehicle is drawn in
+place.
+"""
 
 EYE_DISTANCE = 1e6
-"""Distance of the viewpoint in sizes of the machine, practically a parallel projection."""
+"""Distance of the viewpoint in sizes of the vehicle, practically a parallel projection."""
 
 PALE_OPACITY = 0.45
 """Opacity of snapshots between events, and after a validity fault."""
@@ -148,11 +153,11 @@ def draw(
     aside: float = math.radians(-12.0),
     raised: float = math.radians(18.0),
 ) -> Any:
-    """Draw the machine along its path, seen from the right side.
+    """Draw the vehicle along its path, seen from the right side.
 
     Snapshots are drawn where they do not overlap, at events (marked with their times) and at the
     end. The border of the ground shows the coordinates of the world in m; a slope is drawn
-    inclined. A machine that stays in place is drawn at several times side by side, above the
+    inclined. A vehicle that stays in place is drawn at several times side by side, above the
     history of its angles.
 
     Parameters
@@ -164,7 +169,7 @@ def draw(
     every
         Time between snapshots in s.
     aside, raised
-        Angles of the viewpoint behind (negative: ahead) and above the machine, rad.
+        Angles of the viewpoint behind (negative: ahead) and above the vehicle, rad.
 
     Returns
     -------
@@ -255,7 +260,7 @@ def _mean_path(motion: Scene) -> Floats:
 
 
 def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
-    """Draw snapshots side by side and, in a new figure, the angles of the machine against time."""
+    """Draw snapshots side by side and, in a new figure, the angles of the vehicle against time."""
     if axes is not None:
         return side.draw(data, axes)
     model = restore_bodies(data).model
@@ -462,7 +467,7 @@ def _draw_tracks(axes: "Axes", eye: Eye, motion: Scene) -> None:
 def _draw_machine(
     axes: "Axes", eye: Eye, motion: Scene, ground: list[Patch], k: int, opacity: float
 ) -> None:
-    """Draw the machine at sample k, with its shadow vertically below it."""
+    """Draw the vehicle at sample k, with its shadow vertically below it."""
     for outline, points in zip(motion.parts, motion.lines(k), strict=True):
         if outline.kind in ("rim", "link", "box", "section"):
             below = np.column_stack([points[:, :2], ground_heights(ground, points)])
@@ -498,7 +503,7 @@ def _draw_marks(
 ) -> list[Any]:
     """Write times above the snapshots and mark events with their times; return the texts.
 
-    The label of an event states the number of merged events and whether the machine fell.
+    The label of an event states the number of merged events and whether the vehicle fell.
     """
     above = 0.06 * motion.size
     tops = {}
@@ -537,7 +542,7 @@ def _untangle(axes: "Axes", times: list[Any], machines: list[Floats]) -> None:
     """Move texts so that they do not overlap, and hide those that do not fit.
 
     Times of events may be shifted and lifted, with a line to their marker; they avoid, in this
-    order of priority, other texts, the markers of earlier events, and the machines. The last event
+    order of priority, other texts, the markers of earlier events, and the vehicles. The last event
     is placed first, so that earlier ones are lifted above it.
     """
     from matplotlib.transforms import Bbox

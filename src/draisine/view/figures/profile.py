@@ -1,6 +1,6 @@
 """Figure of a run from the right side: ground section, path of the mass centre, and snapshots.
 
-The machine is drawn at all events and at regular times in between.
+The vehicle is drawn at all events and at regular times in between.
 
 """
 
@@ -106,7 +106,7 @@ def _snapshot_interval(bodies: Bodies, t: Floats, path: Floats) -> float:
 
 
 def _machine(axes: "Axes", bodies: Bodies, k: int, rotation: Floats, colour: str) -> None:
-    """Draw the machine at sample k, rotated so that gravity points downwards."""
+    """Draw the vehicle at sample k, rotated so that gravity points downwards."""
     for _, points in world_outlines(bodies, k):
         x, _, z = (points @ rotation.T).T
         axes.plot(x, z, color=colour, lw=1.2, solid_capstyle="round")

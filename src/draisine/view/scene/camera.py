@@ -1,4 +1,4 @@
-"""Camera that follows a machine: perspective projection, clipping, and grid lines on the ground."""
+"""Camera that follows a vehicle: perspective projection, clipping, and grid lines on the ground."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from draisine.view.scene.scene import GROUND_LINES, Scene
 CAMERA_AZIMUTH = -72.0
 """deg; azimuth of the camera from the initial heading: from the right and slightly ahead.
 
-From this side the lip of a ramp does not hide the machine.
+From this side the lip of a ramp does not hide the vehicle.
 
 """
 
@@ -21,7 +21,7 @@ CAMERA_ZOOM = 3.2
 """Focal length: half the height of the picture is 1/zoom at unit distance."""
 
 CAMERA_DISTANCE = 4.2
-"""Distance of the camera from its focus, in sizes of the machine."""
+"""Distance of the camera from its focus, in sizes of the vehicle."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Camera:
 
     @classmethod
     def following(cls, motion: Scene, k: int) -> "Camera":
-        """Return the camera that follows the machine at sample k of a motion."""
+        """Return the camera that follows the vehicle at sample k of a motion."""
         u = motion.up
         e = np.array([1.0, 0.0, 0.0]) - u[0] * u
         e = e / np.linalg.norm(e)

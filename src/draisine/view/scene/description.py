@@ -1,4 +1,4 @@
-"""Description of a machine and its ground as plain data, for pages that draw them in motion."""
+"""Description of a vehicle and its ground as plain data, for pages that draw them in motion."""
 
 import math
 from typing import Any
@@ -18,7 +18,7 @@ GROUND_RADIUS = 60.0
 
 
 def describe_machine(model: Model) -> dict[str, Any]:
-    """Return the data that a page needs to draw a machine from its pose and joint coordinates.
+    """Return the data that a page needs to draw a vehicle from its pose and joint coordinates.
 
     The data are bodies, joints as screws, lines and balls on bodies, and contacts.
     """

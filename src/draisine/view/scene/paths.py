@@ -28,7 +28,7 @@ class ContactPath(NamedTuple):
 def fine_path(t: Floats, path: Floats, size: float) -> ContactPath:
     """Return a path (times, 3) with additional points where its direction changes fast.
 
-    Points between samples that are too far apart for a machine of this `size` (m) are NaN.
+    Points between samples that are too far apart for a vehicle of this `size` (m) are NaN.
 
     >>> t = np.arange(0.0, 10.0, 0.7)
     >>> circle = np.stack([np.cos(t), np.sin(t), 0.0 * t], axis=1)

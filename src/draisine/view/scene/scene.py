@@ -1,7 +1,7 @@
 """A run as a scene for films and pages.
 
 A scene contains poses of all bodies at selected times, shapes, contact tracks, ground, and the focus of a
-camera that follows the machine.
+camera that follows the vehicle.
 
 """
 
@@ -41,18 +41,18 @@ SIDE_ELEVATION = 16.0
 """deg; elevation of the camera, low so that jumps and lean are visible."""
 
 TOP_ELEVATION = 48.0
-"""deg; elevation of the camera for planar machines, whose motion is horizontal."""
+"""deg; elevation of the camera for planar vehicles, whose motion is horizontal."""
 
 GROUND_LINES = 10
-"""Number of grid lines of the ground on each side of the machine."""
+"""Number of grid lines of the ground on each side of the vehicle."""
 
 FOCUS_AVERAGING_TIME = 0.8
-"""s; averaging time of the camera's focus, so that the picture does not shake with the machine."""
+"""s; averaging time of the camera's focus, so that the picture does not shake with the vehicle."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A time series that is printed beside the machine, with its unit."""
+    """A time series that is printed beside the vehicle, with its unit."""
 
     name: str
     unit: str
@@ -61,7 +61,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A machine in motion; the first axis of all time series is time.
+    """A vehicle in motion; the first axis of all time series is time.
 
     Attributes
     ----------
@@ -82,17 +82,17 @@ class Scene:
     focus
         Points (times, 3) in the centre of the camera picture, m.
     size
-        Radius of the machine about its centre, m.
+        Radius of the vehicle about its centre, m.
     ground
         Height of the level ground, m.
     up
         Unit vector against gravity.
     heading, elevation
-        Initial heading of the machine and elevation of the camera, rad.
+        Initial heading of the vehicle and elevation of the camera, rad.
     cell
         Spacing of grid lines on the ground, m.
     readings
-        Quantities printed beside the machine.
+        Quantities printed beside the vehicle.
     pushes
         Contact forces (times, 3) of the ground by contact, N.
     events
@@ -152,7 +152,7 @@ class Scene:
         ]
 
     def colour(self, shape: Outline | SolidBall | Stone) -> str:
-        """Return the colour of a shape of the machine."""
+        """Return the colour of a shape of the vehicle."""
         return shape_colour(shape, self.bodies)
 
 
@@ -243,7 +243,7 @@ def _marks(data: "Dataset") -> list[tuple[float, str]]:
 
 
 def _on_terrain(motion: Scene, terrain: Terrain, middle: Floats) -> Scene:
-    """Return a scene with the terrain faces around the machine, and the poses of moving ground."""
+    """Return a scene with the terrain faces around the vehicle, and the poses of moving ground."""
     time = motion.time
     cell = motion.cell
     poses = [[ground_pose(carrier, float(t)) for t in time] for carrier in terrain.motions]
@@ -273,7 +273,7 @@ def _pick(data: "Dataset", choose: Callable[[Floats], Floats]) -> "Dataset":
 
 
 def grid_spacing(size: float) -> float:
-    """Return the spacing (m) of grid lines for a machine size (m): 1, 2 or 5 times a power of ten.
+    """Return the spacing (m) of grid lines for a vehicle size (m): 1, 2 or 5 times a power of ten.
 
     >>> [grid_spacing(size) for size in (0.03, 0.95, 4.0)]
     [0.02, 1.0, 2.0]
@@ -295,7 +295,7 @@ def _outline(
     outlines: list[Outline],
     mass_centres: list[SolidBall],
 ) -> Floats:
-    """Return all points of the shapes of a machine over time, (times, points, 3), m."""
+    """Return all points of the shapes of a vehicle over time, (times, points, 3), m."""
     clouds = [(outline.body, outline.points) for outline in outlines]
     clouds += [(ball.body, ball.centre[None, :]) for ball in mass_centres]
     if not clouds:
@@ -308,7 +308,7 @@ def _outline(
 
 
 def _flat(low: Floats, high: Floats) -> bool:
-    """Return whether a machine is much wider than high."""
+    """Return whether a vehicle is much wider than high."""
     extent = np.median(high - low, axis=0)
     return bool(extent[2] < 0.1 * np.linalg.norm(extent))
 
@@ -395,7 +395,7 @@ def rotation_to_vertical(up: Floats) -> Floats:
 
 
 def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
-    """Return the time series printed beside the machine: up to three angles and two speeds."""
+    """Return the time series printed beside the vehicle: up to three angles and two speeds."""
     model = bodies.model
     units = ("m/s", "rad/s")
     speeds = [o.name for o in model.outputs if o.unit in units and o.name != "rear_wheel_speed"]

@@ -1,4 +1,4 @@
-"""Positions of joints and contacts, and curves on wheels, in the zero configuration of a machine."""
+"""Positions of joints and contacts, and curves on wheels, in the zero configuration of a vehicle."""
 
 import numpy as np
 

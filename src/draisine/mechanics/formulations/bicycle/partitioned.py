@@ -525,7 +525,7 @@ def accelerations(
     Parameters
     ----------
     model
-        Bicycle of numbers.
+        Bicycle model whose parameters are numbers.
     speed
         Driving speed in m/s; None for a bicycle that rolls freely.
     realise

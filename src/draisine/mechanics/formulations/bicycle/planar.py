@@ -236,7 +236,7 @@ class PlanarEquations:
 def planar_equations(
     bike: Bicycle, t: Scalar, coordinates: Array, speeds: Array, inputs: Array
 ) -> PlanarEquations:
-    """Return the equations of the bicycle in SE(2) x S, over any scalar."""
+    """Return the equations of the bicycle in SE(2) x S, over any scalar type."""
     model = bike.model
     r = coordinates[FIRST_JOINT:]
     rdot = speeds[FIRST_JOINT:]
@@ -527,7 +527,7 @@ def accelerations(
     Parameters
     ----------
     model
-        Bicycle of numbers.
+        Bicycle model whose parameters are numbers.
     realise
         Compiler of traced expressions.
     tolerance
