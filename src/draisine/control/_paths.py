@@ -38,12 +38,14 @@ the left.
 """
 
 SEARCH_LENGTH = 200.0
-"""Length of the path (m), in both directions, that is searched for the point nearest to a start."""
+"""Length (m) of the part of a path, in both directions, that is searched for the point nearest to
+an initial position.
+"""
 
 SEARCH_POINTS = 4001
-"""Number of points of the search for the nearest point.
+"""Number of grid points of the search for the nearest point of a path.
 
-They are 0.1 m apart, less than the wavelength of any path that can be ridden.
+Neighbouring points are 0.1 m apart, less than the wavelength of any path that can be ridden.
 """
 
 
@@ -60,13 +62,15 @@ class Path(Protocol):
 
     @property
     def uniform(self) -> bool:
-        """Whether the curvature is constant, so that no control law needs the parameter."""
+        """Whether the curvature is constant, so that control laws do not depend on the path
+        parameter.
+        """
 
     def curvature(self, s: Scalar) -> Scalar:
         """Return the curvature (1/m) at the parameter s, positive to the left."""
 
     def arc_length_rate(self, s: Scalar) -> Scalar:
-        """Return the derivative of the arc length by the parameter s."""
+        """Return the derivative of the arc length (m) with respect to the path parameter s."""
 
     def place(self, s: float) -> tuple[float, float, float]:
         """Return position x and y (m) and tangent direction (rad) at the parameter s."""
@@ -123,7 +127,7 @@ class LateralPath:
         return y.x2 / (square * sqrt(square))
 
     def arc_length_rate(self, s: Scalar) -> Scalar:
-        """Return the derivative of the arc length by x."""
+        """Return the derivative of the arc length with respect to x."""
         slope = self._jet(s).x1
         return sqrt(1.0 + slope * slope)
 
@@ -235,7 +239,9 @@ class Slalom:
 
 
 PATH_SHAPES: dict[str, Any] = {"lane_change": LaneChange, "slalom": Slalom}
-"""Classes of path functions by the `shape` of a table in a scenario file."""
+"""Classes of functions from x to y (m) that define a path, by the `shape` of a table in a scenario
+file.
+"""
 
 
 def _shaped_path(table: Mapping[str, Any]) -> Path:
@@ -323,8 +329,8 @@ def _nearest_parameter(path: Path, x: float, y: float) -> float:
         return math.cos(direction) * (x - px) + math.sin(direction) * (y - py)
 
     if isinstance(path, CurvedPath):
-        # A grid search would be expensive, because positions are integrals from here; starts are
-        # near
+        # A grid search would be expensive, because each position is an integral from the start of
+        # the path; initial positions are near it.
         s = 0.0
     else:
         grid = x + np.linspace(-SEARCH_LENGTH, SEARCH_LENGTH, SEARCH_POINTS)
@@ -358,7 +364,7 @@ class Tracking(NamedTuple):
     offset: Scalar  # distance from the path, m, positive to the left
     heading_error: Scalar  # heading relative to the tangent, rad, positive to the left
     rates: list[Scalar]  # time derivatives of the path coordinates
-    rest: Array  # the other states of the control law
+    rest: Array  # states of the control law that are not path coordinates
 
 
 def path_state_names(path: Path) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class LoopRider:
     frequency, damping
         Natural frequency, rad/s, and damping ratio of the muscles.
     steer
-        Input that is the torque, and joint that is steered.
+        Name of the steer joint and of its torque input.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class TurnP:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Times (s) at which the reference changes its form."""
+        """Times (s) at which the formula of the reference steer angle changes."""
         return self.times
 
     def reference(self, t: Scalar) -> Scalar:

@@ -72,7 +72,7 @@ class TurnPI:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Times (s) at which the reference changes its form."""
+        """Times (s) at which the formula of the reference steer angle changes."""
         return self.times
 
     def reference(self, t: Scalar) -> Scalar:
@@ -96,7 +96,7 @@ class TurnPI:
     def _command(
         self, error: Scalar, integral: Scalar, gain: float, integral_gain: float, limit: float
     ) -> tuple[Scalar, Scalar]:
-        """Return a saturated command and the rate of its error integral."""
+        """Return a torque (N m) limited to -limit ... limit, and the rate of its error integral."""
         demand = gain * error + integral_gain * integral
         command = saturate(demand, limit)
         if self.anti_windup == 0.0 or math.isinf(limit) or integral_gain == 0.0:

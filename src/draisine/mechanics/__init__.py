@@ -8,7 +8,8 @@
 `energy`: energies and momenta.
 `applied`: generalised forces of joint torques, pushes and force elements (one file each in `forces`).
 `loads`: force elements that depend on normal forces, solved together with these forces.
-`contact`: contact geometry of wheels on features of a terrain, and contact modes in closed form.
+`contact`: contact geometry of wheels on faces, edges and vertices of a terrain, and contact modes in closed
+form.
 `constraints`: constraint rows of contacts and prescribed joints.
 `couplings`: constraint rows of gears and closed loops.
 `kernel`: null space of the constraint rows by elimination.

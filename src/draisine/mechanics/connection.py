@@ -39,13 +39,15 @@ from draisine.model import BASE_TWIST
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Locomotion:
-    """Multibody system at one shape with the constraint rows `A eta + B rdot = 0` of its contacts."""
+    """Multibody system at given joint coordinates, with the constraint rows `A eta + B rdot = 0` of
+    its contacts.
+    """
 
     tree: Tree
     geo: Geometry
     world: Ground
     active: list[Active]
-    labels: list[str]  # labels of the rows
+    labels: list[str]  # label of each constraint row, (m,)
     outer: list[int]  # indices of the components of v = (V, W, rdot) that form eta
     inner: list[int]  # indices of the rates of the driven joints in v
     A: Array  # coefficients of eta, (m, len(outer))
@@ -110,7 +112,8 @@ def locomotion(
     world = constraints.ground(tree, geo, R)
     contact_points = [constraints.contact_point(tree, geo, world, c) for c in model.contacts]
     active = [
-        replace(a, holds_all=False)  # write the rows along the directions that their labels name
+        # Write each constraint row along the direction that its label names
+        replace(a, holds_all=False)
         for a in constraints.active_contacts(tree, geo, mode, contact_points, BASE_ORIGIN)
     ]
     m = sum(len(a.names) for a in active)
@@ -126,8 +129,9 @@ class Kinematics:
     """
 
     machine: Locomotion
-    rows: list[int]  # indices of the independent rows
-    redundant: list[int]  # indices of the redundant rows, which only add compatibility conditions
+    rows: list[int]  # indices of the independent constraint rows
+    # Indices of the redundant constraint rows, which only add compatibility conditions
+    redundant: list[int]
     free: list[int]  # indices of the components of eta that form eta_r
     solver: Elimination  # factors of the independent rows and the selection of eta_r
     H: Array  # eta per free speed, (len(eta), len(eta_r))
@@ -168,7 +172,7 @@ def solve_kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kin
 
 
 def _columns(columns: Sequence[Array], n: int) -> Array:
-    """Return the matrix with n rows that has the given columns."""
+    """Return a matrix with n rows from a list of its columns, each (n,)."""
     return np.column_stack(columns) if len(columns) else np.zeros((n, 0))
 
 
@@ -315,18 +319,21 @@ ConnectionKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Classification of a multibody system as a connection."""
+    """Kind of connection (kinematic, mechanical, mixed, ...) that describes the locomotion of a
+    system, with its reason.
+    """
 
     kind: ConnectionKind
     why: str  # reason for the classification, one sentence
     rank: int  # rank of the matrix A
     mobility: int  # number of independent shape motions that the contacts allow
     free: tuple[str, ...]  # names of the free speeds eta_r
-    redundant: tuple[str, ...]  # labels of rows that are dependent for some joint rates
+    # Labels of the redundant constraint rows, which some joint rates violate
+    redundant: tuple[str, ...]
 
 
 def classify(machine: Locomotion) -> Case:
-    """Classify a multibody system in its shape by the cases of the thesis (1.4, 1.5).
+    """Classify the locomotion at given joint coordinates by the cases of the thesis (1.4, 1.5).
 
     Parameters
     ----------
@@ -388,7 +395,8 @@ def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str
     )
     gravity = machine.world.R.T @ model.gravity
     falling = [k for k in model.twist if k < 3 and abs(gravity[k]) > 0]
-    # In a falling frame, the base has no weight along its free translations.
+    # In a freely falling reference frame, the weight vanishes along the free translations of the
+    # base.
     gravity[falling] = 0.0
     inputs = (tree, machine.geo, rest_velocities, zero_rates, BASE_ORIGIN, BASE_ORIGIN)
     weight = inverse_dynamics(*inputs, gravity) - inverse_dynamics(*inputs, BASE_ORIGIN)
@@ -426,7 +434,7 @@ def reduced_motion(
     Parameters
     ----------
     solution
-        Kinematics of the multibody system in its shape.
+        Kinematic solution at the current joint coordinates.
     eta_r
         Free speeds, in the order of `solution.reduced_names`.
     rdot, rddot
@@ -495,8 +503,10 @@ class Torques:
 
     tau: Array  # torques of the driven joints, N m or N, (p,)
     lam: Array  # minimum-norm multipliers of the contact rows, (m,)
-    tau_static: Array  # torques that do not change the motion, as columns, (p, m - rank)
-    # Contact forces that belong to them, a basis of the kernel of A', (m, m - rank)
+    # Driven-joint torques that do not change the motion, one per column, (p, m - rank)
+    tau_static: Array
+    # Multipliers that accompany the columns of tau_static, a basis of the kernel of A', (m, m -
+    # rank)
     lam_static: Array
     motion: DrivenMotion
 
@@ -512,7 +522,7 @@ def solve_torques(
     Parameters
     ----------
     solution
-        Kinematics of the multibody system in its shape.
+        Kinematic solution at the current joint coordinates.
     eta_r
         Free speeds, in the order of `solution.reduced_names`.
     rdot, rddot

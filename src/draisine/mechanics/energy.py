@@ -1,7 +1,7 @@
 """Energy and momentum of the multibody system, from the momenta of its links.
 
 Every link contributes its mass, its first moment S and its second moment G about its origin (`tree.Link`);
-rotors, armatures and added masses of the fluid come on top.
+rotors, armatures and added masses of the fluid are added.
 """
 
 import numpy as np
@@ -85,7 +85,8 @@ def rest_speeds(M: Floats, C: Floats, v: Floats) -> Floats:
     """Return the speeds with the least kinetic energy that satisfy the same constraint rows as v,
     eq. [rest].
 
-    M is (n, n), C is (m, n); the difference to v lies in the kernel of C.
+    M is the mass matrix (n, n), C the constraint matrix (m, n); the result differs from v by a
+    vector in the kernel of C.
     """
     # Rank tolerance 1e-9: singular values of redundant rows are rounding errors, about 1e-15 of the
     # largest.

@@ -1,10 +1,10 @@
 """Force elements that depend on the normal forces (loads) of contacts, solved together with the
 loads.
 
-Loads N are multipliers, so they depend linearly on the elements' forces Q: N = N0 + a Q(N), eq. [loads],
-with one row of a per load from the factorisation of the constraints. If Q is affine in N, one Newton step
-solves this equation exactly. Otherwise a fixed number of damped Newton steps solves it approximately, and
-the residual becomes a quantity that the integrator watches.
+Loads N are multipliers, so they depend linearly on the elements' forces Q: N = N0 + a Q(N), eq. [loads], with
+one row of a per load from the factorisation of the constraints. If Q is affine in N, one Newton step solves
+this equation exactly. Otherwise a fixed number of damped Newton steps solves it approximately, and the
+integrator monitors the residual.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -122,7 +122,7 @@ def solve_loads(
 
 
 class _LoadLaw:
-    """Generalised forces Q as traced expressions of the loads, with derivatives."""
+    """Generalised forces Q as traced functions of the loads N, with derivatives."""
 
     def __init__(self, graph: Graph, symbols: Sequence[str], Q: list[Scalar]) -> None:
         self.graph = graph

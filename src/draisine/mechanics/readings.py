@@ -48,8 +48,8 @@ LAW_SIGNATURE = (
 """Description of the signature of a control law, for error messages."""
 
 LAW_CONSTRUCTORS = {"lqr": "draisine.analysis.lqr.balance(system, forward_speed=3.0)"}
-"""Python calls that construct laws whose gains depend on the multibody system, by the name of the
-law.
+"""Python calls that construct control laws whose gains depend on the model, by the name of the
+control law.
 """
 
 
@@ -326,7 +326,7 @@ def law_states(law: Any) -> int:
         name = getattr(law, "__name__", type(law).__name__)
         raise ModelError(f"law {name!r}: {error}; {LAW_SIGNATURE}.") from None
     except ValueError:
-        pass  # built-in functions have no signature to check
+        pass  # the signature of a built-in function cannot be checked
     states = getattr(law, "states", 0)
     if not isinstance(states, int) or not 0 <= states <= MAX_CONTROL_STATES:
         raise ModelError(
@@ -337,9 +337,9 @@ def law_states(law: Any) -> int:
 
 
 def law_start(law: Any, x: float, y: float, yaw: float) -> Array:
-    """Return the initial states of a law: its `start_at(x, y, yaw)`, its `start`, or zeros.
+    """Return the initial states of a control law: its `start_at(x, y, yaw)`, its `start`, or zeros.
 
-    x and y are the position of the multibody system at the start in m, yaw is its heading in rad.
+    x and y are the initial position of the base in m, yaw is its initial heading in rad.
 
     >>> law_start(lambda readings, z: ({}, ()), 0.0, 0.0, 0.0)
     array([], dtype=float64)
@@ -354,15 +354,15 @@ def call_law(
 ) -> tuple[Mapping[str, Any], Sequence[Scalar] | Array]:
     """Return the result of a control law: inputs by name, and the rates of its states.
 
-    A law that reads a quantity that does not exist, or does not return two values, raises a
-    `ModelError`.
+    If the control law reads a quantity that does not exist, or does not return two values, a
+    `ModelError` is raised.
     """
     try:
         result = law(readings, z)
     except NameError as error:
         raise ModelError(f"law: {error}.") from error
     except AttributeError as error:
-        # Exceptions of other objects come from the law's own code; their traceback is more helpful.
+        # Other exceptions come from the code of the control law; their traceback is more helpful.
         if not isinstance(error.obj, Readings):
             raise
         inner = {field.name for field in fields(Readings)} - {"t"}

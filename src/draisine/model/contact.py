@@ -20,7 +20,9 @@ from draisine.model.force import Tyre
 from draisine.model.surface import Disc, Surface, Tip
 
 NamedDirections = dict[str, Array]
-"""Contact directions as vectors (or their time derivatives) by name."""
+"""Unit vectors of the contact directions (or their time derivatives), (3,), by name of the
+direction.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,13 +59,13 @@ class Wheel:
     lifts
         Whether the contact has a normal force; False for planar models.
     stiffness
-        Relative stiffness, by which redundant contacts share forces.
+        Stiffness relative to other contacts; it determines how redundant contacts share forces.
     flats
         Planes of other bodies that the wheel may touch. With flats its default status is `open`.
     touches
         Whether the contact is closed by default.
     slides
-        Whether the default status is `sliding`, such as of a caster.
+        Whether the default status is `sliding`, as for a caster wheel.
     armed
         Function of `mechanics.readings.Readings`. If it is not positive, the contact cannot close: walkers
         disarm a swinging foot so that it does not scuff.
@@ -161,7 +163,7 @@ class Blade:
     lifts
         Whether the contact has a normal force; False for planar models.
     stiffness
-        Relative stiffness, by which redundant contacts share forces.
+        Stiffness relative to other contacts; it determines how redundant contacts share forces.
     """
 
     name: str
@@ -239,10 +241,10 @@ class Pin:
     axes
         Constrained directions: letters x, y, z of the world's axes.
     grips
-        Whether it is closed by default. A multibody system that hangs by one hand at a time sets it to False
-        for the other one.
+        Whether the pin is closed by default. For a climber that hangs by one hand at a time, it is False for
+        the other hand.
     stiffness
-        Relative stiffness, by which redundant contacts share forces.
+        Stiffness relative to other contacts; it determines how redundant contacts share forces.
     """
 
     name: str
@@ -301,7 +303,7 @@ class Pin:
 Contact = Wheel | Blade | Pin
 
 HOLONOMIC = frozenset({"normal", "x", "y", "z"})
-"""Names of the directions with holonomic constraints, whose gap stays zero."""
+"""Names of the contact directions with holonomic constraints, which keep the gap (m) at zero."""
 
 
 def _direction(values: object, what: str) -> Array:

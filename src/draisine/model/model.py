@@ -81,8 +81,8 @@ def forward_speed(body: str, point: Vector, meaning: str) -> Output:
 
 
 Drift = Callable[[Scalar], tuple[Sequence[Scalar], Sequence[Scalar]]]
-"""Function from time t (s) to the velocity of the ground in its plane (vx, vy, turning rate) and
-its derivative.
+"""Function from time t (s) to the velocity of the ground in its plane, (vx, vy, yaw rate) in m/s
+and rad/s, and its time derivative.
 """
 
 
@@ -108,7 +108,7 @@ class Model:
     base
         Group of motions of the base: "SE(3)", "SE(2)", "SO(3)", "translations" or "fixed".
     outputs
-        Named scalars of interest.
+        Named scalar functions of the state that results contain.
     ground
         Motion of the ground in its plane, such as a treadmill, or a turntable about the world's origin.
     couplings

@@ -163,7 +163,7 @@ def explain(subject: Subject, title: str) -> Equations:
 
 
 def _fill(sheet: Sheet, subject: Subject) -> Sheet:
-    """Write all stages of the derivation on a sheet."""
+    """Write all stages of the derivation on a page under construction."""
     name_given(sheet, subject)
     for stage in DERIVATION_STAGES:
         shown = list(stage.show(subject))

@@ -187,7 +187,7 @@ def write_multipliers(sheet: Sheet, subject: Subject) -> None:
 
 
 def keep_base_rates(sheet: Sheet, subject: Subject) -> None:
-    """Store the rates of the base's position and angles in the given symbols, for
+    """Store the rates of the base's position and angles, expressed in the given symbols, for
     `write_reconstruction`.
     """
     # Do this before names are defined: names would hide the identity cos^2 + sin^2 = 1.

@@ -2,8 +2,8 @@
 IFAC paper.
 
 Names follow rules that do not depend on the vehicle, bottom-up: rotations and the ground's normal, bodies,
-links, the model; then constraint rows, kernel and reduced dynamics. Numbers and short products are written
-without a separate symbol.
+links, the model; then constraint rows, kernel and reduced dynamics. Numbers and short products get no symbol
+of their own.
 """
 
 from collections.abc import Sequence

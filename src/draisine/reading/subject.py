@@ -55,7 +55,7 @@ class Subject:
     form: Form = field(default_factory=Form)
     """Notation: symbols, meanings, frame and angles."""
     spare: tuple[str, ...] = ()
-    """Labels of the redundant rows, which are left out."""
+    """Labels of the redundant constraint rows, which are left out."""
     shape: tuple[float, ...] = ()
     """Joint coordinates at which pivots are chosen; empty for the zero configuration."""
     on_kernel: bool = False
@@ -92,7 +92,7 @@ class Subject:
 
     @cached_property
     def free_speeds(self) -> Array:
-        """Symbols of the speeds, without regard to constraints."""
+        """Symbols of the free components of (V, W, rdot), before constraints are applied."""
         return self._symbols("v", len(self.columns))
 
     @cached_property
@@ -206,7 +206,7 @@ class Subject:
 
     @property
     def kept(self) -> list[int]:
-        """Indices of the rows that are not redundant."""
+        """Indices of the constraint rows that are not redundant."""
         return self.rows.keep
 
     @cached_property
@@ -332,12 +332,12 @@ class Subject:
 
     @cached_property
     def H(self) -> Array:
-        """Kernel H of the constraint rows: v = H u."""
+        """Null-space basis H of the constraint rows: v = H u."""
         return kernel_basis(self.solver.solve, *self.C.shape)
 
     @cached_property
     def drift(self) -> Array:
-        """Speeds at u = 0, the second term of v = H u + drift."""
+        """Value of the speeds v at u = 0: the second term of v = H u + drift."""
         return self.solver.solve(list(self.b) + [0.0] * len(self.independent))
 
     @cached_property
@@ -395,7 +395,7 @@ def trace_subject(
     form
         Name of a notation of the vehicle; None for its default notation.
     spare
-        Labels of redundant rows.
+        Labels of redundant constraint rows.
     shape
         Joint coordinates at which pivots are chosen.
     """

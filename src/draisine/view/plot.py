@@ -42,7 +42,8 @@ def plot(
     Parameters
     ----------
     what
-        Trajectory, result, eigenmodes, dataset, path of a stored result, or compiled vehicle (its drawing).
+        Trajectory, result, eigenmodes, dataset, path of a stored result, or compiled vehicle (drawn in its
+        zero configuration).
     figure
         Name of the figure, see `draisine list figures`; by default the figure that fits the kind of result.
     path
@@ -138,7 +139,9 @@ def _reduce_instant(data: "Dataset") -> "Dataset":
 
 
 def _parts(data: "Dataset", name: str) -> list[str]:
-    """Return the names of all components of a quantity; its own name if it is scalar."""
+    """Return the names of the components of a dataset variable, `name[label]`; the name itself for
+    a scalar variable.
+    """
     variable = data.data_vars.get(name)
     dims = [] if variable is None else [dim for dim in variable.dims if dim != "time"]
     if variable is None or not dims or "run" in dims or any(dim not in data.coords for dim in dims):

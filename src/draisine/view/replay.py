@@ -45,7 +45,9 @@ def replay_page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = N
 
 
 def even_times(sampled: Floats) -> Floats:
-    """Return evenly spaced times (s) of the samples that a page stores, from first to last."""
+    """Return the evenly spaced times (s) at which a page stores samples, from the first to the last
+    sampled time.
+    """
     length = float(sampled[-1] - sampled[0])
     spacing = float(np.median(np.diff(sampled)))
     rate = MAX_SAMPLE_RATE if spacing <= 0 else min(MAX_SAMPLE_RATE, 1.0 / spacing)

@@ -145,7 +145,7 @@ def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0
 
 
 def given_or_new(axes: "Axes | None", size: tuple[float, float] = (7.0, 4.0)) -> "Axes":
-    """Return the given axes, or the axes of a new figure if it is None."""
+    """Return `axes`, or the axes of a new figure of the given size (inches) if `axes` is None."""
     return cast("Axes", new_figure(size=size) if axes is None else axes)
 
 
@@ -276,7 +276,9 @@ def draw_curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:
 
 
 MIN_DISPLAYED_RANGE = {"deg": 1e-3, "deg/s": 1e-3, "m/s": 1e-6, "N": 1e-4}
-"""Ranges of values, by unit, below which a curve is constant up to round-off (1e-9 for other units)."""
+"""Range of values, by unit, below which a curve counts as constant, its variation being round-off;
+1e-9 for other units.
+"""
 
 
 def flatten_round_off(axes: "Axes", least: float = 1.0, unit: str = "", along: str = "") -> None:

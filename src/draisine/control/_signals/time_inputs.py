@@ -13,7 +13,7 @@ from draisine.mechanics.readings import Readings
 
 
 class Window:
-    """Input signal that changes its form at the times `start` and `end` (s)."""
+    """Base class of input signals whose formula changes at the times `start` and `end` (s)."""
 
     input: str
     start: float
@@ -196,7 +196,7 @@ SIGNALS: dict[str, Callable[..., Signal]] = {
     "sine": Sine,
     "table": Table,
 }
-"""Classes of signals by the name of their shape in scenario files."""
+"""Classes of input signals, by the names of their shapes in scenario files."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,9 @@ tyre.
 """
 
 MIN_CURVATURE_EXCESS = 1e-6
-"""Lower bound of E - 1, which bounds B x by 1000; the slip angle of 90 degrees is far below."""
+"""Lower bound of E - 1 (E: curvature factor), which limits B x to 1000; a slip angle of 90 degrees
+stays far below this.
+"""
 
 ENERGY_NODES, ENERGY_WEIGHTS = np.polynomial.legendre.leggauss(6)
 """Gauss-Legendre quadrature of the side force over the slip; its error is below 1e-4 of the energy.

@@ -1,7 +1,7 @@
-"""Rows of joints and contacts, and inertia forces of bodies, in absolute coordinates, over any scalar type.
+"""Constraint rows of joints and contacts, and inertia forces of bodies, in absolute coordinates.
 
-A row is a linear form of the velocities of bodies. It stores the convective term of its rate, so that
-accelerations satisfy the same form plus this term.
+All functions accept any scalar type. A row is a linear form of the velocities of bodies. It stores the
+convective term of its rate, so that accelerations satisfy the same form plus this term.
 """
 
 from dataclasses import dataclass, replace
@@ -29,10 +29,12 @@ class Placed:
     v: Array  # velocity of the centre of mass, m/s
     w: Array  # angular velocity, rad/s
     R: Array  # rotation from the axes of the zero configuration to world axes, (3, 3)
-    own: Array  # rotation from the axes of w' to world axes, (3, 3)
+    own: Array  # rotation from the axes of w' (angular velocity in body axes) to world axes, (3, 3)
 
     def arm(self, point: Array) -> Array:
-        """Return the vector from the centre of mass to a point, given in the zero configuration."""
+        """Return the vector (m, world axes) from the centre of mass to a point whose position is
+        given in the zero configuration.
+        """
         return self.R @ (point - self.body.com)
 
     def turning(self, r: Array) -> Array:
@@ -59,8 +61,8 @@ class Row:
 
 
 def coincidence(label: str, i: int, j: int, bodies: list[Placed], point: Array, n: Array) -> Row:
-    """Return the row of `n . (A_j - A_i)`, for a common point A of the bodies i and j in the zero
-    configuration.
+    """Return the row of `n . (A_j - A_i)`: the point A of the zero configuration stays common to
+    bodies i and j.
 
     The direction n is fixed to body i.
     """
@@ -117,7 +119,7 @@ def point_velocity(
 
 
 def across_axis(axis: Array) -> tuple[Array, Array, Array]:
-    """Return a right-handed triad (a, b, c) with a along an axis of numbers."""
+    """Return three right-handed orthonormal vectors (a, b, c) with a along a numerical axis."""
     a = axis / norm(axis)
     k = min(range(3), key=lambda k: abs(float(a[k])))
     b = WORLD_AXES[k] - a[k] * a
@@ -154,7 +156,7 @@ def joint_coordinate(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
 
 
 def scale_row(row: Row, factor: Scalar) -> Row:
-    """Return a row multiplied by a number."""
+    """Return a constraint row with all its terms multiplied by a number."""
     assert row.gap is not None
     parts = {k: (factor * f, factor * m) for k, (f, m) in row.parts.items()}
     return replace(row, parts=parts, g=factor * row.g, gap=factor * row.gap)

@@ -42,7 +42,7 @@ class Configured(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """Configuration and speeds that a formulation returns, as a `Configured`."""
+    """Configuration and speeds that a formulation returns; implements the protocol `Configured`."""
 
     q: Floats
     p: Floats
@@ -78,7 +78,7 @@ _TEXT = {
     "lt": "float({} < {})",
     "where": "{1} if {0} else {2}",
 }
-"""Python expression of each traced operation."""
+"""Template of the Python expression of each traced operation, by name of the operation."""
 
 _PYTHON_FUNCTIONS = {
     "inverse": lambda x: 1.0 / x if x else math.inf,
@@ -166,7 +166,9 @@ def realise_arrays(
 
 
 def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot: Array) -> Array:
-    """Return the torques of all joints (n,): inputs behind their motors, minus springs and dampers."""
+    """Return the torques of all joints (n,), N m or N: inputs limited by motors, plus springs and
+    dampers.
+    """
     supplied = limit_inputs(model, inputs, rdot)
     return array(
         [

@@ -41,7 +41,7 @@ class RedundantRow:
     """Constraint row that depends linearly on other rows."""
 
     label: str
-    repeats: tuple[str, ...]  # labels of the rows on which it depends
+    repeats: tuple[str, ...]  # labels of the constraint rows on which this row depends
     parameters: tuple[
         str, ...
         # Parameters for whose values alone the row is redundant; empty if it is always redundant
@@ -58,7 +58,7 @@ class RedundantRow:
 class Survey:
     """Rank and redundant rows of the constraints of a contact mode."""
 
-    labels: tuple[str, ...]  # labels of all rows
+    labels: tuple[str, ...]  # labels of all constraint rows
     redundant: tuple[RedundantRow, ...] = ()
     # Rows that are dependent in the zero configuration, but not near it
     singular: tuple[str, ...] = ()
@@ -182,7 +182,8 @@ def place_drawing(model: Model, mode: Mode) -> Place:
 def survey_redundancy(
     draw: Callable[[Mapping[str, float]], Model], parameters: Mapping[str, float], mode: Mode
 ) -> Survey:
-    """Return rank and redundant rows of a mode; `draw` maps parameters to the model.
+    """Return rank and redundant constraint rows of a contact mode; `draw` maps parameters to the
+    model.
 
     Contradicting rows raise an error that names them.
     """
@@ -220,7 +221,7 @@ def redundant_rows_at(
 ) -> tuple[str, ...]:
     """Return the labels of the rows to leave out if pivots are chosen at another configuration.
 
-    The configuration is the quaternion of the internal base frame q and the joint coordinates r.
+    The configuration is the quaternion q of the internal base frame and the joint coordinates r.
     The number of rows is that of the zero configuration; the best conditioned rows are kept.
     """
     if not survey_redundancy.redundant:
@@ -231,7 +232,7 @@ def redundant_rows_at(
 
 
 def independent_rows(C: Floats, first: Sequence[bool], rank: int) -> list[int]:
-    """Return the indices of `rank` independent rows of unit length.
+    """Return the indices of `rank` independent rows of a matrix C (m, n) with unit rows.
 
     Rows marked in `first` are preferred: holonomic rows drift if they are left out. Then clearly
     independent rows come before nearly dependent ones.
@@ -254,8 +255,8 @@ def _neighbours(nominal: Place, anchors: Floats) -> list[Place]:
 
 
 def _nominal_configuration(start: Place, nominal: Place) -> tuple[Floats, Floats] | None:
-    """Return quaternion of the internal base frame and joint coordinates of `nominal` if they
-    differ from the zero configuration.
+    """Return base quaternion (internal frame) and joint coordinates of `nominal`; None if it is the
+    zero configuration.
     """
     drawing = np.zeros_like(start.r)
     distance = max(np.abs(nominal.q - start.q).max(), np.abs(nominal.r - drawing).max(initial=0.0))
@@ -268,7 +269,7 @@ def _smallest_singular_value(place: Place, rank: int) -> float:
 
 
 def _dependent(C: Floats, b: Floats | None = None) -> tuple[int, ...]:
-    """Return the indices of rows in vanishing linear combinations; with b, in the one that b
+    """Return the indices of linearly dependent rows of C; with b, of those whose dependence b
     violates.
     """
     U, s, _ = np.linalg.svd(C)
@@ -295,7 +296,7 @@ def _check_configuration(
 
 
 def _check_speeds(place: Place, rank: int, labels: Sequence[str]) -> None:
-    """Raise an error if the velocities that rows prescribe contradict each other."""
+    """Raise an error if the velocities that constraint rows prescribe contradict each other."""
     speeds = np.linalg.lstsq(place.C, place.b, rcond=DEPENDENCE_TOLERANCE)[0]
     violation = place.b - place.C @ speeds
     if np.abs(violation).max(initial=0.0) <= 1e-9 * max(

@@ -41,7 +41,7 @@ not determine the joint rate.
 """
 
 MAX_SPEED_GROWTH = 1e4
-"""Largest speed per unit of an independent speed.
+"""Largest ratio of a dependent speed to the independent speed that causes it.
 
 Above it, the elimination along the tree loses four digits, and all rows are solved at once instead.
 """
@@ -49,7 +49,9 @@ Above it, the elimination along the tree loses four digits, and all rows are sol
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalRow:
-    """Constraint row `w . (V, W) + s rate` over the twist of one link and the rate of one joint."""
+    """Constraint row `w . (V, W) + s rate`: linear in the twist of one link and the rate of one
+    joint.
+    """
 
     link: int
     w: Array  # coefficients of the link's twist in the link's frame, (6,)
@@ -58,7 +60,7 @@ class LocalRow:
     s: Scalar = 0.0
 
     def of(self, vel: Velocities) -> Scalar:
-        """Return the value of the row for given velocities."""
+        """Return the value of the constraint row, `w . (V, W) + s rate`, for given velocities."""
         value = self.w @ np.concatenate([vel.V_link[self.link], vel.W[self.link]])
         return value if self.joint is None else value + self.s * vel.rdot[self.joint]
 
@@ -156,7 +158,8 @@ class JointStep:
     row: int | None  # index of the row that determines the rate; None if the rate is independent
     pivot: Scalar
     rho: Array  # coefficients w divided by the pivot
-    factors: list[tuple[int, Scalar]]  # (row, multiplier) of the other rows at the joint
+    # (index of the row, elimination factor) of the other constraint rows at the joint
+    factors: list[tuple[int, Scalar]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,11 +180,11 @@ class TreeElimination:
         return [s.pivot for s in self.steps if s.row is not None] + self.base.pivot
 
     def _columns(self) -> int:
-        """Return the number of free velocities of the base."""
+        """Return the number of free components of the base's twist."""
         return len(self.tree.model.twist)
 
     def reduce(self, rows: Sequence[Scalar]) -> list[Scalar]:
-        """Return the right-hand sides of the rows after elimination of the preceding rows."""
+        """Return the right-hand sides of the constraint rows after forward elimination."""
         reduced = list(rows)
         for step in self.steps:
             if step.row is not None:
@@ -190,7 +193,9 @@ class TreeElimination:
         return reduced
 
     def solve(self, b: Sequence[Scalar]) -> Array:
-        """Return the speeds over the free columns; b contains the targets of the rows, then u."""
+        """Return the free speeds; b contains the right-hand sides of the constraint rows, then the
+        independent speeds u.
+        """
         n = self._columns()
         links = self.tree.links
         rows = self.reduce(b[: self.count])
@@ -422,7 +427,7 @@ def _plan_base(B: Array, translations: int, scale: float) -> list[Pivot] | None:
 def _evaluate_rows(
     tree: Tree, geo: Geometry, rows: Sequence[LocalRow], evaluate: Evaluate
 ) -> tuple[Tree, Geometry, list[LocalRow]]:
-    """Return tree, geometry and rows as floats."""
+    """Return tree, geometry and constraint rows with all symbolic entries replaced by floats."""
     arrays = [np.ravel(x) for x in (*geo.E, *geo.p)]
     arrays += [np.array([link.slide], dtype=object) for link in tree.links]
     arrays += [np.array([*row.w, row.s], dtype=object) for row in rows]

@@ -123,7 +123,9 @@ class Absolute:
         return np.eye(3)
 
     def _outward(self) -> list[int]:
-        """Return the joints in an order in which each parent precedes its child."""
+        """Return the joints sorted from the base outward: the joint of a parent body precedes those
+        of its children.
+        """
         placed = {self.model.bodies[0].name}
         order: list[int] = []
         while len(order) < len(self.model.joints):
@@ -255,8 +257,8 @@ class Absolute:
         )
 
     def _shared(self, D: Floats, lam: Floats) -> Floats:
-        """Return the multipliers of all rows, with minimum-norm contact forces, from those of the
-        kept rows.
+        """Return the multipliers of all constraint rows, with minimum-norm contact forces, from
+        those of the independent rows.
         """
         if len(self.keep) == len(D):
             return lam
@@ -270,7 +272,9 @@ class Absolute:
         return full - N @ np.linalg.lstsq(scale[:, None] * N, scale * full, rcond=None)[0]
 
     def _whole_turns(self, r: Floats, near: Floats) -> Floats:
-        """Return joint coordinates plus multiples of 2 pi that bring angles closest to `near`."""
+        """Return joint coordinates r with multiples of 2 pi added to angles, so that they are
+        closest to `near`.
+        """
         turn = 2.0 * np.pi
         angles = np.array([row.angle for row in self.equations.user[6:]], bool)
         return r + turn * np.where(angles, np.round((near - r) / turn), 0.0)
@@ -346,7 +350,9 @@ class Absolute:
         return [frames[body.name] for body in model.bodies]
 
     def enter(self, state: Configured) -> Coordinates:
-        """Return the coordinates of all bodies for a user's state."""
+        """Convert a user's state (base pose, joint coordinates, speeds) to absolute coordinates of
+        all bodies.
+        """
         x: list[Any] = []
         e: list[Any] = []
         v: list[Any] = []

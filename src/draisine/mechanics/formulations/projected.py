@@ -74,8 +74,8 @@ class Rows:
     reference: int | None  # index of the contact at which the velocity of the base is taken
     ref: Array  # position of that contact point in the base's frame, m
     p: Array  # position of the base's origin, m
-    keep: list[int]  # indices of rows that are independent in almost all configurations
-    redundant: list[int]  # indices of the redundant rows
+    keep: list[int]  # indices of constraint rows that are independent in almost all configurations
+    redundant: list[int]  # indices of the redundant constraint rows
 
     @cached_property
     def C(self) -> Array:
@@ -313,7 +313,9 @@ class Reconstruction:
 
     @cached_property
     def H(self) -> Array:
-        """Kernel of the constraint rows over the free columns, (columns, k)."""
+        """Null-space basis H of the constraint rows, (free speeds, k); column j is the motion at
+        unit independent speed j.
+        """
         m = len(self.rows.keep)
         n = len(free_columns(self.rows.tree.model))
         return kernel_basis(self.solver.solve, m, n)
@@ -380,8 +382,8 @@ class Reduced:
 
     udot: Array  # time derivatives of the independent speeds, (k,)
     vdot: Array  # time derivatives of (V at ref, W, rdot), (6 + n,)
-    multipliers: Array  # multipliers of all rows, (m,)
-    guiding: Array  # torques of guided joints, N m or N, (n,)
+    multipliers: Array  # multipliers of all constraint rows, (m,)
+    guiding: Array  # torques of joints whose acceleration a control law prescribes, N m or N, (n,)
 
 
 def solve_reduced_dynamics(
@@ -407,7 +409,7 @@ def solve_reduced_dynamics(
     Returns
     -------
     Reduced
-        Accelerations, multipliers and torques of guided joints.
+        Accelerations, multipliers, and torques of the joints with prescribed accelerations.
     """
     rows = moving.rows
     solver = moving.solver
@@ -555,7 +557,7 @@ def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Arr
     """Return the row a of `dN = a Q` for each named contact: its load per generalised force, eq.
     [loads].
 
-    Guided joints are not supported.
+    Joints whose accelerations a control law prescribes are not supported.
     """
     rows = moving.rows
     H = moving.H
@@ -578,11 +580,11 @@ def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Arr
 def solve_guides(
     H: Array, MH: Array, udot: Array, particular: Array, guides: Mapping[int, Guide], first: int
 ) -> tuple[Array, Array]:
-    """Return the torques (n,) that produce the accelerations of guided joints, and their effect on
-    udot.
+    """Return the torques (n,) that produce accelerations prescribed by a control law, and their
+    effect on udot.
 
     Eq. [guide]. `particular` are the accelerations at zero udot; joints are the rows of H from
-    `first` on. Inactive guides have zero torque.
+    `first` on. Inactive `Guide`s have zero torque.
     """
     joints = list(guides)
     rows = [H[first + joint] for joint in joints]

@@ -136,7 +136,9 @@ def draw_growth_and_frequency(
 
 
 def _shade_stable(modes: Eigenmodes, growth: "Axes", critical: Critical | None = None) -> None:
-    """Shade the ranges of speed in which all eigenvalues are damped, and draw the line of zero growth."""
+    """Shade the ranges of speed in which all eigenvalues have negative real parts, and draw the
+    zero line.
+    """
     for low, high in _stable_ranges(modes, critical):
         growth.axvspan(low, high, color=STABLE_COLOUR, zorder=0, linewidth=0)
     growth.axhline(0.0, color=GREY, linewidth=0.8)
@@ -254,7 +256,7 @@ def critical_points(critical: Critical) -> dict[str, tuple[float, float]]:
 
 
 def mark_points(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None:
-    """Mark points by a dot and a note if they are within the limits of the axes.
+    """Mark points (x, y) by a dot and their note, if they are within the limits of the axes.
 
     Notes of weave are below the curve and notes of capsize above, so that they do not overlap;
     `layout.place_notes` moves them away from curves.
@@ -469,7 +471,7 @@ def draw_circles(
     x: str = "lean",
     y: str = "rear_wheel_speed",
 ) -> "Axes":
-    """Draw one quantity of families of steady circles against another.
+    """Draw one quantity of families of steady circular motions against another.
 
     A dot marks the first circle of a family; stable circles are thick.
 
@@ -571,7 +573,8 @@ def draw_turning_map(
 
 
 def draw_sensitivities(moved: Sensitivities, axes: "Axes | None" = None, most: int = 12) -> "Axes":
-    """Draw the changes of the critical speeds (m/s) for a change of each parameter by 1 %.
+    """Draw the change of each critical speed (m/s) that an increase of each parameter by 1 %
+    causes.
 
     Parameters
     ----------

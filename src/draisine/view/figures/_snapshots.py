@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_ROW_MACHINES = 12
-"""Largest number of snapshots in a row."""
+"""Largest number of snapshots that are drawn side by side."""
 
 MIN_ROW_MACHINES = 4
-"""Smallest number of snapshots in a row, even if the vehicle is long."""
+"""Smallest number of snapshots that are drawn side by side, even if the vehicle is long."""
 
 MAX_ROW_ASPECT = 20.0
-"""Largest ratio of length to height of a row of snapshots."""
+"""Largest ratio of width to height of a picture with snapshots side by side."""
 
 DEFAULT_ELEVATION = math.radians(20.0)
 """rad; elevation of the viewpoint for one state, so that lines on the ground are visible."""
@@ -237,7 +237,7 @@ def _row(
     axes.set_xlabel(f"time (s); each machine seen {where}")
     axes.set_ylabel(f"{sight.above if flat else 'z, up'} (m)")
     axes.set_aspect("equal", adjustable="box")
-    low, top = axes.get_ylim()  # the limits ignore the size of mass-centre markers
+    low, top = axes.get_ylim()  # automatic axis limits ignore the size of mass-centre markers
     axes.set_ylim(low - 0.12 * height, top + 0.12 * height)
     add_legend(axes, 5)
     return axes
@@ -249,7 +249,7 @@ def _beside(sight: Sight, raised: float, shift: float, points: Floats) -> Floats
 
 
 def _max_machines(bodies: Bodies, sight: Sight, raised: float) -> float:
-    """Return the largest number of snapshots in a row at which each is large enough."""
+    """Return the largest number of snapshots side by side for which each snapshot is legible."""
     samples = np.linspace(0, bodies.data.sizes["time"] - 1, MAX_ROW_MACHINES).astype(int)
     machines = [MachineAt(bodies, k) for k in samples.tolist()]
     projected = [sight.picture(x, raised) for machine in machines for *_, x in machine.lines()]
@@ -263,7 +263,8 @@ def snapshot_interval(t: Floats, most: float = MAX_ROW_MACHINES) -> float:
 
 
 def round_step(least: float) -> float:
-    """Return the smallest value of the form 1, 2 or 5 times a power of ten that is not below a number.
+    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is at least
+    `least`.
 
     >>> round_step(0.3), round_step(2.0), round_step(70.0)
     (0.5, 2.0, 100.0)

@@ -127,7 +127,9 @@ def _cycle(data: "Dataset", panels: Panels) -> None:
 
 
 def _arcs(data: "Dataset") -> Iterator[tuple[int, "Dataset"]]:
-    """Yield the intervals of a cycle between changes of grips, with their indices."""
+    """Yield the time intervals of a limit cycle between changes of the closed grips, as sample
+    indices.
+    """
     t = data["time"].values
     # A run stores two samples at the time of a change of grips.
     edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1), len(t)]
@@ -136,7 +138,7 @@ def _arcs(data: "Dataset") -> Iterator[tuple[int, "Dataset"]]:
 
 
 def _curve(axes: "Axes", x: Any, y: Any, j: int, dash: Any = "-", label: str | None = None) -> None:
-    """Draw a curve in the colour of the closed grip j."""
+    """Draw y against x in the colour of the closed grip with index j."""
     axes.plot(x, y, color=COLOURS[j % 2], linestyle=dash, linewidth=1.6, label=label)
 
 
@@ -212,7 +214,7 @@ def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> f
 
 
 def _verdict(data: "Dataset") -> str:
-    """Format mean speed, largest Floquet multiplier and stability of a cycle as text."""
+    """Return mean speed, largest Floquet multiplier and stability of a limit cycle as text."""
     speed = float(data["mean_speed"])
     growth = float(data["growth"])
     word = "stable" if bool(data["stable"]) else "unstable"
@@ -315,7 +317,9 @@ def _marks(data: "Dataset", speed: "Axes", growth: "Axes") -> None:
 
 
 def _branch(axes: "Axes", j: int, x: Floats, y: Floats, stable: Any, turns: bool) -> None:
-    """Draw a family with its stable part thick; the line is interrupted at jumps by a full turn."""
+    """Draw a family of limit cycles, stable cycles as a thick line; the line is interrupted at
+    jumps by a full turn.
+    """
     if turns:
         jumps = np.flatnonzero(np.abs(np.diff(y)) > 180.0) + 1
         x = np.insert(x, jumps, np.nan)

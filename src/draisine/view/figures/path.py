@@ -71,15 +71,17 @@ MAX_SEPARATE_EVENTS = 6
 """Largest number of events that all have their own time label, however close they are."""
 
 MERGE_DISTANCE = 0.08
-"""If there are many events, events closer than this are merged (relative to the size of the
-vehicle).
+"""Distance below which events share one label if there are many events, as a fraction of the
+vehicle's size.
 """
 
 FAINT_OPACITY = 0.12
-"""Opacity of a snapshot at an event that would hide another snapshot."""
+"""Opacity (0 to 1) of a snapshot at an event that would hide another snapshot."""
 
 SIDEWAYS_LABELS_FROM = 0.8
-"""Sine of the border's outward direction above which coordinates are written beside the border."""
+"""Vertical component of the border's outward unit vector (in the picture) from which on coordinates
+are written beside the border, not below.
+"""
 
 MAX_STEP_NORMAL = 0.1
 """Largest vertical component of the normal of a face that is drawn as a vertical step."""
@@ -98,7 +100,7 @@ EYE_DISTANCE = 1e6
 """Distance of the viewpoint in sizes of the vehicle, practically a parallel projection."""
 
 PALE_OPACITY = 0.45
-"""Opacity of snapshots between events, and after a validity fault."""
+"""Opacity (0 to 1) of snapshots between events, and of all snapshots after a validity fault."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +221,9 @@ def draw(
 def _merged(
     motion: Scene, path: Floats, marked: dict[int, str], full: list[int]
 ) -> tuple[dict[int, str], dict[int, int]]:
-    """Merge events that are close to the previous one; return the marked samples and merged counts."""
+    """Merge events that are close to the previous one; return the sample indices of the remaining
+    events and the number of events merged into each.
+    """
     merged: dict[int, int] = {}
     for k in sorted(marked):
         last = max(merged, default=k)
@@ -283,7 +287,7 @@ def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
 
 
 def _shape(axes: "Axes") -> float:
-    """Return the ratio of height to width of the axes limits."""
+    """Return the ratio of height to width of the range that the axes show."""
     (x0, x1) = axes.get_xlim()
     (y0, y1) = axes.get_ylim()
     return (y1 - y0) / (x1 - x0)
@@ -306,7 +310,9 @@ def _shots(motion: Scene, length: float, every: float | None) -> list[int]:
 def _apart(
     motion: Scene, eye: Eye, shots: list[int], marked: dict[int, str]
 ) -> tuple[list[int], list[int]]:
-    """Select snapshots that do not overlap; return their samples and the marked samples that hide little."""
+    """Select snapshots that do not overlap; return their sample indices, and those of event
+    snapshots drawn with full opacity.
+    """
     placed: list[tuple[Floats, float]] = []
 
     def place(k: int, gap: float, always: bool = False) -> bool:
@@ -351,7 +357,7 @@ def _ground(motion: Scene, path: Floats, terrain: Terrain | None) -> list[Patch]
 
 
 def _rim(ground: list[Patch]) -> Floats:
-    """Return the corners (n, 3) of all ground patches, m."""
+    """Return the corners of all ground patches, world axes, m, (n, 3)."""
     return np.vstack([patch.outline for patch in ground])
 
 

@@ -113,7 +113,7 @@ def _machine(axes: "Axes", bodies: Bodies, k: int, rotation: Floats, colour: str
 
 
 def _ground(terrain: Terrain | None, path: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the ground section along x as (x, z) in m, one line per face.
+    """Yield the section of the ground along x as arrays (x, z) in m, one pair per face.
 
     Without a known terrain, the section is level ground.
     """

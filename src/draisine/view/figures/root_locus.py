@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 MAX_SHOWN_DAMPING = 3.0
-"""Lower limit of the real parts, as a multiple of the real parts of the slower half of the roots.
+"""Lower limit of the real-part axis, as a multiple of the largest decay rate among the slower half
+of the roots.
 
 Strongly damped roots do not influence stability.
 

@@ -18,7 +18,9 @@ From this side the lip of a ramp does not hide the vehicle.
 """
 
 CAMERA_ZOOM = 3.2
-"""Focal length: half the height of the picture is 1/zoom at unit distance."""
+"""Focal length relative to half the height of the picture: at unit distance, the half height shows
+the length 1 / zoom.
+"""
 
 CAMERA_DISTANCE = 4.2
 """Distance of the camera from its focus, in sizes of the vehicle."""
@@ -93,7 +95,9 @@ class Camera:
         return flat, float(depth.mean()) if len(depth) else 0.0
 
     def clear(self, pieces: Floats, cell: float) -> Floats:
-        """Return the opacity of ground lines (lines, 2, 3), which fades with the distance from the focus."""
+        """Return the opacity (lines,) of ground lines (lines, 2, 3), which decreases with their
+        distance from the focus.
+        """
         distances = np.linalg.norm(pieces.mean(axis=1)[:, :2] - self.focus[:2], axis=1)
         return np.clip(1.0 - distances / (GROUND_LINES * cell), 0.0, 1.0)
 

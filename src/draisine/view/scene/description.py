@@ -89,7 +89,7 @@ def _patch(patch: Patch) -> dict[str, Any]:
 
 
 def _numbers(values: Floats) -> list[float]:
-    """Return an array as a flat list of numbers rounded to 0.01 mm."""
+    """Return an array (m) as a flat list of numbers, rounded to 0.01 mm."""
     return [float(x) for x in np.round(np.ravel(values), 5)]
 
 

@@ -72,7 +72,8 @@ class Scene:
     bodies
         Names of the bodies.
     R, p
-        Rotations (times, bodies, 3, 3) and positions (times, bodies, 3) from the drawing to the world.
+        Rotations (times, bodies, 3, 3) and displacements (times, bodies, 3), m, of the bodies from the zero
+        configuration to the world.
     parts, balls, stones
         Polylines, balls at mass centres, and solids (balls, ellipsoids) on the bodies.
     tracks
@@ -132,7 +133,7 @@ class Scene:
         return [self.place(outline.body, outline.points, k) for outline in self.parts]
 
     def place(self, body: str, points: Floats, k: int) -> Floats:
-        """Transform points of a body, given in the drawing, to world axes at sample k."""
+        """Transform points of a body, given in the zero configuration, to world axes at sample k."""
         b = self.bodies.index(body)
         return self.p[k, b] + points @ self.R[k, b].T
 
@@ -258,7 +259,7 @@ def _on_terrain(motion: Scene, terrain: Terrain, middle: Floats) -> Scene:
 
 
 def _pick(data: "Dataset", choose: Callable[[Floats], Floats]) -> "Dataset":
-    """Return the samples of a run that are nearest to the requested times."""
+    """Return the dataset restricted to the samples nearest to the requested times."""
     if "time" not in data.dims or "orientation" not in data:
         raise ParameterError("This result is not a run. Only runs can be animated.")
     sampled = data["time"].values
@@ -359,7 +360,7 @@ def _of_contact(data: "Dataset", name: str, contact: str) -> Floats:
 
 
 def _lowest(tracks: dict[str, Floats]) -> float:
-    """Return the height (m) of the lowest contact point on the tracks; zero on level ground."""
+    """Return the smallest height (m) of all contact points on the tracks; zero on level ground."""
     heights = np.concatenate([np.zeros(1), *(track[:, 2] for track in tracks.values())])
     lowest = float(np.nanmin(heights))
     return lowest if lowest < -MAX_TRACK_GAP else 0.0
@@ -381,7 +382,8 @@ def up_direction(model: Model) -> Floats:
     """Return the unit vector opposite to gravity, so that a slope is drawn inclined."""
     gravity = np.asarray(model.gravity, float)
     strength = np.linalg.norm(gravity)
-    # Without gravity, or if gravity lies in the plane of motion on a wall, z of the drawing is up.
+    # Without gravity, or if gravity lies in the plane of motion on a wall, the z axis of the world
+    # is up.
     if strength == 0.0 or abs(gravity[2]) < 0.3 * strength:
         return np.array([0.0, 0.0, 1.0])
     return -gravity / strength

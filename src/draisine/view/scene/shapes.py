@@ -24,7 +24,7 @@ OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box", "section
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A polyline on a body; points (n, 3) in the drawing, m."""
+    """A polyline on a body; its points (n, 3) are given in the zero configuration, m."""
 
     body: str
     kind: OutlineKind
@@ -42,7 +42,7 @@ class SolidBall:
 
 @dataclass(frozen=True, eq=False)
 class Stone:
-    """A ball or an ellipsoid on which a body rolls, in the drawing.
+    """A ball or an ellipsoid on which a body rolls, given in the zero configuration.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def machine_outlines(model: Model) -> list[Outline]:
 
 
 def lies_flat(model: Model) -> bool:
-    """Return whether all shapes of a vehicle lie in one horizontal plane of its drawing."""
+    """Return whether all shapes of a vehicle lie in one horizontal plane in the zero configuration."""
     points = np.vstack([outline.points for outline in machine_outlines(model)])
     return bool(np.ptp(points[:, 2]) < 1e-6 * machine_size(model))
 

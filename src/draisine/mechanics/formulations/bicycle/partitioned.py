@@ -504,7 +504,9 @@ class Partitioned:
         return p, self.velocities(terms, y[k + n :])
 
     def leave(self, t: float, y: Floats) -> Snapshot:
-        """Return the user's state for the integrated state y."""
+        """Convert the integrated state y at time t to a user's state (base pose, joint coordinates,
+        speeds).
+        """
         p, pdot = self.complete(t, y)
         terms = self.compute_arrays(t, p, pdot, np.zeros(len(self.model.inputs)))
         V = terms["A"].T @ (terms["H"] @ pdot)

@@ -1,12 +1,12 @@
 """The bicycle on the fibre SE(2) x S: remarks 2.10 to 2.12 of the thesis.
 
-The base is the contact frame of the rear wheel: origin C0, first axis along the wheel's track, third axis
-up. It moves in the plane of the ground. Roll phi0 (positive to the left, about w0, which points backward)
-and pitch pi - alpha0 (positive nose down, about the rear axle) are shape coordinates like the joints; the
-rear wheel touches the ground by construction. There are 3 + 2 + 3 speeds under 5 constraints: two at C0,
-three at the contact point C1 of the front wheel, whose angle alpha1 on the wheel is (2.27), with the sign
-`+ sin(r1) tan(phi0)`. The reduced dynamics is the projection on the kernel of the constraints, with the
-partial velocities of each body from the chain of rotations that leads to it.
+The base is the contact frame of the rear wheel: origin C0, first axis along the wheel's track, third axis up.
+It moves in the plane of the ground. Roll phi0 (positive to the left, about w0, which points backward) and
+pitch pi - alpha0 (positive nose down, about the rear axle) are shape coordinates like the joints; the rear
+wheel touches the ground by construction. There are 3 + 2 + 3 speeds under 5 constraints: two at C0, three at
+the contact point C1 of the front wheel, whose angle alpha1 on the wheel is (2.27), with the sign `+ sin(r1)
+tan(phi0)`. The reduced dynamics is the projection onto the null space of the constraints, with the partial
+velocities of each body from the chain of rotations that leads to it.
 
 The ground's normal force at C0 does no work in these speeds. It follows from the balance of all vertical
 forces.
@@ -230,7 +230,7 @@ class PlanarEquations:
     weight: Scalar
     along: Array  # direction of the front wheel's track
     gap: Scalar  # gap of the front wheel, m
-    frame: CarriedBody  # frame of the bicycle's base
+    frame: CarriedBody  # pose and motion of the bicycle's base frame
 
 
 def planar_equations(
