@@ -6,7 +6,8 @@
 `readings`: quantities that control laws, force elements and outputs read.
 `newton_euler`: inverse dynamics (recursive Newton-Euler) and the mass matrix (composite bodies).
 `energy`: energies and momenta.
-`applied`: generalised forces of joint torques, pushes and force elements (one file each in `forces`).
+`applied`: generalised forces of joint torques, external forces and force elements (one file each in
+`forces`).
 `loads`: force elements that depend on normal forces, solved together with these forces.
 `contact`: contact geometry of wheels on faces, edges and vertices of a terrain, and contact modes in closed
 form.

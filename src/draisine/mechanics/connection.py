@@ -145,7 +145,8 @@ class Kinematics:
 
 
 def solve_kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
-    """Return H, J and the compatibility matrix K = B~ + A~ J of the redundant rows, (1.13)-(1.14).
+    """Return H, J and the compatibility matrix K = B~ + A~ J of the redundant constraint rows,
+    (1.13)-(1.14).
 
     The free speeds eta_r are components of eta, so J contains a generalised inverse of A, but not
     the minimum-norm one.
@@ -502,7 +503,7 @@ class Torques:
     """
 
     tau: Array  # torques of the driven joints, N m or N, (p,)
-    lam: Array  # minimum-norm multipliers of the contact rows, (m,)
+    lam: Array  # minimum-norm multipliers of the contact constraint rows, (m,)
     # Driven-joint torques that do not change the motion, one per column, (p, m - rank)
     tau_static: Array
     # Multipliers that accompany the columns of tau_static, a basis of the kernel of A', (m, m -
@@ -538,7 +539,7 @@ def solve_torques(
     Raises
     ------
     ConfigurationError
-        If the motion of the joints violates a redundant row.
+        If the motion of the joints violates a redundant constraint row.
     """
     machine = solution.machine
     motion = reduced_motion(solution, eta_r, rdot, rddot, force)

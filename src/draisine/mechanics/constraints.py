@@ -129,8 +129,8 @@ def active_contacts(
 ) -> list[Active]:
     """Return the closed contacts of a contact mode with their constraint rows.
 
-    If a contact has a redundant row, all its rows are along its named directions, so that each
-    label belongs to one row.
+    If a contact has a redundant constraint row, all its rows are along its named directions, so
+    that each label belongs to one row.
     """
     active_contacts = []
     for contact, (_, status), (point, surface) in zip(
@@ -200,7 +200,8 @@ def constraint_matrix(
     n = 6 + len(tree.model.joints)
     rows: list[Array] = []
     for a in active:
-        # Rows along the base's axes need fewer operations: their first block is the identity.
+        # Constraint rows along the base's axes need fewer operations: their first block is the
+        # identity.
         if a.holds_all and not named:
             rows += list(a.P[: len(a.names)])
         else:
@@ -226,7 +227,7 @@ def row_labels(model: Model, mode: Mode) -> list[str]:
 def row_compliances(model: Model, mode: Mode) -> list[Scalar]:
     """Return the compliance of each row of C, the weight of its multiplier in minimum-norm forces.
 
-    The compliance is zero for rows whose multipliers are torques.
+    The compliance is zero for constraint rows whose multipliers are torques.
     """
     contacts: list[Scalar] = [1.0 / contact.stiffness for _, contact, _ in mode_rows(model, mode)]
     return contacts + [0.0] * len(prescribed_joints(model)) + couplings.coupling_compliances(model)

@@ -112,8 +112,8 @@ def loops_turned_over(
             for k, column in enumerate(jacobian.T)
             if np.any(column) and names[k] not in prescribed
         ]
-        # Planar loops have two independent rows. A tolerance of 1e-9 separates rank from rounding
-        # errors.
+        # Planar loops have two independent constraint rows. A tolerance of 1e-9 separates rank from
+        # rounding errors.
         U, singular_values, _ = np.linalg.svd(jacobian)
         row_space = U[
             :, : int((singular_values > 1e-9 * singular_values.max(initial=1e-300)).sum())

@@ -88,8 +88,8 @@ def rest_speeds(M: Floats, C: Floats, v: Floats) -> Floats:
     M is the mass matrix (n, n), C the constraint matrix (m, n); the result differs from v by a
     vector in the kernel of C.
     """
-    # Rank tolerance 1e-9: singular values of redundant rows are rounding errors, about 1e-15 of the
-    # largest.
+    # Rank tolerance 1e-9: singular values of redundant constraint rows are rounding errors, about
+    # 1e-15 of the largest.
     _, singular_values, directions = np.linalg.svd(C)
     H = directions[np.count_nonzero(singular_values > 1e-9 * singular_values.max(initial=0.0)) :].T
     # Massless directions make the projected mass matrix singular: use the minimum-norm solution.

@@ -278,7 +278,8 @@ def solve_symmetric(A: Array, b: Array) -> Array:
 def minimum_norm_multipliers(
     solver: Elimination, lam: Array, C: Array, keep: Sequence[int], compliances: Sequence[Scalar]
 ) -> Array:
-    """Return the minimum-norm multipliers of all rows C from those of independent rows, eq. [shared-forces].
+    """Return the minimum-norm multipliers of all constraint rows C from those of independent
+    constraint rows, eq. [shared-forces].
 
     `lam` are the multipliers of the rows `keep`. Forces are weighed by the square roots of their
     compliances. Torques have zero compliance and no common measure with forces: they count only in
@@ -298,9 +299,11 @@ def minimum_norm_multipliers(
 
 
 def static_multipliers(solver: Elimination, C: Array, keep: Sequence[int]) -> Array:
-    """Return the self-equilibrated multipliers N with `C' N = 0`, one per redundant row, (1.18).
+    """Return the self-equilibrated multipliers N with `C' N = 0`, one per redundant constraint row,
+    (1.18).
 
-    In each column one redundant row has the multiplier 1, and the rows `keep` balance it.
+    In each column one redundant constraint row has the multiplier 1, and the rows `keep` balance
+    it.
     """
     redundant = [k for k in range(len(C)) if k not in keep]
     N = np.zeros((len(C), len(redundant)), dtype=object)

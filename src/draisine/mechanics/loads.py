@@ -80,9 +80,9 @@ def solve_loads(
 ) -> LoadSolution:
     """Solve for the loads of contacts together with the forces of elements that depend on them.
 
-    `act` returns the forces of the elements for given loads, `move` the dynamics under a generalised
-    force, `unbalanced` the part of a generalised force that the rows do not balance. `graph` provides
-    the symbols by which forces are differentiated.
+    `act` returns the forces of the elements for given loads, `move` the dynamics under a generalised force,
+    `unbalanced` the part of a generalised force that the rows do not balance. `graph` provides the symbols
+    with respect to which forces are differentiated.
     """
     names = [a.contact.name for a in moving.rows.active if "normal" in a.names]
     zero_loads: dict[str, Scalar] = dict.fromkeys(names, 0.0)
@@ -135,7 +135,7 @@ class _LoadLaw:
         self.affine = all(is_zero(x) for x in second_derivatives)
 
     def at(self, N: Sequence[Scalar]) -> tuple[Array, list[Array]]:
-        """Return Q and its derivatives by each load at loads N."""
+        """Return Q and its derivatives with respect to each load at loads N."""
         values = dict(zip(self.symbols, N, strict=True))
         flat = substitute(self.graph, [x for derivative in self.parts for x in derivative], values)
         Q, *slopes = np.split(array(flat), len(self.parts))

@@ -1,5 +1,4 @@
-"""Surfaces of wheels and their contact points with features of the ground: faces, edges, vertices,
-patches.
+"""Surfaces of wheels and their contact points with ground features: faces, edges, vertices, patches.
 
 A surface is described relative to its centre. Its `axle` is the axis of rolling; for a ball or an ellipsoid
 it only defines the heading. Features are a face (N, d): N.x = d with N out of the ground; an edge (Q, e,
@@ -119,7 +118,7 @@ class Surface(ABC):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds of features that the surface can touch."""
+        """Kinds of ground features that the surface can touch."""
         return ("face", "edge", "vertex", "patch")
 
     @property
@@ -447,7 +446,7 @@ class Torus(Disc):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """All kinds of features; neither edges nor vertices if the crown radius is zero."""
+        """All kinds of ground features; neither edges nor vertices if the crown radius is zero."""
         return ("face", "patch") if is_zero(self.crown) else ("face", "edge", "vertex", "patch")
 
     def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:

@@ -316,5 +316,5 @@ def _used(subject: Subject) -> set[int]:
 
 
 def _flat(array: Any) -> list[Any]:
-    """Return the entries of an array or a nested list as a flat list."""
+    """Return the entries of an array (any shape) or of a list as a flat list."""
     return list(array.ravel()) if hasattr(array, "ravel") else list(array)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 MIN_PANEL_HEIGHT = 0.75
-"""inches; smallest height of a panel; the figure grows if legends and labels need more space."""
+"""Smallest height of a panel (inches); the figure grows if legends and labels need more space."""
 
 
 def break_labels(figure: "Figure") -> None:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_SAMPLE_RATE = 60.0
-"""1/s; largest rate of stored samples (frame rate of screens); the page interpolates between samples."""
+"""Largest rate of stored samples (1/s), the frame rate of screens; the page interpolates between
+samples.
+"""
 
 MAX_REPLAY_SAMPLES = 4000
 """Largest number of stored samples, which keeps the page below a few megabytes."""

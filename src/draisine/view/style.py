@@ -54,14 +54,14 @@ NOTE_GID = "note"
 """Group identifier (gid) of notes beside points, which `layout.place_notes` may move."""
 
 DEFAULT_WIDTH = 5.2
-"""inches; default width of figures.
+"""Default width of figures (inches).
 
 Reduced to one column of a paper (84 mm), fonts of 8 points still have 5 points.
 
 """
 
 MAX_FONT_SIZE = 8.0
-"""points; largest font size in a figure with a prescribed printed width."""
+"""Largest font size in a figure with a prescribed printed width (points)."""
 
 INCHES_PER_UNIT = {"mm": 1.0 / 25.4, "cm": 1.0 / 2.54, "in": 1.0, "": 1.0 / 0.0254}
 """Inches per unit of length of a figure width; a plain number is in metres."""

@@ -1,5 +1,5 @@
-"""Force elements at a contact of a wheel with a feature of the terrain: tyre and rolling
-resistance.
+"""Force elements at a contact of a wheel with a ground feature (face, edge, vertex or patch): tyre and
+rolling resistance.
 
 An element reads slip, camber and spin in the axes of the contact. Its force depends on the load, a
 multiplier that the contact problem solves for. Therefore the force is split, eq. [loads], into

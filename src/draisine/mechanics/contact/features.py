@@ -67,7 +67,8 @@ def contact_rows(
     f: Array,
     frame: tuple[Array, Array] | None = None,
 ) -> ContactRows:
-    """Return geometry and constraint rows of a wheel or blade on a feature, eq. [contact-rows].
+    """Return geometry and constraint rows of a wheel or blade on a ground feature, eq.
+    [contact-rows].
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """Accelerations and contact forces of contact modes on ground features, in closed form.
 
-Problem. Accelerations and contact forces of a multibody system whose wheels roll or slide on features of a
-terrain, as straight-line code: M vdot + F = C' lam + friction and tyre forces, C vdot = c. The numbers of the
-features (normals, points, friction) are inputs, so that one program serves all features of a kind.
+Problem. Accelerations and contact forces of a multibody system whose wheels roll or slide on ground features
+(faces, edges, vertices), as straight-line code: M vdot + F = C' lam + friction and tyre forces, C vdot = c.
+The numbers of the features (normals, points, friction) are inputs, so that one program serves all features of
+a kind.
 
 Method.
 
@@ -39,7 +40,7 @@ from draisine.model import Model, Wheel
 MAX_CLOSED_FORM_WHEELS = 2
 """Largest number of wheels of a model for which closed forms of contact modes are generated.
 
-Three wheels on a plane have redundant rows, and which rows are redundant depends on the features.
+Three wheels on a plane have redundant constraint rows; which ones depends on the ground features.
 Models with more wheels use the dense linear system, whose rank is computed numerically.
 """
 
@@ -52,15 +53,16 @@ kerb.
 """
 
 Signature = tuple[tuple[int, str, int], ...]
-"""Contact mode on features: wheel, kind of feature and number of constraint rows of each closed
-contact.
+"""Contact mode on ground features: index of the wheel, kind of ground feature and number of
+constraint rows of each closed contact.
 """
 
 Act = Callable[[Any, ContactRows, Array, Expr], FeatureForces | None]
 """Function that returns the forces of the elements at a contact, linearised about a load; None
 without elements.
 
-Its arguments are a wheel, its rows on a feature, the velocity of the ground, and the load (N).
+Its arguments are a wheel, its constraint rows on a ground feature, the velocity of the ground, and
+the load (N).
 """
 
 
@@ -69,7 +71,8 @@ def mode_names(model: Model) -> dict[str, Signature]:
     programs.
 
     In these modes each wheel touches one fixed ground feature that is not a patch. Models with
-    couplings have no such mode, because rows of couplings may be redundant with those of wheels.
+    couplings have no such contact mode, because rows of couplings may be redundant with those of
+    wheels.
     """
     wheels = [k for k, contact in enumerate(model.contacts) if isinstance(contact, Wheel)]
     if model.couplings or len(wheels) > MAX_CLOSED_FORM_WHEELS:
@@ -90,7 +93,8 @@ def mode_names(model: Model) -> dict[str, Signature]:
 def _kinds(model: Model, k: int) -> list[str]:
     """Return the kinds of ground features on which contact modes of wheel k have closed forms.
 
-    These are all kinds except patches, whose iteration would be part of the program of every mode.
+    These are all kinds except patches, whose iteration would be part of the program of every
+    contact mode.
     """
     return [kind for kind in model.contacts[k].surface.kinds if kind != "patch"]
 
@@ -126,7 +130,7 @@ class FreeMachine:
     columns: list[int]  # indices of the speeds that the group of the base leaves free
     M: Array
     F: Array
-    held: Array  # constraint rows that are active in every mode: held vdot = held_c
+    held: Array  # rows that are active in every contact mode: held vdot = held_c
     held_c: list[Scalar]
 
 
@@ -158,7 +162,9 @@ class _Rows:
     ]  # symbols of the loads about which nonlinear tyres are linearised, by contact
 
     def about(self, loads: Mapping[int, Scalar]) -> "_Rows":
-        """Return the rows with nonlinear tyres linearised about given loads (N)."""
+        """Return the constraint rows and forces with nonlinear tyres linearised about given loads
+        (N).
+        """
         if not self.uneven:
             return self
         n = len(self.push)
@@ -378,8 +384,8 @@ def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
 def eliminate_constraints(
     C: Array, M: Array, first: int, point: Mapping[str, float]
 ) -> HeldMachine:
-    """Return a multibody system with mass matrix M under the rows C, with [C; S] eliminated along
-    nominal pivots.
+    """Return a multibody system with mass matrix M under the constraint rows C, with [C; S]
+    eliminated along nominal pivots.
 
     S selects the independent speeds: joint rates (from index `first` on) before angular and linear
     velocities.

@@ -279,8 +279,8 @@ def _slip_magnitude(along: Scalar, across: Scalar) -> Scalar:
 
 
 def _moment_slope(c: Sequence[float], F: Scalar) -> Scalar:
-    """Return the derivative of the aligning moment by the slip angle (N m per degree) at a load F
-    (kN).
+    """Return the derivative of the aligning moment with respect to the slip angle (N m per degree)
+    at a load F (kN).
     """
     return (c[3] * F * F + c[4] * F) * exp(-c[5] * F)
 

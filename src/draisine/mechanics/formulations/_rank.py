@@ -27,8 +27,8 @@ from draisine.mechanics.tree import Tree, as_floats, assemble
 from draisine.model import Model
 
 DEPENDENCE_TOLERANCE = 1e-9
-"""Distance of a unit row from the span of other rows below which it depends on them; rounding
-errors of rows are about 1e-15.
+"""Largest distance of a unit constraint row from the span of other rows at which it counts as
+dependent on them; rounding errors of rows are about 1e-15.
 """
 
 CLOSURE_TOLERANCE = 1e-9
@@ -60,7 +60,7 @@ class Survey:
 
     labels: tuple[str, ...]  # labels of all constraint rows
     redundant: tuple[RedundantRow, ...] = ()
-    # Rows that are dependent in the zero configuration, but not near it
+    # Labels of constraint rows that are dependent in the zero configuration, but not near it
     singular: tuple[str, ...] = ()
     # Quaternion of the internal base frame and joint coordinates at which pivots are chosen; None
     # for the zero configuration.
@@ -68,7 +68,7 @@ class Survey:
 
     @property
     def rank(self) -> int:
-        """Number of rows that are independent in general."""
+        """Number of constraint rows that are independent in almost all configurations."""
         return len(self.labels) - len(self.redundant)
 
 
@@ -88,7 +88,8 @@ class Place:
     @cached_property
     def rows(self) -> projected.Rows:
         """Geometry and constraint rows of the configuration."""
-        with np.errstate(divide="ignore", invalid="ignore"):  # `check_rows` reports undefined rows
+        # `check_rows` reports undefined constraint rows
+        with np.errstate(divide="ignore", invalid="ignore"):
             return projected.constraint_rows(self.tree, self.mode, rotation(self.q), self.r, self.p)
 
     @cached_property
@@ -137,8 +138,9 @@ class Place:
             if error < 1e-14 or not error < previous_error:
                 break
             J = np.array(rows, float)[:, columns]
-            # Far from the manifold, redundant rows differ by about the residual: truncate smaller
-            # singular values, so that a step does not try to satisfy their difference.
+            # Far from the manifold, redundant constraint rows differ by about the residual:
+            # truncate smaller singular values, so that a step does not try to satisfy their
+            # difference.
             cut = min(0.1, max(1e-9, 10 * error))
             step = -np.linalg.lstsq(J, np.array(values, float), rcond=cut)[0]
             # A bound of 0.3 (rad or m) keeps a step within the range of the linearisation.
@@ -185,7 +187,7 @@ def survey_redundancy(
     """Return rank and redundant constraint rows of a contact mode; `draw` maps parameters to the
     model.
 
-    Contradicting rows raise an error that names them.
+    Contradicting constraint rows raise an error that names them.
     """
     model = draw(parameters)
     labels = tuple(constraints.row_labels(model, mode))
@@ -219,7 +221,8 @@ def survey_redundancy(
 def redundant_rows_at(
     survey_redundancy: Survey, model: Model, mode: Mode, q: Floats, r: Floats
 ) -> tuple[str, ...]:
-    """Return the labels of the rows to leave out if pivots are chosen at another configuration.
+    """Return the labels of the constraint rows to leave out if pivots are chosen at another
+    configuration.
 
     The configuration is the quaternion q of the internal base frame and the joint coordinates r.
     The number of rows is that of the zero configuration; the best conditioned rows are kept.
@@ -317,7 +320,7 @@ def _redundant_rows(
     keep: Sequence[int],
     labels: Sequence[str],
 ) -> tuple[RedundantRow, ...]:
-    """Return the redundant rows, with the rows and the parameter values on which they depend.
+    """Return the redundant constraint rows, with the rows and the parameter values on which they depend.
 
     Parameters are perturbed by 3 to 10 %, first all together and, if a row becomes independent, one by one.
     """
@@ -350,7 +353,8 @@ def _independent_at(
     keep: Sequence[int],
     redundant: Sequence[int],
 ) -> list[int]:
-    """Return the redundant rows that are independent of the kept rows at other parameters.
+    """Return those redundant constraint rows that become independent of the kept rows at other
+    parameter values.
 
     The rank is computed near a configuration. If these parameters are physically invalid, no row is
     returned.

@@ -220,7 +220,8 @@ class Absolute:
         anchors: tuple[Floats, Floats],
         near: Floats,
     ) -> tuple[Floats, Floats, Floats]:
-        """Return ydot, the multipliers of all rows, and the accelerations in the user's speeds.
+        """Return ydot, the multipliers of all constraint rows, and the accelerations in the user's
+        speeds.
 
         `near` contains joint coordinates within half a turn of the current ones, which determine
         the number of turns.
@@ -292,7 +293,9 @@ class Absolute:
         return dict(zip(self.labels, map(float, lam), strict=True))
 
     def _respond(self, t: float, state: Configured, inputs: Any) -> tuple[Floats, Floats]:
-        """Return the multipliers of all rows, and the accelerations in the user's speeds."""
+        """Return the multipliers of all constraint rows, and the accelerations in the user's
+        speeds.
+        """
         values = check_inputs(self.model, state, inputs)
         coordinates = self.enter(state)
         return self.solve(
@@ -300,7 +303,7 @@ class Absolute:
         )[1:]
 
     def _forces(self, lam: Floats) -> Floats:
-        """Return the contact forces (contacts, 3) from the multipliers of all rows (N)."""
+        """Return the contact forces (contacts, 3) from the multipliers of all constraint rows (N)."""
         forces = np.zeros((len(self.model.contacts), 3))
         for k, contact in enumerate(self.model.contacts):
             for j, name in enumerate(contact.directions):
@@ -381,7 +384,8 @@ def accelerations(
     realise: Realise = interpret,
     redundant: Collection[str] = (),
 ) -> Accelerate:
-    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a tree in one mode.
+    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a tree in one contact
+    mode.
 
     Parameters
     ----------
@@ -394,7 +398,7 @@ def accelerations(
     realise
         Compiler of traced expressions.
     redundant
-        Labels of redundant rows.
+        Labels of redundant constraint rows.
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """The saddle-point (KKT) system with Lagrange multipliers (thesis 3.11), for every contact mode of every
 model.
 
-`M vdot + F = Q + C' lam`, `C vdot = c`, in the user's speeds v. One set of expressions serves all modes:
-a mode selects rows of C. The saddle-point matrix is solved as a whole, never by the inverse of M, so
-that massless bodies are allowed.
+`M vdot + F = Q + C' lam`, `C vdot = c`, in the user's speeds v. One set of expressions serves all contact
+modes: a contact mode selects constraint rows of C. The saddle-point matrix is solved as a whole, never by the
+inverse of M, so that massless bodies are allowed.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,15 @@ FORMULATION = "the saddle-point system of accelerations and multipliers"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeDynamics:
-    """Free dynamics with the rows of all contacts, active or not: `M vdot + F = C' lam`, `C vdot =
-    c`.
+    """Free dynamics with the constraint rows of all contacts, active or not: `M vdot + F = C' lam`,
+    `C vdot = c`.
     """
 
     M: Array  # mass matrix, (6 + n, 6 + n)
     F: Array  # bias force including the generalised forces of the inputs, (6 + n,)
-    C: Array  # three rows per contact (normal, along, across, or x, y, z), (3 k, 6 + n)
+    # Constraint rows of the k contacts, three each (normal, along, across, or x, y, z), (3 k, 6 +
+    # n)
+    C: Array
     c: Array  # right-hand side of the acceleration rows, (3 k,)
     gaps: list[Scalar]  # gap of each contact, m
 
@@ -150,8 +152,8 @@ def solve_redundant_kkt_system(
     rank: int,
     compliances: Floats,
 ) -> tuple[Floats, Floats]:
-    """Solve the saddle-point system with redundant rows, of which `rank` are independent in
-    general.
+    """Solve the saddle-point system with redundant constraint rows, of which `rank` are independent
+    in general.
 
     An orthogonal basis of the row space replaces the rows. lam is the minimum-norm solution,
     weighted by `compliances` (zero for torques), eq. [shared-forces].

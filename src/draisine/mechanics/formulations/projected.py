@@ -117,8 +117,8 @@ def constraint_rows(
     """Return the constraint rows of a contact mode in one configuration.
 
     R is the rotation of the internal base frame, r are the joint coordinates, p is the position of
-    the base (m). `redundant` names redundant rows. The velocity of the base is taken at a rolling
-    contact, or at the origin of its frame if `at_origin`.
+    the base (m). `redundant` names redundant constraint rows. The velocity of the base is taken at
+    a rolling contact, or at the origin of its frame if `at_origin`.
     """
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
@@ -147,7 +147,9 @@ def _by_joints(tree: Tree, redundant: Collection[str]) -> bool:
 
 
 def velocity_residual(rows: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
-    """Return the residual `C v - b` (m,) for the speeds (V at ref, W, rdot)."""
+    """Return the residual `C v - b` (m,) of the velocity constraints for the speeds (V at ref, W,
+    rdot).
+    """
     tree = rows.tree
     geo = rows.geo
     b = constraints.velocity_targets(tree, geo, rows.world, rows.active, rows.p, t)
@@ -204,8 +206,8 @@ def holonomic_residuals(
 
 
 def user_map(tree: Tree, ref: Array) -> Array:
-    """Return the matrix T of v = T v', from internal speeds v' (V at ref, aligned axes) to the
-    user's speeds v.
+    """Return the matrix T (6 + n, 6 + n) that maps internal speeds v' (V at ref, aligned axes) to
+    the user's speeds v = T v'.
     """
     base = tree.links[0]
     n = len(tree.model.joints)
@@ -291,10 +293,11 @@ def plan_pivots(rows: Rows, independent: Sequence[int], evaluate: Evaluate) -> l
 def factorise(
     rows: Rows, independent: Sequence[int], pivots: Sequence[Pivot], along_tree: bool = False
 ) -> Elimination | TreeElimination:
-    """Return the factors of the constraint rows along the pivots, of all rows at once or joint by
-    joint.
+    """Return the factors of the constraint rows for given pivots, eliminated all at once or joint
+    by joint.
 
-    Along the tree, only the rows of constraints have pivots.
+    If the rows are eliminated joint by joint, only constraint rows have pivots, not the selected
+    speeds.
     """
     if along_tree:
         return eliminate_tree(rows.tree, rows.geo, rows.local, independent, pivots)
@@ -498,7 +501,7 @@ def _dynamics_by_joints(
 
 
 def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
-    """Return the multipliers of all rows for a reaction force over the free columns, eq.
+    """Return the multipliers of all constraint rows for a reaction force over the free columns, eq.
     [multipliers].
     """
     multipliers = moving.solver.solve_transposed(list(reaction))[: len(moving.rows.keep)]
@@ -506,7 +509,7 @@ def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
 
 
 def _include_redundant_rows(moving: Reconstruction, lam: Array) -> Array:
-    """Return the multipliers of all rows of C from those of the independent rows."""
+    """Return the multipliers of all constraint rows of C from those of the independent rows."""
     rows = moving.rows
     solver = moving.solver
     model = moving.rows.tree.model

@@ -39,7 +39,9 @@ def benchmark_errors(p: Mapping[str, float]) -> Iterator[str]:
 
 
 def _rounded(p: Mapping[str, float]) -> Iterator[str]:
-    """Yield a warning if the parameters contain the rounded fork inertia of the printed benchmark."""
+    """Yield a warning if the parameters are those of the benchmark bicycle with a rounded fork
+    inertia.
+    """
     exact = {"mB": 85.0, "mH": 4.0, "IBxx": 9.2, "xH": 0.9, "zH": -0.7, "IHyy": 0.06}
     rounded = {"IHxx": 0.0589, "IHzz": 0.0071, "IHxz": -0.0076}
     if all(p[name] == value for name, value in (exact | rounded).items()):

@@ -59,7 +59,7 @@ On the right it would hide the note of the capsize speed.
 """
 
 SPEED_MARGIN = 0.5
-"""m/s; margin on both sides of the speed axis, so that markers are not cut off."""
+"""Margin on both sides of the speed axis (m/s), so that markers are not cut off."""
 
 
 def draw_eigenvalues(

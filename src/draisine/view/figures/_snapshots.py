@@ -49,13 +49,13 @@ MAX_ROW_ASPECT = 20.0
 """Largest ratio of width to height of a picture with snapshots side by side."""
 
 DEFAULT_ELEVATION = math.radians(20.0)
-"""rad; elevation of the viewpoint for one state, so that lines on the ground are visible."""
+"""Elevation of the viewpoint for one state (rad), so that lines on the ground are visible."""
 
 VERTICAL_VIEW = math.pi / 2.0
-"""rad; elevation of the viewpoint for a planar vehicle, which is seen from above."""
+"""Elevation of the viewpoint for a planar vehicle (rad), which is seen from above."""
 
 GRID_SPACING = 0.25
-"""m; spacing of the grid lines on the ground below one vehicle."""
+"""Spacing of the grid lines on the ground below one vehicle (m)."""
 
 
 @dataclass(frozen=True)

@@ -127,8 +127,8 @@ def _cycle(data: "Dataset", panels: Panels) -> None:
 
 
 def _arcs(data: "Dataset") -> Iterator[tuple[int, "Dataset"]]:
-    """Yield the time intervals of a limit cycle between changes of the closed grips, as sample
-    indices.
+    """Yield the parts of a limit cycle between changes of the closed grip: index of the part and
+    its samples.
     """
     t = data["time"].values
     # A run stores two samples at the time of a change of grips.

@@ -154,7 +154,9 @@ def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, NodePlac
 
 
 def _ends(state: str, visited: Sequence[str]) -> str:
-    """Return "start" for the first contact set of a run, "end" for the last one, otherwise ""."""
+    """Return "start" for the first contact set of a run, "end" for the last, both if equal,
+    otherwise "".
+    """
     words = [w for w, k in (("start", 0), ("end", -1)) if visited[k] == state]
     return ", ".join(words)
 

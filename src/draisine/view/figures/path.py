@@ -56,10 +56,10 @@ LABEL_HEIGHT = 0.04
 """Height reserved above the picture per event, relative to the width of the picture."""
 
 PICTURE_MARGIN = 4.0
-"""pixels; margin above and below the picture."""
+"""Margin above and below the picture (pixels)."""
 
 TEXT_MARGIN = (10.0, 4.0)
-"""pixels; horizontal and vertical margin around a text."""
+"""Horizontal and vertical margin around a text (pixels)."""
 
 SNAPSHOT_GAP = 0.15
 """Smallest gap between snapshots that are not at events, relative to the size of the vehicle."""
@@ -79,8 +79,8 @@ FAINT_OPACITY = 0.12
 """Opacity (0 to 1) of a snapshot at an event that would hide another snapshot."""
 
 SIDEWAYS_LABELS_FROM = 0.8
-"""Vertical component of the border's outward unit vector (in the picture) from which on coordinates
-are written beside the border, not below.
+"""Horizontal component of the border's outward unit vector in the picture, above which coordinates
+are written beside the border instead of below it.
 """
 
 MAX_STEP_NORMAL = 0.1

@@ -29,7 +29,7 @@ MAX_PROFILE_SNAPSHOTS = 24
 """Largest number of snapshots between events."""
 
 GROUND_MARGIN = 1.5
-"""m; distance around the path within which the ground is drawn."""
+"""Distance around the path within which the ground is drawn (m)."""
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None) -> "Axes":

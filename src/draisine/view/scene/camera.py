@@ -11,7 +11,7 @@ from draisine.view.scene.ground import Patch, clip_patch
 from draisine.view.scene.scene import GROUND_LINES, Scene
 
 CAMERA_AZIMUTH = -72.0
-"""deg; azimuth of the camera from the initial heading: from the right and slightly ahead.
+"""Azimuth of the camera from the initial heading (deg): from the right and slightly ahead.
 
 From this side the lip of a ramp does not hide the vehicle.
 

@@ -14,7 +14,7 @@ from draisine.view.scene.shapes import machine_outlines, machine_size, mass_cent
 from draisine.view.style import LINE_WIDTHS
 
 GROUND_RADIUS = 60.0
-"""m; distance around the start within which the ground is drawn."""
+"""Distance around the start within which the ground is drawn (m)."""
 
 
 def describe_machine(model: Model) -> dict[str, Any]:

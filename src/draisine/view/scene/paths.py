@@ -8,10 +8,10 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 
 MAX_SEGMENT_ANGLE = math.radians(8.0)
-"""rad; largest angle between neighbouring segments that looks smooth."""
+"""Largest angle between neighbouring segments that looks smooth (rad)."""
 
 MAX_RESOLVED_ANGLE = math.radians(100.0)
-"""rad; largest angle between neighbouring segments that interpolation can resolve.
+"""Largest angle between neighbouring segments that interpolation can resolve (rad).
 
 Beyond it, the path between the samples is unknown.
 

@@ -35,19 +35,21 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_TRACK_GAP = 2e-3
-"""m; largest gap at which a contact leaves a track: above drift of closed contacts, below visible flights."""
+"""Largest gap at which a contact leaves a track (m): above drift of closed contacts, below visible
+flights.
+"""
 
 SIDE_ELEVATION = 16.0
-"""deg; elevation of the camera, low so that jumps and lean are visible."""
+"""Elevation of the camera (deg), low so that jumps and lean are visible."""
 
 TOP_ELEVATION = 48.0
-"""deg; elevation of the camera for planar vehicles, whose motion is horizontal."""
+"""Elevation of the camera for planar vehicles (deg), whose motion is horizontal."""
 
 GROUND_LINES = 10
 """Number of grid lines of the ground on each side of the vehicle."""
 
 FOCUS_AVERAGING_TIME = 0.8
-"""s; averaging time of the camera's focus, so that the picture does not shake with the vehicle."""
+"""Averaging time of the camera's focus (s), so that the picture does not shake with the vehicle."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,7 +96,7 @@ class Lagrange:
 
 
 class Symbols:
-    """Symbols of the coordinates of a bicycle, and derivatives by them."""
+    """Symbols of the coordinates of a bicycle, and derivatives with respect to them."""
 
     def __init__(self, bike: Bicycle, speed: float | None) -> None:
         self.bike = bike
@@ -121,7 +121,9 @@ class Symbols:
         return r
 
     def by_coordinates(self, values: Any) -> Array:
-        """Return the derivatives of expressions by the coordinates p, (values, coordinates)."""
+        """Return the derivatives of expressions with respect to the coordinates p, (values,
+        coordinates).
+        """
         flat = list(np.asarray(values, dtype=object).ravel())
         columns = [tangent(flat, {f"p[{k}]": 1.0}) for k in range(len(self.p))]
         return array(columns).T.reshape(len(flat), len(self.p))
@@ -211,7 +213,9 @@ class Symbols:
         )
 
     def _applied(self, frames: dict[str, Frame]) -> tuple[Array, Scalar]:
-        """Return the generalised forces of joints and pushes, and the vertical force of the pushes."""
+        """Return the generalised forces of joints and external forces, and the vertical force of
+        the latter.
+        """
         model = self.model
         inputs = self.symbols["inputs"]
         by_joint = self.by_coordinates(self.r)
