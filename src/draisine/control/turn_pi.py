@@ -21,8 +21,8 @@ class TurnPI:
         tau1 = -(steer_gain e1 + steer_integral_gain z1)
         tau3 = drive_gain e3 + drive_integral_gain z3
 
-    The minus sign is the thesis's: with negative steer gains the bicycle falls. `times` are start
-    and end of the smooth step f_s. `steer_limit` and `drive_limit` bound the torques; while a torque is
+    The minus sign is that of Mauny (2018): with negative steer gains the bicycle falls. `times` are start and
+    end of the smooth step f_s. `steer_limit` and `drive_limit` bound the torques; while a torque is
     saturated, `anti_windup` (1/s, off at 0) drives the integral back to the onset of saturation.
 
     Parameters

@@ -1,4 +1,5 @@
-"""Locomotion as a connection: constraints or momentum determine the motion of the base (thesis 1.4-1.6).
+"""Locomotion as a connection: constraints or momentum determine the motion of the base (Mauny 2018, sections
+1.4-1.6).
 
 Some joints are driven: their motion r(t) is prescribed. The unknowns `eta` are the base's twist and the
 rates of the passive joints. The closed contacts require `A eta + B rdot = 0` (1.12). If A has full column
@@ -247,7 +248,7 @@ def _check_inertia(M: Floats, names: Sequence[str]) -> None:
 
 
 def stokes_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
-    """Compute the connection of a swimmer at low Reynolds number (thesis, remark 1.5).
+    """Compute the connection of a swimmer at low Reynolds number (Mauny 2018, remark 1.5).
 
     Inertia is negligible against drag, so the drag forces of the fluid are in equilibrium.
 
@@ -334,7 +335,8 @@ class Case:
 
 
 def classify(machine: Locomotion) -> Case:
-    """Classify the locomotion at given joint coordinates by the cases of the thesis (1.4, 1.5).
+    """Classify the locomotion at given joint coordinates by the cases of Mauny's thesis (2018),
+    sections 1.4 and 1.5.
 
     Parameters
     ----------

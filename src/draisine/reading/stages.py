@@ -1,5 +1,5 @@
-"""Page sections on constraints, free and reduced dynamics, eqs. (9), (10), (13), (15), (16) of the
-IFAC paper.
+"""Page sections on constraints, free and reduced dynamics, eqs. (9), (10), (13), (15), (16) of Mauny, Porez
+and Boyer (2017, doi:10.1016/j.ifacol.2017.08.1007).
 
 Names follow rules that do not depend on the vehicle, bottom-up: rotations and the ground's normal, bodies,
 links, the model; then constraint rows, kernel and reduced dynamics. Numbers and short products get no symbol

@@ -196,7 +196,7 @@ class Subject:
 
     @cached_property
     def C(self) -> Array:
-        """Constraint matrix (A, B) over the free columns."""
+        """Constraint matrix (A, B) over the free components of v."""
         return self.rows.C[np.ix_(self.kept, self.columns)]
 
     @cached_property

@@ -373,11 +373,9 @@ class AbsoluteEquations:
 
     M: list[Array]  # mass matrix of each body, (6, 6)
     Q: list[Array]  # applied force of each body, (6,)
-    rows: list[Row]  # constraint rows
-    user: list[
-        Row
-        # User's speeds (base twist, joint rates) as linear forms; their residuals are joint coordinates
-    ]
+    rows: list[Row]  # constraint rows of joints, contacts, couplings and the base
+    # User's speeds (base twist, joint rates) as linear forms; residuals are joint coordinates
+    user: list[Row]
     bodies: list[Placed]
 
 

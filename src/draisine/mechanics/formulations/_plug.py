@@ -21,7 +21,9 @@ from draisine.model import Model
 
 
 class Configured(Protocol):
-    """Configuration and speeds of a multibody system in the user's coordinates."""
+    """Configuration and speeds of a multibody system in the user's coordinates: base pose, joint
+    coordinates, twist and joint rates.
+    """
 
     @property
     def q(self) -> Floats:

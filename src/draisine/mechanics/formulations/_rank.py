@@ -94,7 +94,9 @@ class Place:
 
     @cached_property
     def C(self) -> Floats:
-        """Constraint matrix with unit rows along their named directions, over the free columns."""
+        """Constraint matrix with unit rows along their named directions, over the free components
+        of v.
+        """
         rows = self.rows
         columns = free_columns(self.tree.model)
         with np.errstate(divide="ignore", invalid="ignore"):

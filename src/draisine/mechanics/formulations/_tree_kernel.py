@@ -176,7 +176,7 @@ class TreeElimination:
     steps: list[JointStep]  # elimination steps from the leaves to the base
     base: Elimination  # factors of the constraint rows that remain at the base
     base_rows: list[int]
-    independent: list[int]  # indices of the independent speeds among the free columns
+    independent: list[int]  # indices of the independent speeds among the free components of v
     count: int  # number of constraint rows
 
     @property

@@ -353,8 +353,8 @@ class Absolute:
         return [frames[body.name] for body in model.bodies]
 
     def enter(self, state: Configured) -> Coordinates:
-        """Convert a user's state (base pose, joint coordinates, speeds) to absolute coordinates of
-        all bodies.
+        """Convert a state in the user's coordinates (base pose, joint coordinates, speeds) to
+        absolute coordinates of all bodies.
         """
         x: list[Any] = []
         e: list[Any] = []

@@ -1,4 +1,4 @@
-"""The saddle-point (KKT) system with Lagrange multipliers (thesis 3.11), for every contact mode of every
+"""The saddle-point (KKT) system with Lagrange multipliers (Mauny 2018, 3.11), for every contact mode of every
 model.
 
 `M vdot + F = Q + C' lam`, `C vdot = c`, in the user's speeds v. One set of expressions serves all contact

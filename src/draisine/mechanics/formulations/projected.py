@@ -1,5 +1,5 @@
-"""Projection of the free dynamics onto the kernel of the constraints, in closed form (thesis 2.3,
-IFAC 5).
+"""Projection of the free dynamics onto the kernel of the constraints, in closed form (Mauny 2018, section
+2.3; Mauny, Porez and Boyer 2017, section 5).
 
 Internally, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`),
 and its velocity is taken at the first rolling contact. Both are changes of coordinates that shorten the
@@ -262,8 +262,8 @@ def choose_speeds(
 
 
 def system_matrix(rows: Rows, independent: Sequence[int]) -> Array:
-    """Return the square matrix [C; S] over the free columns: constraint rows, then independent
-    speeds.
+    """Return the square matrix [C; S] over the free components of v: constraint rows, then
+    independent speeds.
     """
     columns = free_columns(rows.tree.model)
     return np.vstack([rows.C[np.ix_(rows.keep, columns)], np.eye(len(columns))[list(independent)]])
@@ -343,7 +343,7 @@ def reconstruct_velocities(
     t
         Time in s, for prescribed joints and moving ground.
     independent
-        Indices of the independent speeds among the free columns.
+        Indices of the independent speeds among the free components of v.
     pivots
         Pivots of the elimination, chosen at a nominal configuration.
     along_tree
@@ -501,8 +501,8 @@ def _dynamics_by_joints(
 
 
 def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
-    """Return the multipliers of all constraint rows for a reaction force over the free columns, eq.
-    [multipliers].
+    """Return the multipliers of all constraint rows for a reaction force over the free components
+    of v, eq. [multipliers].
     """
     multipliers = moving.solver.solve_transposed(list(reaction))[: len(moving.rows.keep)]
     return _include_redundant_rows(moving, multipliers)

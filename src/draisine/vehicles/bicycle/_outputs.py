@@ -1,5 +1,5 @@
-"""Output quantities of a bicycle; contact angles follow (2.20)-(2.23) of the thesis and are smooth
-when upright.
+"""Output quantities of a bicycle; contact angles follow (2.20)-(2.23) of Mauny's thesis (2018) and
+are smooth when upright.
 """
 
 from typing import Any

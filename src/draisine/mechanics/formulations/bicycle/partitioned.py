@@ -7,8 +7,8 @@ xi. Kinetic energy, constraints and all their derivatives are derived symbolical
 bodies; then the independent accelerations follow numerically by (36) to (41). `rate` is the right-hand side
 of section 7.1, with the contact equations solved at every call.
 
-Corrections of the print: the tangent (10) is (-R sin xi, 0, -R cos xi); the quadratic velocity forces are
-`-Mdot pdot + (d(M pdot)/dp)' pdot / 2`; both wheels have their own radii.
+Corrections of the printed equations: the tangent (10) is (-R sin xi, 0, -R cos xi); the quadratic velocity
+forces are `-Mdot pdot + (d(M pdot)/dp)' pdot / 2`; both wheels have their own radii.
 """
 
 from dataclasses import dataclass, fields
@@ -397,7 +397,9 @@ class Partitioned:
         return float(np.arctan2(up[2], -up[0]))
 
     def enter(self, t: float, state: Configured) -> tuple[Floats, Floats]:
-        """Return p and pdot for a user's state, after checking that it satisfies the constraints."""
+        """Return p and pdot for a state in the user's coordinates (base pose, joint coordinates,
+        speeds), after checking that it satisfies the constraints.
+        """
         bike = self.bike
         R = np.asarray(rotation(np.asarray(state.q, float)), float)
         p = np.zeros(self.size)
@@ -483,7 +485,9 @@ class Partitioned:
         return contact_forces
 
     def start(self, t: float, state: Configured) -> Floats:
-        """Return y = (p_din, p_kin, pdot_din), eq. (49), for a user's state."""
+        """Return y = (p_din, p_kin, pdot_din), eq. (49), for a state in the user's coordinates
+        (base pose, joint coordinates, speeds).
+        """
         p, pdot = self.enter(t, state)
         return np.concatenate([p[self.independent], p[self.kinematic], pdot[self.independent]])
 
@@ -508,8 +512,8 @@ class Partitioned:
         return p, self.velocities(terms, y[k + n :])
 
     def leave(self, t: float, y: Floats) -> Snapshot:
-        """Convert the integrated state y at time t to a user's state (base pose, joint coordinates,
-        speeds).
+        """Convert the integrated state y at time t to a state in the user's coordinates (base pose,
+        joint coordinates, speeds).
         """
         p, pdot = self.complete(t, y)
         terms = self.compute_arrays(t, p, pdot, np.zeros(len(self.model.inputs)))

@@ -1,4 +1,4 @@
-"""The bicycle on the fibre SE(2) x S: remarks 2.10 to 2.12 of the thesis.
+"""The bicycle on the fibre SE(2) x S: remarks 2.10 to 2.12 of Mauny's thesis (2018).
 
 The base is the contact frame of the rear wheel: origin C0, first axis along the wheel's track, third axis up.
 It moves in the plane of the ground. Roll phi0 (positive to the left, about w0, which points backward) and
@@ -184,7 +184,8 @@ def front_angle_rate(
 def front_gap(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
     """Return the height (m) of C1 above C0, eq. (2.26); zero if both wheels touch the ground.
 
-    Corrections of the print: `-h3 cos(alpha0)`, `-h3 sin(alpha0)`, and `rise` for h2 - h3.
+    Corrections of the printed equations: `-h3 cos(alpha0)`, `-h3 sin(alpha0)`, and `rise` for h2 -
+    h3.
     """
     alpha1 = front_angle(bike, phi0, alpha0, r1)
     s_mu = sin(bike.mu)
@@ -421,7 +422,8 @@ class Planar:
         return self.evaluate(t=[t], coordinates=coordinates, speeds=speeds, inputs=inputs)
 
     def enter(self, state: Configured) -> tuple[Floats, Floats]:
-        """Return coordinates and speeds for a user's state.
+        """Return coordinates and speeds for a state in the user's coordinates (base pose, joint
+        coordinates, speeds).
 
         Height and vertical speed of the rear wheel are checked: it must stay on the ground.
         """
