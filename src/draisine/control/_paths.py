@@ -208,7 +208,7 @@ class LaneChange:
             )
 
     def __call__(self, x: Scalar) -> Scalar:
-        """Return y (m) at x (m)."""
+        """Return the lateral position y (m) of the path at the distance x (m)."""
         return self.offset * smooth_transition(x, self.start, self.end)
 
 
@@ -234,7 +234,7 @@ class Slalom:
             )
 
     def __call__(self, x: Scalar) -> Scalar:
-        """Return y (m) at x (m)."""
+        """Return the lateral position y (m) of the path at the distance x (m)."""
         return 0.5 * self.amplitude * (1.0 - cos(2.0 * math.pi / self.wavelength * x))
 
 

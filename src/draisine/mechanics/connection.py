@@ -56,7 +56,9 @@ class Locomotion:
 
     @property
     def names(self) -> list[str]:
-        """Names of the speeds in eta."""
+        """Names of the unknown speeds eta: components of the base's twist and rates of passive
+        joints.
+        """
         joints = [f"{joint.name}_rate" for joint in self.tree.model.joints]
         return [[*BASE_TWIST, *joints][k] for k in self.outer]
 

@@ -112,7 +112,7 @@ class Elimination:
     upper: list[list[tuple[int, Scalar]]]  # (column, entry) of the remaining row of each pivot
 
     def solve(self, b: Sequence[Scalar]) -> Array:
-        """Return the solution x of A x = b."""
+        """Return the solution x (n,) of A x = b for the factorised matrix A."""
         b = list(b)
         x: list[Scalar] = [0.0] * len(b)
         for (i, _), below in zip(self.order, self.lower, strict=True):
@@ -130,7 +130,7 @@ class Elimination:
         return array(x)
 
     def solve_transposed(self, c: Sequence[Scalar]) -> Array:
-        """Return the solution y of A' y = c."""
+        """Return the solution y (n,) of A' y = c for the factorised matrix A."""
         c = list(c)
         y: list[Scalar] = [0.0] * len(c)
         for (i, j), pivot, above in zip(self.order, self.pivot, self.upper, strict=True):

@@ -65,7 +65,7 @@ def geometry(tree: Tree, r: Array) -> Geometry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Velocities:
-    """Velocities of all links."""
+    """Linear and angular velocities of all links at one state."""
 
     V: Array  # velocity of the base at ref, m/s
     rdot: Array  # joint rates, rad/s or m/s, (n,)
@@ -78,7 +78,7 @@ class Velocities:
 
     @property
     def speeds(self) -> Array:
-        """All speeds (V at ref, W, rdot)."""
+        """All speeds v = (V at ref, W, rdot), m/s and rad/s, (6 + n,)."""
         return np.concatenate([self.V, self.W[0], self.rdot])
 
 

@@ -96,7 +96,7 @@ class Readings:
         return self.vel.rdot[self._joint(name)]
 
     def _joint(self, name: str) -> int:
-        """Return the index of a joint."""
+        """Return the index of the joint with a given name; raise an error for an unknown name."""
         names = [j.name for j in self.tree.model.joints]
         expect_known("no joint", name, names, ModelError)
         return names.index(name)

@@ -41,7 +41,7 @@ class Flat:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wheel:
-    """Rolling contact.
+    """Wheel, ball or ellipsoid that rolls or slides on the ground.
 
     Without a tyre it rolls without slip. With a tyre its default status is `tyre`: the normal
     direction stays constrained, and the tyre generates the tangential forces.
@@ -106,7 +106,7 @@ class Wheel:
 
     @property
     def closed(self) -> str:
-        """Default status of the contact."""
+        """Status that the contact has if the contact mode does not state one."""
         if self.flats or not self.touches:
             return "open"
         if self.slides:
@@ -230,7 +230,7 @@ class Blade:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pin:
-    """Grip: a point of a body that is fixed in the world.
+    """Pin that fixes a point of a body in the world, like a hand on a bar.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class Pin:
 
     @property
     def closed(self) -> str:
-        """Default status of the contact."""
+        """Status that the contact has if the contact mode does not state one."""
         return "gripped" if self.grips else "open"
 
     @property

@@ -39,7 +39,7 @@ class Coupling:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """Names of the coupled joints."""
+        """Names of the joints that the coupling relates."""
         return self.joints
 
 

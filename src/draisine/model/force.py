@@ -93,4 +93,4 @@ class Tyre(ForceElement, Protocol):
         """Tangential directions in which the contact stays constrained."""
 
     def on(self, contact: str) -> "Tyre":
-        """Return a copy of the tyre for the wheel with this name."""
+        """Return a copy of this tyre, attached to the wheel with the name `contact`."""

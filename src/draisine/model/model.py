@@ -152,7 +152,7 @@ class Model:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """Pins that close kinematic loops."""
+        """Couplings that close kinematic loops by a pin between two bodies."""
         return tuple(c for c in self.couplings if isinstance(c, Loop))
 
     @cached_property
@@ -186,7 +186,7 @@ class Model:
 
     @cached_property
     def wheels(self) -> tuple[Wheel, ...]:
-        """Contacts that roll."""
+        """Contacts that are wheels."""
         return tuple([c for c in self.contacts if isinstance(c, Wheel)])
 
     @property

@@ -128,7 +128,7 @@ class Surface(ABC):
 
     @property
     def thickness(self) -> Scalar:
-        """Radius of the tube around the ring (m); 0 if it has none."""
+        """Radius (m) of the tube around the ring of the surface; 0 for a surface without a tube."""
         return 0.0
 
     @property
@@ -171,7 +171,7 @@ class Surface(ABC):
         return self.about(R @ self.axle)
 
     def about(self, axle: Array) -> Self:
-        """Return the surface with another axle."""
+        """Return a copy of the surface with another axle, a unit vector (3,)."""
         out = replace(self)
         object.__setattr__(out, "axle", axle)
         return out
@@ -367,7 +367,7 @@ class Disc(Round):
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
-        """Rim of the disc."""
+        """Rim of the disc as two perpendicular radii (m)."""
         return [rim(self.axle, self.radius)]
 
     def slope(self, up: Array) -> Scalar:
@@ -531,7 +531,7 @@ class Ball(Round):
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
-        """Three great circles of the ball."""
+        """Three great circles of the ball, each as two perpendicular radii (m)."""
         ahead, up = rim(self.axle, self.radius)
         return [(ahead, up), (up, self.radius * self.axle), (self.radius * self.axle, ahead)]
 
@@ -600,12 +600,12 @@ class Ellipsoid(Surface):
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
-        """Three principal ellipses."""
+        """Three principal ellipses of the ellipsoid, each as two conjugate half diameters (m)."""
         x, y, z = (self.axes * self.semi_axes).T
         return [(z, x), (x, y), (y, z)]
 
     def turned(self, R: Array) -> Self:
-        """Return the ellipsoid rotated by R."""
+        """Return a copy of the ellipsoid, rotated by the matrix R (3, 3)."""
         return replace(self, axes=R @ self.axes).about(R @ self.axle)
 
     def asymmetry(self, axis: Array) -> list[Scalar]:

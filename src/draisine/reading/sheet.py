@@ -160,7 +160,7 @@ class Sheet:
             self.cut.label(x, variable(number))
 
     def _next(self) -> int:
-        """Return the next equation number."""
+        """Return the number of the next equation, and advance the counter."""
         self._number += 1
         return self._number
 
@@ -176,7 +176,7 @@ class Sheet:
         self.blocks.append(Heading(text))
 
     def say(self, *parts: str | Expression) -> None:
-        """Add a paragraph of words and expressions."""
+        """Add a paragraph of words and expressions to the page."""
         self.blocks.append(Paragraph(tuple(parts)))
 
     def relate(self, left: str | Expression, right: str | Expression) -> None:

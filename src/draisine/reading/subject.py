@@ -67,7 +67,7 @@ class Subject:
 
     @cached_property
     def t(self) -> Expr:
-        """Symbol of time."""
+        """Symbol of time (s)."""
         return self.graph.symbol("t[0]")
 
     @cached_property
@@ -181,7 +181,7 @@ class Subject:
 
     @property
     def geo(self) -> Geometry:
-        """Poses of the links."""
+        """Poses of the links as traced expressions of the joint coordinates."""
         return self.rows.geo
 
     @property
@@ -234,7 +234,7 @@ class Subject:
 
     @cached_property
     def vel(self) -> Velocities:
-        """Velocities of the links."""
+        """Velocities of the links as traced expressions."""
         V, W, rdot = np.split(self.speeds, [3, 6])
         return velocities(self.tree, self.geo, V, W, rdot, FRAME_ORIGIN)
 
@@ -260,7 +260,7 @@ class Subject:
 
     @cached_property
     def needed(self) -> Wrenches:
-        """Required force and moment of each link at constant speeds."""
+        """Required force (N) and moment (N m) of each link at constant speeds v."""
         no_rates = np.zeros(len(self.speeds))
         gravity = self.world.R.T @ self.model.gravity
         return wrenches(
@@ -352,12 +352,12 @@ class Subject:
 
     @cached_property
     def M_r(self) -> Array:
-        """Reduced mass matrix H' M H."""
+        """Reduced mass matrix H' M H, with the null-space basis H."""
         return self.H.T @ self.N
 
     @cached_property
     def F_r(self) -> Array:
-        """Reduced forces H' (F + M kappa)."""
+        """Reduced forces H' (F + M kappa), with kappa the accelerations at udot = 0."""
         return self.H.T @ self.F + self.N.T @ self.kappa
 
 

@@ -32,7 +32,9 @@ integration steps to pass it.
 
 @dataclass(frozen=True, eq=False)
 class OnWheel:
-    """Base class of tyres; a wheel attaches a tyre to its contact by `on`."""
+    """Base class of tyres: force elements that a wheel attaches to its contact with the method
+    `on`.
+    """
 
     contact: str = field(default="", kw_only=True)
 
@@ -46,7 +48,7 @@ class OnWheel:
         return self.contact
 
     def on(self, contact: str) -> Self:
-        """Return a copy of the tyre for the wheel with a given contact name."""
+        """Return a copy of this tyre, attached to the wheel with the name `contact`."""
         return replace(self, contact=contact)
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:

@@ -473,7 +473,7 @@ def draw_circles(
 ) -> "Axes":
     """Draw one quantity of families of steady circular motions against another.
 
-    A dot marks the first circle of a family; stable circles are thick.
+    A dot marks the first circle of a family; stable circles are drawn as thick lines.
 
     Parameters
     ----------

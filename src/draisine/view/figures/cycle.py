@@ -103,7 +103,7 @@ def _grid(count: int) -> Any:
 
 
 def _cycle(data: "Dataset", panels: Panels) -> None:
-    """Draw one limit cycle into four axes."""
+    """Draw one limit cycle into four axes: snapshots, phase plane, torques and grip forces."""
     bodies = restore_bodies(data)
     strip, plane, torque, force = (simplify_axes(panel) for panel in panels)
     _strip(strip, data, bodies)

@@ -78,7 +78,7 @@ def describe_ground(terrain: Terrain | None, start: Floats, size: float) -> dict
 
 
 def _patch(patch: Patch) -> dict[str, Any]:
-    """Return a ground patch as plain data."""
+    """Return outline, grid lines, normal and brightness of a ground patch as plain data for a page."""
     return {
         "carrier": patch.carrier,
         "grey": round(255 * patch.grey),

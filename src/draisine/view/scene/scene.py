@@ -384,8 +384,8 @@ def up_direction(model: Model) -> Floats:
     """Return the unit vector opposite to gravity, so that a slope is drawn inclined."""
     gravity = np.asarray(model.gravity, float)
     strength = np.linalg.norm(gravity)
-    # Without gravity, or if gravity lies in the plane of motion on a wall, the z axis of the world
-    # is up.
+    # Without gravity, or if gravity is parallel to the ground plane (a wall), the z axis of the
+    # world is up.
     if strength == 0.0 or abs(gravity[2]) < 0.3 * strength:
         return np.array([0.0, 0.0, 1.0])
     return -gravity / strength

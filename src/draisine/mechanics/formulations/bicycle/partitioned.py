@@ -346,7 +346,7 @@ class Partitioned:
         return dependent, D[:, self.independent], np.linalg.inv(D_d)
 
     def velocities(self, terms: Any, independent: Floats) -> Floats:
-        """Return pdot = E pdot_i + F, eq. (37)."""
+        """Return all velocities pdot = E pdot_i + F from the independent ones pdot_i, eq. (37)."""
         dependent, D_i, inverse = self.split(terms["D"])
         pdot = np.zeros(self.size)
         pdot[self.independent] = independent

@@ -368,7 +368,7 @@ def _dynamics(
 
 
 class Planar:
-    """Equations of a bicycle on SE(2) x S.
+    """Equations of motion of a bicycle whose rear contact frame moves in the ground plane, on SE(2) x S.
 
     States that violate the constraints by more than `tolerance` (m, or relative to the speeds) raise an
     error.
