@@ -1,12 +1,12 @@
-"""Control laws, one file each, written over any scalar: `law(readings, z) -> (inputs by name, zdot)`.
+"""Control laws, one file each, written over any scalar type: `law(readings, z) -> (inputs by name, zdot)`.
 
-A law is a frozen dataclass: its fields are its constants, `states` is the number of its states z,
-`breakpoints` are the times (s) at which its output may be discontinuous. It is traced into the
-compiled code. `lqr` and `follow_path` are designs: their gains are computed for a machine. A law
-whose initial states depend on the position of the machine has `start_at(x, y, yaw)` instead of
-`start`.
+A control law is a frozen dataclass: its fields are its constants, `states` is the number of its states z,
+`breakpoints` are the times (s) at which its output may be discontinuous. It is traced into the compiled code.
+`lqr` and `follow_path` are designs: their gains are computed for a vehicle. A control law whose initial
+states depend on the position of the vehicle has `start_at(x, y, yaw)` instead of `start`.
 
-`_signals` has functions of time, delay and muscles, `_paths` paths to follow, `_combined` combined laws.
+`_signals` has functions of time, delay and muscles, `_paths` paths to follow, `_combined` combined control
+laws.
 """
 
 from draisine.control._combined import CombinedLaws

@@ -11,29 +11,29 @@ from draisine.mechanics.readings import Readings, call_law, law_start, law_state
 
 @dataclass(frozen=True)
 class CombinedLaws:
-    """Control law that adds the inputs of several laws and concatenates their states.
+    """Control law that adds the inputs of several control laws and concatenates their states.
 
     Parameters
     ----------
     laws
-        The laws, in the order of their states.
+        The control laws, in the order of their states.
     """
 
     laws: tuple[Any, ...]
 
     @property
     def states(self) -> int:
-        """Number of states of all laws."""
+        """Number of states of all control laws."""
         return sum(law_states(law) for law in self.laws)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Times (s) at which the output of a law may be discontinuous."""
+        """Times (s) at which the output of a control law may be discontinuous."""
         return tuple(sorted({t for law in self.laws for t in getattr(law, "breakpoints", ())}))
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the states of all laws; `z[k]` for laws without names."""
+        """Names of the states of all control laws; `z[k]` for control laws without names."""
         names: list[str] = []
         for law in self.laws:
             count = law_states(law)
@@ -41,7 +41,7 @@ class CombinedLaws:
         return tuple(names)
 
     def start_at(self, x: float, y: float, yaw: float) -> Array:
-        """Return the initial states for a position (m) and yaw (rad) of the machine."""
+        """Return the initial states for a position (m) and yaw (rad) of the vehicle."""
         starts = [law_start(law, x, y, yaw) for law in self.laws]
         return np.concatenate([np.zeros(0), *starts])
 

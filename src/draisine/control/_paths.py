@@ -1,9 +1,8 @@
 """Paths on the ground and path coordinates: parameter along the path, offset and heading error.
 
-The reference point P of the machine is at the distance `offset` to the left of the nearest point of
-the path; the machine heads `heading_error` to the left of the tangent there. With the curvature k
-(1/m, positive to the left), the velocity (v, u) of P along and to the left of the heading, and the
-yaw rate r
+The reference point P of the vehicle is at the distance `offset` to the left of the nearest point of the path;
+the vehicle heads `heading_error` to the left of the tangent there. With the curvature k (1/m, positive to the
+left), the velocity (v, u) of P along and to the left of the heading, and the yaw rate r
 
     arc_rate = (v cos psi - u sin psi) / (1 - k e),
     e_rate = v sin psi + u cos psi,    psi_rate = r - k arc_rate,            eq. [path-coordinates].
@@ -39,12 +38,14 @@ the left.
 """
 
 SEARCH_LENGTH = 200.0
-"""Length of the path (m), in both directions, that is searched for the point nearest to a start."""
+"""Length (m) of the part of a path, in both directions, that is searched for the point nearest to
+an initial position.
+"""
 
 SEARCH_POINTS = 4001
-"""Number of points of the search for the nearest point.
+"""Number of grid points of the search for the nearest point of a path.
 
-They are 0.1 m apart, less than the wavelength of any path that can be ridden.
+Neighbouring points are 0.1 m apart, less than the wavelength of any path that can be ridden.
 """
 
 
@@ -61,13 +62,15 @@ class Path(Protocol):
 
     @property
     def uniform(self) -> bool:
-        """Whether the curvature is constant, so that no law needs the parameter."""
+        """Whether the curvature is constant, so that control laws do not depend on the path
+        parameter.
+        """
 
     def curvature(self, s: Scalar) -> Scalar:
         """Return the curvature (1/m) at the parameter s, positive to the left."""
 
     def arc_length_rate(self, s: Scalar) -> Scalar:
-        """Return the derivative of the arc length by the parameter s."""
+        """Return the derivative of the arc length (m) with respect to the path parameter s."""
 
     def place(self, s: float) -> tuple[float, float, float]:
         """Return position x and y (m) and tangent direction (rad) at the parameter s."""
@@ -110,7 +113,7 @@ class LateralPath:
     Parameters
     ----------
     aside
-        Function from x to y, m, written over any scalar, twice differentiable.
+        Function from x to y, m, written over any scalar type, twice differentiable.
     """
 
     aside: Callable[[Any], Any]
@@ -124,7 +127,7 @@ class LateralPath:
         return y.x2 / (square * sqrt(square))
 
     def arc_length_rate(self, s: Scalar) -> Scalar:
-        """Return the derivative of the arc length by x."""
+        """Return the derivative of the arc length with respect to x."""
         slope = self._jet(s).x1
         return sqrt(1.0 + slope * slope)
 
@@ -146,7 +149,7 @@ class CurvedPath:
     Parameters
     ----------
     bend
-        Function from the arc length, m, to the curvature, 1/m, written over any scalar.
+        Function from the arc length, m, to the curvature, 1/m, written over any scalar type.
     """
 
     bend: Callable[[Any], Any]
@@ -205,7 +208,7 @@ class LaneChange:
             )
 
     def __call__(self, x: Scalar) -> Scalar:
-        """Return y (m) at x (m)."""
+        """Return the lateral position y (m) of the path at the distance x (m)."""
         return self.offset * smooth_transition(x, self.start, self.end)
 
 
@@ -231,12 +234,14 @@ class Slalom:
             )
 
     def __call__(self, x: Scalar) -> Scalar:
-        """Return y (m) at x (m)."""
+        """Return the lateral position y (m) of the path at the distance x (m)."""
         return 0.5 * self.amplitude * (1.0 - cos(2.0 * math.pi / self.wavelength * x))
 
 
 PATH_SHAPES: dict[str, Any] = {"lane_change": LaneChange, "slalom": Slalom}
-"""Classes of path functions by the `shape` of a table in a scenario file."""
+"""Classes of functions from x to y (m) that define a path, by the `shape` of a table in a scenario
+file.
+"""
 
 
 def _shaped_path(table: Mapping[str, Any]) -> Path:
@@ -324,8 +329,8 @@ def _nearest_parameter(path: Path, x: float, y: float) -> float:
         return math.cos(direction) * (x - px) + math.sin(direction) * (y - py)
 
     if isinstance(path, CurvedPath):
-        # A grid search would be expensive, because positions are integrals from here; starts are
-        # near
+        # A grid search would be expensive, because each position is an integral from the start of
+        # the path; initial positions are near it.
         s = 0.0
     else:
         grid = x + np.linspace(-SEARCH_LENGTH, SEARCH_LENGTH, SEARCH_POINTS)
@@ -353,17 +358,17 @@ def _short_turn(angle: float) -> float:
 
 
 class Tracking(NamedTuple):
-    """Path coordinates of a machine, from the states of a control law."""
+    """Path coordinates of a vehicle, from the states of a control law."""
 
     parameter: Scalar  # parameter of the path
     offset: Scalar  # distance from the path, m, positive to the left
     heading_error: Scalar  # heading relative to the tangent, rad, positive to the left
     rates: list[Scalar]  # time derivatives of the path coordinates
-    rest: Array  # the other states of the law
+    rest: Array  # states of the control law that are not path coordinates
 
 
 def path_state_names(path: Path) -> tuple[str, ...]:
-    """Return the names of the path coordinates among the states of a law.
+    """Return the names of the path coordinates among the states of a control law.
 
     The parameter is a state only if the curvature varies with it; otherwise it would grow in steady
     motions, which then would not be equilibria.
@@ -378,8 +383,8 @@ def path_start(path: Path, x: float, y: float, yaw: float, others: int) -> Float
 
 
 def track_path(path: Path, readings: Readings, z: Array) -> Tracking:
-    """Return the path coordinates among the states z of a law with their time derivatives, eq.
-    [path-coordinates].
+    """Return the path coordinates among the states z of a control law with their time derivatives,
+    eq. [path-coordinates].
     """
     first = 0 if path.uniform else 1
     s = z[0] if first else 0.0

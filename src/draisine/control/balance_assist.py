@@ -60,7 +60,7 @@ class BalanceAssist:
     states: ClassVar[int] = 0
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
-        """Return the steer torque (N m); the law has no states."""
+        """Return the steer torque (N m); the control law has no states."""
         return {self.steer: assist_torque(readings, self.gain, self.speed)}, ()
 
 

@@ -21,7 +21,7 @@ from draisine.errors import ParameterError
 from draisine.mechanics.readings import Readings
 
 STEER_SPEED_OFFSET = 1e-6
-"""m/s; added to the speed in the steer angle, which is undefined at rest."""
+"""Offset (m/s) of the speed in the formula of the steer angle, which is undefined at rest."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +111,12 @@ class CmdVel:
 
     @property
     def states(self) -> int:
-        """Number of states: the commands."""
+        """Number of states: one per command."""
         return len(self.commands)
 
     @property
     def start(self) -> list[float]:
-        """The initial commands."""
+        """Initial states: the initial commands (m/s, rad/s)."""
         return [float(getattr(self, name)) for name in self.commands]
 
     def wheel_speeds(
@@ -169,7 +169,9 @@ class CmdVel:
         return forward, turn, side
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        """Return the torques of wheel and steer joints (N m), and the rates of the commands, zero."""
+        """Return the torques of wheel and steer joints (N m) by joint, and zero rates, because
+        commands are constant states.
+        """
         torques = {
             joint: self.damping * (speed - readings.rate(joint))
             for joint, speed in self.wheel_speeds(*z).items()

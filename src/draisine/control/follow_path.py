@@ -11,8 +11,8 @@ from draisine.control._paths import as_path
 class FollowPath:
     """Design of a rider who steers along a path by optimal preview control, eq. [preview].
 
-    The gains depend on the machine: `analysis.rider.preview.follow_path` has the same parameters, computes
-    the gains and returns the law. Scenario files and commands do so for their machine.
+    The gains depend on the vehicle: `analysis.rider.preview.follow_path` has the same parameters, computes
+    the gains and returns the control law. Scenario files and commands do so for their vehicle.
 
     Parameters
     ----------

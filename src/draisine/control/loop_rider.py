@@ -29,7 +29,7 @@ class LoopRider:
     are those of the paper, in the benchmark's axes (steer, heading and offset to the right). Loops cross
     over at 2, 1 and 0.5 rad/s from lean outwards; `analysis.rider.loops.design_loops` computes the gains.
 
-    The states of the law are path coordinates, as those of `PathFollowing`, the torque, and its rate.
+    The states of the control law are path coordinates, as those of `PathFollowing`, the torque, and its rate.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class LoopRider:
     frequency, damping
         Natural frequency, rad/s, and damping ratio of the muscles.
     steer
-        Input that is the torque, and joint that is steered.
+        Name of the steer joint and of its torque input.
 
     Examples
     --------
@@ -74,12 +74,12 @@ class LoopRider:
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the states of the law."""
+        """Names of the states of the control law."""
         return (*path_state_names(self.path), "torque", "torque_rate")
 
     @property
     def states(self) -> int:
-        """Number of the states of the law."""
+        """Number of the states of the control law."""
         return len(self.state_names)
 
     @property
@@ -93,7 +93,9 @@ class LoopRider:
         return replace(self, path=as_path(path))
 
     def start_at(self, x: float, y: float, yaw: float) -> Floats:
-        """Return the initial states of the law for a position (m) and yaw (rad) of the machine."""
+        """Return the initial states of the control law for a position (m) and yaw (rad) of the
+        vehicle.
+        """
         return path_start(self.path, x, y, yaw, 2)
 
     def values(self, readings: Readings, tracking: Tracking) -> dict[str, Scalar]:
@@ -115,7 +117,7 @@ class LoopRider:
         }
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        """Return the steer torque (N m), and the rates of the states of the law."""
+        """Return the steer torque (N m), and the rates of the states of the control law."""
         tracking = track_path(self.path, readings, z)
         values = self.values(readings, tracking)
         gains = self.gains

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class LQR:
-    """Design of the law `u = u0 - K (x - x0)` with least integral of `dx' Q dx + du' R du`, eq. [lqr].
+    """Design of the control law `u = u0 - K (x - x0)` with least integral of `dx' Q dx + du' R du`,
+    eq. [lqr].
 
-    The gain K depends on the machine: `analysis.lqr.balance` computes it and returns the law.
+    The gain K depends on the vehicle: `analysis.lqr.balance` computes it and returns the control
+    law.
 
     Parameters
     ----------

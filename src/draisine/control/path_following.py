@@ -24,16 +24,16 @@ class PathFollowing:
 
     through the delay and the muscles of `hands`. `analysis.rider.preview.follow_path` computes the gains.
 
-    The states of the law are the path's parameter (if its curvature varies), the offset, the heading
-    error, and the states of the hands. Their initial values follow from the position of the machine. On a
-    straight or circular path the law does not depend on position and heading: `on(0.0)` is the same rider
-    on a straight line, for steady motions and eigenvalues.
+    The states of the control law are the path's parameter (if its curvature varies), the offset, the heading
+    error, and the states of the hands. Their initial values follow from the position of the vehicle. On a
+    straight or circular path the control law does not depend on position and heading: `on(0.0)` is the same
+    rider on a straight line, for steady motions and eigenvalues.
 
     Parameters
     ----------
     states_read
-        Names of the states that are fed back: `offset` (m), `heading_error` (rad), and those of the
-        machine's linear system.
+        Names of the states that are fed back: `offset` (m), `heading_error` (rad), and those of the vehicle's
+        linear system.
     gains
         Feedback gains of these states, N m per unit of the state.
     path
@@ -67,12 +67,12 @@ class PathFollowing:
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the states of the law."""
+        """Names of the states of the control law."""
         return (*path_state_names(self.path), *self.hands.state_names)
 
     @property
     def states(self) -> int:
-        """Number of the states of the law."""
+        """Number of the states of the control law."""
         return len(self.state_names)
 
     def on(self, path: Any) -> "PathFollowing":
@@ -80,11 +80,13 @@ class PathFollowing:
         return replace(self, path=as_path(path))
 
     def start_at(self, x: float, y: float, yaw: float) -> Floats:
-        """Return the initial states of the law for a position (m) and yaw (rad) of the machine."""
+        """Return the initial states of the control law for a position (m) and yaw (rad) of the
+        vehicle.
+        """
         return path_start(self.path, x, y, yaw, self.hands.states)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        """Return the steer torque (N m), and the rates of the states of the law."""
+        """Return the steer torque (N m), and the rates of the states of the control law."""
         tracking = track_path(self.path, readings, z)
         coordinates = {OFFSET: tracking.offset, HEADING_ERROR: tracking.heading_error}
         command = self._preview(tracking.parameter)

@@ -45,16 +45,16 @@ def brake_torque(limit: Scalar, rate: Scalar) -> Scalar:
 class Rider:
     """Control law that converts commands to torques and prescribed joint accelerations.
 
-    The commands are states that can be set while the law runs. The torque of the hands follows its
-    command with a limited rate. The upper body, and the handlebar if the command `by_angle` is set,
-    follow their target angles like a critically damped oscillator,
+    The commands are states that can be set while the control law runs. The torque of the hands follows its
+    command with a limited rate. The upper body, and the handlebar if the command `by_angle` is set, follow
+    their target angles like a critically damped oscillator,
 
         rddot = omega^2 (target - r) - 2 omega rdot
 
-    Balance help adds the steer torque -lean_help (lean rate) and that of `BalanceAssist`, or subtracts
-    0.8 lean + 0.3 s (lean rate) from the target angle. Brake torques vanish with the rate of their wheels. On
-    a terrain a joint is either always prescribed or never: there `bar` is "free" or "guided" regardless of
-    the command, and `Stepper.obey` changes from one rider to the other.
+    Balance help adds the steer torque -lean_help (lean rate) and that of `BalanceAssist`, or subtracts 0.8
+    lean + 0.3 s (lean rate) from the target angle. Brake torques vanish with the rate of their wheels. On a
+    terrain a joint is either always prescribed or never: there `bar` is "free" or "guided" regardless of the
+    command, and `Stepper.obey` changes from one rider object to the other.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Rider:
 
     @property
     def start(self) -> Array:
-        """Initial states of the law: torque of the hands, then the commands."""
+        """Initial states of the control law: torque of the hands, then the commands."""
         return np.array([0.0, *(value for _, value, _ in RIDER_COMMANDS.values())])
 
     def __call__(
@@ -148,7 +148,9 @@ def rim_speed(readings: Readings, joint: str) -> Scalar:
 
 
 def approach(readings: Readings, joint: str, target: Scalar, frequency: float) -> Scalar:
-    """Return the acceleration (rad/s2) of a critically damped oscillator about a target (rad)."""
+    """Return the joint acceleration (rad/s2) of a critically damped oscillator about a target angle
+    (rad).
+    """
     error = target - readings.joint(joint)
     return frequency * frequency * error - 2.0 * frequency * readings.rate(joint)
 

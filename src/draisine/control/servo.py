@@ -76,7 +76,7 @@ class Servo:
 
     @property
     def start(self) -> list[float]:
-        """The initial set-points."""
+        """Initial states: the initial set-points."""
         return [float(x) for x in self.targets] or [0.0] * self.states
 
     @property
@@ -85,7 +85,9 @@ class Servo:
         return tuple(self.joints)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        """Return the torques (N m) or forces (N) by joint, and the rates of the set-points, zero."""
+        """Return the torques (N m) or forces (N) by joint, and zero rates, because set-points are
+        constant states.
+        """
         torques: dict[str, Scalar] = {}
         for joint, target in zip(self.joints, z, strict=True):
             if self.kind == "speed":

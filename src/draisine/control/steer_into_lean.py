@@ -20,7 +20,7 @@ class SteerIntoLean:
     lean_gain, rate_gain, damping
         Gains of lean (N m/rad), lean rate and steer rate (N m s/rad).
     delay
-        Transport delay, s; without it the law has no states.
+        Transport delay, s; without it the control law has no states.
     steer
         Name of the steer joint.
     order

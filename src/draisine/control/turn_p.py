@@ -60,7 +60,7 @@ class TurnP:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Times (s) at which the reference changes its form."""
+        """Times (s) at which the formula of the reference steer angle changes."""
         return self.times
 
     def reference(self, t: Scalar) -> Scalar:
@@ -70,7 +70,7 @@ class TurnP:
         return self.steer_target * (up - down)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
-        """Return steer and drive torque (N m); the law has no states."""
+        """Return steer and drive torque (N m); the control law has no states."""
         steer = -self.steer_gain * (self.reference(readings.t) - readings.joint(self.steer))
         drive = self.drive_gain * (self.wheel_rate_target - readings.rate(self.drive))
         return {

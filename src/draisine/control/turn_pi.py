@@ -21,8 +21,8 @@ class TurnPI:
         tau1 = -(steer_gain e1 + steer_integral_gain z1)
         tau3 = drive_gain e3 + drive_integral_gain z3
 
-    The minus sign is the thesis's: with negative steer gains the bicycle falls. `times` are start
-    and end of the smooth step f_s. `steer_limit` and `drive_limit` bound the torques; while a torque is
+    The minus sign is that of Mauny (2018): with negative steer gains the bicycle falls. `times` are start and
+    end of the smooth step f_s. `steer_limit` and `drive_limit` bound the torques; while a torque is
     saturated, `anti_windup` (1/s, off at 0) drives the integral back to the onset of saturation.
 
     Parameters
@@ -72,7 +72,7 @@ class TurnPI:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Times (s) at which the reference changes its form."""
+        """Times (s) at which the formula of the reference steer angle changes."""
         return self.times
 
     def reference(self, t: Scalar) -> Scalar:
@@ -96,7 +96,7 @@ class TurnPI:
     def _command(
         self, error: Scalar, integral: Scalar, gain: float, integral_gain: float, limit: float
     ) -> tuple[Scalar, Scalar]:
-        """Return a saturated command and the rate of its error integral."""
+        """Return a torque (N m) limited to -limit ... limit, and the rate of its error integral."""
         demand = gain * error + integral_gain * integral
         command = saturate(demand, limit)
         if self.anti_windup == 0.0 or math.isinf(limit) or integral_gain == 0.0:

@@ -21,9 +21,8 @@ class Wheelie:
         tau2 = spin_gain (spin_target - front wheel's rate)              from `spin_at` on
         tau1 = -lean_gain lean - steer_damping steer rate                always
 
-    Without `held` tau3 is zero until `lift_at`. With `spin_gain`, `lean_gain` and `steer_damping`
-    zero only the rear wheel is driven. The same law with another target pitches a bicycle in flight
-    (4.3.2).
+    Without `held` tau3 is zero until `lift_at`. With `spin_gain`, `lean_gain` and `steer_damping` zero only
+    the rear wheel is driven. The same control law with another target pitches a bicycle in flight (4.3.2).
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ class Wheelie:
         return (self.lift_at, self.spin_at) if self.spin_gain else (self.lift_at,)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
-        """Return the torques by joint (N m); the law has no states."""
+        """Return the torques by joint (N m); the control law has no states."""
         target = where(readings.t < self.lift_at, 0.0, self.pitch_target)
         turning = self.pitch_damping * readings.angular_velocity[1]
         drive = saturate(self.pitch_gain * (target + readings.pitch) + turning, self.drive_limit)

@@ -37,7 +37,8 @@ def generalised_input_force(
 ) -> Array:
     """Return the generalised force Q (6 + n,) of the model's inputs, for v = (V at ref, W, rdot).
 
-    `inputs` contains the joint torques behind their motors, then three force components per push.
+    `inputs` contains the joint torques after limitation by their motors (N m or N), then three
+    components (N) of each external force.
     """
     n = len(tree.model.joints)
     Q = np.zeros(6 + n, dtype=object)
@@ -58,16 +59,18 @@ class ElementForces:
     """Forces of all force elements at one state."""
 
     Q: Array  # generalised force for v = (V at ref, W, rdot), (6 + n,)
-    rates: list[Scalar]  # time derivatives of the states of all elements
-    pushes: dict[str, Array]  # force on each contact by name, in the base's axes, N
+    rates: list[Scalar]  # time derivatives of the states of all force elements
+    # Force of the force elements on each contact by name, in the base's axes, N, (3,)
+    pushes: dict[str, Array]
 
 
 def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
     """Return the forces of all force elements, eq. [elements]; z contains their concatenated
     states.
 
-    A tyre acts if its contact has the status `tyre`, another element of a contact if the contact is
-    closed; otherwise the states of the element are constant. Without a mode all contacts are open.
+    A tyre acts if its contact has the status `tyre`; any other element at a contact acts if the
+    contact is closed. Elements that do not act have constant states. Without a contact mode all
+    contacts are open.
     """
     model = readings.tree.model
     statuses = {} if mode is None else dict(mode)
@@ -97,7 +100,8 @@ def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementFo
 
 
 def tyre_powers(readings: Readings, mode: Mode, z: Array) -> dict[str, list[Scalar]]:
-    """Return the power (W) of each tyre on the machine, and its stored energy (J).
+    """Return for each tyre the power (W) that it exerts on the multibody system, and its stored
+    energy (J).
 
     Both are zero for tyres without contact. z contains the states of all elements, tyres first.
     """
@@ -130,8 +134,8 @@ def _generalised(
 ) -> Array:
     """Return the generalised force of an element on the named contact, joint or body.
 
-    The type of the value selects the target: a wrench acts on a contact, a scalar on a joint, a force
-    vector on the mass centre of a body. Forces on contacts are added to `pushes`.
+    The type of the value determines where it acts: a wrench on a contact, a scalar on a joint, a force vector
+    on the mass centre of a body. Forces on contacts are added to `pushes`.
     """
     tree = readings.tree
     model = readings.tree.model

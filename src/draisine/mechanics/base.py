@@ -35,7 +35,7 @@ def has_frame(model: Model) -> bool:
 
 
 def is_planar(model: Model) -> bool:
-    """Return whether the machine moves in the plane."""
+    """Return whether the base is restricted to a plane: two translations and the rotation Wz."""
     return model.twist == (0, 1, *VERTICAL_ROTATION)
 
 
@@ -52,8 +52,8 @@ def base_angles(model: Model) -> tuple[str, ...]:
 
 
 def free_columns(model: Model) -> list[int]:
-    """Return the indices of the components of v = (V, W, rdot) that the group of the base leaves
-    free.
+    """Return the indices of those components of v = (V, W, rdot) that are not fixed to zero by the
+    motion group of the base.
     """
     return [*model.twist, *range(6, 6 + len(model.joints))]
 
@@ -66,8 +66,8 @@ def expand_speeds(model: Model, free: Array) -> Array:
 
 
 def base_rotation(model: Model, q: Array) -> Array:
-    """Return the rotation matrix (3, 3) of the base, with structural zeros if the group restricts
-    rotations.
+    """Return the rotation matrix (3, 3) of the base, with entries that are exactly 0 or 1 if the
+    motion group of the base restricts rotations.
     """
     if turns_freely(model):
         return rotation(q)
@@ -99,7 +99,9 @@ def base_rates(
 
 
 def square_length(model: Model, q: Array) -> Scalar:
-    """Return the squared norm of the quaternion q, from the components that can change."""
+    """Return the squared norm of the quaternion q (4,); components that the motion group fixes to
+    zero are left out.
+    """
     if turns_freely(model):
         return q @ q
     return q[0] * q[0] + q[3] * q[3] if _turns(model) else 1.0

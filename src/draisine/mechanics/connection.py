@@ -1,4 +1,5 @@
-"""Locomotion as a connection: constraints or momentum determine the motion of the base (thesis 1.4-1.6).
+"""Locomotion as a connection: constraints or momentum determine the motion of the base (Mauny 2018, sections
+1.4-1.6).
 
 Some joints are driven: their motion r(t) is prescribed. The unknowns `eta` are the base's twist and the
 rates of the passive joints. The closed contacts require `A eta + B rdot = 0` (1.12). If A has full column
@@ -6,8 +7,8 @@ rank, this is a kinematic connection `eta = -calA rdot`. If no external force ac
 it is a mechanical connection of the same form. Otherwise some speeds eta_r stay free, `eta = H eta_r +
 J rdot` (1.14), with a reduced dynamics (1.15).
 
-Everything is computed over any scalar by elimination. Rows, free speeds and pivots are chosen from the
-nominal numbers that `evaluate` returns; only `classify` requires a model of numbers.
+Everything is computed over any scalar type by elimination. Rows, free speeds and pivots are chosen from the
+nominal numbers that `evaluate` returns; only `classify` requires a model whose parameters are numbers.
 """
 
 from collections.abc import Sequence
@@ -39,13 +40,15 @@ from draisine.model import BASE_TWIST
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Locomotion:
-    """Machine at one shape with the constraint rows `A eta + B rdot = 0` of its contacts."""
+    """Multibody system at given joint coordinates, with the constraint rows `A eta + B rdot = 0` of
+    its contacts.
+    """
 
     tree: Tree
     geo: Geometry
     world: Ground
     active: list[Active]
-    labels: list[str]  # labels of the rows
+    labels: list[str]  # label of each constraint row, (m,)
     outer: list[int]  # indices of the components of v = (V, W, rdot) that form eta
     inner: list[int]  # indices of the rates of the driven joints in v
     A: Array  # coefficients of eta, (m, len(outer))
@@ -53,7 +56,9 @@ class Locomotion:
 
     @property
     def names(self) -> list[str]:
-        """Names of the speeds in eta."""
+        """Names of the unknown speeds eta: components of the base's twist and rates of passive
+        joints.
+        """
         joints = [f"{joint.name}_rate" for joint in self.tree.model.joints]
         return [[*BASE_TWIST, *joints][k] for k in self.outer]
 
@@ -73,7 +78,7 @@ def locomotion(
     Parameters
     ----------
     tree
-        Links of the machine.
+        Links of the model.
     mode
         Contact mode.
     R
@@ -110,7 +115,8 @@ def locomotion(
     world = constraints.ground(tree, geo, R)
     contact_points = [constraints.contact_point(tree, geo, world, c) for c in model.contacts]
     active = [
-        replace(a, holds_all=False)  # write the rows along the directions that their labels name
+        # Write each constraint row along the direction that its label names
+        replace(a, holds_all=False)
         for a in constraints.active_contacts(tree, geo, mode, contact_points, BASE_ORIGIN)
     ]
     m = sum(len(a.names) for a in active)
@@ -126,8 +132,9 @@ class Kinematics:
     """
 
     machine: Locomotion
-    rows: list[int]  # indices of the independent rows
-    redundant: list[int]  # indices of the redundant rows, which only add compatibility conditions
+    rows: list[int]  # indices of the independent constraint rows
+    # Indices of the redundant constraint rows, which only add compatibility conditions
+    redundant: list[int]
     free: list[int]  # indices of the components of eta that form eta_r
     solver: Elimination  # factors of the independent rows and the selection of eta_r
     H: Array  # eta per free speed, (len(eta), len(eta_r))
@@ -141,7 +148,8 @@ class Kinematics:
 
 
 def solve_kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
-    """Return H, J and the compatibility matrix K = B~ + A~ J of the redundant rows, (1.13)-(1.14).
+    """Return H, J and the compatibility matrix K = B~ + A~ J of the redundant constraint rows,
+    (1.13)-(1.14).
 
     The free speeds eta_r are components of eta, so J contains a generalised inverse of A, but not
     the minimum-norm one.
@@ -168,7 +176,7 @@ def solve_kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kin
 
 
 def _columns(columns: Sequence[Array], n: int) -> Array:
-    """Return the matrix with n rows that has the given columns."""
+    """Return a matrix with n rows from a list of its columns, each (n,)."""
     return np.column_stack(columns) if len(columns) else np.zeros((n, 0))
 
 
@@ -180,7 +188,7 @@ def kinematic_connection(
     Parameters
     ----------
     machine
-        Machine whose contacts determine all speeds of eta.
+        Multibody system whose contacts determine all speeds of eta.
     evaluate
         Nominal numbers of symbolic entries, used to choose pivots.
 
@@ -211,7 +219,8 @@ def mechanical_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -
     Parameters
     ----------
     machine
-        Machine without contacts and external forces. Its mass matrix includes the added mass.
+        Multibody system without contacts and external forces. Its mass matrix includes the added
+        mass.
     evaluate
         Nominal numbers of symbolic entries, used to check the inertia.
 
@@ -241,14 +250,14 @@ def _check_inertia(M: Floats, names: Sequence[str]) -> None:
 
 
 def stokes_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
-    """Compute the connection of a swimmer at low Reynolds number (thesis, remark 1.5).
+    """Compute the connection of a swimmer at low Reynolds number (Mauny 2018, remark 1.5).
 
     Inertia is negligible against drag, so the drag forces of the fluid are in equilibrium.
 
     Parameters
     ----------
     machine
-        Machine whose bodies have drag.
+        Multibody system whose bodies have drag.
     evaluate
         Nominal numbers of symbolic entries, used to choose pivots.
 
@@ -279,7 +288,7 @@ def stokes_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -> Ar
 def resistance_matrix(machine: Locomotion) -> Array:
     """Return the matrix D (6 + n, 6 + n) whose product `D v` is the force of drag and dampers.
 
-    The columns are the inverse dynamics of a massless copy of the machine at unit speeds.
+    The columns are the inverse dynamics of a massless copy of the multibody system at unit speeds.
     """
     tree = machine.tree
     zero = array([0.0] * (6 + len(machine.tree.model.joints)))
@@ -314,23 +323,27 @@ ConnectionKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Classification of a machine as a connection."""
+    """Kind of connection (kinematic, mechanical, mixed, ...) that describes the locomotion of a
+    system, with its reason.
+    """
 
     kind: ConnectionKind
     why: str  # reason for the classification, one sentence
     rank: int  # rank of the matrix A
     mobility: int  # number of independent shape motions that the contacts allow
     free: tuple[str, ...]  # names of the free speeds eta_r
-    redundant: tuple[str, ...]  # labels of rows that are dependent for some joint rates
+    # Labels of the redundant constraint rows, which some joint rates violate
+    redundant: tuple[str, ...]
 
 
 def classify(machine: Locomotion) -> Case:
-    """Classify a machine in its shape by the cases of the thesis (1.4, 1.5).
+    """Classify the locomotion at given joint coordinates by the cases of Mauny's thesis (2018),
+    sections 1.4 and 1.5.
 
     Parameters
     ----------
     machine
-        Machine of numbers, without symbols.
+        Model whose parameters are numbers, without symbols.
 
     Returns
     -------
@@ -367,7 +380,7 @@ def classify(machine: Locomotion) -> Case:
 
 
 def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str]:
-    """Return the case of a machine without closed contacts, and its reason."""
+    """Return the case of a multibody system without closed contacts, and its reason."""
     tree = machine.tree
     model = machine.tree.model
     M = mass_matrix(tree, machine.geo, BASE_ORIGIN)[np.ix_(machine.outer, machine.outer)]
@@ -387,7 +400,8 @@ def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str
     )
     gravity = machine.world.R.T @ model.gravity
     falling = [k for k in model.twist if k < 3 and abs(gravity[k]) > 0]
-    # In a falling frame, the base has no weight along its free translations.
+    # In a freely falling reference frame, the weight vanishes along the free translations of the
+    # base.
     gravity[falling] = 0.0
     inputs = (tree, machine.geo, rest_velocities, zero_rates, BASE_ORIGIN, BASE_ORIGIN)
     weight = inverse_dynamics(*inputs, gravity) - inverse_dynamics(*inputs, BASE_ORIGIN)
@@ -407,7 +421,7 @@ def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrivenMotion:
-    """Speeds, accelerations and required forces of a machine under driven joints."""
+    """Speeds, accelerations and required forces of a multibody system under driven joints."""
 
     etardot: Array  # time derivatives of the free speeds eta_r
     v: Array  # all speeds (V, W, rdot), (6 + n,)
@@ -425,7 +439,7 @@ def reduced_motion(
     Parameters
     ----------
     solution
-        Kinematics of the machine in its shape.
+        Kinematic solution at the current joint coordinates.
     eta_r
         Free speeds, in the order of `solution.reduced_names`.
     rdot, rddot
@@ -493,9 +507,11 @@ class Torques:
     """
 
     tau: Array  # torques of the driven joints, N m or N, (p,)
-    lam: Array  # minimum-norm multipliers of the contact rows, (m,)
-    tau_static: Array  # torques that do not change the motion, as columns, (p, m - rank)
-    # Contact forces that belong to them, a basis of the kernel of A', (m, m - rank)
+    lam: Array  # minimum-norm multipliers of the contact constraint rows, (m,)
+    # Driven-joint torques that do not change the motion, one per column, (p, m - rank)
+    tau_static: Array
+    # Multipliers that accompany the columns of tau_static, a basis of the kernel of A', (m, m -
+    # rank)
     lam_static: Array
     motion: DrivenMotion
 
@@ -511,7 +527,7 @@ def solve_torques(
     Parameters
     ----------
     solution
-        Kinematics of the machine in its shape.
+        Kinematic solution at the current joint coordinates.
     eta_r
         Free speeds, in the order of `solution.reduced_names`.
     rdot, rddot
@@ -527,7 +543,7 @@ def solve_torques(
     Raises
     ------
     ConfigurationError
-        If the motion of the joints violates a redundant row.
+        If the motion of the joints violates a redundant constraint row.
     """
     machine = solution.machine
     motion = reduced_motion(solution, eta_r, rdot, rddot, force)

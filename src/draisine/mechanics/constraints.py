@@ -52,7 +52,9 @@ def mode_of(model: Model, statuses: Statuses = None) -> Mode:
 
 
 def mode_rows(model: Model, mode: Mode) -> Iterator[tuple[int, Contact, str]]:
-    """Yield the blocked directions of a mode: index of the contact, contact, name of the direction."""
+    """Yield (index of the contact, contact, name of the direction) for each blocked direction of a
+    contact mode.
+    """
     for k, (contact, (_, status)) in enumerate(zip(model.contacts, mode, strict=True)):
         for name in contact.rows[status]:
             yield k, contact, name
@@ -65,8 +67,9 @@ class Active:
     contact: Contact
     names: tuple[str, ...]  # names of the blocked directions
     point: Point  # touching point of the contact
-    surface: Surface  # surface of the contact, in the axes of its link
-    # Whether every direction is blocked, so that the rows are along the base's axes
+    surface: Surface  # surface of the wheel, blade or pin, in the axes of its link
+    # Whether the contact blocks every direction, so that its constraint rows are along the base's
+    # axes
     holds_all: bool
     tree: Tree
     geo: Geometry
@@ -80,7 +83,7 @@ class Active:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """Orientation of the ground relative to the machine."""
+    """Orientation of the ground relative to the multibody system."""
 
     R: Array  # rotation from base axes to world axes, (3, 3)
     up: list[Array]  # normal of the ground in the axes of each link
@@ -92,7 +95,7 @@ def ground(tree: Tree, geo: Geometry, R: Array) -> Ground:
 
 
 def ground_with_normal(tree: Tree, geo: Geometry, R: Array, normal: Array) -> Ground:
-    """Return the ground with another normal, which is given in the base's axes."""
+    """Return the ground with a given unit normal, in the base's axes, (3,)."""
     up = [normal]
     for j, link in enumerate(tree.links[1:], start=1):
         up.append(geo.E[j].T @ up[link.parent])
@@ -109,7 +112,9 @@ def contact_point(
 
 
 def support_rate(surface: Surface, point: Point, world: Ground, vel: Velocities) -> Array:
-    """Return the velocity (m/s) of the touching point relative to its body, in the link's axes."""
+    """Return the velocity (m/s) at which the touching point moves over its body, in the link's
+    axes, (3,).
+    """
     up = world.up[point.link]
     return surface.support_rate(up, cross(up, vel.W[point.link]))
 
@@ -122,10 +127,10 @@ def active_contacts(
     ref: Array,
     redundant: Collection[str] = (),
 ) -> list[Active]:
-    """Return the closed contacts of a mode with their constraint rows.
+    """Return the closed contacts of a contact mode with their constraint rows.
 
-    The rows of a contact with a redundant row are along its named directions, so that each label
-    belongs to one row.
+    If a contact has a redundant constraint row, all its rows are along its named directions, so
+    that each label belongs to one row.
     """
     active_contacts = []
     for contact, (_, status), (point, surface) in zip(
@@ -179,7 +184,7 @@ def constraint_matrix(
     Parameters
     ----------
     tree, geo
-        Links of the machine and their poses.
+        Links of the model and their poses.
     world
         Ground with its normal in every link's frame.
     active
@@ -195,7 +200,8 @@ def constraint_matrix(
     n = 6 + len(tree.model.joints)
     rows: list[Array] = []
     for a in active:
-        # Rows along the base's axes need fewer operations: their first block is the identity.
+        # Constraint rows along the base's axes need fewer operations: their first block is the
+        # identity.
         if a.holds_all and not named:
             rows += list(a.P[: len(a.names)])
         else:
@@ -219,9 +225,9 @@ def row_labels(model: Model, mode: Mode) -> list[str]:
 
 
 def row_compliances(model: Model, mode: Mode) -> list[Scalar]:
-    """Return the compliance of each row of C, which weights statically indeterminate forces.
+    """Return the compliance of each row of C, the weight of its multiplier in minimum-norm forces.
 
-    The compliance is zero for rows whose multipliers are torques.
+    The compliance is zero for constraint rows whose multipliers are torques.
     """
     contacts: list[Scalar] = [1.0 / contact.stiffness for _, contact, _ in mode_rows(model, mode)]
     return contacts + [0.0] * len(prescribed_joints(model)) + couplings.coupling_compliances(model)
@@ -292,7 +298,7 @@ def acceleration_targets(
     Parameters
     ----------
     tree, geo, vel
-        Links of the machine, their poses and velocities.
+        Links of the model, their poses and velocities.
     world
         Ground with its normal in every link's frame.
     active
@@ -332,7 +338,9 @@ def gaps(world: Ground, p: Array, contact_points: Sequence[tuple[Point, Surface]
 
 
 def holonomic_rows(mode: Mode, model: Model) -> list[tuple[int, str]]:
-    """Return (index of the contact, direction) of each holonomic contact row."""
+    """Return (index of the contact, name of the direction) of each holonomic constraint row of a
+    contact.
+    """
     return [(k, name) for k, _, name in mode_rows(model, mode) if name in HOLONOMIC]
 
 

@@ -30,12 +30,16 @@ def coupling_labels(model: Model) -> list[str]:
 
 
 def coupling_compliances(model: Model) -> list[Scalar]:
-    """Return the compliance of every coupling row: one for forces of loops, zero for torques."""
+    """Return the compliance of every coupling row: 1 for rows of loops (forces), 0 for rows of
+    gears (torques).
+    """
     return [float(isinstance(c, Loop)) for c in model.couplings for _ in c.rows]
 
 
 def coupling_residuals(tree: Tree, geo: Geometry) -> list[Scalar]:
-    """Return the position residuals of all couplings and loops, in the order of their labels."""
+    """Return the position residuals (rad or m) of all couplings and loops, in the order of
+    `coupling_labels`.
+    """
     residuals: list[Scalar] = []
     for coupling in tree.model.couplings:
         if isinstance(coupling, Coupling):
@@ -108,8 +112,8 @@ def loops_turned_over(
             for k, column in enumerate(jacobian.T)
             if np.any(column) and names[k] not in prescribed
         ]
-        # Planar loops have two independent rows. A tolerance of 1e-9 separates rank from rounding
-        # errors.
+        # Planar loops have two independent constraint rows. A tolerance of 1e-9 separates rank from
+        # rounding errors.
         U, singular_values, _ = np.linalg.svd(jacobian)
         row_space = U[
             :, : int((singular_values > 1e-9 * singular_values.max(initial=1e-300)).sum())

@@ -1,7 +1,7 @@
-"""Energy and momentum of the machine, from the momenta of its links.
+"""Energy and momentum of the multibody system, from the momenta of its links.
 
 Every link contributes its mass, its first moment S and its second moment G about its origin (`tree.Link`);
-rotors, armatures and added masses of the fluid come on top.
+rotors, armatures and added masses of the fluid are added.
 """
 
 import numpy as np
@@ -85,10 +85,11 @@ def rest_speeds(M: Floats, C: Floats, v: Floats) -> Floats:
     """Return the speeds with the least kinetic energy that satisfy the same constraint rows as v,
     eq. [rest].
 
-    M is (n, n), C is (m, n); the difference to v lies in the kernel of C.
+    M is the mass matrix (n, n), C the constraint matrix (m, n); the result differs from v by a
+    vector in the kernel of C.
     """
-    # Rank tolerance 1e-9: singular values of redundant rows are rounding errors, about 1e-15 of the
-    # largest.
+    # Rank tolerance 1e-9: singular values of redundant constraint rows are rounding errors, about
+    # 1e-15 of the largest.
     _, singular_values, directions = np.linalg.svd(C)
     H = directions[np.count_nonzero(singular_values > 1e-9 * singular_values.max(initial=0.0)) :].T
     # Massless directions make the projected mass matrix singular: use the minimum-norm solution.

@@ -1,9 +1,9 @@
 """Kernel and particular solutions of the constraint rows, by one elimination with chosen pivots.
 
 The rows are `C v = b` (constraints) and `S v = u` (selection of independent speeds). Solving both together
-yields `v = H u + particular`, for velocities and, with c and udot, for accelerations; solving the
-transposed system yields the multipliers. Pivots are chosen once, at nominal numbers, and the elimination
-is then carried out over any scalar: on traced expressions it is straight-line code.
+yields `v = H u + particular`, for velocities and, with c and udot, for accelerations; solving the transposed
+system yields the multipliers. Pivots are chosen once, at nominal numbers, and the elimination is then carried
+out over any scalar type: on traced expressions it is straight-line code.
 """
 
 import math
@@ -112,7 +112,7 @@ class Elimination:
     upper: list[list[tuple[int, Scalar]]]  # (column, entry) of the remaining row of each pivot
 
     def solve(self, b: Sequence[Scalar]) -> Array:
-        """Return the solution x of A x = b."""
+        """Return the solution x (n,) of A x = b for the factorised matrix A."""
         b = list(b)
         x: list[Scalar] = [0.0] * len(b)
         for (i, _), below in zip(self.order, self.lower, strict=True):
@@ -130,7 +130,7 @@ class Elimination:
         return array(x)
 
     def solve_transposed(self, c: Sequence[Scalar]) -> Array:
-        """Return the solution y of A' y = c."""
+        """Return the solution y (n,) of A' y = c for the factorised matrix A."""
         c = list(c)
         y: list[Scalar] = [0.0] * len(c)
         for (i, j), pivot, above in zip(self.order, self.pivot, self.upper, strict=True):
@@ -149,7 +149,7 @@ def eliminate(A: Array, pivots: Sequence[Pivot]) -> Elimination:
     Parameters
     ----------
     A
-        (n, n), entries of any scalar.
+        (n, n), entries of any scalar type.
     pivots
         (row, column) in order, as `plan` returns them.
 
@@ -278,7 +278,8 @@ def solve_symmetric(A: Array, b: Array) -> Array:
 def minimum_norm_multipliers(
     solver: Elimination, lam: Array, C: Array, keep: Sequence[int], compliances: Sequence[Scalar]
 ) -> Array:
-    """Return the minimum-norm multipliers of all rows C from those of independent rows, eq. [shared-forces].
+    """Return the minimum-norm multipliers of all constraint rows C from those of independent
+    constraint rows, eq. [shared-forces].
 
     `lam` are the multipliers of the rows `keep`. Forces are weighed by the square roots of their
     compliances. Torques have zero compliance and no common measure with forces: they count only in
@@ -298,9 +299,11 @@ def minimum_norm_multipliers(
 
 
 def static_multipliers(solver: Elimination, C: Array, keep: Sequence[int]) -> Array:
-    """Return the self-equilibrated multipliers N with `C' N = 0`, one per redundant row, (1.18).
+    """Return the self-equilibrated multipliers N with `C' N = 0`, one per redundant constraint row,
+    (1.18).
 
-    In each column one redundant row has the multiplier 1, and the rows `keep` balance it.
+    In each column one redundant constraint row has the multiplier 1, and the rows `keep` balance
+    it.
     """
     redundant = [k for k in range(len(C)) if k not in keep]
     N = np.zeros((len(C), len(redundant)), dtype=object)

@@ -39,7 +39,7 @@ def geometry(tree: Tree, r: Array) -> Geometry:
     Parameters
     ----------
     tree
-        Links of the machine.
+        Links of the model.
     r
         (n,), joint coordinates in rad or m.
 
@@ -65,7 +65,7 @@ def geometry(tree: Tree, r: Array) -> Geometry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Velocities:
-    """Velocities of all links."""
+    """Linear and angular velocities of all links at one state."""
 
     V: Array  # velocity of the base at ref, m/s
     rdot: Array  # joint rates, rad/s or m/s, (n,)
@@ -78,7 +78,7 @@ class Velocities:
 
     @property
     def speeds(self) -> Array:
-        """All speeds (V at ref, W, rdot)."""
+        """All speeds v = (V at ref, W, rdot), m/s and rad/s, (6 + n,)."""
         return np.concatenate([self.V, self.W[0], self.rdot])
 
 
@@ -90,7 +90,7 @@ def velocities(
     Parameters
     ----------
     tree, geo
-        Links of the machine and their poses.
+        Links of the model and their poses.
     V, W
         (3,), velocity of the base at `ref` (m/s) and its angular velocity (rad/s), in its axes.
     rdot
@@ -225,7 +225,7 @@ def point_matrix(tree: Tree, geo: Geometry, point: Point, ref: Array) -> Array:
     Parameters
     ----------
     tree, geo
-        Links of the machine and their poses.
+        Links of the model and their poses.
     point
         Point of a link or of a rotor.
     ref
@@ -269,7 +269,7 @@ def point_drift(
     Parameters
     ----------
     tree, geo, vel
-        Links of the machine, their poses and velocities.
+        Links of the model, their poses and velocities.
     point
         Point of a link or of a rotor.
     rhodot

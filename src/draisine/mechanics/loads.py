@@ -1,10 +1,10 @@
 """Force elements that depend on the normal forces (loads) of contacts, solved together with the
 loads.
 
-Loads N are multipliers, so they depend linearly on the elements' forces Q: N = N0 + a Q(N), eq. [loads],
-with one row of a per load from the factorisation of the constraints. If Q is affine in N, one Newton step
-solves this equation exactly. Otherwise a fixed number of damped Newton steps solves it approximately, and
-the residual becomes a quantity that the integrator watches.
+Loads N are multipliers, so they depend linearly on the elements' forces Q: N = N0 + a Q(N), eq. [loads], with
+one row of a per load from the factorisation of the constraints. If Q is affine in N, one Newton step solves
+this equation exactly. Otherwise a fixed number of damped Newton steps solves it approximately, and the
+integrator monitors the residual.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -80,9 +80,9 @@ def solve_loads(
 ) -> LoadSolution:
     """Solve for the loads of contacts together with the forces of elements that depend on them.
 
-    `act` returns the forces of the elements for given loads, `move` the dynamics under a generalised
-    force, `unbalanced` the part of a generalised force that the rows do not balance. `graph` provides
-    the symbols by which forces are differentiated.
+    `act` returns the forces of the elements for given loads, `move` the dynamics under a generalised force,
+    `unbalanced` the part of a generalised force that the rows do not balance. `graph` provides the symbols
+    with respect to which forces are differentiated.
     """
     names = [a.contact.name for a in moving.rows.active if "normal" in a.names]
     zero_loads: dict[str, Scalar] = dict.fromkeys(names, 0.0)
@@ -122,7 +122,7 @@ def solve_loads(
 
 
 class _LoadLaw:
-    """Generalised forces Q as traced expressions of the loads, with derivatives."""
+    """Generalised forces Q as traced functions of the loads N, with derivatives."""
 
     def __init__(self, graph: Graph, symbols: Sequence[str], Q: list[Scalar]) -> None:
         self.graph = graph
@@ -135,7 +135,7 @@ class _LoadLaw:
         self.affine = all(is_zero(x) for x in second_derivatives)
 
     def at(self, N: Sequence[Scalar]) -> tuple[Array, list[Array]]:
-        """Return Q and its derivatives by each load at loads N."""
+        """Return Q and its derivatives with respect to each load at loads N."""
         values = dict(zip(self.symbols, N, strict=True))
         flat = substitute(self.graph, [x for derivative in self.parts for x in derivative], values)
         Q, *slopes = np.split(array(flat), len(self.parts))
@@ -143,7 +143,7 @@ class _LoadLaw:
 
 
 def weight(model: Model) -> Scalar:
-    """Return the weight of a machine, N."""
+    """Return the weight of a multibody system, N."""
     return sum((body.mass for body in model.bodies), 0.0) * norm(model.gravity)
 
 

@@ -109,7 +109,7 @@ def inverse_dynamics(
     Parameters
     ----------
     tree, geo, vel
-        Links of the machine, their poses and velocities.
+        Links of the model, their poses and velocities.
     vdot
         (6 + n,), rates of (V at ref, W, rdot).
     ref, refdot
@@ -229,7 +229,7 @@ def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
     Parameters
     ----------
     tree, geo
-        Links of the machine and their poses.
+        Links of the model and their poses.
     ref
         (3,), point of the base at which V is taken, m.
 

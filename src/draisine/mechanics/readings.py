@@ -1,7 +1,9 @@
-"""Quantities of a moving machine that outputs, control laws and force elements read, over any scalar.
+"""Quantities of a moving multibody system that outputs, control laws and force elements read, over any scalar
+type.
 
-Positions, velocities and angles are in the user's terms: world axes, the drawing's frame on the base, names
-of bodies, joints and contacts. The file also checks and calls control laws.
+Positions, velocities and angles are in the user's terms: world axes, the frame that coincides with the world
+frame in the zero configuration, names of bodies, joints and contacts. The file also checks and calls control
+laws.
 """
 
 import inspect
@@ -46,7 +48,9 @@ LAW_SIGNATURE = (
 """Description of the signature of a control law, for error messages."""
 
 LAW_CONSTRUCTORS = {"lqr": "draisine.analysis.lqr.balance(system, forward_speed=3.0)"}
-"""Python calls that construct laws whose gains depend on the machine, by the name of the law."""
+"""Python calls that construct control laws whose gains depend on the model, by the name of the
+control law.
+"""
 
 
 class Slip(NamedTuple):
@@ -59,7 +63,8 @@ class Slip(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Readings:
-    """Quantities of a machine at one instant that control laws, force elements and outputs read.
+    """Quantities of a multibody system at one instant that control laws, force elements and outputs
+    read.
 
     Positions (m) and velocities (m/s) are in world axes, angles in rad, rates in rad/s or m/s.
     Points of bodies are given by their position in the zero configuration. `t` is the time in s;
@@ -74,9 +79,9 @@ class Readings:
     tree: Tree
     geo: Geometry
     world: Ground
-    base: Array  # position of the inner base frame, m, (3,)
+    base: Array  # position of the internal base frame, m, (3,)
     vel: Velocities
-    speeds: Array  # speeds (V at ref, W, rdot) of the inner base frame, (6 + n,)
+    speeds: Array  # speeds (V at ref, W, rdot) of the internal base frame, (6 + n,)
     ref: Array
     t: Scalar
     loads: Mapping[str, Scalar] | None = None  # normal forces by contact (N), if they are computed
@@ -91,7 +96,7 @@ class Readings:
         return self.vel.rdot[self._joint(name)]
 
     def _joint(self, name: str) -> int:
-        """Return the index of a joint."""
+        """Return the index of the joint with a given name; raise an error for an unknown name."""
         names = [j.name for j in self.tree.model.joints]
         expect_known("no joint", name, names, ModelError)
         return names.index(name)
@@ -321,7 +326,7 @@ def law_states(law: Any) -> int:
         name = getattr(law, "__name__", type(law).__name__)
         raise ModelError(f"law {name!r}: {error}; {LAW_SIGNATURE}.") from None
     except ValueError:
-        pass  # built-in functions have no signature to check
+        pass  # the signature of a built-in function cannot be checked
     states = getattr(law, "states", 0)
     if not isinstance(states, int) or not 0 <= states <= MAX_CONTROL_STATES:
         raise ModelError(
@@ -332,9 +337,9 @@ def law_states(law: Any) -> int:
 
 
 def law_start(law: Any, x: float, y: float, yaw: float) -> Array:
-    """Return the initial states of a law: its `start_at(x, y, yaw)`, its `start`, or zeros.
+    """Return the initial states of a control law: its `start_at(x, y, yaw)`, its `start`, or zeros.
 
-    x and y are the position of the machine at the start in m, yaw is its heading in rad.
+    x and y are the initial position of the base in m, yaw is its initial heading in rad.
 
     >>> law_start(lambda readings, z: ({}, ()), 0.0, 0.0, 0.0)
     array([], dtype=float64)
@@ -349,15 +354,15 @@ def call_law(
 ) -> tuple[Mapping[str, Any], Sequence[Scalar] | Array]:
     """Return the result of a control law: inputs by name, and the rates of its states.
 
-    A law that reads a quantity that does not exist, or does not return two values, raises a
-    `ModelError`.
+    If the control law reads a quantity that does not exist, or does not return two values, a
+    `ModelError` is raised.
     """
     try:
         result = law(readings, z)
     except NameError as error:
         raise ModelError(f"law: {error}.") from error
     except AttributeError as error:
-        # Exceptions of other objects come from the law's own code; their traceback is more helpful.
+        # Other exceptions come from the code of the control law; their traceback is more helpful.
         if not isinstance(error.obj, Readings):
             raise
         inner = {field.name for field in fields(Readings)} - {"t"}

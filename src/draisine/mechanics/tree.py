@@ -26,7 +26,9 @@ Z = np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rotor:
-    """Axisymmetric body that is folded into a link, in the frame of that link."""
+    """Axisymmetric body (wheel) whose mass is lumped into a link; vectors are in the frame of that
+    link.
+    """
 
     joint: int  # index of the joint of the rotor
     axis: Array  # unit vector along the axle
@@ -176,14 +178,14 @@ def assemble(
     Parameters
     ----------
     model
-        Machine in its zero configuration.
+        Model to be assembled.
     fold
-        Fold axisymmetric leaves into their carriers.
+        Whether to lump axisymmetric leaf bodies (wheels) into their carriers.
     aligned
-        Align the base's frame with its first joint and wheel instead of the drawing. The expressions
-        are shorter, but the base's twist is then not the user's.
+        Whether to align the base's frame with its first joint and wheel instead of the world axes.
+        The expressions are shorter, but the base's twist is then not that of the user's frame.
     frame
-        Pose of the base's frame in the drawing, if it is chosen by the caller.
+        Pose of the base's frame in the zero configuration, if it is chosen by the caller.
     evaluate
         Nominal numbers of symbolic entries, used to choose frames.
 

@@ -1,4 +1,4 @@
-"""Description of a machine: immutable data that is checked when it is built.
+"""Description of a multibody system: immutable data that is checked when it is built.
 
 `body`: rigid bodies with mass, centre of mass and inertia.
 `joint`: screw joints between two bodies, and limits of their motors.
@@ -8,7 +8,7 @@
 `surface`: shapes of wheels and their contact points.
 `force`: external forces and force elements.
 `steps`: steps of walkers.
-`model`: the machine as a tree of bodies.
+`model`: the multibody system as a tree of bodies.
 `form`: symbols and frames of printed equations.
 `names`: names and units of states, outputs and results.
 `quantity`: numbers with units, such as "18deg".

@@ -10,14 +10,14 @@ from draisine.algebra.scalar import Array, Scalar, Vector, array
 from draisine.errors import ModelError
 
 MAX_NUMBER = 1e100
-"""Largest number of a model in SI units.
+"""Largest accepted magnitude of a number in a model, in SI units.
 
 A moment of inertia is a product of three numbers and must not overflow a double (1e308).
 """
 
 SEMIDEFINITE_TOLERANCE = 1e-12
-"""Relative to the largest entry of a matrix; smaller asymmetry and negative eigenvalues are
-rounding errors.
+"""Largest asymmetry or negative eigenvalue that counts as a rounding error, as a fraction of the
+largest entry of the matrix.
 """
 
 
@@ -84,12 +84,12 @@ class BodyBox(NamedTuple):
     """Box that represents a body in pictures, in the axes of the zero configuration."""
 
     centre: Array  # position of the centre, m
-    ways: Array  # vectors from the centre to three faces as columns, m, (3, 3)
+    ways: Array  # vectors from the centre to the centres of three faces, one per column, m, (3, 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """Rigid body of a machine in its zero configuration.
+    """Rigid body of a multibody system in its zero configuration.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class Body:
     com
         Centre of mass in the zero configuration (m).
     inertia
-        Inertia tensor about the centre of mass, in the axes of the drawing (kg m2).
+        Inertia tensor about the centre of mass, in the axes of the zero configuration (kg m2).
     added, drag
-        Fluid terms of swimmers, (6, 6) with the linear part first, about the origin of the drawing:
-        kinetic energy `eta' added eta / 2`, wrench `-drag eta`. eta is the twist of the frame on the body
-        that coincides with the drawing's frame in the zero configuration.
+        Fluid terms of swimmers, (6, 6) with the linear part first, about the origin of the zero
+        configuration: kinetic energy `eta' added eta / 2`, wrench `-drag eta`. eta is the twist of the frame
+        on the body that coincides with the world frame in the zero configuration.
     boxes
         Boxes that show the body in pictures; they have no mechanical effect.
     """
@@ -162,7 +162,8 @@ def _check_semidefinite(what: str, matrix: Array) -> None:
 
 
 def is_doubtful(mass: Array, tensors: Array) -> Array:
-    """Return whether masses (...) or inertia tensors (..., 3, 3) may be physically invalid.
+    """Return for arrays of masses (...) and inertia tensors (..., 3, 3) whether one may be
+    physically invalid.
 
     The test is fast and slightly too strict. The constructor of `Body` decides and reports the
     reason.

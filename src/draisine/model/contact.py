@@ -1,4 +1,4 @@
-"""Contacts of the machine with the ground: wheels, blades and pins.
+"""Contacts of the multibody system with the ground: wheels, blades and pins.
 
 For each status, a contact defines the directions in which the velocity of its contact point is
 constrained: `normal` (out of the ground), `along` (the heading of a wheel or blade, in the ground)
@@ -20,7 +20,9 @@ from draisine.model.force import Tyre
 from draisine.model.surface import Disc, Surface, Tip
 
 NamedDirections = dict[str, Array]
-"""Contact directions as vectors (or their time derivatives) by name."""
+"""Unit vectors of the contact directions (or their time derivatives), (3,), by name of the
+direction.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +41,7 @@ class Flat:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wheel:
-    """Rolling contact.
+    """Wheel, ball or ellipsoid that rolls or slides on the ground.
 
     Without a tyre it rolls without slip. With a tyre its default status is `tyre`: the normal
     direction stays constrained, and the tyre generates the tangential forces.
@@ -49,21 +51,21 @@ class Wheel:
     name, body
         Name of the wheel, and of its body.
     centre, axle
-        Centre (m) and direction of the axle, in the drawing.
+        Centre (m) and direction of the axle, in the zero configuration.
     surface
         `Disc`, `Torus`, `Ball` or `Ellipsoid`; a number is the radius of a knife-edge disc (m).
     tyre
         Force element of the tyre.
     lifts
-        Whether the contact has a normal force; False for planar machines.
+        Whether the contact has a normal force; False for planar models.
     stiffness
-        Relative stiffness, by which redundant contacts share forces.
+        Stiffness relative to other contacts; it determines how redundant contacts share forces.
     flats
         Planes of other bodies that the wheel may touch. With flats its default status is `open`.
     touches
         Whether the contact is closed by default.
     slides
-        Whether the default status is `sliding`, such as of a caster.
+        Whether the default status is `sliding`, as for a caster wheel.
     armed
         Function of `mechanics.readings.Readings`. If it is not positive, the contact cannot close: walkers
         disarm a swinging foot so that it does not scuff.
@@ -104,7 +106,7 @@ class Wheel:
 
     @property
     def closed(self) -> str:
-        """Default status of the contact."""
+        """Status that the contact has if the contact mode does not state one."""
         if self.flats or not self.touches:
             return "open"
         if self.slides:
@@ -157,11 +159,11 @@ class Blade:
     name, body
         Name of the blade, and of its body.
     point, heading
-        Contact point (m) and direction of motion, in the drawing.
+        Contact point (m) and direction of motion, in the zero configuration.
     lifts
-        Whether the contact has a normal force; False for planar machines.
+        Whether the contact has a normal force; False for planar models.
     stiffness
-        Relative stiffness, by which redundant contacts share forces.
+        Stiffness relative to other contacts; it determines how redundant contacts share forces.
     """
 
     name: str
@@ -228,21 +230,21 @@ class Blade:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pin:
-    """Grip: a point of a body that is fixed in the world.
+    """Pin that fixes a point of a body in the world, like a hand on a bar.
 
     Parameters
     ----------
     name, body
         Name of the pin, and of its body.
     point
-        Point in the drawing (m).
+        Point in the zero configuration (m).
     axes
         Constrained directions: letters x, y, z of the world's axes.
     grips
-        Whether it is closed by default. A machine that hangs by one hand at a time sets it to False for the
-        other one.
+        Whether the pin is closed by default. For a climber that hangs by one hand at a time, it is False for
+        the other hand.
     stiffness
-        Relative stiffness, by which redundant contacts share forces.
+        Stiffness relative to other contacts; it determines how redundant contacts share forces.
     """
 
     name: str
@@ -275,7 +277,7 @@ class Pin:
 
     @property
     def closed(self) -> str:
-        """Default status of the contact."""
+        """Status that the contact has if the contact mode does not state one."""
         return "gripped" if self.grips else "open"
 
     @property
@@ -301,7 +303,7 @@ class Pin:
 Contact = Wheel | Blade | Pin
 
 HOLONOMIC = frozenset({"normal", "x", "y", "z"})
-"""Names of the directions with holonomic constraints, whose gap stays zero."""
+"""Names of the contact directions with holonomic constraints, which keep the gap (m) at zero."""
 
 
 def _direction(values: object, what: str) -> Array:

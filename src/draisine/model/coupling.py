@@ -1,4 +1,4 @@
-"""Couplings: holonomic equality constraints on the joint coordinates of a machine.
+"""Couplings: holonomic equality constraints on the joint coordinates of a multibody system.
 
 A `Coupling` relates joint coordinates (gear, chain, steering linkage). A `Loop` pins two bodies
 together.
@@ -24,7 +24,7 @@ class Coupling:
 
     name: str
     joints: tuple[str, ...]  # names of the joints, in the order of the arguments of `value`
-    # Function of the joint coordinates, over any scalar
+    # Function of the joint coordinates, over any scalar type
     value: Callable[..., Scalar] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -39,7 +39,7 @@ class Coupling:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """Names of the coupled joints."""
+        """Names of the joints that the coupling relates."""
         return self.joints
 
 

@@ -2,8 +2,8 @@
 
 A force element is called with readings of the state and with its own states z. It returns forces by name, and
 the rates of z: a `Wrench` on a contact, a torque or force on a joint (a number), or a force at the centre of
-mass of a body (three numbers, in world axes). It is traced, so it must work with any scalar, like control
-laws.
+mass of a body (three numbers, in world axes). It is traced, so it must work with any scalar type, like
+control laws.
 """
 
 from collections.abc import Mapping, Sequence
@@ -93,4 +93,4 @@ class Tyre(ForceElement, Protocol):
         """Tangential directions in which the contact stays constrained."""
 
     def on(self, contact: str) -> "Tyre":
-        """Return a copy of the tyre for the wheel with this name."""
+        """Return a copy of this tyre, attached to the wheel with the name `contact`."""

@@ -26,12 +26,14 @@ class Form:
     convert: Callable[[Mapping[str, float]], dict[str, float]] | None = None
     # Frame of the base; None for one at the hub of the first wheel
     frame: Callable[[Model], Pose] | None = None
-    place: str = ""  # description of the origin of the frame
-    axes: tuple[str, str, str] = ("x", "y", "z")  # description of the axes of the frame
+    place: str = ""  # description of the origin of the base's frame, in words
+    # Descriptions of the axes of the base's frame, in words
+    axes: tuple[str, str, str] = ("x", "y", "z")
     angles: Mapping[str, float] = field(
         default_factory=dict
     )  # angles of the base with their nominal values (rad)
-    rotation: Rotation | None = None  # rotation from these angles; None for yaw, lean and pitch
+    # Function from these angles to the rotation of the base; None for yaw, lean and pitch
+    rotation: Rotation | None = None
     contact_angles: Mapping[str, str] = field(
         default_factory=dict
     )  # LaTeX symbol of the contact angle, by contact

@@ -15,7 +15,7 @@ JointMotion = Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]
 
 
 LIMITED_SPEED_SLOPE = 10.0
-"""Stall torque over largest torque of a motor with a stated largest speed but no torque-speed line. The
+"""Ratio of stall torque to largest torque for a motor that has a no-load speed but no stall torque. The
 torque decreases over the last tenth of the speed range; a jump to zero would be an event at each crossing.
 """
 
@@ -174,7 +174,8 @@ class Guide:
     """Result of a control law that prescribes the acceleration of a joint instead of its torque."""
 
     acceleration: Scalar  # prescribed joint acceleration, rad/s2 or m/s2
-    active: Scalar = True  # whether the acceleration is prescribed; if zero, `torque` acts instead
+    # Whether the acceleration is prescribed (nonzero); if zero, `torque` acts instead
+    active: Scalar = True
     torque: Scalar = 0.0  # joint torque if the guide is inactive, N m or N
 
 

@@ -1,4 +1,5 @@
-"""The model of a machine: a tree of bodies on a base, with joints, contacts, forces and outputs.
+"""The model of a multibody system: a tree of bodies on a base, with joints, contacts, forces and
+outputs.
 
 Names, references between the parts and the tree are checked when a model is built.
 """
@@ -80,14 +81,14 @@ def forward_speed(body: str, point: Vector, meaning: str) -> Output:
 
 
 Drift = Callable[[Scalar], tuple[Sequence[Scalar], Sequence[Scalar]]]
-"""Function from time t (s) to the velocity of the ground in its plane (vx, vy, turning rate) and
-its derivative.
+"""Function from time t (s) to the velocity of the ground in its plane, (vx, vy, yaw rate) in m/s
+and rad/s, and its time derivative.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Machine: a tree of bodies on a base, with joints, contacts, forces and outputs.
+    """Multibody system: a tree of bodies on a base, with joints, contacts, forces and outputs.
 
     The pose of the base is that of a frame fixed to the base body, which is the world frame in the
     zero configuration. The ground is the plane z = 0 of the world.
@@ -107,7 +108,7 @@ class Model:
     base
         Group of motions of the base: "SE(3)", "SE(2)", "SO(3)", "translations" or "fixed".
     outputs
-        Named scalars of interest.
+        Named scalar functions of the state that results contain.
     ground
         Motion of the ground in its plane, such as a treadmill, or a turntable about the world's origin.
     couplings
@@ -151,7 +152,7 @@ class Model:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """Pins that close kinematic loops."""
+        """Couplings that close kinematic loops by a pin between two bodies."""
         return tuple(c for c in self.couplings if isinstance(c, Loop))
 
     @cached_property
@@ -185,7 +186,7 @@ class Model:
 
     @cached_property
     def wheels(self) -> tuple[Wheel, ...]:
-        """Contacts that roll."""
+        """Contacts that are wheels."""
         return tuple([c for c in self.contacts if isinstance(c, Wheel)])
 
     @property

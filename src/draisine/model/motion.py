@@ -246,7 +246,7 @@ def follow_joint(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> Join
     leader
         Motion of the other joint.
     value
-        Function from the coordinate of the other joint to that of this joint, over any scalar.
+        Function from the coordinate of the other joint to that of this joint, over any scalar type.
 
     Returns
     -------

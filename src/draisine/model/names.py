@@ -20,7 +20,7 @@ class Variable:
 
     unit: str  # SI unit; with "or" if it depends on the label, see `label_units`
     meaning: str
-    dims: tuple[str, ...] = ()  # names of the dimensions after time
+    dims: tuple[str, ...] = ()  # names of the array dimensions that follow the time dimension
 
 
 BASE_ANGLES = {
@@ -71,7 +71,9 @@ STORED_VARIABLES = {
     "element_state": Variable("", "states of the force elements", ("memory",)),
     "stop_torque": Variable("N m or N", "torque or force of joint stops", ("joint",)),
 }
-"""Variables that a run stores in addition to joints and outputs, if they apply to the machine."""
+"""Variables that a run stores in addition to joints and outputs, if they apply to the multibody
+system.
+"""
 
 RESERVED_RESULT_NAMES = frozenset(
     {"time", *BASE_ANGLES, *BASE_ACCELERATIONS, *BASE_POSITION, *STORED_VARIABLES}
@@ -118,7 +120,8 @@ def hidden_states(model: "Model", count: int) -> list[str]:
     labels = []
     for element in model.elements:
         names = getattr(element, "state_names", ())
-        if len(names) != element.states:  # the element does not name all its states
+        # The element does not name all its states, so each state gets a default name
+        if len(names) != element.states:
             names = ("slip",) * element.states
         is_tyre = element.name in tyres
         labels += [f"{element.name}_tyre_{name}" if is_tyre else element.name for name in names]
@@ -128,8 +131,8 @@ def hidden_states(model: "Model", count: int) -> list[str]:
 def variables(model: "Model") -> dict[str, Variable]:
     """Return the variables that every run of a model stores, by name.
 
-    These are the `STORED_VARIABLES` that apply to the machine, its joints and outputs, and their
-    rates.
+    These are the `STORED_VARIABLES` that apply to the multibody system, its joints and outputs, and
+    their rates.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> variables(whipple())["steer_rate"].unit
@@ -244,7 +247,9 @@ def observation_names(model: "Model") -> list[str]:
 
 
 def paced_speed_names(model: "Model") -> list[str]:
-    """Return the names of the speeds whose rates the program `variation` computes, in its order."""
+    """Return the names of the speeds whose time derivatives the program `variation` computes, in
+    its order.
+    """
     return [*(f"{name}_rate" for name in BASE_ANGLES), *model.speeds]
 
 
@@ -252,8 +257,8 @@ def paced_speed_names(model: "Model") -> list[str]:
 # doi:10.1098/rspa.2007.1857, use x forward, y to the right and z down, which is half a turn about x
 # from draisine's axes. Vectors keep x and change the signs of y and z, and so do joints by the
 # direction of their axis. A torque changes its sign with its joint, so that its power is the same.
-# Outputs of a vehicle and states of force elements and of laws have their own definitions and keep
-# their signs.
+# Outputs of a vehicle and states of force elements and of control laws have their own definitions
+# and keep their signs.
 
 Axes = Literal["draisine", "benchmark"]
 """Name of the axes of results: "draisine" (z up), or "benchmark" (z down)."""
@@ -292,6 +297,8 @@ def benchmark_sign(model: "Model", name: str) -> float:
 
 
 def joint_sign(axis: "np.ndarray") -> float:
-    """Return the sign of a joint in the benchmark's axes: 1 if its axis is closest to x, else -1."""
+    """Return the sign of a joint coordinate in the benchmark's axes: 1 if its axis is closest to x,
+    else -1.
+    """
     x, y, z = np.abs(np.asarray(axis, float))
     return 1.0 if x > max(y, z) else -1.0

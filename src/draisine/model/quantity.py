@@ -20,7 +20,7 @@ UNIT_DIVISORS = {
     ("ms", "s"): 1e3,
     ("min", "s"): 1.0 / 60.0,
 }
-"""Divisors that convert a written unit to an SI unit, by the pair of both."""
+"""Divisors that convert a number in a written unit to SI, by (written unit, SI unit)."""
 
 SI_UNITS = "SI units, without their names"
 """Part of a help text: numbers that are not angles are given in SI units."""

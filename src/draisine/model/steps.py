@@ -15,19 +15,17 @@ class Steps:
     """
 
     feet: tuple[str, str]
-    # Partner with which each joint is exchanged after a step, by name
+    # Name of the joint with which each joint exchanges its role after a step, by name of the joint
     exchange: Mapping[str, str] = field(default_factory=dict)
-    # Angle that is added to each joint, rad
+    # Angle (rad) that is added to each joint coordinate after a step, by name of the joint
     turn: Mapping[str, Scalar] = field(default_factory=dict)
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the stepping joints."""
+        """Names of the joints whose angles form the reduced state of a step."""
         return tuple(dict.fromkeys([*self.exchange, *self.turn]))
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Names of the components of the reduced state: angles of the stepping joints, then their
-        rates.
-        """
+        """Names of the components of the reduced state: joint angles, then joint rates."""
         return (*self.joints, *(f"{name}_rate" for name in self.joints))

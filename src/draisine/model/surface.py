@@ -1,5 +1,4 @@
-"""Surfaces of wheels and their contact points with features of the ground: faces, edges, vertices,
-patches.
+"""Surfaces of wheels and their contact points with ground features: faces, edges, vertices, patches.
 
 A surface is described relative to its centre. Its `axle` is the axis of rolling; for a ball or an ellipsoid
 it only defines the heading. Features are a face (N, d): N.x = d with N out of the ground; an edge (Q, e,
@@ -23,27 +22,32 @@ from draisine.model.body import vector
 AXLE_LEFT = np.array([0.0, 1.0, 0.0])
 
 EDGE_ITERATIONS = 10
-"""Number of Halley steps to the point of a line that is nearest to a ring.
+"""Number of Halley steps of the search for the point of a line that is nearest to a ring.
 
-They converge from one side. Of 400,000 random lines none needed more than 7 for 13 digits. Next to
-a fold, where two points merge, the residual falls by a factor of 9 per step, to 4e-11 of the ring.
+The steps converge from one side. For 400,000 random lines, 7 steps were sufficient for 13 digits.
+Next to a fold, where two points merge, the residual falls by a factor of 9 per step, to 4e-11 of
+the ring.
 """
 
 PATCH_ITERATIONS = 6
-"""Number of Newton steps to the point of a patch nearest to a wheel, from a start in the patch's
-rectangle.
+"""Number of Newton steps of the search for the point of a patch nearest to a wheel, from a start
+point within the patch.
 """
 
 PATCH_STEP = 0.5
-"""Longest Newton step relative to the sides of the patch's rectangle; a longer one may leave the
-minimum.
+"""Longest Newton step as a fraction of the sides of the patch's rectangle; a longer step may leave
+the neighbourhood of the minimum.
 """
 
 PATCH_START = 0.25
-"""Of the sides of a patch; distance of further starts of this iteration from its corners."""
+"""Distance of additional start points of the Newton iteration from the corners of a patch, as a
+fraction of its sides.
+"""
 
 MAX_PATCH = 1e6
-"""m; patches with longer sides are continuations of a ground beyond its samples."""
+"""Longest side (m) of an ordinary patch; longer patches continue a sampled ground beyond its
+samples.
+"""
 
 PATCH_RESIDUAL = 1e-6
 """Largest tangential distance of the two nearest points, relative to the distance from the wheel's
@@ -53,7 +57,8 @@ A larger one shows that the iteration did not converge; converged iterations hav
 """
 
 MIN_CONVEXITY = 1e-3
-"""Smallest determinant of the Jacobian relative to its squared trace.
+"""Smallest determinant of the Jacobian of the nearest-point equations, as a fraction of its squared
+trace.
 
 With a smaller determinant the distance is not convex, and Newton's method would converge to a
 saddle point. A step along the gradient is used instead.
@@ -73,19 +78,19 @@ MIN_LENGTH = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureContact:
-    """Contact geometry of a surface and a feature."""
+    """Contact geometry of the surface of a wheel and a ground feature."""
 
     point: Array  # contact point on the surface, m
     normal: Array  # unit vector out of the ground
     along: Array  # unit vector along the heading
-    gap: Scalar  # distance of surface and feature, m, negative when penetrating
+    gap: Scalar  # signed distance of surface and ground feature, m, negative for penetration
     stretch: Scalar = 1.0  # rate of the gap divided by the normal velocity of the material point
     fold: tuple[Scalar, ...] = (
         0.0,
         0.0,
         0.0,
     )  # length that decides the number of nearest points, m, eq. [edge-fold]
-    # Converged results of an iteration, so that only its last step is differentiated
+    # Converged unknowns of the contact search; derivatives are taken through its last step only
     held: tuple[Scalar, ...] = ()
 
     def moved(self, R: Array, p: Array) -> "FeatureContact":
@@ -95,7 +100,7 @@ class FeatureContact:
 
 @dataclass(frozen=True, eq=False)
 class Surface(ABC):
-    """Protocol of surfaces: contact points with faces, edges and vertices, over any scalar.
+    """Protocol of surfaces: contact points with faces, edges and vertices, over any scalar type.
 
     A surface implements `reach`, `sections`, `support` and `support_rate`, and `contact_with_edge` and
     `contact_with_vertex` if its `kinds` contain edges and vertices.
@@ -113,7 +118,7 @@ class Surface(ABC):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds of features that the surface can touch."""
+        """Kinds of ground features that the surface can touch."""
         return ("face", "edge", "vertex", "patch")
 
     @property
@@ -123,7 +128,7 @@ class Surface(ABC):
 
     @property
     def thickness(self) -> Scalar:
-        """Radius of the tube around the ring (m); 0 if it has none."""
+        """Radius (m) of the tube around the ring of the surface; 0 for a surface without a tube."""
         return 0.0
 
     @property
@@ -162,11 +167,11 @@ class Surface(ABC):
         return list(cross(self.axle, axis))
 
     def turned(self, R: Array) -> Self:
-        """Return the surface rotated by the matrix R (3, 3)."""
+        """Return a copy of the surface, rotated by the matrix R (3, 3)."""
         return self.about(R @ self.axle)
 
     def about(self, axle: Array) -> Self:
-        """Return the surface with another axle."""
+        """Return a copy of the surface with another axle, a unit vector (3,)."""
         out = replace(self)
         object.__setattr__(out, "axle", axle)
         return out
@@ -185,8 +190,8 @@ class Surface(ABC):
         return direction / norm(direction)
 
     def contact_with(self, kind: str, centre: Array, f: Array) -> FeatureContact:
-        """Return the contact with a feature of a given kind and values f; `centre` is that of the
-        surface (m).
+        """Return the contact with a ground feature, given by its kind and values f; `centre` is
+        that of the surface (m).
         """
         methods = {
             "face": self.contact_with_face,
@@ -207,10 +212,11 @@ class Surface(ABC):
         """Return the contact of the surface with a smooth patch, eq. [gap-patch].
 
         The point P(x, y) of the patch and the support point S(N) of the wheel have a common normal if D = S
-        - P is perpendicular to both tangents T of the patch. Newton's method solves these two equations;
-        the rate of the support point contains the curvature of the wheel. It begins below the wheel along
-        the mean normal of the patch. A solution is a minimum of the distance if the smallest eigenvalue of
-        the Jacobian in the metric of the patch, `fold[0]`, is positive, eq. [patch-fold].
+        - P is perpendicular to both tangents T of the patch. Newton's method solves these two equations; the
+          rate of the support point contains the curvature of the wheel. It begins below the wheel along the
+          mean normal of the patch. A solution is a minimum of the distance if `fold[0]` is positive. It is
+          the smallest eigenvalue of the Jacobian of these equations relative to the metric of the patch, eq.
+          [patch-fold].
         """
         cell = f[-PATCH:]
         low = cell[PATCH_LOW]
@@ -361,7 +367,7 @@ class Disc(Round):
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
-        """Rim of the disc."""
+        """Rim of the disc as two perpendicular radii (m)."""
         return [rim(self.axle, self.radius)]
 
     def slope(self, up: Array) -> Scalar:
@@ -440,7 +446,7 @@ class Torus(Disc):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """All kinds of features; neither edges nor vertices if the crown radius is zero."""
+        """All kinds of ground features; neither edges nor vertices if the crown radius is zero."""
         return ("face", "patch") if is_zero(self.crown) else ("face", "edge", "vertex", "patch")
 
     def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
@@ -525,7 +531,7 @@ class Ball(Round):
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
-        """Three great circles of the ball."""
+        """Three great circles of the ball, each as two perpendicular radii (m)."""
         ahead, up = rim(self.axle, self.radius)
         return [(ahead, up), (up, self.radius * self.axle), (self.radius * self.axle, ahead)]
 
@@ -594,12 +600,12 @@ class Ellipsoid(Surface):
 
     @property
     def sections(self) -> list[tuple[Array, Array]]:
-        """Three principal ellipses."""
+        """Three principal ellipses of the ellipsoid, each as two conjugate half diameters (m)."""
         x, y, z = (self.axes * self.semi_axes).T
         return [(z, x), (x, y), (y, z)]
 
     def turned(self, R: Array) -> Self:
-        """Return the ellipsoid rotated by R."""
+        """Return a copy of the ellipsoid, rotated by the matrix R (3, 3)."""
         return replace(self, axes=R @ self.axes).about(R @ self.axle)
 
     def asymmetry(self, axis: Array) -> list[Scalar]:

@@ -51,7 +51,7 @@ def _name_rotation(sheet: Sheet, subject: Subject, letter: str, j: int, R: Any) 
 
 
 def _name_heading(sheet: Sheet, subject: Subject, j: int) -> None:
-    """Define a symbol for the angle between a link of a planar machine and the base."""
+    """Define a symbol for the angle between a link of a planar model and the base."""
     links = subject.tree.links
     R = subject.geo.R0[j]
     angle = sum(subject.r[links[k].joint] for k in subject.tree.path(j))
@@ -114,7 +114,7 @@ def _name_contact_angle(
 
 
 def _partial(subject: Subject) -> list[tuple[int, Active]]:
-    """Return the active contacts that do not constrain all directions of their points, with their
+    """Return the closed contacts that leave a direction of their contact point free, with their
     indices.
     """
     order = [contact.name for contact in subject.model.contacts]
@@ -165,8 +165,8 @@ def _velocity(subject: Subject, a: Active) -> Any:
 
 
 def _row_rates(sheet: Sheet, subject: Subject, a: Active, row: int) -> None:
-    """Define symbols for the rates of the constraint directions of a contact; their first entries
-    are A_ij.
+    """Define symbols for the time derivatives of the constraint directions of a contact: dotted
+    A_ij, for row i of the constraint matrix and axis j.
     """
     tree, geo, world = subject.tree, subject.geo, subject.world
     rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.point)

@@ -44,7 +44,7 @@ class Cut:
     names
         The symbols of the page.
     arrange
-        Function from a polynomial to the expression that is written.
+        Function from a polynomial to the expression that is printed.
     expand
         Whether values are written in the given symbols only; a value that is too long raises
         `TooLong`.
@@ -75,7 +75,8 @@ class Cut:
         self._counts: dict[str, int] = {}
 
     def label(self, x: Any, polynomial: Polynomial) -> None:
-        """Print node x of the graph as a given polynomial from now on, and -x as its negative.
+        """Replace node x of the graph by a given polynomial in everything that is printed later,
+        and -x by its negative.
 
         If x is y times a parameter, y is printed as the quotient: the graph multiplies parameters
         with each other first, so that y alone may occur elsewhere.
@@ -142,7 +143,7 @@ class Cut:
             self.label(x, po.variable(number))
 
     def polynomial(self, x: Any) -> Polynomial:
-        """Return a traced value (or a number) as a polynomial in names."""
+        """Return a traced value (or a number) as a polynomial in the symbols of the page."""
         if not isinstance(x, Expr):
             return po.constant(fraction(float(x)))
         memo = self._memo
@@ -155,8 +156,8 @@ class Cut:
         return memo[x.index]
 
     def _short(self, value: Polynomial, last: bool) -> Polynomial:
-        """Return a value as it is, or by a new symbol if it is a long intermediate value (not
-        `last`).
+        """Return a polynomial unchanged, or a new symbol for it if it is long and an intermediate
+        value (not `last`).
         """
         if last or len(value) <= (MAX_EXPANDED_TERMS if self.expand else self.swell):
             return value
@@ -233,7 +234,7 @@ class Cut:
         return po.multiply_polynomials(out, po.variable(name, -1), self.names.pairs)
 
     def _root(self, a: Polynomial) -> Polynomial:
-        """Return the square root of a as a name."""
+        """Return a symbol for the square root of the polynomial a."""
         return po.variable(self._atom("root", a, lambda x: Root(self.arrange(x))))
 
     def _atom(self, role: str, value: Polynomial, write: Callable[[Polynomial], Expression]) -> int:
@@ -248,7 +249,7 @@ class Cut:
         return self._atoms[key]
 
     def _brief(self, a: Polynomial) -> Polynomial:
-        """Return a short polynomial as it is, and a longer one by its name or negated name."""
+        """Return a short polynomial unchanged, and a longer one as its symbol or negated symbol."""
         if len(a) <= MAX_ARGUMENT_TERMS:
             return a
         sign = 1 if a[po.leading_monomial(a)] > 0 else -1

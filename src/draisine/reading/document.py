@@ -55,7 +55,7 @@ class Equations:
     page
         Blocks of text and formulas.
     subject
-        The traced machine; None for equations in numbers.
+        The traced model; None for equations in numbers.
     """
 
     page: Page
@@ -109,11 +109,11 @@ def language_of(suffix: str) -> str:
 
 
 def write_nonlinear(subject: Subject, title: str, full: bool = False) -> Equations:
-    """Return the printed equations of one contact mode of a machine.
+    """Return the printed equations of one contact mode of a model.
 
-    Equations of planar machines are written in the given symbols, group by group, until an entry is
+    Equations of planar models are written in the given symbols, group by group, until an entry is
     too long to be legible; all others use named intermediate quantities. With `full`, all steps to
-    the accelerations are written in names, line by line.
+    the accelerations are written line by line, with named intermediate quantities.
     """
     written_out = 0
     if not turns_freely(subject.model) and not full:
@@ -122,8 +122,8 @@ def write_nonlinear(subject: Subject, title: str, full: bool = False) -> Equatio
 
 
 def _legible(subject: Subject) -> int:
-    """Return the number of leading groups of sections whose entries are short enough to be written
-    without names.
+    """Return how many of the first groups of sections have entries that are short enough to be
+    printed without abbreviations.
     """
     sheet = Sheet(subject.graph, expand=True, draft=True)
     name_given(sheet, subject)
@@ -207,7 +207,7 @@ def _parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Ex
 
 
 def _item(sheet: Sheet, meaning: str, separator: str) -> list[str | Expression]:
-    """Return the most recent name with its meaning, as words of a list."""
+    """Return the most recently defined symbol with its meaning, as words of a list."""
     return [Name(sheet.names.symbols[-1]), f" {meaning}" if meaning else "", separator]
 
 
@@ -285,7 +285,7 @@ def _twist_symbol(subject: Subject, k: int) -> Symbol:
 
 
 def _listed(xs: list[Name]) -> list[str | Expression]:
-    """Return names as words with commas between them."""
+    """Return symbols as the words of a sentence, separated by commas."""
     out: list[str | Expression] = []
     for x in xs:
         out += [x, ", "]
@@ -308,7 +308,7 @@ def _validity(subject: Subject, linear: bool) -> list[str | Expression]:
 
 
 def _used(subject: Subject) -> set[int]:
-    """Return the indices of the graph nodes that the equations depend on."""
+    """Return the indices of those nodes of the traced graph on which the equations depend."""
     arrays: list[Any] = [subject.C, subject.M, subject.F, subject.Q, subject.c, subject.b]
     arrays.append(subject.acting.rates)
     roots = [x.index for array in arrays for x in _flat(array) if hasattr(x, "index")]
@@ -316,5 +316,5 @@ def _used(subject: Subject) -> set[int]:
 
 
 def _flat(array: Any) -> list[Any]:
-    """Return the entries of an array or a list."""
+    """Return the entries of an array (any shape) or of a list as a flat list."""
     return list(array.ravel()) if hasattr(array, "ravel") else list(array)

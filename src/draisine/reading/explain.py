@@ -1,4 +1,4 @@
-"""Derivation of the equations of a machine stage by stage: explanations and resulting quantities."""
+"""Derivation of the equations of a model stage by stage: explanations and resulting quantities."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def _column(letter: str, value: Any) -> list[list[Symbol]]:
 
 
 def _poses(subject: Subject) -> Iterator[ShownQuantity]:
-    """Yield the rotations and origins of the links."""
+    """Yield rotation and origin of each link as quantities to be printed."""
     axes = subject.form.axes
     for j in range(1, len(subject.tree.links)):
         rotation = [[Symbol("R", (f"{j}{a}{b}",)) for b in axes] for a in axes]
@@ -48,30 +48,30 @@ def _poses(subject: Subject) -> Iterator[ShownQuantity]:
 
 
 def _motions(subject: Subject) -> Iterator[ShownQuantity]:
-    """Yield the velocities of the links."""
+    """Yield linear and angular velocity of each link as quantities to be printed."""
     for j in range(len(subject.tree.links)):
         yield rf"\omega_{j}", _vector("omega", j, subject.form.axes), subject.vel.W[j]
         yield f"V_{j}", _vector("V", j, subject.form.axes), subject.vel.V_link[j]
 
 
 def _rows(subject: Subject) -> Iterator[ShownQuantity]:
-    """Yield the constraint matrix."""
+    """Yield the constraint matrix C as a quantity to be printed."""
     if len(subject.C):
         yield "C", entry_symbols("C", *subject.C.shape), subject.C
 
 
 def _masses(subject: Subject) -> Iterator[ShownQuantity]:
-    """Yield the mass matrix."""
+    """Yield the mass matrix M as a quantity to be printed."""
     yield "M", entry_symbols("M", *subject.M.shape), subject.M
 
 
 def _forces(subject: Subject) -> Iterator[ShownQuantity]:
-    """Yield the generalised forces."""
+    """Yield the generalised forces as quantities to be printed."""
     yield "F", _column("F", subject.F), subject.F
 
 
 def _kernel(subject: Subject) -> Iterator[ShownQuantity]:
-    """Yield the kernel of the constraint rows."""
+    """Yield the null-space basis H of the constraint rows as a quantity to be printed."""
     if subject.H.size:
         yield "H", entry_symbols("H", *subject.H.shape), subject.H
 
@@ -84,7 +84,7 @@ def _bias(subject: Subject) -> Iterator[ShownQuantity]:
 
 
 def _reduced(subject: Subject) -> Iterator[ShownQuantity]:
-    """Yield the reduced mass matrix and the reduced forces."""
+    """Yield the reduced mass matrix and the reduced forces as quantities to be printed."""
     if subject.H.size:
         yield "M_r", entry_symbols("m", *subject.M_r.shape), subject.M_r
         yield "F_r", _column("f", subject.reduced.F_r), subject.reduced.F_r
@@ -152,7 +152,7 @@ abbreviated by a name.
 
 
 def explain(subject: Subject, title: str) -> Equations:
-    """Return the derivation of the equations of a small machine, stage by stage."""
+    """Return the derivation of the equations of a small model, stage by stage."""
     # A draft shows whether all entries are short enough to be printed without abbreviations.
     expand = True
     try:
@@ -163,7 +163,7 @@ def explain(subject: Subject, title: str) -> Equations:
 
 
 def _fill(sheet: Sheet, subject: Subject) -> Sheet:
-    """Write all stages of the derivation on a sheet."""
+    """Write all stages of the derivation on a page under construction."""
     name_given(sheet, subject)
     for stage in DERIVATION_STAGES:
         shown = list(stage.show(subject))

@@ -81,7 +81,9 @@ class Arranger:
     def _better(
         self, other: Polynomial, a: Polynomial, best: Expression
     ) -> tuple[Polynomial, Expression]:
-        """Return the narrower of another form and the best form so far, each with its expression."""
+        """Return the narrower of two forms of a polynomial, `other` and the best one so far, each
+        with its expression.
+        """
         if other == a:
             return a, best
         written = self._arrange(other, outer=True)

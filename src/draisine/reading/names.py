@@ -30,7 +30,7 @@ FACTOR_ORDER = {LENGTH: 1, TURN: 0, ENTRY: 2, INERTIA: 3, SPEED: 4}
 
 
 class Names:
-    """All symbols of a page by index, with the pairs of sines and cosines."""
+    """All symbols of a page by index, and the index of the cosine that belongs to each sine."""
 
     def __init__(self) -> None:
         self.symbols: list[Symbol] = []

@@ -34,7 +34,7 @@ def variable(name: int, power: int = 1) -> Polynomial:
 
 
 def add(a: Polynomial, b: Polynomial, factor: Fraction | int = 1) -> Polynomial:
-    """Return the polynomial a + factor b."""
+    """Return the polynomial a + factor b, for polynomials a and b and a number `factor`."""
     out = dict(a)
     for m, x in b.items():
         _put(out, m, x if factor == 1 else x * factor)
@@ -56,7 +56,7 @@ def scale(a: Polynomial, factor: Fraction | int) -> Polynomial:
 
 
 def times(a: Monomial, b: Monomial, power: int = 1) -> Monomial:
-    """Return the monomial a b^power.
+    """Return the product a b^power of two monomials.
 
     >>> times(((1, 2), (3, 1)), ((1, -2), (2, 1)))
     ((2, 1), (3, 1))

@@ -46,7 +46,9 @@ page.
 """
 
 MIN_SHORTENED_WIDTH = 3.0
-"""Width (em) of a matrix entry below which a name would not be shorter."""
+"""Smallest width (em) of a matrix entry that is replaced by a symbol; for narrower entries a symbol
+would not be shorter.
+"""
 
 MATRIX_MARGIN = 10.0
 """Space (em) for brackets, equals sign and equation number beside a matrix."""
@@ -77,7 +79,7 @@ class _Grid:
         self.values = {(i, j): self.sheet.polynomial(self.rows[i][j]) for i, j in self.places}
 
     def write(self, place: tuple[int, int]) -> None:
-        """Write an entry; use a name if it is wider than its column."""
+        """Write an entry of the matrix; use a symbol if the expression is wider than its column."""
         row = self.rows[place[0]]
         self.written[place] = self.sheet.arrange(self.sheet.cut.polynomial(row[place[1]]))
         if formula_width(self.written[place]) > MAX_ENTRY_WIDTH and len(row) > 1:
@@ -115,8 +117,8 @@ class Sheet:
     graph
         The traced graph.
     expand
-        Whether everything is written in the given symbols. Otherwise a named quantity is written by
-        its name after its definition.
+        Whether everything is written in the given symbols. Otherwise an intermediate quantity is
+        written as its symbol after its definition.
     swell
         Largest number of terms of an intermediate value without a separate symbol.
     longest
@@ -158,7 +160,7 @@ class Sheet:
             self.cut.label(x, variable(number))
 
     def _next(self) -> int:
-        """Return the next equation number."""
+        """Return the number of the next equation, and advance the counter."""
         self._number += 1
         return self._number
 
@@ -174,7 +176,7 @@ class Sheet:
         self.blocks.append(Heading(text))
 
     def say(self, *parts: str | Expression) -> None:
-        """Add a paragraph of words and expressions."""
+        """Add a paragraph of words and expressions to the page."""
         self.blocks.append(Paragraph(tuple(parts)))
 
     def relate(self, left: str | Expression, right: str | Expression) -> None:
@@ -213,11 +215,11 @@ class Sheet:
         return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
     def keep(self, symbols: Iterable[Symbol]) -> None:
-        """Keep the definitions of symbols that no matrix contains."""
+        """Mark symbols whose definitions stay on the page although no matrix contains them."""
         self._kept |= set(symbols)
 
     def flush(self) -> None:
-        """Add the lines that were defined since the last block."""
+        """Add the definitions since the previous block to the page, as a new block."""
         if self.cut.lines:
             self.blocks.append(Definitions(tuple(self.cut.lines), self._next()))
             self.cut.lines.clear()
@@ -337,7 +339,7 @@ def _without_unused(
     out: list[Block] = []
 
     def use(x: Expression) -> None:
-        """Mark the symbols of an expression as used."""
+        """Add the symbols of an expression to the set of used symbols."""
         symbols = set(symbols_in(x))
         used.update(symbols, {angles[s] for s in symbols & angles.keys()})
 

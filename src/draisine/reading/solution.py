@@ -1,7 +1,8 @@
 """Page sections on the solution: kernel and its rate, accelerations, rates of coordinates,
 multipliers.
 
-Equations (11), (12) and (14) of the IFAC paper, by elimination along fixed pivots.
+Equations (11), (12) and (14) of Mauny, Porez and Boyer (2017, doi:10.1016/j.ifacol.2017.08.1007),
+by elimination along fixed pivots.
 """
 
 from collections.abc import Sequence
@@ -187,7 +188,7 @@ def write_multipliers(sheet: Sheet, subject: Subject) -> None:
 
 
 def keep_base_rates(sheet: Sheet, subject: Subject) -> None:
-    """Store the rates of the base's position and angles in the given symbols, for
+    """Store the rates of the base's position and angles, expressed in the given symbols, for
     `write_reconstruction`.
     """
     # Do this before names are defined: names would hide the identity cos^2 + sin^2 = 1.

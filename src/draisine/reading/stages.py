@@ -1,9 +1,9 @@
-"""Page sections on constraints, free and reduced dynamics, eqs. (9), (10), (13), (15), (16) of the
-IFAC paper.
+"""Page sections on constraints, free and reduced dynamics, eqs. (9), (10), (13), (15), (16) of Mauny, Porez
+and Boyer (2017, doi:10.1016/j.ifacol.2017.08.1007).
 
 Names follow rules that do not depend on the vehicle, bottom-up: rotations and the ground's normal, bodies,
-links, the machine; then constraint rows, kernel and reduced dynamics. Numbers and short products are written
-without a separate symbol.
+links, the model; then constraint rows, kernel and reduced dynamics. Numbers and short products get no symbol
+of their own.
 """
 
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ def describe_rows(subject: Subject) -> str:
 
 def _moments(subject: Subject) -> list[tuple[int, int]]:
     """Return the index pairs of the relevant entries of an inertia tensor; (2, 2) only for a planar
-    machine.
+    model.
     """
     if is_planar(subject.model):
         return [(2, 2)]

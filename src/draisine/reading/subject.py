@@ -55,7 +55,7 @@ class Subject:
     form: Form = field(default_factory=Form)
     """Notation: symbols, meanings, frame and angles."""
     spare: tuple[str, ...] = ()
-    """Labels of the redundant rows, which are left out."""
+    """Labels of the redundant constraint rows, which are left out."""
     shape: tuple[float, ...] = ()
     """Joint coordinates at which pivots are chosen; empty for the zero configuration."""
     on_kernel: bool = False
@@ -67,7 +67,7 @@ class Subject:
 
     @cached_property
     def t(self) -> Expr:
-        """Symbol of time."""
+        """Symbol of time (s)."""
         return self.graph.symbol("t[0]")
 
     @cached_property
@@ -92,7 +92,7 @@ class Subject:
 
     @cached_property
     def free_speeds(self) -> Array:
-        """Symbols of the speeds, without regard to constraints."""
+        """Symbols of the free components of (V, W, rdot), before constraints are applied."""
         return self._symbols("v", len(self.columns))
 
     @cached_property
@@ -181,7 +181,7 @@ class Subject:
 
     @property
     def geo(self) -> Geometry:
-        """Poses of the links."""
+        """Poses of the links as traced expressions of the joint coordinates."""
         return self.rows.geo
 
     @property
@@ -196,7 +196,7 @@ class Subject:
 
     @cached_property
     def C(self) -> Array:
-        """Constraint matrix (A, B) over the free columns."""
+        """Constraint matrix (A, B) over the free components of v."""
         return self.rows.C[np.ix_(self.kept, self.columns)]
 
     @cached_property
@@ -206,7 +206,7 @@ class Subject:
 
     @property
     def kept(self) -> list[int]:
-        """Indices of the rows that are not redundant."""
+        """Indices of the constraint rows that are not redundant."""
         return self.rows.keep
 
     @cached_property
@@ -234,7 +234,7 @@ class Subject:
 
     @cached_property
     def vel(self) -> Velocities:
-        """Velocities of the links."""
+        """Velocities of the links as traced expressions."""
         V, W, rdot = np.split(self.speeds, [3, 6])
         return velocities(self.tree, self.geo, V, W, rdot, FRAME_ORIGIN)
 
@@ -255,12 +255,12 @@ class Subject:
 
     @cached_property
     def M(self) -> Array:
-        """Mass matrix of the machine without constraints."""
+        """Mass matrix of the model without constraints."""
         return mass_matrix(self.tree, self.geo, FRAME_ORIGIN)[np.ix_(self.columns, self.columns)]
 
     @cached_property
     def needed(self) -> Wrenches:
-        """Required force and moment of each link at constant speeds."""
+        """Required force (N) and moment (N m) of each link at constant speeds v."""
         no_rates = np.zeros(len(self.speeds))
         gravity = self.world.R.T @ self.model.gravity
         return wrenches(
@@ -332,12 +332,12 @@ class Subject:
 
     @cached_property
     def H(self) -> Array:
-        """Kernel H of the constraint rows: v = H u."""
+        """Null-space basis H of the constraint rows: v = H u."""
         return kernel_basis(self.solver.solve, *self.C.shape)
 
     @cached_property
     def drift(self) -> Array:
-        """Speeds at u = 0, the second term of v = H u + drift."""
+        """Value of the speeds v at u = 0: the second term of v = H u + drift."""
         return self.solver.solve(list(self.b) + [0.0] * len(self.independent))
 
     @cached_property
@@ -352,12 +352,12 @@ class Subject:
 
     @cached_property
     def M_r(self) -> Array:
-        """Reduced mass matrix H' M H."""
+        """Reduced mass matrix H' M H, with the null-space basis H."""
         return self.H.T @ self.N
 
     @cached_property
     def F_r(self) -> Array:
-        """Reduced forces H' (F + M kappa)."""
+        """Reduced forces H' (F + M kappa), with kappa the accelerations at udot = 0."""
         return self.H.T @ self.F + self.N.T @ self.kappa
 
 
@@ -395,7 +395,7 @@ def trace_subject(
     form
         Name of a notation of the vehicle; None for its default notation.
     spare
-        Labels of redundant rows.
+        Labels of redundant constraint rows.
     shape
         Joint coordinates at which pivots are chosen.
     """

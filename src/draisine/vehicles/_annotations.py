@@ -72,8 +72,8 @@ def suggest_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[st
 def expect_parameters(
     vehicle: Callable[..., Any], names: Iterable[str], known: Collection[str], what: str = ""
 ) -> None:
-    """Raise `ParameterError` for a name that is not a parameter of a vehicle; `what` is the kind of
-    the name.
+    """Raise `ParameterError` if a name is not a parameter of a vehicle; `what` describes the name
+    in the message.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> expect_parameters(whipple, ["trail"], ["w", "c"])

@@ -27,7 +27,8 @@ _INCLINE_ANNOTATIONS: dict[str, Any] = {
 
 
 def inclined(vehicle: Callable[..., Model], names: Iterable[str]) -> Callable[..., Model]:
-    """Return a vehicle with those parameters of an inclined plane that are among given names.
+    """Return a vehicle function with `slope` and `camber` as additional parameters, if they are among
+    `names`.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from draisine.vehicles._annotations import expect_parameters, meanings
 def check_number(
     vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Return single parameter values in SI units, after checking them."""
+    """Return scalar parameter values by name in SI units, after checking them; arrays are rejected."""
     out = {}
     for name, value in check_numbers(vehicle, known, changes).items():
         if value.ndim:

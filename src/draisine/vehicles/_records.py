@@ -128,7 +128,7 @@ def plain_structure(structure: Mapping[str, Any]) -> dict[str, Any]:
 def unstored_arguments(structure: Mapping[str, Any]) -> list[str]:
     """Return the names of the arguments that are neither plain data nor functions.
 
-    Without them, a vehicle that is restored from a file would be a different machine.
+    Without them, a vehicle that is restored from a file would be a different vehicle.
 
     >>> unstored_arguments({"lengths": (1.0, 0.9), "links": {3, 4}, "steering": abs})
     ['links']

@@ -1,4 +1,5 @@
-"""Ball on a bar that lies on two supports, in a vertical plane (figure 3.6 of the thesis).
+"""Ball on a bar that lies on two supports, in a vertical plane (figure 3.6 of Mauny's thesis
+(2018)).
 
 The ball can touch the upper face of the bar, and the supports can touch the ground; each of the
 three contacts may open. The contact solver of a run on a terrain decides which contacts are closed.

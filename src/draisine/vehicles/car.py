@@ -2,9 +2,9 @@
 
 A steering column turns both front wheels so that all axles meet in one point (Ackermann), and a
 shaft may drive the rear wheels through a differential. The linkage and the differential are
-couplings of joints. Nine of the twelve rows of the wheels are independent: the fourth wheel load
-and the distribution of the lateral forces on each axle are statically indeterminate, and the
-minimum-norm forces are reported.
+couplings of joints. Nine of the twelve rolling constraints of the wheels are independent: the
+fourth wheel load and the distribution of the lateral forces on each axle are statically
+indeterminate, and the minimum-norm forces are reported.
 """
 
 from typing import Annotated

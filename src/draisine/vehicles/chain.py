@@ -1,7 +1,7 @@
 """Chain of equal links on a floating or a fixed base, with hinges in all directions.
 
 The number of joints is an argument, and no axes are symmetric or aligned, so that the chain shows
-how the cost of a derivation grows with the size of a machine.
+how the cost of a derivation grows with the size of a vehicle.
 """
 
 import math

@@ -36,7 +36,7 @@ def compass_walker(
 
     The world frame is fixed to the ground, x down the slope, and the hip moves in the plane of x
     and z. Leg angles are measured from the normal of the ground, positive if the foot is behind the
-    hip. The left foot is on the ground unless a mode states otherwise.
+    hip. The left foot is on the ground unless the contact mode states otherwise.
 
     >>> compass_walker().speeds
     ('ahead_rate', 'height_rate', 'left_rate', 'right_rate')

@@ -2,7 +2,7 @@
 
 Both wheels prevent the same lateral slip, so that three of the four constraint rows are
 independent. The rates of the wheels determine the motion, `V = r (right + left) / 2`, `W = r (right
-- left) / track`: a kinematic connection (thesis, section 1.5).
+- left) / track`: a kinematic connection (Mauny 2018, section 1.5).
 """
 
 from typing import Annotated

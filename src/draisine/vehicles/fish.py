@@ -2,7 +2,7 @@
 
 Kanso, Marsden, Rowley and Melli-Huber, Journal of Nonlinear Science 15 (2005) 255-289, with links
 that do not interact through the fluid. The total momentum of body and fluid is constant. If it is
-zero, the joint motion alone determines the motion of the fish (thesis, section 1.4.2).
+zero, the joint motion alone determines the motion of the fish (Mauny 2018, section 1.4.2).
 """
 
 import math

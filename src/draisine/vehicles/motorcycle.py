@@ -5,7 +5,7 @@ Sharp, The stability and control of motorcycles, Journal of Mechanical Engineeri
 316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. The rider is part of the rear frame; tyres are knife
 edges with side slip, camber thrust and relaxation, and do not slip along their heading. The tyres
 of the paper can create energy, so they are an option: with `tyres="sharp_tyre"`, the linear
-equations of the paper, in slugs and feet, are those of this machine about straight running. Pitch
+equations of the paper, in slugs and feet, are those of this vehicle about straight running. Pitch
 moments of inertia are not published; they have no effect on these equations.
 """
 

@@ -16,7 +16,7 @@ def penny(
     J: Annotated[float, "kg m2", "moment of inertia about the axle"] = 0.0025,
     I: Annotated[float, "kg m2", "moment of inertia about a diameter"] = 0.00125,  # noqa: E741 - the usual name
 ) -> Model:
-    """Return the penny in the plane.
+    """Return the penny, a planar model with one rolling joint.
 
     A torque about the axle acts on the joint `roll`. A torque about the vertical is applied by the
     lateral forces `toe.y` and `heel.y`, half a metre ahead and behind.

@@ -50,8 +50,8 @@ def rocr(
 
     In the zero configuration the tail is along x, and the grips are below and above the middle; the
     robot hangs with the tail down at a yaw of -90 degrees. The tail follows `amplitude cos(2 pi
-    frequency t + phase)`, eq. [tail-motion], or is free. `grip_1` is closed, unless a mode states
-    otherwise.
+    frequency t + phase)`, eq. [tail-motion], or is free. `grip_1` is closed, unless the contact
+    mode states otherwise.
 
     >>> rocr().speeds
     ('Vx', 'Vy', 'Wz', 'tail_rate')

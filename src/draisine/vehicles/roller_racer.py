@@ -2,7 +2,7 @@
 sideways.
 
 Krishnaprasad and Tsakiris, Oscillations, SE(2)-snakes and motion control: a study of the roller
-racer (2001). Swinging the arm propels the machine: backwards if the axle of the arm is ahead of the
+racer (2001). Swinging the arm propels the vehicle: backwards if the axle of the arm is ahead of the
 hinge (d2 > 0), forwards if it is behind.
 """
 

@@ -1,8 +1,8 @@
 """Satellite with three rotors, one along each axis of its frame.
 
 No external moment acts, so the angular momentum stays zero. A closed loop of rotor angles still
-rotates the frame, because rotations do not commute: a mechanical connection with curvature (thesis,
-section 1.4).
+rotates the frame, because rotations do not commute: a mechanical connection with curvature (Mauny
+2018, section 1.4).
 """
 
 from typing import Annotated

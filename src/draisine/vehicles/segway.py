@@ -29,7 +29,7 @@ def segway(
     Id: Annotated[float, "kg m2", "each wheel, moment of inertia about a diameter"] = 0.06,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the machine, upright in the zero configuration; torques act between wheels and body.
+    """Return the vehicle, upright in the zero configuration; torques act between wheels and body.
 
     >>> segway().inputs
     ('left', 'right')

@@ -2,8 +2,8 @@
 
 All four wheels stay on the ground; a deck that leans by `lean` steers each truck by `tan(steer) =
 tan(tilt) sin(lean)` (Hubbard 1979, doi:10.1115/1.3424679). The model does not contain this
-equation: it follows from the axes of the trucks and the twelve rows of the wheels, of which ten are
-independent. Springs in the trucks return the deck to level.
+equation: it follows from the axes of the trucks and the twelve rolling constraints of the wheels,
+of which ten are independent. Springs in the trucks return the deck to level.
 """
 
 from typing import Annotated

@@ -1,9 +1,9 @@
 """Skater on two blades who crouches, extends the legs and jumps.
 
 Each skate touches the ground at the two ends of its blade: it glides along, does not slip across,
-and supports load. The eight rows have rank five. On a terrain the blades lift off when the
-extension of the legs decelerates, and touch down again. In flight the mass centre follows a
-parabola, and the legs determine the position of the skates.
+and supports load. The eight constraint rows of the contacts have rank five. On a terrain the blades
+lift off when the extension of the legs decelerates, and touch down again. In flight the mass centre
+follows a parabola, and the legs determine the position of the skates.
 """
 
 from typing import Annotated, Literal

@@ -1,7 +1,7 @@
 """Snake robot of links with passive wheels, in the plane (Hirose's active cord mechanism).
 
-Thesis, section 1.5.3: with three links, the wheel constraints determine the motion from the joint
-motion; with more links, only some joint motions are admissible, and the joint torques are
+Mauny (2018), section 1.5.3: with three links, the wheel constraints determine the motion from the
+joint motion; with more links, only some joint motions are admissible, and the joint torques are
 statically indeterminate. If the head is steered, the other links follow its track.
 """
 

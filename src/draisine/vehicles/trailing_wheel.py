@@ -1,4 +1,4 @@
-"""Trailing wheel: a caster on a moving belt, the simplest machine that shimmies.
+"""Trailing wheel: a caster on a moving belt, the simplest vehicle that shimmies.
 
 The belt moves below a fixed post. The wheel trails by e behind the vertical swivel axis of the
 post, on a tyre with side slip and relaxation. About straight running the characteristic equation of

@@ -1,7 +1,7 @@
 """Robot unicycle: a wheel, a frame with the mass of the rider, and a turntable that yaws the
-machine.
+vehicle.
 
-The torque at the hub balances the machine fore and aft; the torque of the turntable yaws it into
+The torque at the hub balances the vehicle fore and aft; the torque of the turntable yaws it into
 the direction in which it falls. Upright equilibrium is unstable in both directions.
 """
 

@@ -22,9 +22,13 @@ from draisine.vehicles import meanings, parameter_set, parameter_sets
 from draisine.view.scene.description import describe_machine
 
 MATRIX_POWERS = {"C0": ("C", (0, 0)), "C1": ("C", (1, 0)), "Ks": ("K", (0, 0))}
-"""Matrices of the page besides M: damping (C) or stiffness (K), and the powers of speed and gravity."""
+"""Matrices of the linear equations except M, by name: damping (C) or stiffness (K), and the powers
+of speed and gravity that multiply it.
+"""
 MATRIX_POWERS |= {"K0": ("K", (0, 1)), "K2": ("K", (2, 0))}
-"""Canonical matrices on the page except M: damping (C) or stiffness (K), and powers of speed and gravity."""
+"""The same entries for the matrices that are multiplied by gravity (K0) or by the squared speed
+(K2).
+"""
 
 
 def explore_page(system: System, origin: str = "as compiled") -> str:
@@ -45,7 +49,7 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
     Raises
     ------
     ParameterError
-        The linear equations of the machine do not have the canonical form in lean and steer.
+        The linear equations of the vehicle do not have the canonical form in lean and steer.
 
     Examples
     --------
@@ -103,7 +107,9 @@ def straight_program(system: System) -> Program:
 
 
 def _content(system: System) -> dict[str, Any]:
-    """Return the data of the page: parameters with descriptions, parameter sets, shapes of the machine."""
+    """Return the data of the page: parameters with descriptions, parameter sets, shapes of the
+    vehicle.
+    """
     meanings_by_name = meanings(system.vehicle)
     return {
         "parameters": [
@@ -118,7 +124,7 @@ def _content(system: System) -> dict[str, Any]:
 
 
 def _sets(system: System) -> dict[str, dict[str, float]]:
-    """Return the parameter sets that have exactly the parameters of this machine, by name."""
+    """Return the parameter sets that have exactly the parameters of this vehicle, by name."""
     vehicle = system.vehicle.__name__
     try:
         names = parameter_sets(vehicle)

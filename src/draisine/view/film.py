@@ -29,10 +29,10 @@ ANIMATION_FORMATS = (".gif", ".mp4", ".html", ".glb")
 """File suffixes of animations."""
 
 DEFAULT_FPS = 20.0
-"""frames/s; default frame rate of films."""
+"""Default frame rate of films (frames/s)."""
 
 MAX_FILM_TIME = 30.0
-"""s; longest film at the default playback speed; longer runs are played faster."""
+"""Longest film at the default playback speed (s); longer runs are played faster."""
 
 MAX_FRAMES = 2000
 """Largest number of frames of a film; drawing more takes minutes."""
@@ -46,7 +46,7 @@ MAX_OCCLUDING_PATCHES = 40
 """Largest number of ground patches that are tested for hiding a shadow; more would slow down each frame."""
 
 FILM_DPI = 100
-"""dots/inch; resolution of a film, which determines the size of texts."""
+"""Resolution of a film (dots/inch), which determines the size of texts."""
 PLAYBACK_SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Default playback speeds; the smallest one that keeps the film below `MAX_FILM_TIME` is chosen."""
 
@@ -196,7 +196,7 @@ def _gif(stage: "FilmStage", path: Path, fps: float) -> None:
     from PIL.Image import Dither, Quantize
 
     count = len(stage.motion.time)
-    # The palette of the middle frame, which shows tracks and machine, is used for all frames.
+    # The palette of the middle frame, which shows tracks and vehicle, is used for all frames.
     colours = stage.picture(count // 2).quantize(128, method=Quantize.MAXCOVERAGE)
     frames = [stage.picture(k).quantize(palette=colours, dither=Dither.NONE) for k in range(count)]
     frames[0].save(
@@ -344,7 +344,7 @@ class FilmStage:
         self.layers["tracks"].set(segments=lines, colors=colours, linewidths=1.8)
 
     def _machine(self, camera: Camera, k: int, ground: list[Patch]) -> None:
-        """Draw the machine at frame k with its parts sorted by depth, and its shadow."""
+        """Draw the vehicle at frame k with its parts sorted by depth, and its shadow."""
         motion = self.motion
         pieces = []
         colours = []

@@ -1,8 +1,8 @@
 """Export of a motion as a glTF scene in one file (.glb) for Blender, game engines and web viewers.
 
-Every body is a node with animated translation and rotation. Outlines of the machine are tubes, mass
-centres are balls. The ground is fixed or animated like a body. The y axis of glTF points up, so a root
-node rotates the world axes. Format: Khronos Group, glTF 2.0, ISO/IEC 12113:2022.
+Every body is a node with animated translation and rotation. Outlines of the vehicle are tubes, mass centres
+are balls. The ground is fixed or animated like a body. The y axis of glTF points up, so a root node rotates
+the world axes. Format: Khronos Group, glTF 2.0, ISO/IEC 12113:2022.
 """
 
 import json
@@ -35,7 +35,7 @@ BALL_BANDS = 6
 """Number of latitude bands of a ball mesh."""
 
 TUBE_RADIUS = 0.0035
-"""Radius of a tube per point of line width, relative to the size of the machine."""
+"""Radius of a tube per point of line width, relative to the size of the vehicle."""
 
 TO_Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 """Rotation matrix from axes with z up to axes with y up."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 MIN_PANEL_HEIGHT = 0.75
-"""inches; smallest height of a panel; the figure grows if legends and labels need more space."""
+"""Smallest height of a panel (inches); the figure grows if legends and labels need more space."""
 
 
 def break_labels(figure: "Figure") -> None:
@@ -92,7 +92,9 @@ def _laid_out(figure: "Figure") -> bool:
 
 
 def _passes_border(figure: "Figure", axes: "Axes") -> bool:
-    """Return whether a legend of several columns crosses the border of the figure."""
+    """Return whether the legend of the axes has several columns and crosses the border of the
+    figure.
+    """
     box = cast("Any", axes.get_legend())
     return bool(
         box is not None
@@ -103,7 +105,9 @@ def _passes_border(figure: "Figure", axes: "Axes") -> bool:
 
 
 def _missing_height(figure: "Figure") -> float:
-    """Return the height that is missing for all rows of panels together, in inches."""
+    """Return the height (inches) by which a figure must grow so that all its panels have the
+    minimum height.
+    """
     rows: dict[int, float] = {}
     width, height = figure.get_size_inches()
     for axes in figure.axes:
@@ -196,7 +200,9 @@ def _boxes_around(note: "Text", point: Floats, axes: "Axes") -> Floats:
 
 
 def _hidden(boxes: Floats, drawn: Floats, room: Floats) -> Floats:
-    """Return the cost (candidates,) of each box: hidden curve points, crossed axes border, distance."""
+    """Return the cost (candidates,) of each candidate box of a note: hidden curve points, crossed
+    border, distance from its point.
+    """
     left, bottom, right, top = boxes.T[..., None] + np.array([-2.0, -2.0, 2.0, 2.0])[:, None, None]
     x, y = drawn.T
     inside = ((x > left) & (x < right) & (y > bottom) & (y < top)).sum(axis=1)

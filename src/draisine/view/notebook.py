@@ -122,7 +122,7 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
     Parameters
     ----------
     system
-        The compiled machine.
+        The compiled vehicle.
     names
         Parameters with sliders; by default the main parameters of a bicycle, else the first five.
     speed
@@ -148,8 +148,8 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
     slider_by_name = {}
     for name in names:
         value = system.parameters[name]
-        # A browser rounds values to the steps of the slider and returns them. The steps must contain the
-        # parameter value, otherwise the first figure would show another machine.
+        # A browser rounds values to the steps of the slider and returns them. The steps must
+        # contain the parameter value, otherwise the first figure would show another vehicle.
         step = SLIDER_STEP * (abs(value) or 1.0)
         low, high = (0.3 * value, 2.0 * value) if value else (-1.0, 1.0)
         slider_by_name[name] = ipywidgets.FloatSlider(
@@ -180,5 +180,5 @@ def _eigenvalue_figure(system: System, speed: Any) -> "Figure":
 
 
 def _check_names(system: System, names: Sequence[str]) -> None:
-    """Raise `ParameterError` if a name is not a parameter of the machine."""
+    """Raise `ParameterError` if a name is not a parameter of the vehicle."""
     expect_parameters(system.vehicle, names, system.parameters)

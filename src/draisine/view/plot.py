@@ -37,12 +37,13 @@ def plot(
     width: str | float | None = None,
     title: str | bool = True,
 ) -> Any:
-    """Draw a figure of a result or of a machine.
+    """Draw a figure of a result or of a vehicle.
 
     Parameters
     ----------
     what
-        Trajectory, result, eigenmodes, dataset, path of a stored result, or compiled machine (its drawing).
+        Trajectory, result, eigenmodes, dataset, path of a stored result, or compiled vehicle (drawn in its
+        zero configuration).
     figure
         Name of the figure, see `draisine list figures`; by default the figure that fits the kind of result.
     path
@@ -100,7 +101,7 @@ def plot(
 
 
 def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
-    """Draw a figure of a dataset or a machine and return its axes."""
+    """Draw a figure of a dataset or a vehicle and return its axes."""
     data = _reduce_instant(to_dataset(what))
     if isinstance(series, str):
         raise ParameterError(f"series must be a list of quantities: series=[{series!r}].")
@@ -138,7 +139,9 @@ def _reduce_instant(data: "Dataset") -> "Dataset":
 
 
 def _parts(data: "Dataset", name: str) -> list[str]:
-    """Return the names of all components of a quantity; its own name if it is scalar."""
+    """Return the names of the components of a dataset variable, `name[label]`; the name itself for
+    a scalar variable.
+    """
     variable = data.data_vars.get(name)
     dims = [] if variable is None else [dim for dim in variable.dims if dim != "time"]
     if variable is None or not dims or "run" in dims or any(dim not in data.coords for dim in dims):

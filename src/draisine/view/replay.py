@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_SAMPLE_RATE = 60.0
-"""1/s; largest rate of stored samples (frame rate of screens); the page interpolates between samples."""
+"""Largest rate of stored samples (1/s), the frame rate of screens; the page interpolates between
+samples.
+"""
 
 MAX_REPLAY_SAMPLES = 4000
 """Largest number of stored samples, which keeps the page below a few megabytes."""
@@ -45,7 +47,9 @@ def replay_page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = N
 
 
 def even_times(sampled: Floats) -> Floats:
-    """Return evenly spaced times (s) of the samples that a page stores, from first to last."""
+    """Return the evenly spaced times (s) at which a page stores samples, from the first to the last
+    sampled time.
+    """
     length = float(sampled[-1] - sampled[0])
     spacing = float(np.median(np.diff(sampled)))
     rate = MAX_SAMPLE_RATE if spacing <= 0 else min(MAX_SAMPLE_RATE, 1.0 / spacing)

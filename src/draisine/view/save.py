@@ -9,7 +9,7 @@ from draisine.results.store import FIGURE_SUFFIXES, check_target
 from draisine.view.style import parent_figure
 
 FIGURE_DPI = 288
-"""dots/inch; resolution of raster images, sharp in print at the width of a column."""
+"""Resolution of raster images (dots/inch), sharp in print at the width of a column."""
 
 FONT_SETTINGS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
 """Matplotlib settings that embed TrueType fonts (Type 42), because many journals reject Type 3 fonts."""

@@ -36,7 +36,9 @@ DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1
 LINE_WIDTHS = {
     "link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "box": 1.6, "section": 1.0,
 }  # fmt: skip
-"""Line widths of the outlines of a machine by kind, in points at the distance of the camera's focus."""
+"""Line widths of the outlines of a vehicle by kind, in points at the distance of the camera's
+focus.
+"""
 
 SOLID_OPACITY = 0.45
 """Opacity of balls and ellipsoids, so that parts behind them stay visible."""
@@ -52,14 +54,14 @@ NOTE_GID = "note"
 """Group identifier (gid) of notes beside points, which `layout.place_notes` may move."""
 
 DEFAULT_WIDTH = 5.2
-"""inches; default width of figures.
+"""Default width of figures (inches).
 
 Reduced to one column of a paper (84 mm), fonts of 8 points still have 5 points.
 
 """
 
 MAX_FONT_SIZE = 8.0
-"""points; largest font size in a figure with a prescribed printed width."""
+"""Largest font size in a figure with a prescribed printed width (points)."""
 
 INCHES_PER_UNIT = {"mm": 1.0 / 25.4, "cm": 1.0 / 2.54, "in": 1.0, "": 1.0 / 0.0254}
 """Inches per unit of length of a figure width; a plain number is in metres."""
@@ -143,7 +145,7 @@ def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0
 
 
 def given_or_new(axes: "Axes | None", size: tuple[float, float] = (7.0, 4.0)) -> "Axes":
-    """Return the given axes, or the axes of a new figure if it is None."""
+    """Return `axes`, or the axes of a new figure of the given size (inches) if `axes` is None."""
     return cast("Axes", new_figure(size=size) if axes is None else axes)
 
 
@@ -183,7 +185,7 @@ def add_legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
 def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
     """Return a time series with angles converted to degrees, and its displayed unit.
 
-    A stored series is read without restoring the machine, whose code may not be trusted.
+    A stored series is read without restoring the vehicle, whose code may not be trusted.
     """
     stored = bodies.data.data_vars.get(name)
     if stored is not None and stored.dims == ("time",) and "units" in stored.attrs:
@@ -274,7 +276,9 @@ def draw_curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:
 
 
 MIN_DISPLAYED_RANGE = {"deg": 1e-3, "deg/s": 1e-3, "m/s": 1e-6, "N": 1e-4}
-"""Ranges of values, by unit, below which a curve is constant up to round-off (1e-9 for other units)."""
+"""Range of values, by unit, below which a curve counts as constant, its variation being round-off;
+1e-9 for other units.
+"""
 
 
 def flatten_round_off(axes: "Axes", least: float = 1.0, unit: str = "", along: str = "") -> None:

@@ -14,7 +14,7 @@ def delay(signal: Scalar, z: Array, time: float) -> tuple[Scalar, list[Scalar]]:
     Parameters
     ----------
     signal
-        The signal now.
+        Current value of the signal.
     z
         States of the ladder, shape (n,). At a constant signal the first is the signal, the others
         are zero.

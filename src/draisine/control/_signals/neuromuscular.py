@@ -23,8 +23,9 @@ class Neuromuscular:
 
     The delay is Padé's approximation, eq. [delay]; the muscles are a second-order lag, as in Hess,
     Moore and Hubbard 2012, doi:10.1109/TSMCA.2011.2164244. Without either, the torque is the
-    command. A rider who knows the states of both predicts over the delay, as the human operator of
-    Kleinman, Baron and Levison 1970, doi:10.1016/0005-1098(70)90051-8, does.
+    command. A rider who knows the states of delay and muscles predicts the motion over the delay,
+    as the human operator of Kleinman, Baron and Levison 1970, doi:10.1016/0005-1098(70)90051-8,
+    does.
 
     Parameters
     ----------

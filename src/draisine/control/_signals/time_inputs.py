@@ -13,7 +13,7 @@ from draisine.mechanics.readings import Readings
 
 
 class Window:
-    """Input signal that changes its form at the times `start` and `end` (s)."""
+    """Base class of input signals whose formula changes at the times `start` and `end` (s)."""
 
     input: str
     start: float
@@ -51,7 +51,7 @@ class Step(Window):
     end: float = math.inf
 
     def at(self, t: Scalar) -> Scalar:
-        """Return the signal at time t (s)."""
+        """Return the value of the input signal (N m or N) at time t (s)."""
         return _window(t, self.start, self.end, self.value)
 
 
@@ -79,7 +79,7 @@ class Ramp(Window):
     begin: float = 0.0
 
     def at(self, t: Scalar) -> Scalar:
-        """Return the signal at time t (s)."""
+        """Return the value of the input signal (N m or N) at time t (s)."""
         if self.start == self.end:
             return where(t < self.start, self.begin, self.value)
         slope = (self.value - self.begin) / (self.end - self.start)
@@ -117,7 +117,7 @@ class Sine(Window):
     end: float = math.inf
 
     def at(self, t: Scalar) -> Scalar:
-        """Return the signal at time t (s)."""
+        """Return the value of the input signal (N m or N) at time t (s)."""
         angle = (2.0 * math.pi * self.frequency) * (t - self.start) + self.phase
         return _window(t, self.start, self.end, self.offset + self.amplitude * sin(angle))
 
@@ -162,7 +162,7 @@ class Table:
         return self.times
 
     def at(self, t: Scalar) -> Scalar:
-        """Return the signal at time t (s)."""
+        """Return the value of the input signal (N m or N) at time t (s)."""
         if isinstance(t, (int, float)):
             k = bisect_right(self.times, t)
             return self.values[0] if k == 0 else self._piece(k - 1, t)
@@ -196,7 +196,7 @@ SIGNALS: dict[str, Callable[..., Signal]] = {
     "sine": Sine,
     "table": Table,
 }
-"""Classes of signals by the name of their shape in scenario files."""
+"""Classes of input signals, by the names of their shapes in scenario files."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""Force elements at a contact of a wheel with a feature of the terrain: tyre and rolling
-resistance.
+"""Force elements at a contact of a wheel with a ground feature (face, edge, vertex or patch): tyre and
+rolling resistance.
 
 An element reads slip, camber and spin in the axes of the contact. Its force depends on the load, a
 multiplier that the contact problem solves for. Therefore the force is split, eq. [loads], into
@@ -31,7 +31,7 @@ ROW_NAMES = ("normal", "along", "across")
 # across) in N, then power and stored energy.
 POWER = 3  # index of the power of the tyre (W) in the reported values
 ENERGY = 4  # index of the energy stored in the tyre (J) in the reported values
-REPORTED = 5  # number of reported values
+REPORTED = 5  # number of values reported per contact
 
 
 def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceElement]]:
@@ -46,7 +46,8 @@ def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceEle
 
 
 def tyre_rows(wheel: Wheel) -> int:
-    """Return the number of constraint rows of a wheel on its tyre.
+    """Return the number of constraint rows of a wheel whose tyre generates the other contact
+    forces.
 
     The rows are taken in the order normal, along, across; the tyre generates the forces in the
     remaining directions.
@@ -63,10 +64,10 @@ def tyre_rows(wheel: Wheel) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FeatureReadings(Readings):
-    """Readings of a machine for the elements of a wheel on a feature."""
+    """Quantities that the force elements of a wheel on a ground feature read."""
 
     wheel: str
-    touch: ContactRows  # contact of the wheel with the feature
+    touch: ContactRows  # contact of the wheel with the ground feature
     relative: (
         # Velocity of the material point relative to the ground (normal, along, across), m/s, (3,)
         Array
@@ -75,7 +76,7 @@ class FeatureReadings(Readings):
     travel_velocity: Array
 
     def gap(self, name: str) -> Scalar:
-        """Return the distance of the wheel from its feature (m)."""
+        """Return the gap (m) between the wheel and its ground feature."""
         return self._own(name).meeting.gap
 
     def slip(self, name: str) -> Slip:
@@ -88,7 +89,9 @@ class FeatureReadings(Readings):
         return self._own(name).axes[1] @ self.travel_velocity
 
     def camber(self, name: str) -> Scalar:
-        """Return the lean of a wheel against the feature's normal, rad, positive to the right."""
+        """Return the lean of a wheel relative to the normal of the ground feature, rad, positive to
+        the right.
+        """
         contact = self._own(name)
         normal = contact.axes[0]
         return atan2(normal @ contact.surface.axle, contact.surface.slope(normal))
@@ -99,8 +102,8 @@ class FeatureReadings(Readings):
         return contact.surface.rolling_radius(contact.axes[0])
 
     def spin(self, name: str) -> Scalar:
-        """Return the angular velocity of a wheel about the feature's normal, rad/s, positive to the
-        left.
+        """Return the angular velocity of a wheel about the normal of the ground feature, rad/s,
+        positive to the left.
         """
         return self._own(name).axes[0] @ (self.angular_jacobian @ self.speeds)
 
@@ -112,7 +115,9 @@ class FeatureReadings(Readings):
         return self.world.R @ spin_matrix(self.tree, self.geo, self.touch.at)
 
     def _own(self, name: str) -> ContactRows:
-        """Return the contact rows of the wheel; raise an error if another contact is read."""
+        """Return the constraint rows of the wheel's contact; raise an error if `name` is another
+        contact.
+        """
         if name != self.wheel:
             raise ModelError(
                 f"An element of wheel {self.wheel!r} reads contact {name!r}. On a terrain an element can "
@@ -128,7 +133,7 @@ def read_feature(
     relative: Array,
     travel_velocity: Array,
 ) -> FeatureReadings:
-    """Return the readings for the elements of a wheel on a feature."""
+    """Return the quantities that the force elements of a wheel on a ground feature read."""
     inherited = {field.name: getattr(readings, field.name) for field in fields(Readings)}
     return FeatureReadings(
         **inherited,
@@ -141,8 +146,8 @@ def read_feature(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureForces:
-    """Forces of the elements of a contact, split into a constant part and a part proportional to
-    the load.
+    """Forces of the force elements at a contact, split into a constant part and a part proportional
+    to the load.
     """
 
     force_at_zero_load: Array  # generalised force at zero load, (n,)
@@ -150,7 +155,8 @@ class FeatureForces:
     # Reported force, power and stored energy at zero load, (REPORTED,)
     reported_at_zero_load: Array
     reported_per_load: Array  # reported values per newton of load, (REPORTED,)
-    rates: list[Scalar]  # rates of the states of all elements; zero for elements of other contacts
+    # Time derivatives of the states of all force elements; zero for elements of other contacts
+    rates: list[Scalar]
     # Whether the split is a linearisation that is valid about the given load only
     is_nonlinear: bool
 
@@ -158,7 +164,7 @@ class FeatureForces:
 def feature_forces(
     readings: FeatureReadings, elements: Sequence[tuple[int, ForceElement]], z: Array, load: Expr
 ) -> FeatureForces:
-    """Return the forces of the elements at a contact, linearised about a load (N), which is a
+    """Return the forces of the elements at a contact, linearised about the load (N), a traced
     symbol.
     """
     n = len(readings.speeds)

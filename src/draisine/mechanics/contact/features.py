@@ -1,4 +1,5 @@
-"""Contact geometry and constraint rows of a wheel on a feature, in world axes, eq. [contact-rows].
+"""Contact geometry and constraint rows of a wheel on a ground feature, in world axes, eq.
+[contact-rows].
 
 A feature is a face, an edge, a vertex or a smooth patch of the terrain, or a plane of another body.
 `Surface.contact_with` computes the contact point and the normal. The rows are the components of the
@@ -23,11 +24,14 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Blade, Flat, Wheel
 from draisine.model.surface import FeatureContact, Surface
 
-SIDE = 6  # index of the side on which a torus touches an edge: 0, or 1 and -1 if it touches twice
-LOAD = 7  # index of the load (N) about which force elements are linearised
-# Number of values that describe a feature. Face: (N, d, 0, 0, 0, load). Edge: (Q, e, side, load).
-# Vertex: (Q, 0, 0, load). Patch: (N, d, distance from this plane, deviation of normals, 0, load); its
-# polynomial is a further input.
+# Index, in the values of an edge, of the side that a torus touches: 0, or 1 and -1 if it touches
+# twice
+SIDE = 6
+# Index, in the values of a feature, of the load (N) about which force elements are linearised
+LOAD = 7
+# Number of values that describe a ground feature. Face: (N, d, 0, 0, 0, load). Edge: (Q, e, side,
+# load). Vertex: (Q, 0, 0, load). Patch: (N, d, distance from this plane, deviation of normals, 0,
+# load); its polynomial is a further input.
 FEATURE = 8
 
 
@@ -47,7 +51,7 @@ class ContactRows:
     meeting: FeatureContact  # gap (m), contact point, normal, heading
     centre: Array  # hub of the wheel, m, (3,)
     surface: Surface  # surface of the wheel
-    at: Point  # material point of the machine at the contact
+    at: Point  # material point of the wheel at the contact
     axes: tuple[Array, Array, Array]  # normal, along (in the plane of the wheel), across
     # Jacobian of the contact velocity along the axes, for v = (V, W, rdot), (3, 6 + joints)
     C: Array
@@ -63,20 +67,23 @@ def contact_rows(
     f: Array,
     frame: tuple[Array, Array] | None = None,
 ) -> ContactRows:
-    """Return geometry and constraint rows of a wheel or blade on a feature, eq. [contact-rows].
+    """Return geometry and constraint rows of a wheel or blade on a ground feature, eq.
+    [contact-rows].
 
     Parameters
     ----------
     tree, geo
-        The machine and its geometry in the base's frame.
+        Links of the model, and their poses in the base's frame.
     R, p
-        Pose of the base.
+        Rotation (3, 3) and position (m) of the base.
     wheel
         The wheel or blade. A blade has no constraint along its heading: that row is zero.
     kind, f
-        Kind and values of the feature; a patch has its polynomial behind them.
+        Kind and values of the ground feature; the coefficients of a patch's polynomial follow its
+        values.
     frame
-        Rotation and position of the frame of the values. Default: the world's.
+        Rotation and position (m) of the frame in which the values are given; by default the world
+        frame.
     """
     link = tree.place[wheel.body][0]
     link_axes = R @ geo.R0[link]

@@ -1,8 +1,9 @@
-"""Contact modes on features in closed form.
+"""Accelerations and contact forces of contact modes on ground features, in closed form.
 
-Problem. Accelerations and contact forces of a machine whose wheels roll or slide on features of a terrain,
-as straight-line code: M vdot + F = C' lam + friction and tyre forces, C vdot = c. The numbers of the features
-(normals, points, friction) are inputs, so that one program serves all features of a kind.
+Problem. Accelerations and contact forces of a multibody system whose wheels roll or slide on ground features
+(faces, edges, vertices), as straight-line code: M vdot + F = C' lam + friction and tyre forces, C vdot = c.
+The numbers of the features (normals, points, friction) are inputs, so that one program serves all features of
+a kind.
 
 Method.
 
@@ -14,7 +15,8 @@ Method.
    forces, eq. [sliding-closed-form]; for tyres that are nonlinear in the load, by unrolled Newton steps.
 4. `HeldMachine.respond`: H' M H udot = H' f, then the multipliers.
 
-Pivots are outputs. A run takes the dense system instead if one of them has lost nine tenths of its size.
+Pivots are outputs. If a pivot falls below a tenth of its nominal value, the run uses the dense system
+instead.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,10 +38,10 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Model, Wheel
 
 MAX_CLOSED_FORM_WHEELS = 2
-"""Largest number of wheels with closed forms.
+"""Largest number of wheels of a model for which closed forms of contact modes are generated.
 
-Three wheels on a plane have redundant rows, and which rows are redundant depends on the features.
-Machines with more wheels use the dense system, whose rank is computed numerically.
+Three wheels on a plane have redundant constraint rows; which ones depends on the ground features.
+Models with more wheels use the dense linear system, whose rank is computed numerically.
 """
 
 FACE_NORMAL = (0.0, 0.0, 1.0)
@@ -51,23 +53,26 @@ kerb.
 """
 
 Signature = tuple[tuple[int, str, int], ...]
-"""Contact mode on features: wheel, kind of feature and number of constraint rows of each closed
-contact.
+"""Contact mode on ground features: index of the wheel, kind of ground feature and number of
+constraint rows of each closed contact.
 """
 
 Act = Callable[[Any, ContactRows, Array, Expr], FeatureForces | None]
 """Function that returns the forces of the elements at a contact, linearised about a load; None
 without elements.
 
-Its arguments are a wheel, its rows on a feature, the velocity of the ground, and the load (N).
+Its arguments are a wheel, its constraint rows on a ground feature, the velocity of the ground, and
+the load (N).
 """
 
 
 def mode_names(model: Model) -> dict[str, Signature]:
-    """Return the signatures of all modes with a closed form, by the names of their programs.
+    """Return the signatures of all contact modes with a closed form, by the names of their
+    programs.
 
-    In these modes each wheel has one contact with a fixed feature that is not a patch. Models with
-    couplings have no such mode, because rows of couplings may be redundant with those of wheels.
+    In these modes each wheel touches one fixed ground feature that is not a patch. Models with
+    couplings have no such contact mode, because rows of couplings may be redundant with those of
+    wheels.
     """
     wheels = [k for k, contact in enumerate(model.contacts) if isinstance(contact, Wheel)]
     if model.couplings or len(wheels) > MAX_CLOSED_FORM_WHEELS:
@@ -86,9 +91,10 @@ def mode_names(model: Model) -> dict[str, Signature]:
 
 
 def _kinds(model: Model, k: int) -> list[str]:
-    """Return the kinds of features on which wheel k has closed forms.
+    """Return the kinds of ground features on which contact modes of wheel k have closed forms.
 
-    These are all kinds except patches, whose iteration would be part of the program of every mode.
+    These are all kinds except patches, whose iteration would be part of the program of every
+    contact mode.
     """
     return [kind for kind in model.contacts[k].surface.kinds if kind != "patch"]
 
@@ -103,25 +109,28 @@ def _counts(model: Model, k: int) -> tuple[int, ...]:
 
 
 def mode_name(model: Model, signature: Signature) -> str:
-    """Return the name of the program of a mode; joints with stops are numbered after the contacts."""
+    """Return the name of the compiled program of a contact mode; joints with stops are numbered
+    after the contacts.
+    """
     names = [*(c.name for c in model.contacts), *(joint.name for joint in model.joints)]
     return " ".join(["mode", *(f"{names[k]}.{kind}.{rows}" for k, kind, rows in signature)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeMachine:
-    """Machine without contacts: configuration, speeds, and the terms of `M vdot + F = C' lam`."""
+    """Configuration, speeds and equation terms `M vdot + F = C' lam` of a system without contacts."""
 
     tree: Tree
     geo: Geometry
     R: Array  # rotation of the base, (3, 3)
     p: Array  # position of the base, m, (3,)
     speeds: Array  # all speeds (V, W, rdot)
-    along: Mapping[str, Any]  # time derivatives of the symbols of the configuration
+    # Time derivatives of the configuration's symbols, by name of the symbol
+    along: Mapping[str, Any]
     columns: list[int]  # indices of the speeds that the group of the base leaves free
     M: Array
     F: Array
-    held: Array  # constraint rows that are active in every mode: held vdot = held_c
+    held: Array  # rows that are active in every contact mode: held vdot = held_c
     held_c: list[Scalar]
 
 
@@ -131,28 +140,31 @@ class ModeMotion:
 
     vdot: Array
     forces: list[Scalar]  # contact forces (normal, along, across) of each contact, N
-    rates: Array  # rates of the states of elements at contacts
+    rates: Array  # time derivatives of the states of the force elements at contacts
     pivots: list[Scalar]  # pivots of the elimination, relative to their nominal values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Constraint rows `C vdot = c` of a mode, and the forces of friction and tyres."""
+    """Constraint rows `C vdot = c` of a contact mode, and the forces of friction and tyres."""
 
     C: Array
     c: list[Scalar]
     drags: list[
         tuple[Array, Array] | None
     ]  # friction and tyre force per unit normal force: generalised, and along the contact axes
-    push: Array  # generalised force of the elements at zero load
-    forces: list[Array]  # force of the elements at zero load per contact: normal, along, across
-    rates: Array  # rates of the states of all elements
+    push: Array  # generalised force of the force elements at zero load, (n,)
+    # Force (N) of the force elements at zero load, by contact: normal, along, across
+    forces: list[Array]
+    rates: Array  # time derivatives of the states of all force elements
     uneven: dict[
         int, Expr
     ]  # symbols of the loads about which nonlinear tyres are linearised, by contact
 
     def about(self, loads: Mapping[int, Scalar]) -> "_Rows":
-        """Return the rows with nonlinear tyres linearised about given loads (N)."""
+        """Return the constraint rows and forces with nonlinear tyres linearised about given loads
+        (N).
+        """
         if not self.uneven:
             return self
         n = len(self.push)
@@ -171,7 +183,9 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldMachine:
-    """Machine under constraint rows: their elimination, the null space H, `M H` and `H' M H`."""
+    """Multibody system under constraint rows C, with their elimination, null space H and mass
+    matrices.
+    """
 
     solver: Elimination
     H: Array
@@ -179,14 +193,16 @@ class HeldMachine:
     inertia: Array
 
     def respond(self, force: Array) -> tuple[Array, Array]:
-        """Return vdot and the multipliers under the rows `C vdot = 0` and a generalised force."""
+        """Return vdot and the multipliers of the constraint rows `C vdot = 0` for a generalised
+        force.
+        """
         udot = solve_symmetric(self.inertia, self.H.T @ force)
         rows = len(self.H) - self.H.shape[1]
         return self.H @ udot, self.solver.solve_transposed(list(self.MH @ udot - force))[:rows]
 
     def multiplier_row(self, row: int) -> Array:
-        """Return the row a for which `a @ Q` is the multiplier of a row under a generalised force
-        Q.
+        """Return the vector a for which `a @ Q` is the multiplier of one constraint row under a
+        generalised force Q.
         """
         s = self.solver.solve(list(np.eye(len(self.H))[row]))
         return self.H @ solve_symmetric(self.inertia, self.MH.T @ s) - s
@@ -200,16 +216,17 @@ def solve_mode(
     drawing: Mapping[str, float],
     act: Act,
 ) -> ModeMotion:
-    """Return accelerations and contact forces of a mode, eqs. [reduced-dynamics] and [multipliers].
+    """Return accelerations and contact forces of a contact mode, eqs. [reduced-dynamics] and
+    [multipliers].
 
     Parameters
     ----------
     free
-        The machine without contacts.
+        The multibody system without contacts.
     signature
         Closed contacts.
     features
-        Symbols of the numbers of their features.
+        Symbols of the values of their ground features, one array per closed contact.
     mu
         Symbols of their friction coefficients.
     drawing
@@ -242,7 +259,7 @@ def solve_mode(
 
 
 def relative_pivots(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
-    """Return the pivots that depend on the state, relative to their nominal values."""
+    """Return those pivots that depend on the state, each divided by its nominal value."""
     varying = [x for x in pivots if isinstance(x, Expr) and not x.fixed]
     nominal_sizes = np.abs(np.asarray(evaluate(varying, point), float)) if varying else []
     return [x / size for x, size in zip(varying, nominal_sizes, strict=True)]
@@ -254,7 +271,7 @@ def _loads(
     """Return the normal forces of contacts with friction or tyres, and the pivots of their coupled
     equations.
 
-    `free_force` is the generalised force without contacts, `total_weight` the weight of the machine.
+    `free_force` is the generalised force without contacts, `total_weight` the weight of the multibody system.
     """
     if not responses:
         return {}, []
@@ -297,7 +314,7 @@ def _rows(
     point: dict[str, float],
     act: Act,
 ) -> _Rows:
-    """Return the constraint rows of a mode, and add the nominal values of the features to `point`."""
+    """Return the constraint rows of a contact mode; add nominal values of the features to `point`."""
     rows: list[Array] = []
     targets: list[Scalar] = []
     drags: list[tuple[Array, Array] | None] = []
@@ -341,7 +358,9 @@ def _rows(
 def _feature_below(
     kind: str, wheel: Wheel, centre: Array, point: Mapping[str, float]
 ) -> list[float]:
-    """Return the values of a feature below a wheel in the nominal configuration."""
+    """Return the values of a ground feature that touches a wheel from below in the nominal
+    configuration.
+    """
     hub = np.asarray(evaluate(list(centre), point), float)
     below = hub - float(evaluate([wheel.surface.reach], point)[0]) * np.array(FACE_NORMAL)
     if kind == "face":
@@ -365,8 +384,8 @@ def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
 def eliminate_constraints(
     C: Array, M: Array, first: int, point: Mapping[str, float]
 ) -> HeldMachine:
-    """Return a machine with mass matrix M under the rows C, with [C; S] eliminated along nominal
-    pivots.
+    """Return a multibody system with mass matrix M under the constraint rows C, with [C; S]
+    eliminated along nominal pivots.
 
     S selects the independent speeds: joint rates (from index `first` on) before angular and linear
     velocities.

@@ -42,11 +42,11 @@ from draisine.model.surface import Surface
 
 
 class _Touch(NamedTuple):
-    """Wheel that touches a face."""
+    """Contact of a wheel with a face of the terrain."""
 
     contact: Any
     normal: Array  # normal of the face, in the base's axes
-    world: constraints.Ground  # ground with the normal of this face
+    world: constraints.Ground  # orientation of a ground plane with the normal of this face
     at: Point  # touching point of the wheel
     surface: Surface  # surface of the wheel, in the frame of its link
 
@@ -60,7 +60,8 @@ def solve_rolling(
     features: Array,
     drawing: Mapping[str, float],
 ) -> ModeMotion:
-    """Return accelerations and contact forces of a free machine whose wheels roll on faces.
+    """Return accelerations and contact forces of a free multibody system whose wheels roll on
+    faces.
 
     Eqs. [reduced-dynamics] and [multipliers]. `pose` is the rotation of the base and the joint
     coordinates, `v` are all speeds, `force` is the generalised force. Pivots are chosen in the
@@ -116,8 +117,8 @@ def _rows(
     ref: Array,
     refdot: Array,
 ) -> tuple[Array, list[Scalar]]:
-    """Return C and c of the constraint rows `C vdot = c`; slip velocities stay constant in world
-    axes.
+    """Return C and c of the constraint rows `C vdot = c`, which keep slip velocities constant in
+    world axes.
     """
     rows: list[Array] = []
     targets: list[Scalar] = []
@@ -130,7 +131,9 @@ def _rows(
 
 
 def _along_axes(tree: Tree, geo: Geometry, touching: Sequence[_Touch], lam: Array) -> list[Scalar]:
-    """Return multipliers, three per contact in the base's axes, as normal, along and across forces."""
+    """Convert multipliers, three per contact in the base's axes, to normal, along and across forces
+    (N).
+    """
     forces: list[Scalar] = []
     for i, (contact, N, _, point, _) in enumerate(touching):
         axle = geo.R0[point.link] @ (tree.axes(contact.body) @ contact.guide)

@@ -25,14 +25,16 @@ TWIST_RELAXATION = 1.0 / 3.0
 SMOOTHING_SPEED = 1e-3
 """Rolling speed (m/s) below which the sign of the direction of travel is smoothed.
 
-It is far below walking speed, and a starting or stopping machine takes many integration steps to
-pass it.
+It is far below walking speed, and large enough that a starting or stopping wheel needs many
+integration steps to pass it.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class OnWheel:
-    """Base class of tyres; a wheel attaches a tyre to its contact by `on`."""
+    """Base class of tyres: force elements that a wheel attaches to its contact with the method
+    `on`.
+    """
 
     contact: str = field(default="", kw_only=True)
 
@@ -46,7 +48,7 @@ class OnWheel:
         return self.contact
 
     def on(self, contact: str) -> Self:
-        """Return a copy of the tyre for the wheel with a given contact name."""
+        """Return a copy of this tyre, attached to the wheel with the name `contact`."""
         return replace(self, contact=contact)
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
@@ -66,7 +68,7 @@ class OnWheel:
         return where(travel * travel < rolling * rolling, rolling, travel)
 
     def pace(self, readings: Any) -> Scalar:
-        """Return the magnitude of the rolling speed, m/s."""
+        """Return the magnitude of `rolling_speed`, m/s."""
         speed = self.rolling_speed(readings)
         return where(speed < 0.0, -speed, speed)
 
@@ -76,7 +78,9 @@ class OnWheel:
         return speed / sqrt(SMOOTHING_SPEED * SMOOTHING_SPEED + speed * speed)
 
     def refuse_negative(self, *names: str) -> None:
-        """Raise an error if one of the named parameters is negative; symbols are not checked."""
+        """Raise an error if a named parameter of the tyre is negative; symbolic parameters are not
+        checked.
+        """
         for name in names:
             value = getattr(self, name)
             if isinstance(value, int | float) and not value >= 0.0:

@@ -103,7 +103,7 @@ class BrushTyre(OnWheel):
         slip = sqrt(z[0] * z[0] + z[1] * z[1] + SLIP_SQUARE_OFFSET)
         sliding_slip = (
             3.0 * self.friction / self.stiffness
-        )  # the slip above which all bristles slide
+        )  # slip (dimensionless) above which all bristles slide
         x = where(slip < sliding_slip, slip / sliding_slip, 1.0)
         sliding = where(slip < sliding_slip, 0.0, slip - sliding_slip)
         bending = self.friction * (sliding_slip * x * x * (1.5 - x + x * x / 4.0) + sliding)

@@ -36,7 +36,9 @@ tyre.
 """
 
 MIN_CURVATURE_EXCESS = 1e-6
-"""Lower bound of E - 1, which bounds B x by 1000; the slip angle of 90 degrees is far below."""
+"""Lower bound of E - 1 (E: curvature factor), which limits B x to 1000; a slip angle of 90 degrees
+stays far below this.
+"""
 
 ENERGY_NODES, ENERGY_WEIGHTS = np.polynomial.legendre.leggauss(6)
 """Gauss-Legendre quadrature of the side force over the slip; its error is below 1e-4 of the energy.
@@ -277,8 +279,8 @@ def _slip_magnitude(along: Scalar, across: Scalar) -> Scalar:
 
 
 def _moment_slope(c: Sequence[float], F: Scalar) -> Scalar:
-    """Return the derivative of the aligning moment by the slip angle (N m per degree) at a load F
-    (kN).
+    """Return the derivative of the aligning moment with respect to the slip angle (N m per degree)
+    at a load F (kN).
     """
     return (c[3] * F * F + c[4] * F) * exp(-c[5] * F)
 

@@ -8,5 +8,5 @@
 `_absolute_rows`: constraint rows of the absolute formulation.
 `_tree_kernel`: elimination of the constraints of long trees, joint by joint.
 `_articulated`: accelerations of long trees by articulated bodies.
-`_rank`: detection of redundant rows.
+`_rank`: detection of redundant constraint rows.
 """

@@ -1,7 +1,7 @@
-"""Rows of joints and contacts, and inertia forces of bodies, in absolute coordinates, over any scalar.
+"""Constraint rows of joints and contacts, and inertia forces of bodies, in absolute coordinates.
 
-A row is a linear form of the velocities of bodies. It stores the convective term of its rate, so that
-accelerations satisfy the same form plus this term.
+All functions accept any scalar type. A row is a linear form of the velocities of bodies. It stores the
+convective term of its rate, so that accelerations satisfy the same form plus this term.
 """
 
 from dataclasses import dataclass, replace
@@ -29,10 +29,12 @@ class Placed:
     v: Array  # velocity of the centre of mass, m/s
     w: Array  # angular velocity, rad/s
     R: Array  # rotation from the axes of the zero configuration to world axes, (3, 3)
-    own: Array  # rotation from the axes of w' to world axes, (3, 3)
+    own: Array  # rotation from the axes of w' (angular velocity in body axes) to world axes, (3, 3)
 
     def arm(self, point: Array) -> Array:
-        """Return the vector from the centre of mass to a point, given in the zero configuration."""
+        """Return the vector (m, world axes) from the centre of mass to a point whose position is
+        given in the zero configuration.
+        """
         return self.R @ (point - self.body.com)
 
     def turning(self, r: Array) -> Array:
@@ -59,8 +61,8 @@ class Row:
 
 
 def coincidence(label: str, i: int, j: int, bodies: list[Placed], point: Array, n: Array) -> Row:
-    """Return the row of `n . (A_j - A_i)`, for a common point A of the bodies i and j in the zero
-    configuration.
+    """Return the constraint row of `n . (A_j - A_i)`: the point A of the zero configuration stays
+    common to bodies i and j.
 
     The direction n is fixed to body i.
     """
@@ -84,8 +86,8 @@ def coincidence(label: str, i: int, j: int, bodies: list[Placed], point: Array, 
 
 
 def perpendicular(label: str, i: int, j: int, bodies: list[Placed], u: Array, w: Array) -> Row:
-    """Return the row of the scalar product `u . w`, with u fixed to body i and w fixed to body j
-    (world axes).
+    """Return the constraint row of the scalar product `u . w`, with u fixed to body i and w fixed
+    to body j (world axes).
     """
     first = bodies[i]
     second = bodies[j]
@@ -106,7 +108,8 @@ def point_velocity(
     ndot: Array,
     gap: Scalar | None = None,
 ) -> Row:
-    """Return the row of `n . (v + w x arm)`, the velocity of a material point along a direction n.
+    """Return the constraint row of `n . (v + w x arm)`, the velocity of a material point along a
+    direction n.
 
     The point may move over the body (`armdot` is the total rate of the arm), and the direction may
     rotate.
@@ -117,7 +120,7 @@ def point_velocity(
 
 
 def across_axis(axis: Array) -> tuple[Array, Array, Array]:
-    """Return a right-handed triad (a, b, c) with a along an axis of numbers."""
+    """Return three right-handed orthonormal vectors (a, b, c) with a along a numerical axis."""
     a = axis / norm(axis)
     k = min(range(3), key=lambda k: abs(float(a[k])))
     b = WORLD_AXES[k] - a[k] * a
@@ -126,7 +129,9 @@ def across_axis(axis: Array) -> tuple[Array, Array, Array]:
 
 
 def joint_angle(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
-    """Return the row of the angular rate of a joint; its position residual is the angle."""
+    """Return the angular rate of a joint as a linear form; its position residual is the angle
+    (rad).
+    """
     a, b, c = across_axis(joint.axis)
     first = bodies[i]
     second = bodies[j]
@@ -138,13 +143,13 @@ def joint_angle(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
 
 
 def joint_length(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
-    """Return the row of the sliding rate of a joint; its position residual is the length."""
+    """Return the sliding rate of a joint as a linear form; its position residual is the length (m)."""
     axis = bodies[i].R @ (joint.axis / norm(joint.axis))
     return coincidence(joint.name, i, j, bodies, joint.through, axis)
 
 
 def joint_coordinate(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
-    """Return the row of the rate of a joint; its position residual is the joint coordinate r.
+    """Return the rate of a joint as a linear form; its position residual is the joint coordinate r.
 
     For helical joints r follows from the length, which is unique, unlike the angle.
     """
@@ -154,14 +159,14 @@ def joint_coordinate(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
 
 
 def scale_row(row: Row, factor: Scalar) -> Row:
-    """Return a row multiplied by a number."""
+    """Return a constraint row with all its terms multiplied by a number."""
     assert row.gap is not None
     parts = {k: (factor * f, factor * m) for k, (f, m) in row.parts.items()}
     return replace(row, parts=parts, g=factor * row.g, gap=factor * row.gap)
 
 
 def screw_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
-    """Return the row that couples angle and length of a joint.
+    """Return the constraint row that couples angle and length of a joint.
 
     For a hinge the length is zero; otherwise the angle is `turn / slide` times the length.
     """
@@ -180,7 +185,7 @@ def screw_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
 def joint_constraint_rows(
     joint: Joint, i: int, j: int, bodies: list[Placed], t: Scalar
 ) -> list[Row]:
-    """Return the five rows of a joint, and a sixth if its motion is prescribed."""
+    """Return the five constraint rows of a joint, and a sixth if its motion is prescribed."""
     a, b, c = across_axis(joint.axis)
     first = bodies[i]
     second = bodies[j]
@@ -214,7 +219,9 @@ def joint_constraint_rows(
 
 
 def loop_rows(loop: Loop, i: int, j: int, bodies: list[Placed]) -> list[Row]:
-    """Return the rows of a closed loop: a common point of two bodies, along the axes of body i."""
+    """Return the constraint rows of a closed loop: a common point of two bodies, along the axes of
+    body i.
+    """
     return [
         coincidence(f"{loop.name}.{axis}", i, j, bodies, loop.point, bodies[i].R @ n)
         for axis, n in zip("xyz", WORLD_AXES, strict=True)
@@ -222,7 +229,9 @@ def loop_rows(loop: Loop, i: int, j: int, bodies: list[Placed]) -> list[Row]:
 
 
 def coupling_row(coupling: Coupling, joints: list[Row], bodies: list[Placed]) -> Row:
-    """Return the row of a coupling of joints, from the rows of their rates."""
+    """Return the constraint row of a coupling of joints, a combination of the linear forms of their
+    rates.
+    """
     r = [row.gap for row in joints]
     rates = [
         sum(
@@ -244,7 +253,9 @@ def coupling_row(coupling: Coupling, joints: list[Row], bodies: list[Placed]) ->
 def contact_constraint_rows(
     contact: Contact, names: tuple[str, ...], i: int, bodies: list[Placed], anchor: Array
 ) -> list[Row]:
-    """Return the rows of a contact along its blocked directions; `anchor` is the position of a pin."""
+    """Return the constraint rows of a contact along its blocked directions; `anchor` is the
+    position of a pin.
+    """
     body = bodies[i]
     world = np.eye(3)
     surface = contact.surface.turned(body.R)
@@ -275,7 +286,8 @@ def contact_constraint_rows(
 
 
 def base_twist(bodies: list[Placed]) -> list[Row]:
-    """Return the rows of the base's twist: velocity of the base's origin, and angular velocity.
+    """Return the base's twist as six linear forms: velocity of the base's origin, and angular
+    velocity.
 
     Both are in the base's axes.
     """
@@ -290,8 +302,8 @@ def base_twist(bodies: list[Placed]) -> list[Row]:
 
 
 def base_rows(model: Model, bodies: list[Placed], home: Array) -> list[Row]:
-    """Return the rows of the motions that the group of the base excludes, relative to its position
-    `home`.
+    """Return the constraint rows that exclude the motions outside the motion group of the base,
+    relative to its position `home` (m).
     """
     base = bodies[0]
     blocked = set(range(6)) - set(model.twist)
@@ -361,10 +373,9 @@ class AbsoluteEquations:
 
     M: list[Array]  # mass matrix of each body, (6, 6)
     Q: list[Array]  # applied force of each body, (6,)
-    rows: list[Row]  # constraint rows
-    user: list[
-        Row
-    ]  # rows of the user's speeds (base twist, joint rates); their residuals are joint coordinates
+    rows: list[Row]  # constraint rows of joints, contacts, couplings and the base
+    # User's speeds (base twist, joint rates) as linear forms; residuals are joint coordinates
+    user: list[Row]
     bodies: list[Placed]
 
 
@@ -377,9 +388,10 @@ def absolute_equations(
     anchors: Array,
     home: Array,
 ) -> AbsoluteEquations:
-    """Return the equations of motion of a tree of bodies in absolute coordinates, over any scalar.
+    """Return the equations of motion of a tree of bodies in absolute coordinates, over any scalar type.
 
-    `pushes` and `anchors` hold three components per push and per pin; `home` is the base's position.
+    `pushes` contains three components (N) per external force, `anchors` the position (m) of each pin; `home`
+    is the base's position (m).
     """
     place = {b.name: k for k, b in enumerate(model.bodies)}
     rows = base_rows(model, bodies, home)
@@ -414,7 +426,7 @@ def absolute_equations(
 
 
 def row_matrix(rows: list[Row], bodies: list[Placed]) -> Array:
-    """Return the rows as a matrix (rows, 6 bodies) over y = (all v, all w')."""
+    """Return linear forms as a matrix (rows, 6 bodies) that acts on y = (all v, all w')."""
     n = len(bodies)
     D = np.zeros((len(rows), 6 * n), dtype=object)
     for k, row in enumerate(rows):

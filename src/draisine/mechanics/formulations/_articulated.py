@@ -23,7 +23,9 @@ from draisine.mechanics.newton_euler import Wrenches
 from draisine.mechanics.tree import Link, Rotor
 
 MIN_ARTICULATED_LINKS = 8
-"""Number of links above which articulated bodies need fewer operations than composite bodies."""
+"""Number of links of a tree above which articulated bodies are used; for shorter trees composite
+bodies need fewer operations.
+"""
 
 
 class _Bodies:
@@ -115,12 +117,13 @@ def accelerations(
     force
         Generalised force, (6 + n,).
     targets
-        Accelerations that the rows prescribe, less those of the motion with `vdot = 0`.
+        Accelerations that the constraint rows prescribe, minus those of the motion with `vdot = 0`,
+        (m,).
 
     Returns
     -------
     array
-        vdot over the free columns, with V at the base's origin.
+        Components of vdot for the free speeds, with V at the base's origin.
     """
     tree = solver.tree
     links = solver.tree.links
@@ -151,7 +154,9 @@ def accelerations(
 
 
 def _base_acceleration(solver: TreeElimination, I: Array, p: Array, targets: list[Scalar]) -> Array:  # noqa: E741
-    """Return the acceleration (6,) of the base under the rows that reach it."""
+    """Return the acceleration (6,) of the base under the constraint rows that remain after all
+    joints are eliminated.
+    """
     if not targets:
         return solve_symmetric(I, -p)
     free = len(I) - len(targets)

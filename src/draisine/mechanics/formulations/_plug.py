@@ -1,8 +1,8 @@
 """Protocol of a formulation: from a model to its accelerations and contact forces.
 
 Each formulation has a function `accelerations(model, ...)` that returns an `Accelerate`. The
-internal coordinates of a formulation are private. Its equations are written over any scalar, traced
-once, and turned into a function of floats by `realise`: plain Python by default, or a code
+internal coordinates of a formulation are private. Its equations are written over any scalar type,
+traced once, and turned into a function of floats by `realise`: plain Python by default, or a code
 generator of the caller.
 """
 
@@ -21,7 +21,9 @@ from draisine.model import Model
 
 
 class Configured(Protocol):
-    """Configuration and speeds of a machine in the user's coordinates."""
+    """Configuration and speeds of a multibody system in the user's coordinates: base pose, joint
+    coordinates, twist and joint rates.
+    """
 
     @property
     def q(self) -> Floats:
@@ -42,7 +44,7 @@ class Configured(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """Configuration and speeds that a formulation returns, as a `Configured`."""
+    """Configuration and speeds that a formulation returns; implements the protocol `Configured`."""
 
     q: Floats
     p: Floats
@@ -78,7 +80,7 @@ _TEXT = {
     "lt": "float({} < {})",
     "where": "{1} if {0} else {2}",
 }
-"""Python expression of each traced operation."""
+"""Template of the Python expression of each traced operation, by name of the operation."""
 
 _PYTHON_FUNCTIONS = {
     "inverse": lambda x: 1.0 / x if x else math.inf,
@@ -166,7 +168,9 @@ def realise_arrays(
 
 
 def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot: Array) -> Array:
-    """Return the torques of all joints (n,): inputs behind their motors, minus springs and dampers."""
+    """Return the torques of all joints (n,), N m or N: inputs limited by motors, plus springs and
+    dampers.
+    """
     supplied = limit_inputs(model, inputs, rdot)
     return array(
         [

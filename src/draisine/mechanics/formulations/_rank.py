@@ -1,11 +1,11 @@
 """Detection of redundant constraint rows, by rank on the manifold of closed contacts and prescribed joints.
 
 Rows may be dependent only if all holonomic constraints are satisfied (four wheels on level ground), so a
-configuration is closed by Newton's method before its rank is computed. Three ranks are compared: that of
-the drawing, that of neighbouring configurations on the manifold, and that at neighbouring parameters. Rows
-that depend on others in the drawing and near it are redundant: they are left out of the elimination, and
-their forces are the minimum-norm ones. If the rank of the drawing is less than that of its neighbours, the
-drawing is a singular shape: pivots are chosen at a neighbour.
+configuration is closed by Newton's method before its rank is computed. Three ranks are compared: that of the
+zero configuration, that of neighbouring configurations on the manifold, and that at neighbouring parameters.
+Rows that depend on others in the zero configuration and near it are redundant: they are left out of the
+elimination, and their forces are the minimum-norm ones. If the rank of the zero configuration is less than
+that of its neighbours, the zero configuration is a singular shape: pivots are chosen at a neighbour.
 """
 
 import warnings
@@ -27,8 +27,8 @@ from draisine.mechanics.tree import Tree, as_floats, assemble
 from draisine.model import Model
 
 DEPENDENCE_TOLERANCE = 1e-9
-"""Distance of a unit row from the span of other rows below which it depends on them; rounding
-errors of rows are about 1e-15.
+"""Largest distance of a unit constraint row from the span of other rows at which it counts as
+dependent on them; rounding errors of rows are about 1e-15.
 """
 
 CLOSURE_TOLERANCE = 1e-9
@@ -41,7 +41,7 @@ class RedundantRow:
     """Constraint row that depends linearly on other rows."""
 
     label: str
-    repeats: tuple[str, ...]  # labels of the rows on which it depends
+    repeats: tuple[str, ...]  # labels of the constraint rows on which this row depends
     parameters: tuple[
         str, ...
         # Parameters for whose values alone the row is redundant; empty if it is always redundant
@@ -58,24 +58,24 @@ class RedundantRow:
 class Survey:
     """Rank and redundant rows of the constraints of a contact mode."""
 
-    labels: tuple[str, ...]  # labels of all rows
+    labels: tuple[str, ...]  # labels of all constraint rows
     redundant: tuple[RedundantRow, ...] = ()
-    # Rows that are dependent in the zero configuration, but not near it
+    # Labels of constraint rows that are dependent in the zero configuration, but not near it
     singular: tuple[str, ...] = ()
-    # Inner quaternion and joint coordinates at which pivots are chosen; None for the zero
-    # configuration.
+    # Quaternion of the internal base frame and joint coordinates at which pivots are chosen; None
+    # for the zero configuration.
     nominal: tuple[Floats, Floats] | None = None
 
     @property
     def rank(self) -> int:
-        """Number of rows that are independent in general."""
+        """Number of constraint rows that are independent in almost all configurations."""
         return len(self.labels) - len(self.redundant)
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Numerical configuration at a time: pose q, p of the inner base frame, and joint coordinates
-    r.
+    """Numerical configuration at a time: pose q, p of the internal base frame, and joint
+    coordinates r.
     """
 
     tree: Tree
@@ -88,12 +88,15 @@ class Place:
     @cached_property
     def rows(self) -> projected.Rows:
         """Geometry and constraint rows of the configuration."""
-        with np.errstate(divide="ignore", invalid="ignore"):  # `check_rows` reports undefined rows
+        # `check_rows` reports undefined constraint rows
+        with np.errstate(divide="ignore", invalid="ignore"):
             return projected.constraint_rows(self.tree, self.mode, rotation(self.q), self.r, self.p)
 
     @cached_property
     def C(self) -> Floats:
-        """Constraint matrix with unit rows along their named directions, over the free columns."""
+        """Constraint matrix with unit rows along their named directions, over the free components
+        of v.
+        """
         rows = self.rows
         columns = free_columns(self.tree.model)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -137,8 +140,9 @@ class Place:
             if error < 1e-14 or not error < previous_error:
                 break
             J = np.array(rows, float)[:, columns]
-            # Far from the manifold, redundant rows differ by about the residual: truncate smaller
-            # singular values, so that a step does not try to satisfy their difference.
+            # Far from the manifold, redundant constraint rows differ by about the residual:
+            # truncate smaller singular values, so that a step does not try to satisfy their
+            # difference.
             cut = min(0.1, max(1e-9, 10 * error))
             step = -np.linalg.lstsq(J, np.array(values, float), rcond=cut)[0]
             # A bound of 0.3 (rad or m) keeps a step within the range of the linearisation.
@@ -182,9 +186,10 @@ def place_drawing(model: Model, mode: Mode) -> Place:
 def survey_redundancy(
     draw: Callable[[Mapping[str, float]], Model], parameters: Mapping[str, float], mode: Mode
 ) -> Survey:
-    """Return rank and redundant rows of a mode; `draw` maps parameters to the model.
+    """Return rank and redundant constraint rows of a contact mode; `draw` maps parameters to the
+    model.
 
-    Contradicting rows raise an error that names them.
+    Contradicting constraint rows raise an error that names them.
     """
     model = draw(parameters)
     labels = tuple(constraints.row_labels(model, mode))
@@ -218,10 +223,11 @@ def survey_redundancy(
 def redundant_rows_at(
     survey_redundancy: Survey, model: Model, mode: Mode, q: Floats, r: Floats
 ) -> tuple[str, ...]:
-    """Return the labels of the rows to leave out if pivots are chosen at another configuration.
+    """Return the labels of the constraint rows to leave out if pivots are chosen at another
+    configuration.
 
-    The configuration is the inner quaternion q and the joint coordinates r. The number of rows is
-    that of the zero configuration; the best conditioned rows are kept.
+    The configuration is the quaternion q of the internal base frame and the joint coordinates r.
+    The number of rows is that of the zero configuration; the best conditioned rows are kept.
     """
     if not survey_redundancy.redundant:
         return ()
@@ -231,7 +237,7 @@ def redundant_rows_at(
 
 
 def independent_rows(C: Floats, first: Sequence[bool], rank: int) -> list[int]:
-    """Return the indices of `rank` independent rows of unit length.
+    """Return the indices of `rank` independent rows of a matrix C (m, n) with unit rows.
 
     Rows marked in `first` are preferred: holonomic rows drift if they are left out. Then clearly
     independent rows come before nearly dependent ones.
@@ -254,8 +260,8 @@ def _neighbours(nominal: Place, anchors: Floats) -> list[Place]:
 
 
 def _nominal_configuration(start: Place, nominal: Place) -> tuple[Floats, Floats] | None:
-    """Return inner quaternion and joint coordinates of `nominal` if they differ from the zero
-    configuration.
+    """Return base quaternion (internal frame) and joint coordinates of `nominal`; None if it is the
+    zero configuration.
     """
     drawing = np.zeros_like(start.r)
     distance = max(np.abs(nominal.q - start.q).max(), np.abs(nominal.r - drawing).max(initial=0.0))
@@ -268,7 +274,7 @@ def _smallest_singular_value(place: Place, rank: int) -> float:
 
 
 def _dependent(C: Floats, b: Floats | None = None) -> tuple[int, ...]:
-    """Return the indices of rows in vanishing linear combinations; with b, in the one that b
+    """Return the indices of linearly dependent rows of C; with b, of those whose dependence b
     violates.
     """
     U, s, _ = np.linalg.svd(C)
@@ -295,7 +301,7 @@ def _check_configuration(
 
 
 def _check_speeds(place: Place, rank: int, labels: Sequence[str]) -> None:
-    """Raise an error if the velocities that rows prescribe contradict each other."""
+    """Raise an error if the velocities that constraint rows prescribe contradict each other."""
     speeds = np.linalg.lstsq(place.C, place.b, rcond=DEPENDENCE_TOLERANCE)[0]
     violation = place.b - place.C @ speeds
     if np.abs(violation).max(initial=0.0) <= 1e-9 * max(
@@ -316,7 +322,7 @@ def _redundant_rows(
     keep: Sequence[int],
     labels: Sequence[str],
 ) -> tuple[RedundantRow, ...]:
-    """Return the redundant rows, with the rows and the parameter values on which they depend.
+    """Return the redundant constraint rows, with the rows and the parameter values on which they depend.
 
     Parameters are perturbed by 3 to 10 %, first all together and, if a row becomes independent, one by one.
     """
@@ -349,7 +355,8 @@ def _independent_at(
     keep: Sequence[int],
     redundant: Sequence[int],
 ) -> list[int]:
-    """Return the redundant rows that are independent of the kept rows at other parameters.
+    """Return those redundant constraint rows that become independent of the kept rows at other
+    parameter values.
 
     The rank is computed near a configuration. If these parameters are physically invalid, no row is
     returned.

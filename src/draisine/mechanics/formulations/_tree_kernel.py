@@ -2,9 +2,9 @@
 
 A contact blocks a motion of its link: a row over the link's twist, in the link's frame. At each joint, from
 the leaves inwards, at most one of the rows that contain the joint's rate determines this rate from the twist
-of the parent, and is eliminated. The other rows are transformed to the parent. The rows that reach the base
-are solved there. Each row involves one link at a time, so the number of operations is linear in the number
-of links, eq. [tree-elimination].
+of the parent, and is eliminated. The other rows are transformed to the parent. The constraint rows that
+remain at the base are solved there. Each row involves one link at a time, so the number of operations is
+linear in the number of links, eq. [tree-elimination].
 """
 
 from collections.abc import Callable, Sequence
@@ -31,17 +31,17 @@ joint rate.
 """
 
 ChooseRow = Callable[[int, RowsAtJoint], int | None]
-"""Function from a joint and its rows to the index of the row that determines its rate; None if the
-rate is free.
+"""Function from the index of a joint and its constraint rows to the index of the row that
+determines the joint rate; None if the rate is free.
 """
 
 MIN_RELATIVE_PIVOT = 1e-6
-"""Smallest pivot relative to the largest coefficient of its row; with a smaller one, the row does
-not determine the joint rate.
+"""Smallest pivot, as a fraction of the largest coefficient of its constraint row; with a smaller
+pivot, the row does not determine the joint rate.
 """
 
 MAX_SPEED_GROWTH = 1e4
-"""Largest speed per unit of an independent speed.
+"""Largest ratio of a dependent speed to the independent speed that causes it.
 
 Above it, the elimination along the tree loses four digits, and all rows are solved at once instead.
 """
@@ -49,7 +49,9 @@ Above it, the elimination along the tree loses four digits, and all rows are sol
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalRow:
-    """Constraint row `w . (V, W) + s rate` over the twist of one link and the rate of one joint."""
+    """Constraint row `w . (V, W) + s rate`: linear in the twist of one link and the rate of one
+    joint.
+    """
 
     link: int
     w: Array  # coefficients of the link's twist in the link's frame, (6,)
@@ -58,7 +60,7 @@ class LocalRow:
     s: Scalar = 0.0
 
     def of(self, vel: Velocities) -> Scalar:
-        """Return the value of the row for given velocities."""
+        """Return the value of the constraint row, `w . (V, W) + s rate`, for given velocities."""
         value = self.w @ np.concatenate([vel.V_link[self.link], vel.W[self.link]])
         return value if self.joint is None else value + self.s * vel.rdot[self.joint]
 
@@ -87,7 +89,9 @@ def _touching_point(a: Active) -> Array:
 def local_rows(
     tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active]
 ) -> list[LocalRow]:
-    """Return the rows of contacts and prescribed joints, each over one link, eq. [local-rows]."""
+    """Return the constraint rows of contacts and prescribed joints, each over one link, eq.
+    [local-rows].
+    """
     rows = []
     for a in active:
         x = _touching_point(a)
@@ -153,35 +157,39 @@ class JointStep:
     joint: int
     link: int
     spins: bool  # whether the joint is that of a rotor, not that of the link itself
-    row: int | None  # index of the row that determines the rate; None if the rate is independent
+    # Index of the constraint row that determines the joint rate; None if the rate is independent
+    row: int | None
     pivot: Scalar
     rho: Array  # coefficients w divided by the pivot
-    factors: list[tuple[int, Scalar]]  # (row, multiplier) of the other rows at the joint
+    # (index of the row, elimination factor) of the other constraint rows at the joint
+    factors: list[tuple[int, Scalar]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeElimination:
-    """Factors of the rows of a tree, joint by joint: the counterpart of `Elimination`."""
+    """Factors of the constraint rows of a tree, eliminated joint by joint: the counterpart of
+    `Elimination`.
+    """
 
     tree: Tree
     geo: Geometry
     steps: list[JointStep]  # elimination steps from the leaves to the base
-    base: Elimination  # factors of the rows that reach the base
+    base: Elimination  # factors of the constraint rows that remain at the base
     base_rows: list[int]
-    independent: list[int]  # indices of the independent speeds among the free columns
+    independent: list[int]  # indices of the independent speeds among the free components of v
     count: int  # number of constraint rows
 
     @property
     def pivot(self) -> list[Scalar]:
-        """All pivots of the elimination."""
+        """Values of all pivots of the elimination, those of joints first, then those of the base."""
         return [s.pivot for s in self.steps if s.row is not None] + self.base.pivot
 
     def _columns(self) -> int:
-        """Return the number of free velocities of the base."""
+        """Return the number of free components of the base's twist."""
         return len(self.tree.model.twist)
 
     def reduce(self, rows: Sequence[Scalar]) -> list[Scalar]:
-        """Return the right-hand sides of the rows after elimination of the preceding rows."""
+        """Return the right-hand sides of the constraint rows after forward elimination."""
         reduced = list(rows)
         for step in self.steps:
             if step.row is not None:
@@ -190,7 +198,9 @@ class TreeElimination:
         return reduced
 
     def solve(self, b: Sequence[Scalar]) -> Array:
-        """Return the speeds over the free columns; b contains the targets of the rows, then u."""
+        """Return the free speeds; b contains the right-hand sides of the constraint rows, then the
+        independent speeds u.
+        """
         n = self._columns()
         links = self.tree.links
         rows = self.reduce(b[: self.count])
@@ -221,7 +231,9 @@ class TreeElimination:
         return array(speeds)
 
     def solve_transposed(self, c: Sequence[Scalar]) -> Array:
-        """Return y of A' y = c: multipliers of the rows, then forces along the independent speeds."""
+        """Return y of A' y = c: multipliers of the constraint rows, then forces along the
+        independent speeds.
+        """
         n = self._columns()
         links = self.tree.links
         wrenches = [array([0.0] * 6) for _ in links]
@@ -281,7 +293,9 @@ def wrench_to_parent(geo: Geometry, j: int, wrench: Array) -> Array:
 def _inward(
     tree: Tree, geo: Geometry, rows: Sequence[LocalRow], choose: ChooseRow
 ) -> tuple[list[JointStep], list[tuple[int, Array]]]:
-    """Return the elimination steps from the leaves to the base, and the rows that reach the base."""
+    """Return the elimination steps from the leaves to the base, and the constraint rows that remain
+    at the base.
+    """
     rows_at: list[list[tuple[int, Array]]] = [[] for _ in tree.links]
     joint_rows: dict[int, RowsAtJoint] = {}
     for k, row in enumerate(rows):
@@ -309,7 +323,9 @@ def _inward(
 def _eliminate_joint(
     steps: list[JointStep], joint: int, j: int, spins: bool, acting: RowsAtJoint, choose: ChooseRow
 ) -> list[tuple[int, Array]]:
-    """Append the elimination step of one joint, and return the remaining rows."""
+    """Append the elimination step of one joint to `steps`, and return the remaining constraint
+    rows.
+    """
     row = choose(joint, acting)
     if row is None:
         steps.append(JointStep(joint, j, spins, None, 1.0, array([0.0] * 6), []))
@@ -334,7 +350,7 @@ def eliminate_tree(
     row_of = {column - n: row for row, column in pivots}
 
     def choose(joint: int, acting: RowsAtJoint) -> int | None:
-        """Return the row that is the given pivot of a joint."""
+        """Return the constraint row that is the given pivot of a joint."""
         return row_of.get(joint)
 
     steps, remaining = _inward(tree, geo, rows, choose)
@@ -400,7 +416,8 @@ def plan_tree(
 
 
 def _plan_base(B: Array, translations: int, scale: float) -> list[Pivot] | None:
-    """Return pivots for the rows that reach the base, or None if the rows are dependent.
+    """Return pivots for the constraint rows that remain at the base, or None if the rows are
+    dependent.
 
     The largest entries come first. Translations (the first columns) are preferred to rotations,
     whose entries have another unit.
@@ -422,7 +439,7 @@ def _plan_base(B: Array, translations: int, scale: float) -> list[Pivot] | None:
 def _evaluate_rows(
     tree: Tree, geo: Geometry, rows: Sequence[LocalRow], evaluate: Evaluate
 ) -> tuple[Tree, Geometry, list[LocalRow]]:
-    """Return tree, geometry and rows as floats."""
+    """Return tree, geometry and constraint rows with all symbolic entries replaced by floats."""
     arrays = [np.ravel(x) for x in (*geo.E, *geo.p)]
     arrays += [np.array([link.slide], dtype=object) for link in tree.links]
     arrays += [np.array([*row.w, row.s], dtype=object) for row in rows]
@@ -449,7 +466,8 @@ def _rows_skip_joints(
     pivots: Sequence[Pivot],
     joints: Sequence[int],
 ) -> bool:
-    """Return whether rows that pass the given joints have zero coefficients in every configuration.
+    """Return whether the constraint rows at the given joints have zero coefficients of the joint rates in
+    every configuration.
 
     Coefficients that are numbers were checked at the nominal configuration; traced zeros are structural.
     """
@@ -458,7 +476,9 @@ def _rows_skip_joints(
     independent = []
 
     def choose(joint: int, acting: RowsAtJoint) -> int | None:
-        """Return the pivot row of a joint, and record whether its rows have constant coefficients."""
+        """Return the index of the pivot row of a joint, and record whether its rows have constant
+        coefficients.
+        """
         if joint in joints:
             independent.append(all(isinstance(s, float) or is_zero(s) for _, _, s in acting))
         return row_of.get(joint)

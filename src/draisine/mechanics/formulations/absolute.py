@@ -110,7 +110,7 @@ class Absolute:
         """Return the axes of w' of a body as columns, in the zero configuration.
 
         The second axis of a wheel is its axle, so that the last Euler angle is its rotation; other bodies
-        have the drawing's axes.
+        have the axes of the zero configuration.
         """
         for wheel in self.model.wheels:
             if wheel.body == body.name:
@@ -123,7 +123,9 @@ class Absolute:
         return np.eye(3)
 
     def _outward(self) -> list[int]:
-        """Return the joints in an order in which each parent precedes its child."""
+        """Return the joints sorted from the base outward: the joint of a parent body precedes those
+        of its children.
+        """
         placed = {self.model.bodies[0].name}
         order: list[int] = []
         while len(order) < len(self.model.joints):
@@ -218,7 +220,8 @@ class Absolute:
         anchors: tuple[Floats, Floats],
         near: Floats,
     ) -> tuple[Floats, Floats, Floats]:
-        """Return ydot, the multipliers of all rows, and the accelerations in the user's speeds.
+        """Return ydot, the multipliers of all constraint rows, and the accelerations in the user's
+        speeds.
 
         `near` contains joint coordinates within half a turn of the current ones, which determine
         the number of turns.
@@ -255,8 +258,8 @@ class Absolute:
         )
 
     def _shared(self, D: Floats, lam: Floats) -> Floats:
-        """Return the multipliers of all rows, with minimum-norm contact forces, from those of the
-        kept rows.
+        """Return the multipliers of all constraint rows, with minimum-norm contact forces, from
+        those of the independent rows.
         """
         if len(self.keep) == len(D):
             return lam
@@ -270,7 +273,9 @@ class Absolute:
         return full - N @ np.linalg.lstsq(scale[:, None] * N, scale * full, rcond=None)[0]
 
     def _whole_turns(self, r: Floats, near: Floats) -> Floats:
-        """Return joint coordinates plus multiples of 2 pi that bring angles closest to `near`."""
+        """Return joint coordinates r with multiples of 2 pi added to angles, so that they are
+        closest to `near`.
+        """
         turn = 2.0 * np.pi
         angles = np.array([row.angle for row in self.equations.user[6:]], bool)
         return r + turn * np.where(angles, np.round((near - r) / turn), 0.0)
@@ -288,7 +293,9 @@ class Absolute:
         return dict(zip(self.labels, map(float, lam), strict=True))
 
     def _respond(self, t: float, state: Configured, inputs: Any) -> tuple[Floats, Floats]:
-        """Return the multipliers of all rows, and the accelerations in the user's speeds."""
+        """Return the multipliers of all constraint rows, and the accelerations in the user's
+        speeds.
+        """
         values = check_inputs(self.model, state, inputs)
         coordinates = self.enter(state)
         return self.solve(
@@ -296,7 +303,7 @@ class Absolute:
         )[1:]
 
     def _forces(self, lam: Floats) -> Floats:
-        """Return the contact forces (contacts, 3) from the multipliers of all rows (N)."""
+        """Return the contact forces (contacts, 3) from the multipliers of all constraint rows (N)."""
         forces = np.zeros((len(self.model.contacts), 3))
         for k, contact in enumerate(self.model.contacts):
             for j, name in enumerate(contact.directions):
@@ -346,7 +353,9 @@ class Absolute:
         return [frames[body.name] for body in model.bodies]
 
     def enter(self, state: Configured) -> Coordinates:
-        """Return the coordinates of all bodies for a user's state."""
+        """Convert a state in the user's coordinates (base pose, joint coordinates, speeds) to
+        absolute coordinates of all bodies.
+        """
         x: list[Any] = []
         e: list[Any] = []
         v: list[Any] = []
@@ -375,12 +384,13 @@ def accelerations(
     realise: Realise = interpret,
     redundant: Collection[str] = (),
 ) -> Accelerate:
-    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a tree in one mode.
+    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a tree in one contact
+    mode.
 
     Parameters
     ----------
     model
-        Machine of numbers, without force elements and moving ground.
+        Model whose parameters are numbers, without force elements and moving ground.
     orientation
         Euler angles or quaternions.
     mode
@@ -388,7 +398,7 @@ def accelerations(
     realise
         Compiler of traced expressions.
     redundant
-        Labels of redundant rows.
+        Labels of redundant constraint rows.
 
     Returns
     -------

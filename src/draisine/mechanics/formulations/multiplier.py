@@ -1,8 +1,9 @@
-"""The saddle-point (KKT) system with Lagrange multipliers (thesis 3.11), for every mode of every machine.
+"""The saddle-point (KKT) system with Lagrange multipliers (Mauny 2018, 3.11), for every contact mode of every
+model.
 
-`M vdot + F = Q + C' lam`, `C vdot = c`, in the user's speeds v. One set of expressions serves all modes:
-a mode selects rows of C. The saddle-point matrix is solved as a whole, never by the inverse of M, so
-that massless bodies are allowed.
+`M vdot + F = Q + C' lam`, `C vdot = c`, in the user's speeds v. One set of expressions serves all contact
+modes: a contact mode selects constraint rows of C. The saddle-point matrix is solved as a whole, never by the
+inverse of M, so that massless bodies are allowed.
 """
 
 from collections.abc import Sequence
@@ -24,13 +25,15 @@ FORMULATION = "the saddle-point system of accelerations and multipliers"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeDynamics:
-    """Free dynamics with the rows of all contacts, active or not: `M vdot + F = C' lam`, `C vdot =
-    c`.
+    """Free dynamics with the constraint rows of all contacts, active or not: `M vdot + F = C' lam`,
+    `C vdot = c`.
     """
 
     M: Array  # mass matrix, (6 + n, 6 + n)
     F: Array  # bias force including the generalised forces of the inputs, (6 + n,)
-    C: Array  # three rows per contact (normal, along, across, or x, y, z), (3 k, 6 + n)
+    # Constraint rows of the k contacts, three each (normal, along, across, or x, y, z), (3 k, 6 +
+    # n)
+    C: Array
     c: Array  # right-hand side of the acceleration rows, (3 k,)
     gaps: list[Scalar]  # gap of each contact, m
 
@@ -38,7 +41,7 @@ class FreeDynamics:
 def evaluate_free_dynamics(
     tree: Tree, R: Array, p: Array, r: Array, speeds: Array, inputs: Array, t: Scalar = 0.0
 ) -> FreeDynamics:
-    """Return the terms of the saddle-point system for any mode; `speeds` is (V, W, rdot)."""
+    """Return the terms of the saddle-point system for all contact modes; `speeds` is (V, W, rdot)."""
     zero = np.zeros(3)
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
@@ -71,7 +74,7 @@ def evaluate_free_dynamics(
 
 
 def active_row_indices(model: Model, mode: constraints.Mode) -> list[int]:
-    """Return the indices of the rows of `FreeDynamics.C` that are active in a mode."""
+    """Return the indices of the rows of `FreeDynamics.C` that are active in a contact mode."""
     chosen = constraints.mode_rows(model, mode)
     return [3 * k + contact.directions.index(name) for k, contact, name in chosen]
 
@@ -149,8 +152,8 @@ def solve_redundant_kkt_system(
     rank: int,
     compliances: Floats,
 ) -> tuple[Floats, Floats]:
-    """Solve the saddle-point system with redundant rows, of which `rank` are independent in
-    general.
+    """Solve the saddle-point system with redundant constraint rows, of which `rank` are independent
+    in general.
 
     An orthogonal basis of the row space replaces the rows. lam is the minimum-norm solution,
     weighted by `compliances` (zero for torques), eq. [shared-forces].
@@ -195,13 +198,13 @@ def massless_motion_error(mode: Floats, speed_names: Sequence[str]) -> Singulari
 
 
 def find_massless_motion(M: Floats, C: Floats) -> Floats | None:
-    """Return a motion (n,) that the rows C allow and no inertia resists; None if there is none."""
+    """Return a velocity v (n,) with `C v = 0` and zero kinetic energy; None if there is none."""
     mode, inertia = _weakest(M, C)
     return mode if inertia < 1e-13 else None
 
 
 def _weakest(M: Floats, C: Floats) -> tuple[Floats, float]:
-    """Return the motion with the least inertia that the rows allow, and that inertia.
+    """Return the velocity (n,) with the least inertia among those that C allows, and this inertia.
 
     Each speed is scaled by its own inertia, so that the measure does not depend on units.
     """

@@ -1,5 +1,5 @@
-"""Projection of the free dynamics onto the kernel of the constraints, in closed form (thesis 2.3,
-IFAC 5).
+"""Projection of the free dynamics onto the kernel of the constraints, in closed form (Mauny 2018, section
+2.3; Mauny, Porez and Boyer 2017, section 5).
 
 Internally, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`),
 and its velocity is taken at the first rolling contact. Both are changes of coordinates that shorten the
@@ -74,8 +74,8 @@ class Rows:
     reference: int | None  # index of the contact at which the velocity of the base is taken
     ref: Array  # position of that contact point in the base's frame, m
     p: Array  # position of the base's origin, m
-    keep: list[int]  # indices of rows that are independent in almost all configurations
-    redundant: list[int]  # indices of the redundant rows
+    keep: list[int]  # indices of constraint rows that are independent in almost all configurations
+    redundant: list[int]  # indices of the redundant constraint rows
 
     @cached_property
     def C(self) -> Array:
@@ -116,9 +116,9 @@ def constraint_rows(
 ) -> Rows:
     """Return the constraint rows of a contact mode in one configuration.
 
-    R is the rotation of the base's inner frame, r are the joint coordinates, p is the position of
-    the base (m). `redundant` names redundant rows. The velocity of the base is taken at a rolling
-    contact, or at the origin of its frame if `at_origin`.
+    R is the rotation of the internal base frame, r are the joint coordinates, p is the position of
+    the base (m). `redundant` names redundant constraint rows. The velocity of the base is taken at
+    a rolling contact, or at the origin of its frame if `at_origin`.
     """
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
@@ -147,7 +147,9 @@ def _by_joints(tree: Tree, redundant: Collection[str]) -> bool:
 
 
 def velocity_residual(rows: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
-    """Return the residual `C v - b` (m,) for the speeds (V at ref, W, rdot)."""
+    """Return the residual `C v - b` (m,) of the velocity constraints for the speeds (V at ref, W,
+    rdot).
+    """
     tree = rows.tree
     geo = rows.geo
     b = constraints.velocity_targets(tree, geo, rows.world, rows.active, rows.p, t)
@@ -204,8 +206,8 @@ def holonomic_residuals(
 
 
 def user_map(tree: Tree, ref: Array) -> Array:
-    """Return the matrix T of v = T v', from internal speeds v' (V at ref, aligned axes) to the
-    user's speeds v.
+    """Return the matrix T (6 + n, 6 + n) that maps internal speeds v' (V at ref, aligned axes) to
+    the user's speeds v = T v'.
     """
     base = tree.links[0]
     n = len(tree.model.joints)
@@ -260,8 +262,8 @@ def choose_speeds(
 
 
 def system_matrix(rows: Rows, independent: Sequence[int]) -> Array:
-    """Return the square matrix [C; S] over the free columns: constraint rows, then independent
-    speeds.
+    """Return the square matrix [C; S] over the free components of v: constraint rows, then
+    independent speeds.
     """
     columns = free_columns(rows.tree.model)
     return np.vstack([rows.C[np.ix_(rows.keep, columns)], np.eye(len(columns))[list(independent)]])
@@ -291,10 +293,11 @@ def plan_pivots(rows: Rows, independent: Sequence[int], evaluate: Evaluate) -> l
 def factorise(
     rows: Rows, independent: Sequence[int], pivots: Sequence[Pivot], along_tree: bool = False
 ) -> Elimination | TreeElimination:
-    """Return the factors of the constraint rows along the pivots, of all rows at once or joint by
-    joint.
+    """Return the factors of the constraint rows for given pivots, eliminated all at once or joint
+    by joint.
 
-    Along the tree, only the rows of constraints have pivots.
+    If the rows are eliminated joint by joint, only constraint rows have pivots, not the selected
+    speeds.
     """
     if along_tree:
         return eliminate_tree(rows.tree, rows.geo, rows.local, independent, pivots)
@@ -313,7 +316,9 @@ class Reconstruction:
 
     @cached_property
     def H(self) -> Array:
-        """Kernel of the constraint rows over the free columns, (columns, k)."""
+        """Null-space basis H of the constraint rows, (free speeds, k); column j is the motion at
+        unit independent speed j.
+        """
         m = len(self.rows.keep)
         n = len(free_columns(self.rows.tree.model))
         return kernel_basis(self.solver.solve, m, n)
@@ -338,7 +343,7 @@ def reconstruct_velocities(
     t
         Time in s, for prescribed joints and moving ground.
     independent
-        Indices of the independent speeds among the free columns.
+        Indices of the independent speeds among the free components of v.
     pivots
         Pivots of the elimination, chosen at a nominal configuration.
     along_tree
@@ -380,8 +385,8 @@ class Reduced:
 
     udot: Array  # time derivatives of the independent speeds, (k,)
     vdot: Array  # time derivatives of (V at ref, W, rdot), (6 + n,)
-    multipliers: Array  # multipliers of all rows, (m,)
-    guiding: Array  # torques of guided joints, N m or N, (n,)
+    multipliers: Array  # multipliers of all constraint rows, (m,)
+    guiding: Array  # torques of joints whose acceleration a control law prescribes, N m or N, (n,)
 
 
 def solve_reduced_dynamics(
@@ -407,7 +412,7 @@ def solve_reduced_dynamics(
     Returns
     -------
     Reduced
-        Accelerations, multipliers and torques of guided joints.
+        Accelerations, multipliers, and torques of the joints with prescribed accelerations.
     """
     rows = moving.rows
     solver = moving.solver
@@ -496,15 +501,15 @@ def _dynamics_by_joints(
 
 
 def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
-    """Return the multipliers of all rows for a reaction force over the free columns, eq.
-    [multipliers].
+    """Return the multipliers of all constraint rows for a reaction force over the free components
+    of v, eq. [multipliers].
     """
     multipliers = moving.solver.solve_transposed(list(reaction))[: len(moving.rows.keep)]
     return _include_redundant_rows(moving, multipliers)
 
 
 def _include_redundant_rows(moving: Reconstruction, lam: Array) -> Array:
-    """Return the multipliers of all rows of C from those of the independent rows."""
+    """Return the multipliers of all constraint rows of C from those of the independent rows."""
     rows = moving.rows
     solver = moving.solver
     model = moving.rows.tree.model
@@ -555,7 +560,7 @@ def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Arr
     """Return the row a of `dN = a Q` for each named contact: its load per generalised force, eq.
     [loads].
 
-    Guided joints are not supported.
+    Joints whose accelerations a control law prescribes are not supported.
     """
     rows = moving.rows
     H = moving.H
@@ -578,11 +583,11 @@ def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Arr
 def solve_guides(
     H: Array, MH: Array, udot: Array, particular: Array, guides: Mapping[int, Guide], first: int
 ) -> tuple[Array, Array]:
-    """Return the torques (n,) that produce the accelerations of guided joints, and their effect on
-    udot.
+    """Return the torques (n,) that produce accelerations prescribed by a control law, and their
+    effect on udot.
 
     Eq. [guide]. `particular` are the accelerations at zero udot; joints are the rows of H from
-    `first` on. Inactive guides have zero torque.
+    `first` on. Inactive `Guide`s have zero torque.
     """
     joints = list(guides)
     rows = [H[first + joint] for joint in joints]

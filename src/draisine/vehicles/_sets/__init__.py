@@ -199,7 +199,7 @@ def _read(file: Traversable) -> dict[str, Any]:
 
 
 def _is_size(value: Any) -> bool:
-    """Return whether a value is a positive finite number that is not too large."""
+    """Return whether a value is a positive finite number within the range that a model accepts."""
     return isinstance(value, (int, float)) and 0 < value < MAX_NUMBER
 
 

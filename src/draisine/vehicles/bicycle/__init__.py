@@ -8,7 +8,7 @@
 `_files`: reader of BicycleParameters files.
 `_errata`: warnings about known errors in published values.
 `_tape_measure`: estimates of the parameters from simple measurements.
-`_thesis`: the notation of the thesis for printed equations.
+`_thesis`: the notation of Mauny's thesis (2018) for printed equations.
 """
 
 from draisine.vehicles.bicycle._files import from_values, read_bicycle

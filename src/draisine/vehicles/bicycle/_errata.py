@@ -39,7 +39,9 @@ def benchmark_errors(p: Mapping[str, float]) -> Iterator[str]:
 
 
 def _rounded(p: Mapping[str, float]) -> Iterator[str]:
-    """Yield a warning if the fork inertia of the benchmark bicycle is rounded."""
+    """Yield a warning if the parameters are those of the benchmark bicycle with a rounded fork
+    inertia.
+    """
     exact = {"mB": 85.0, "mH": 4.0, "IBxx": 9.2, "xH": 0.9, "zH": -0.7, "IHyy": 0.06}
     rounded = {"IHxx": 0.0589, "IHzz": 0.0071, "IHxz": -0.0076}
     if all(p[name] == value for name, value in (exact | rounded).items()):
@@ -79,7 +81,8 @@ def _exchanged(p: Mapping[str, float]) -> Iterator[str]:
 
 
 MEASUREMENT_ERROR = 0.1
-"""Accepted violation of the triangle inequality by measurement errors.
+"""Largest violation of the triangle inequality of principal moments of inertia that measurement
+errors explain.
 
 It is the excess of the largest principal moment over the sum of the others, relative to this sum.
 """

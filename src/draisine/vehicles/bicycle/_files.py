@@ -286,7 +286,7 @@ def _number(text: str) -> float | None:
 
 
 def _twice(path: Path, name: str, line: int, first: int) -> str:
-    """Return the error message about a repeated name."""
+    """Return the error message about a parameter name that a file contains twice."""
     return f"{path}, line {line}: {name} is defined twice, first in line {first}; remove one."
 
 

@@ -41,7 +41,7 @@ class Flexible:
     arm
         Distance from the rear hub forward to the swing arm's pivot, at the height of the hub, m.
     steer_spring, steer_damper
-        Between frame and handlebar, N m/rad and N m s/rad.
+        Stiffness and damping between frame and handlebar about the steer axis, N m/rad and N m s/rad.
     steer_friction
         Dry friction torque between frame and handlebar, N m.
     steer_friction_rate
@@ -122,7 +122,7 @@ def front_side(flexible: Flexible, lam: Scalar, crown: Array, carried: Scalar) -
     joints: list[Joint] = []
 
     def parent() -> str:
-        """Return the name of the last body of the chain."""
+        """Return the name of the last body of the chain, which carries the next joint."""
         return joints[-1].child if joints else "fork"
 
     for kind, name, axis in (

@@ -35,7 +35,7 @@ THESIS = (
     *("m2", "I2xx", "I2zz"),
     *("m3", "I3xx", "I3zz"),
 )
-"""Names of the parameters in the thesis."""
+"""Names of the parameters in Mauny's thesis (2018)."""
 
 
 EQUAL_PARAMETERS = {
@@ -51,7 +51,7 @@ forms.
 
 
 def to_thesis(values: Mapping[str, float]) -> dict[str, float]:
-    """Convert the benchmark's 26 parameters to those of the thesis.
+    """Convert the benchmark's 26 parameters to those of Mauny's thesis (2018).
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def to_thesis(values: Mapping[str, float]) -> dict[str, float]:
     Returns
     -------
     dict
-        The thesis's parameters by name, SI units.
+        Mauny's (2018) parameters by name, SI units.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def to_thesis(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def from_thesis(values: Mapping[str, float]) -> dict[str, float]:
-    """Convert the thesis's 26 parameters to those of the benchmark; the inverse of `to_thesis`.
+    """Convert Mauny's (2018) 26 parameters to those of the benchmark; the inverse of `to_thesis`.
 
     Parameters
     ----------

@@ -3,13 +3,14 @@ parameters.
 
 *moore*: Moore 2012, dissertation, doi:10.6084/m9.figshare.1198429, chapter 2. Lengths are along and
 perpendicular to the steer axis: d1 and d3 are the distances of rear and front hub from the axis, d2 is the
-distance of their feet along it; (l1, l2) is the mass centre of the rear frame C from the rear hub, (l3, l4)
-that of the fork E from the front hub. Inertias of C and E are in axes turned by the tilt of the steer axis.
+distance, along the axis, between the feet of the perpendiculars from both hubs; (l1, l2) is the mass centre
+of the rear frame C from the rear hub, (l3, l4) that of the fork E from the front hub. Inertias of C and E are
+in axes turned by the tilt of the steer axis.
 
-*jbike6*: the program JBike6 of Schwab, Papadopoulos, Ruina and Dressel, files `JBini_*.m`. Axes x forward
-and y up; a body has three principal moments [I11 I22 Izz] and the angle alpha from x to the first axis.
-Rider, frame and rack are the rear frame; fork and basket are the front one, their mass centres in (u, v) axes
-along the steer axis from its point on the ground.
+*jbike6*: the program JBike6 of Schwab, Papadopoulos, Ruina and Dressel, files `JBini_*.m`. Axes x forward and
+y up; a body has the principal moments of inertia I11 and I22 in the plane and Izz about its normal, and the
+angle alpha from x to the first principal axis. Rider, frame and rack are the rear frame; fork and basket are
+the front one, their mass centres in (u, v) axes along the steer axis from its point on the ground.
 """
 
 import ast
@@ -226,8 +227,8 @@ def _jbike6_body(
     name: str,
     steer: tuple[float, float, float],
 ) -> MassPart:
-    """Return a body of JBike6; `steer` is the foot of the steer axis (m), and cosine and sine of
-    its tilt.
+    """Return a body of JBike6; `steer` contains the point of the steer axis on the ground (m), and
+    cosine and sine of its tilt.
     """
     mass = number(f"m{name}", 0.0)
     alpha = number(f"alphaI{name}", 0.0)

@@ -1,5 +1,5 @@
-"""Output quantities of a bicycle; contact angles follow (2.20)-(2.23) of the thesis and are smooth
-when upright.
+"""Output quantities of a bicycle; contact angles follow (2.20)-(2.23) of Mauny's thesis (2018) and
+are smooth when upright.
 """
 
 from typing import Any
@@ -9,8 +9,8 @@ from draisine.model import Output, forward_speed
 
 
 def front_axes(readings: Any, lam: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the components of the ground's normal along the wheel-plane axes of the fork and along
-    the front axle.
+    """Return the components of the ground's unit normal along two fork axes in the wheel plane and
+    along the front axle.
     """
     x, y, z = readings.rotation[2, :]
     cr, sr = cos(readings.joint("steer")), sin(readings.joint("steer"))

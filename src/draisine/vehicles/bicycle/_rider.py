@@ -92,7 +92,7 @@ class Legs:
 
 @dataclass(frozen=True)
 class Parts:
-    """Bodies, joints and couplings of the rider that are separated from the frame."""
+    """Bodies, joints and couplings of those parts of the rider that move relative to the frame."""
 
     bodies: Sequence[Body]
     """Bodies with mass, and massless intermediate bodies."""
@@ -103,7 +103,7 @@ class Parts:
 
 
 NO_PARTS = Parts([], [], [])
-"""Empty parts of a rider who is rigidly part of the frame."""
+"""Empty record for a rider without moving parts, who is rigidly fixed to the frame."""
 
 
 UPPER_BODY_DEFAULTS = {"zU": -1.05, "kU": 0.15, "zP": -0.75}
@@ -282,7 +282,8 @@ def join_parts(*parts: Parts) -> Parts:
 
 
 MAX_TRIANGLE_ERROR = 0.1
-"""Accepted violation of the triangle inequality by measurement errors.
+"""Largest violation of the triangle inequality of principal moments of inertia that measurement
+errors explain.
 
 It is the excess of the largest principal moment over the sum of the others, relative to this sum.
 """

@@ -126,7 +126,7 @@ class _PlaneMass:
     mass: float  # mass, kg
     x: float  # distance of the mass centre ahead of the rear axle, m
     h: float  # height of the mass centre above the ground, m
-    xx: float  # central moments and product of inertia, kg m2
+    xx: float  # moment of inertia about the mass centre, kg m2, as yy, hh and the product xh
     yy: float
     hh: float
     xh: float

@@ -1,4 +1,4 @@
-"""The Whipple bicycle in the notation of chapter 2 of the thesis, for printed equations.
+"""The Whipple bicycle in the notation of chapter 2 of Mauny's thesis (2018), for printed equations.
 
 Mauny 2018; Boyer, Porez and Mauny 2018, doi:10.1007/s00332-017-9434-x. Frame 0 has its origin at
 the rear hub and axes (s, n, a) = (up, forward, left); frame 1 has its a-axis along the steer axis
@@ -19,7 +19,7 @@ from draisine.vehicles._annotations import meanings
 from draisine.vehicles.bicycle._forms import to_thesis
 
 THESIS_AXES = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-"""Axes s, n, a of the thesis as columns, in the zero configuration."""
+"""Axes s, n, a of Mauny's thesis (2018) as columns, in the zero configuration."""
 
 
 def thesis_bicycle(
@@ -53,7 +53,7 @@ def thesis_bicycle(
     I3xx: Annotated[float, "kg m2", "rear wheel, central moment xx"],
     I3zz: Annotated[float, "kg m2", "rear wheel, central moment zz"],
 ) -> Model:
-    """Return the bicycle with the thesis's 26 parameters, bodies 0 to 3 and joints r1 to r3.
+    """Return the bicycle with Mauny's (2018) 26 parameters, bodies 0 to 3 and joints r1 to r3.
 
     The contact rows of the front wheel come first, as in (2.29).
     """
@@ -118,4 +118,4 @@ THESIS_FORM = Form(
     independent=("Wy", "steer_rate", "rear_wheel_rate"),
     contact_angles={"front": r"\alpha_1", "rear": r"\alpha_0"},
 )
-"""Notation of the thesis for the equations of the bicycle."""
+"""Notation of Mauny's thesis (2018) for the equations of the bicycle."""

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 CURVATURE_POINTS = 61
 """Number of shapes along each joint angle at which the curvature is evaluated."""
 MAX_OVER_MEDIAN = 25.0
-"""Largest drawn curvature relative to the median; near singular shapes the curvature is unbounded."""
+"""Largest drawn curvature, as a multiple of the median over the figure; near singular shapes the
+curvature is unbounded.
+"""
 HEIGHT_PANEL_LABELS = {
     "Vx": ("ahead", r"m/rad$^2$"),
     "Vy": ("to the left", r"m/rad$^2$"),
@@ -32,15 +34,15 @@ def draw_heights(
     frame: QuietFrame | None = None,
     paths: Sequence[Floats] = (),
 ) -> "Figure":
-    """Draw the curvature of the local connection of a planar machine with two joints.
+    """Draw the curvature of the local connection of a planar vehicle with two joints.
 
     Each panel shows one velocity component of the base, for joint angles between `low` and `high`
     (rad).
 
     The displacement of a small gait is the integral of the curvature over the area that it encloses
-    counter-clockwise. In the minimum-perturbation `frame` this holds approximately for large gaits.
-    Gaits `paths` (points, 2) in rad are drawn as curves. Near singular shapes the curvature is unbounded and
-    is cut off.
+    counter-clockwise. With the minimum-perturbation `frame` of the base, this is approximately true for large
+    gaits, too. Gaits `paths` (points, 2) in rad are drawn as curves. Near singular shapes the curvature is
+    unbounded and is cut off.
     """
     first, second = connection.joints
     angles = np.linspace(low, high, CURVATURE_POINTS)

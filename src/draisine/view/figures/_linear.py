@@ -59,7 +59,7 @@ On the right it would hide the note of the capsize speed.
 """
 
 SPEED_MARGIN = 0.5
-"""m/s; margin on both sides of the speed axis, so that markers are not cut off."""
+"""Margin on both sides of the speed axis (m/s), so that markers are not cut off."""
 
 
 def draw_eigenvalues(
@@ -75,7 +75,7 @@ def draw_eigenvalues(
     Parameters
     ----------
     modes
-        Eigenmodes of one machine over speeds.
+        Eigenmodes of one vehicle over speeds.
     critical
         Critical speeds to be marked.
     axes
@@ -102,12 +102,13 @@ def draw_eigenvalues(
 def draw_growth_and_frequency(
     modes: Eigenmodes, limits: tuple[float, float], highest: float, axes: Any = None
 ) -> Any:
-    """Draw real parts above imaginary parts against speed, for machines with fast and slow eigenmodes.
+    """Draw real parts above imaginary parts against speed, for vehicles with fast and slow
+    eigenmodes.
 
     Parameters
     ----------
     modes
-        Eigenmodes of one machine over speeds.
+        Eigenmodes of one vehicle over speeds.
     limits
         Limits of the real parts, 1/s.
     highest
@@ -135,7 +136,9 @@ def draw_growth_and_frequency(
 
 
 def _shade_stable(modes: Eigenmodes, growth: "Axes", critical: Critical | None = None) -> None:
-    """Shade the ranges of speed in which all eigenvalues are damped, and draw the line of zero growth."""
+    """Shade the ranges of speed in which all eigenvalues have negative real parts, and draw the
+    zero line.
+    """
     for low, high in _stable_ranges(modes, critical):
         growth.axvspan(low, high, color=STABLE_COLOUR, zorder=0, linewidth=0)
     growth.axhline(0.0, color=GREY, linewidth=0.8)
@@ -253,7 +256,7 @@ def critical_points(critical: Critical) -> dict[str, tuple[float, float]]:
 
 
 def mark_points(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None:
-    """Mark points by a dot and a note if they are within the limits of the axes.
+    """Mark points (x, y) by a dot and their note, if they are within the limits of the axes.
 
     Notes of weave are below the curve and notes of capsize above, so that they do not overlap;
     `layout.place_notes` moves them away from curves.
@@ -301,7 +304,7 @@ def _zero(x: Floats, y: Floats, inside: int, outside: int) -> float:
 
 
 def _check_single(modes: Eigenmodes) -> None:
-    """Raise `ParameterError` if eigenmodes belong to several machines."""
+    """Raise `ParameterError` if eigenmodes belong to several vehicles."""
     if modes.values.ndim != 2:
         raise ParameterError(
             f"These are eigenvalues of several machines (shape {modes.values.shape[:-2]}). Draw one at a "
@@ -319,7 +322,7 @@ def draw_root_locus(
     Parameters
     ----------
     modes
-        Eigenmodes of one machine over speeds.
+        Eigenmodes of one vehicle over speeds.
     axes
         Axes to draw into; by default new ones.
     limits
@@ -468,9 +471,9 @@ def draw_circles(
     x: str = "lean",
     y: str = "rear_wheel_speed",
 ) -> "Axes":
-    """Draw one quantity of families of steady circles against another.
+    """Draw one quantity of families of steady circular motions against another.
 
-    A dot marks the first circle of a family; stable circles are thick.
+    A dot marks the first circle of a family; stable circles are drawn as thick lines.
 
     Parameters
     ----------
@@ -570,7 +573,8 @@ def draw_turning_map(
 
 
 def draw_sensitivities(moved: Sensitivities, axes: "Axes | None" = None, most: int = 12) -> "Axes":
-    """Draw the changes of the critical speeds (m/s) for a change of each parameter by 1 %.
+    """Draw the change of each critical speed (m/s) that an increase of each parameter by 1 %
+    causes.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ EVENT_MARKERS = {
 
 
 def time_of_fall(data: "Dataset") -> float:
-    """Return the time (s) at which a machine fell; infinity without a fall."""
+    """Return the time (s) at which the vehicle of a run fell; infinity if it did not fall."""
     validity = read_validity(data)
     return math.inf if validity is None or validity.fall_from is None else validity.fall_from
 

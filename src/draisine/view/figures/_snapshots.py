@@ -1,4 +1,6 @@
-"""Snapshots of a machine along one of its own axes: one state, or several times of a run side by side."""
+"""Snapshots of a vehicle along one of its own axes: one state, or several times of a run side by
+side.
+"""
 
 import math
 from collections.abc import Callable, Iterator
@@ -38,27 +40,27 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_ROW_MACHINES = 12
-"""Largest number of snapshots in a row."""
+"""Largest number of snapshots that are drawn side by side."""
 
 MIN_ROW_MACHINES = 4
-"""Smallest number of snapshots in a row, even if the machine is long."""
+"""Smallest number of snapshots that are drawn side by side, even if the vehicle is long."""
 
 MAX_ROW_ASPECT = 20.0
-"""Largest ratio of length to height of a row of snapshots."""
+"""Largest ratio of width to height of a picture with snapshots side by side."""
 
 DEFAULT_ELEVATION = math.radians(20.0)
-"""rad; elevation of the viewpoint for one state, so that lines on the ground are visible."""
+"""Elevation of the viewpoint for one state (rad), so that lines on the ground are visible."""
 
 VERTICAL_VIEW = math.pi / 2.0
-"""rad; elevation of the viewpoint for a planar machine, which is seen from above."""
+"""Elevation of the viewpoint for a planar vehicle (rad), which is seen from above."""
 
 GRID_SPACING = 0.25
-"""m; spacing of the grid lines on the ground below one machine."""
+"""Spacing of the grid lines on the ground below one vehicle (m)."""
 
 
 @dataclass(frozen=True)
 class Sight:
-    """A viewing direction in the axes of the machine (x forward, y left, z up).
+    """A viewing direction in the axes of the vehicle (x forward, y left, z up).
 
     Attributes
     ----------
@@ -71,7 +73,7 @@ class Sight:
     above
         Label of the vertical axis for a view from above.
     side
-        Name of the side of the machine that is visible.
+        Name of the side of the vehicle that is visible.
     """
 
     right: tuple[float, float, float]
@@ -91,14 +93,14 @@ class Sight:
 
 @dataclass(frozen=True, eq=False)
 class MachineAt:
-    """A machine at sample k of a dataset, with axes on the ground along its heading."""
+    """A vehicle at sample k of a dataset, with axes on the ground along its heading."""
 
     bodies: Bodies
     k: int
 
     @property
     def turn(self) -> Floats:
-        """Rotation matrix (3, 3) from world axes to the axes of the machine."""
+        """Rotation matrix (3, 3) from world axes to the axes of the vehicle."""
         yaw = float(self.bodies.data["yaw"].values[self.k]) if "yaw" in self.bodies.data else 0.0
         c = math.cos(yaw)
         s = math.sin(yaw)
@@ -114,15 +116,15 @@ class MachineAt:
         return np.array([*track[self.k, :2], 0.0])
 
     def to_machine(self, points: Floats) -> Floats:
-        """Transform world points to the axes of the machine."""
+        """Transform world points to the axes of the vehicle."""
         return (points - self.foot) @ self.turn.T
 
     def to_world(self, points: Floats) -> Floats:
-        """Transform points in the axes of the machine to world axes."""
+        """Transform points in the axes of the vehicle to world axes."""
         return self.foot + points @ self.turn
 
     def lines(self) -> Iterator[tuple[str, str, Floats]]:
-        """Yield the outlines of the machine as (kind, body, points)."""
+        """Yield the outlines of the vehicle as (kind, body, points)."""
         marks = [
             ("ball", ball.body, ball.centre[None, :])
             for ball in mass_centre_balls(self.bodies.model)
@@ -152,10 +154,10 @@ class MachineAt:
 def draw_view(
     data: "Dataset", sight: Sight, axes: "Axes | None", every: float | None, raised: float | None
 ) -> "Axes":
-    """Draw a machine along a viewing direction and return the axes.
+    """Draw a vehicle along a viewing direction and return the axes.
 
     One state is drawn from an elevated viewpoint, with heading and line of contacts on the ground. A run is
-    drawn at several times side by side, from ground level. A planar machine is drawn from above.
+    drawn at several times side by side, from ground level. A planar vehicle is drawn from above.
     """
     if "orientation" not in data:
         raise ParameterError("This result has no poses of a machine. Draw a run or a state.")
@@ -169,7 +171,7 @@ def draw_view(
 
 
 def _draw_single(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: float) -> "Axes":
-    """Draw the machine in one state and return the axes."""
+    """Draw the vehicle in one state and return the axes."""
     machine = MachineAt(bodies, 0)
     lines = list(_grid(machine))
     projected = [sight.picture(x, raised) for x in (*lines, *(x for *_, x in machine.lines()))]
@@ -206,7 +208,7 @@ def _draw_single(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: floa
 def _row(
     bodies: Bodies, sight: Sight, axes: "Axes | None", every: float | None, raised: float
 ) -> "Axes":
-    """Draw snapshots of the machine at several times side by side and return the axes."""
+    """Draw snapshots of the vehicle at several times side by side and return the axes."""
     t = bodies.data["time"].values
     every = every or snapshot_interval(t, _max_machines(bodies, sight, raised))
     times_wanted = np.arange(t[0], t[-1] + 1e-9 * every, every)
@@ -235,7 +237,7 @@ def _row(
     axes.set_xlabel(f"time (s); each machine seen {where}")
     axes.set_ylabel(f"{sight.above if flat else 'z, up'} (m)")
     axes.set_aspect("equal", adjustable="box")
-    low, top = axes.get_ylim()  # the limits ignore the size of mass-centre markers
+    low, top = axes.get_ylim()  # automatic axis limits ignore the size of mass-centre markers
     axes.set_ylim(low - 0.12 * height, top + 0.12 * height)
     add_legend(axes, 5)
     return axes
@@ -247,7 +249,7 @@ def _beside(sight: Sight, raised: float, shift: float, points: Floats) -> Floats
 
 
 def _max_machines(bodies: Bodies, sight: Sight, raised: float) -> float:
-    """Return the largest number of snapshots in a row at which each is large enough."""
+    """Return the largest number of snapshots side by side for which each snapshot is legible."""
     samples = np.linspace(0, bodies.data.sizes["time"] - 1, MAX_ROW_MACHINES).astype(int)
     machines = [MachineAt(bodies, k) for k in samples.tolist()]
     projected = [sight.picture(x, raised) for machine in machines for *_, x in machine.lines()]
@@ -261,7 +263,8 @@ def snapshot_interval(t: Floats, most: float = MAX_ROW_MACHINES) -> float:
 
 
 def round_step(least: float) -> float:
-    """Return the smallest value of the form 1, 2 or 5 times a power of ten that is not below a number.
+    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is at least
+    `least`.
 
     >>> round_step(0.3), round_step(2.0), round_step(70.0)
     (0.5, 2.0, 100.0)
@@ -273,7 +276,7 @@ def round_step(least: float) -> float:
 def draw_outline(
     axes: "Axes", machine: MachineAt, picture: Callable[[Floats], Floats], labels: bool = True
 ) -> None:
-    """Draw the outlines of a machine, projected by the function `picture`."""
+    """Draw the outlines of a vehicle, projected by the function `picture`."""
     names = [body.name for body in machine.bodies.model.bodies]
     styles = {"rim": ("black", 1.8), "section": ("black", 0.5), "spokes": ("#c4c4c4", 0.5)}
     labelled: set[str] = set()
@@ -312,7 +315,7 @@ def draw_heading(axes: "Axes", machine: MachineAt, picture: Callable[[Floats], F
 
 
 def _grid(machine: MachineAt) -> Iterator[Floats]:
-    """Yield the grid lines on the ground below a machine."""
+    """Yield the grid lines on the ground below a vehicle."""
     flat = np.vstack([x for *_, x in machine.lines()])[:, :2]
     low = np.floor(flat.min(axis=0) / GRID_SPACING - 1)
     high = np.ceil(flat.max(axis=0) / GRID_SPACING + 1)
@@ -323,7 +326,7 @@ def _grid(machine: MachineAt) -> Iterator[Floats]:
 
 
 def write_angles(axes: "Axes", bodies: Bodies) -> None:
-    """Write the main angles of a machine into a corner of the axes."""
+    """Write the main angles of a vehicle into a corner of the axes."""
     extra = [o.name for o in bodies.model.outputs if o.name == "beta"]
     lines = []
     for name in (*main_angles(bodies.model), *extra):

@@ -44,7 +44,7 @@ def draw_step(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
 
 
 def _snapshots(axes: "Axes", data: "Dataset") -> None:
-    """Draw the walker from the side at several times, side by side."""
+    """Draw snapshots of the walker from the side, at several times of one step, side by side."""
     bodies = restore_bodies(data)
     count = data.sizes["time"]
     shots = np.linspace(0, count - 1, STEP_SNAPSHOTS).round().astype(int)

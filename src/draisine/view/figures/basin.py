@@ -63,7 +63,9 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 
 def recovers(runs: "Dataset") -> Any:
-    """Return whether each run of a sweep is completed and, if decay rates are outputs, decays."""
+    """Return for each run of a sweep whether it is completed and, if the sweep has a decay rate,
+    whether that rate is positive.
+    """
     recovered = runs["outcome"].values == "completed"
     for name in runs.data_vars:
         if str(name).startswith("decay rate of"):

@@ -1,4 +1,4 @@
-"""Figures of limit cycles of climbing machines, and of families of limit cycles over a parameter.
+"""Figures of limit cycles of climbing vehicles, and of families of limit cycles over a parameter.
 
 A cycle is shown by snapshots on the wall, phase plane, torques and grip forces.
 
@@ -103,7 +103,7 @@ def _grid(count: int) -> Any:
 
 
 def _cycle(data: "Dataset", panels: Panels) -> None:
-    """Draw one limit cycle into four axes."""
+    """Draw one limit cycle into four axes: snapshots, phase plane, torques and grip forces."""
     bodies = restore_bodies(data)
     strip, plane, torque, force = (simplify_axes(panel) for panel in panels)
     _strip(strip, data, bodies)
@@ -127,7 +127,9 @@ def _cycle(data: "Dataset", panels: Panels) -> None:
 
 
 def _arcs(data: "Dataset") -> Iterator[tuple[int, "Dataset"]]:
-    """Yield the intervals of a cycle between changes of grips, with their indices."""
+    """Yield the parts of a limit cycle between changes of the closed grip: index of the part and
+    its samples.
+    """
     t = data["time"].values
     # A run stores two samples at the time of a change of grips.
     edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1), len(t)]
@@ -136,7 +138,7 @@ def _arcs(data: "Dataset") -> Iterator[tuple[int, "Dataset"]]:
 
 
 def _curve(axes: "Axes", x: Any, y: Any, j: int, dash: Any = "-", label: str | None = None) -> None:
-    """Draw a curve in the colour of the closed grip j."""
+    """Draw y against x in the colour of the closed grip with index j."""
     axes.plot(x, y, color=COLOURS[j % 2], linestyle=dash, linewidth=1.6, label=label)
 
 
@@ -212,7 +214,7 @@ def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> f
 
 
 def _verdict(data: "Dataset") -> str:
-    """Format mean speed, largest Floquet multiplier and stability of a cycle as text."""
+    """Return mean speed, largest Floquet multiplier and stability of a limit cycle as text."""
     speed = float(data["mean_speed"])
     growth = float(data["growth"])
     word = "stable" if bool(data["stable"]) else "unstable"
@@ -222,7 +224,7 @@ def _verdict(data: "Dataset") -> str:
 
 
 def _piece(axes: "Axes", kind: str, points: Floats, colour: str) -> None:
-    """Draw one line of the machine: a body thick, a tail thin with its mass centre at the end."""
+    """Draw one line of the vehicle: a body thick, a tail thin with its mass centre at the end."""
     width = 4.5 if kind == "body" else 1.8
     axes.plot(points[:, 0], points[:, 1], color=colour, linewidth=width, solid_capstyle="round")
     if kind == "tail":
@@ -236,7 +238,7 @@ def _grips(bodies: Bodies, k: int) -> list[Floats]:
 
 
 def _machine(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the lines (kind, points) of a climbing machine at sample k.
+    """Yield the lines (kind, points) of a climbing vehicle at sample k.
 
     One line connects the grips. For each joint, a line runs from the centre of the parent's line to the
     joint and to the mass centre of the child.
@@ -315,7 +317,9 @@ def _marks(data: "Dataset", speed: "Axes", growth: "Axes") -> None:
 
 
 def _branch(axes: "Axes", j: int, x: Floats, y: Floats, stable: Any, turns: bool) -> None:
-    """Draw a family with its stable part thick; the line is interrupted at jumps by a full turn."""
+    """Draw a family of limit cycles, stable cycles as a thick line; the line is interrupted at
+    jumps by a full turn.
+    """
     if turns:
         jumps = np.flatnonzero(np.abs(np.diff(y)) > 180.0) + 1
         x = np.insert(x, jumps, np.nan)

@@ -15,7 +15,9 @@ from draisine.view.style import (
 )
 
 ZERO_ENERGY = 1e-12
-"""Initial energies below this fraction of the largest energy are printed as zero."""
+"""Largest initial energy that is printed as zero, as a fraction of the largest energy of the run;
+it is round-off.
+"""
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -154,7 +154,9 @@ def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, NodePlac
 
 
 def _ends(state: str, visited: Sequence[str]) -> str:
-    """Return "start" or "end" for the first and last contact set of a run, otherwise ""."""
+    """Return "start" for the first contact set of a run, "end" for the last, both if equal,
+    otherwise "".
+    """
     words = [w for w, k in (("start", 0), ("end", -1)) if visited[k] == state]
     return ", ".join(words)
 
@@ -182,7 +184,9 @@ def _box(axes: Any, state: str, place: NodePlace, visited: bool, remark: str) ->
 
 
 def _short(labels: Sequence[str]) -> list[str]:
-    """Return the labels that are listed at an edge; the remaining events are counted."""
+    """Return the text at an edge of the graph: the first labels, then the number of the remaining
+    events.
+    """
     if len(labels) <= MAX_EVENTS_PER_EDGE:
         return list(labels)
     return [*labels[: MAX_EVENTS_PER_EDGE - 1], f"... {len(labels) - MAX_EVENTS_PER_EDGE + 1} more"]

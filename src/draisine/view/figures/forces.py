@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 
 MIN_FRICTION_LIMIT = 0.01
-"""Smallest upper limit of the friction axis; smaller friction ratios may be round-off."""
+"""Smallest upper limit of the axis of the friction coefficient; smaller coefficients may be
+round-off.
+"""
 
 MAX_FRICTION_LIMIT = 2.0
-"""Largest upper limit of the friction axis; no tyre transmits more."""
+"""Largest upper limit of the axis of the friction coefficient; no tyre needs more."""
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:

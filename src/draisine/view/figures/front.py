@@ -1,4 +1,4 @@
-"""Figure of a machine from the front: one state, or several times of a run side by side."""
+"""Figure of a vehicle from the front: one state, or several times of a run side by side."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 FRONT_VIEW = snapshots.Sight(
     (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), "y, to its left", "x, behind", "front"
 )
-"""View from the front: the machine's left is on the right side of the picture."""
+"""View from the front: the vehicle's left is on the right side of the picture."""
 
 
 def draw(
@@ -20,7 +20,7 @@ def draw(
     every: float | None = None,
     raised: float | None = None,
 ) -> "Axes":
-    """Draw a machine from the front: it moves towards the viewer, and its left side is on the right.
+    """Draw a vehicle from the front: it moves towards the viewer, and its left side is on the right.
 
     One state is drawn from an elevated viewpoint, with heading and line of contacts on the ground. A run is
     drawn at several times side by side, each along the heading at that time.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _recorded_names(data: "Dataset") -> list[str]:
-    """Return the series that are drawn for a recording without a machine.
+    """Return the series that are drawn for a recording without a vehicle.
 
     These are lean and steer if available, otherwise all series with the unit of the first column.
     """

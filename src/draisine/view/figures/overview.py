@@ -70,7 +70,9 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
 
 
 def _share_time(axes: Any, kinds: Collection[str], last: bool) -> None:
-    """Remove texts that another panel repeats: event kinds in the legend, and the time axis."""
+    """Remove texts that are the same in several panels: event kinds in legends, and labels of the
+    time axis.
+    """
     for line in axes.lines:
         if line.get_label() in kinds:
             line.set_label("_")

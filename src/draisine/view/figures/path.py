@@ -1,4 +1,5 @@
-"""Figure of the path in space with the machine on it: snapshots, tracks, ground with axes, and events.
+"""Figure of the path in space with the vehicle on it: snapshots, tracks, ground with axes, and
+events.
 
 The projection is parallel and oblique.
 
@@ -46,7 +47,7 @@ MAX_PATH_SNAPSHOTS = 14
 PATH_LINE_WIDTHS = {
     "link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "box": 1.2, "section": 0.5,
 }  # fmt: skip
-"""Line widths of the outlines of a machine by kind, in points."""
+"""Line widths of the outlines of a vehicle by kind, in points."""
 
 MAX_LABEL_LIFTS = 6
 """Largest number of text lines by which the time label of an event is lifted to avoid other texts."""
@@ -55,13 +56,13 @@ LABEL_HEIGHT = 0.04
 """Height reserved above the picture per event, relative to the width of the picture."""
 
 PICTURE_MARGIN = 4.0
-"""pixels; margin above and below the picture."""
+"""Margin above and below the picture (pixels)."""
 
 TEXT_MARGIN = (10.0, 4.0)
-"""pixels; horizontal and vertical margin around a text."""
+"""Horizontal and vertical margin around a text (pixels)."""
 
 SNAPSHOT_GAP = 0.15
-"""Smallest gap between snapshots that are not at events, relative to the size of the machine."""
+"""Smallest gap between snapshots that are not at events, relative to the size of the vehicle."""
 
 MAX_EVENT_OVERLAP = 0.4
 """Largest overlap of snapshots at events, relative to their size; beyond it a snapshot is drawn faintly."""
@@ -70,13 +71,17 @@ MAX_SEPARATE_EVENTS = 6
 """Largest number of events that all have their own time label, however close they are."""
 
 MERGE_DISTANCE = 0.08
-"""If there are many events, events closer than this are merged (relative to the size of the machine)."""
+"""Distance below which events share one label if there are many events, as a fraction of the
+vehicle's size.
+"""
 
 FAINT_OPACITY = 0.12
-"""Opacity of a snapshot at an event that would hide another snapshot."""
+"""Opacity (0 to 1) of a snapshot at an event that would hide another snapshot."""
 
 SIDEWAYS_LABELS_FROM = 0.8
-"""Sine of the border's outward direction above which coordinates are written beside the border."""
+"""Horizontal component of the border's outward unit vector in the picture, above which coordinates
+are written beside the border instead of below it.
+"""
 
 MAX_STEP_NORMAL = 0.1
 """Largest vertical component of the normal of a face that is drawn as a vertical step."""
@@ -87,13 +92,15 @@ horizontal.
 """
 
 MIN_TRAVEL = 0.5
-"""Smallest extent of a path, relative to the size of the machine; below it the machine is drawn in place."""
+"""Smallest extent of a path, relative to the size of the vehicle; below it the vehicle is drawn in
+place.
+"""
 
 EYE_DISTANCE = 1e6
-"""Distance of the viewpoint in sizes of the machine, practically a parallel projection."""
+"""Distance of the viewpoint in sizes of the vehicle, practically a parallel projection."""
 
 PALE_OPACITY = 0.45
-"""Opacity of snapshots between events, and after a validity fault."""
+"""Opacity (0 to 1) of snapshots between events, and of all snapshots after a validity fault."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,11 +155,11 @@ def draw(
     aside: float = math.radians(-12.0),
     raised: float = math.radians(18.0),
 ) -> Any:
-    """Draw the machine along its path, seen from the right side.
+    """Draw the vehicle along its path, seen from the right side.
 
     Snapshots are drawn where they do not overlap, at events (marked with their times) and at the
     end. The border of the ground shows the coordinates of the world in m; a slope is drawn
-    inclined. A machine that stays in place is drawn at several times side by side, above the
+    inclined. A vehicle that stays in place is drawn at several times side by side, above the
     history of its angles.
 
     Parameters
@@ -164,7 +171,7 @@ def draw(
     every
         Time between snapshots in s.
     aside, raised
-        Angles of the viewpoint behind (negative: ahead) and above the machine, rad.
+        Angles of the viewpoint behind (negative: ahead) and above the vehicle, rad.
 
     Returns
     -------
@@ -214,7 +221,9 @@ def draw(
 def _merged(
     motion: Scene, path: Floats, marked: dict[int, str], full: list[int]
 ) -> tuple[dict[int, str], dict[int, int]]:
-    """Merge events that are close to the previous one; return the marked samples and merged counts."""
+    """Merge events that are close to the previous one; return the sample indices of the remaining
+    events and the number of events merged into each.
+    """
     merged: dict[int, int] = {}
     for k in sorted(marked):
         last = max(merged, default=k)
@@ -255,7 +264,7 @@ def _mean_path(motion: Scene) -> Floats:
 
 
 def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
-    """Draw snapshots side by side and, in a new figure, the angles of the machine against time."""
+    """Draw snapshots side by side and, in a new figure, the angles of the vehicle against time."""
     if axes is not None:
         return side.draw(data, axes)
     model = restore_bodies(data).model
@@ -278,7 +287,7 @@ def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
 
 
 def _shape(axes: "Axes") -> float:
-    """Return the ratio of height to width of the axes limits."""
+    """Return the ratio of height to width of the range that the axes show."""
     (x0, x1) = axes.get_xlim()
     (y0, y1) = axes.get_ylim()
     return (y1 - y0) / (x1 - x0)
@@ -301,7 +310,9 @@ def _shots(motion: Scene, length: float, every: float | None) -> list[int]:
 def _apart(
     motion: Scene, eye: Eye, shots: list[int], marked: dict[int, str]
 ) -> tuple[list[int], list[int]]:
-    """Select snapshots that do not overlap; return their samples and the marked samples that hide little."""
+    """Select snapshots that do not overlap; return their sample indices, and those of event
+    snapshots drawn with full opacity.
+    """
     placed: list[tuple[Floats, float]] = []
 
     def place(k: int, gap: float, always: bool = False) -> bool:
@@ -346,7 +357,7 @@ def _ground(motion: Scene, path: Floats, terrain: Terrain | None) -> list[Patch]
 
 
 def _rim(ground: list[Patch]) -> Floats:
-    """Return the corners (n, 3) of all ground patches, m."""
+    """Return the corners of all ground patches, world axes, m, (n, 3)."""
     return np.vstack([patch.outline for patch in ground])
 
 
@@ -462,7 +473,7 @@ def _draw_tracks(axes: "Axes", eye: Eye, motion: Scene) -> None:
 def _draw_machine(
     axes: "Axes", eye: Eye, motion: Scene, ground: list[Patch], k: int, opacity: float
 ) -> None:
-    """Draw the machine at sample k, with its shadow vertically below it."""
+    """Draw the vehicle at sample k, with its shadow vertically below it."""
     for outline, points in zip(motion.parts, motion.lines(k), strict=True):
         if outline.kind in ("rim", "link", "box", "section"):
             below = np.column_stack([points[:, :2], ground_heights(ground, points)])
@@ -498,7 +509,7 @@ def _draw_marks(
 ) -> list[Any]:
     """Write times above the snapshots and mark events with their times; return the texts.
 
-    The label of an event states the number of merged events and whether the machine fell.
+    The label of an event states the number of merged events and whether the vehicle fell.
     """
     above = 0.06 * motion.size
     tops = {}
@@ -537,7 +548,7 @@ def _untangle(axes: "Axes", times: list[Any], machines: list[Floats]) -> None:
     """Move texts so that they do not overlap, and hide those that do not fit.
 
     Times of events may be shifted and lifted, with a line to their marker; they avoid, in this
-    order of priority, other texts, the markers of earlier events, and the machines. The last event
+    order of priority, other texts, the markers of earlier events, and the vehicles. The last event
     is placed first, so that earlier ones are lifted above it.
     """
     from matplotlib.transforms import Bbox

@@ -1,6 +1,6 @@
 """Figure of a run from the right side: ground section, path of the mass centre, and snapshots.
 
-The machine is drawn at all events and at regular times in between.
+The vehicle is drawn at all events and at regular times in between.
 
 """
 
@@ -29,7 +29,7 @@ MAX_PROFILE_SNAPSHOTS = 24
 """Largest number of snapshots between events."""
 
 GROUND_MARGIN = 1.5
-"""m; distance around the path within which the ground is drawn."""
+"""Distance around the path within which the ground is drawn (m)."""
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None) -> "Axes":
@@ -106,14 +106,14 @@ def _snapshot_interval(bodies: Bodies, t: Floats, path: Floats) -> float:
 
 
 def _machine(axes: "Axes", bodies: Bodies, k: int, rotation: Floats, colour: str) -> None:
-    """Draw the machine at sample k, rotated so that gravity points downwards."""
+    """Draw the vehicle at sample k, rotated so that gravity points downwards."""
     for _, points in world_outlines(bodies, k):
         x, _, z = (points @ rotation.T).T
         axes.plot(x, z, color=colour, lw=1.2, solid_capstyle="round")
 
 
 def _ground(terrain: Terrain | None, path: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the ground section along x as (x, z) in m, one line per face.
+    """Yield the section of the ground along x as arrays (x, z) in m, one pair per face.
 
     Without a known terrain, the section is level ground.
     """

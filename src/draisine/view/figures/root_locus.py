@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MAX_SHOWN_DAMPING = 3.0
-"""Lower limit of the real parts, as a multiple of the real parts of the slower half of the roots.
+"""Largest drawn damping, as a multiple of the median over the roots of their largest |real part|.
 
 Strongly damped roots do not influence stability.
 

@@ -1,4 +1,6 @@
-"""Figure of a machine from the right side: one state, several times of a run, or its zero configuration."""
+"""Figure of a vehicle from the right side: one state, several times of a run, or its zero
+configuration.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 SIDE_VIEW = snapshots.Sight((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), "x, ahead", "y, left", "right side")
-"""View from the right side: the machine moves from left to right."""
+"""View from the right side: the vehicle moves from left to right."""
 
 
 def draw(
@@ -28,7 +30,7 @@ def draw(
     every: float | None = None,
     raised: float | None = None,
 ) -> "Axes":
-    """Draw a machine from its right side; it moves from left to right.
+    """Draw a vehicle from its right side; it moves from left to right.
 
     One state is drawn from an elevated viewpoint, with heading and line of contacts on the ground. A run is
     drawn at several times side by side, each perpendicular to the heading at that time. The figure
@@ -54,12 +56,12 @@ def draw(
 
 
 def draw_model(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "Axes":
-    """Draw a machine in its zero configuration from the right side, or from above if it is planar.
+    """Draw a vehicle in its zero configuration from the right side, or from above if it is planar.
 
     Parameters
     ----------
     model
-        Model of the machine.
+        Model of the vehicle.
     axes
         Axes to draw into; by default new ones.
     frames

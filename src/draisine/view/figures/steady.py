@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
     """Draw lean and steer, path radius, and growth rate of steady circles against speed.
 
-    Circles of equal speed are drawn against lean. A dot marks the first circle; stable circles are thick.
+    If all circles have the same speed, they are drawn against lean. A dot marks the first steady circle;
+    stable circles are drawn as thick lines.
 
     Parameters
     ----------

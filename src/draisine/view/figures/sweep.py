@@ -164,7 +164,7 @@ def _value_text(value: "DataArray") -> str:
 
 
 def _lines(output: "DataArray", along: Any) -> Any:
-    """Return an output as curves (curves, n) along one axis of the grid."""
+    """Return the values of an output as an array (curves, n): n values along one axis of the grid."""
     return np.moveaxis(output.values, output.dims.index(along), -1).reshape(-1, output.sizes[along])
 
 

@@ -1,4 +1,4 @@
-"""Figure of the path from above, with snapshots of the machine."""
+"""Figure of the path from above, with snapshots of the vehicle."""
 
 from typing import TYPE_CHECKING
 
@@ -30,9 +30,9 @@ def draw(
     scale: float | None = None,
     columns: int = 4,
 ) -> "Axes":
-    """Draw the tracks of the contacts (or of the base) and snapshots of the machine from above.
+    """Draw the tracks of the contacts (or of the base) and snapshots of the vehicle from above.
 
-    A diamond marks the mass centre of the heaviest body. For one state, the figure shows the machine, its
+    A diamond marks the mass centre of the heaviest body. For one state, the figure shows the vehicle, its
     heading and the line of its contacts.
 
     Parameters
@@ -91,7 +91,7 @@ def draw(
 
 
 def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
-    """Draw the machine in one state, its heading and the line of its contacts."""
+    """Draw the vehicle in one state, its heading and the line of its contacts."""
     axes = simplify_axes(given_or_new(axes, (7.5, 4.5)))
     machine = snapshots.MachineAt(bodies, 0)
     snapshots.draw_outline(axes, machine, lambda points: machine.to_world(points)[:, :2])

@@ -44,7 +44,7 @@ def _bars(axes: "Axes", output: "DataArray", sides: list[str]) -> None:
     ranges = {side: _ranges(output, side) for side in sides}
 
     def width(side: str) -> float:
-        """Return the width of the bar of a varied quantity."""
+        """Return the width of the bar of a varied quantity, in the unit of the output."""
         return float(np.ptp([nominal, *np.ravel(list(ranges[side].values()))]))
 
     order = sorted(sides, key=width)

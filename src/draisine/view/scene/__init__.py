@@ -1,7 +1,7 @@
-"""A machine and its ground as shapes in space.
+"""A vehicle and its ground as shapes in space.
 
-`skeleton` computes the positions of joints and rims, `shapes` the outlines of bodies, `paths` the paths
-of contact points, and `ground` patches of terrain. `scene` combines them for a motion, `description`
-converts them to data for pages, `camera` projects them, and `sketch` draws a machine as text.
+`skeleton` computes the positions of joints and rims, `shapes` the outlines of bodies, `paths` the paths of
+contact points, and `ground` patches of terrain. `scene` combines them for a motion, `description` converts
+them to data for pages, `camera` projects them, and `sketch` draws a vehicle as text.
 
 """

@@ -1,4 +1,4 @@
-"""Camera that follows a machine: perspective projection, clipping, and grid lines on the ground."""
+"""Camera that follows a vehicle: perspective projection, clipping, and grid lines on the ground."""
 
 import math
 from dataclasses import dataclass
@@ -11,17 +11,19 @@ from draisine.view.scene.ground import Patch, clip_patch
 from draisine.view.scene.scene import GROUND_LINES, Scene
 
 CAMERA_AZIMUTH = -72.0
-"""deg; azimuth of the camera from the initial heading: from the right and slightly ahead.
+"""Azimuth of the camera from the initial heading (deg): from the right and slightly ahead.
 
-From this side the lip of a ramp does not hide the machine.
+From this side the lip of a ramp does not hide the vehicle.
 
 """
 
 CAMERA_ZOOM = 3.2
-"""Focal length: half the height of the picture is 1/zoom at unit distance."""
+"""Focal length relative to half the height of the picture: at unit distance, the half height shows
+the length 1 / zoom.
+"""
 
 CAMERA_DISTANCE = 4.2
-"""Distance of the camera from its focus, in sizes of the machine."""
+"""Distance of the camera from its focus, in sizes of the vehicle."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class Camera:
 
     @classmethod
     def following(cls, motion: Scene, k: int) -> "Camera":
-        """Return the camera that follows the machine at sample k of a motion."""
+        """Return the camera that follows the vehicle at sample k of a motion."""
         u = motion.up
         e = np.array([1.0, 0.0, 0.0]) - u[0] * u
         e = e / np.linalg.norm(e)
@@ -93,7 +95,9 @@ class Camera:
         return flat, float(depth.mean()) if len(depth) else 0.0
 
     def clear(self, pieces: Floats, cell: float) -> Floats:
-        """Return the opacity of ground lines (lines, 2, 3), which fades with the distance from the focus."""
+        """Return the opacity (lines,) of ground lines (lines, 2, 3), which decreases with their
+        distance from the focus.
+        """
         distances = np.linalg.norm(pieces.mean(axis=1)[:, :2] - self.focus[:2], axis=1)
         return np.clip(1.0 - distances / (GROUND_LINES * cell), 0.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""Description of a machine and its ground as plain data, for pages that draw them in motion."""
+"""Description of a vehicle and its ground as plain data, for pages that draw them in motion."""
 
 import math
 from typing import Any
@@ -14,11 +14,11 @@ from draisine.view.scene.shapes import machine_outlines, machine_size, mass_cent
 from draisine.view.style import LINE_WIDTHS
 
 GROUND_RADIUS = 60.0
-"""m; distance around the start within which the ground is drawn."""
+"""Distance around the start within which the ground is drawn (m)."""
 
 
 def describe_machine(model: Model) -> dict[str, Any]:
-    """Return the data that a page needs to draw a machine from its pose and joint coordinates.
+    """Return the data that a page needs to draw a vehicle from its pose and joint coordinates.
 
     The data are bodies, joints as screws, lines and balls on bodies, and contacts.
     """
@@ -78,7 +78,7 @@ def describe_ground(terrain: Terrain | None, start: Floats, size: float) -> dict
 
 
 def _patch(patch: Patch) -> dict[str, Any]:
-    """Return a ground patch as plain data."""
+    """Return outline, grid lines, normal and brightness of a ground patch as plain data for a page."""
     return {
         "carrier": patch.carrier,
         "grey": round(255 * patch.grey),
@@ -89,7 +89,7 @@ def _patch(patch: Patch) -> dict[str, Any]:
 
 
 def _numbers(values: Floats) -> list[float]:
-    """Return an array as a flat list of numbers rounded to 0.01 mm."""
+    """Return an array (m) as a flat list of numbers, rounded to 0.01 mm."""
     return [float(x) for x in np.round(np.ravel(values), 5)]
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 
 MAX_SEGMENT_ANGLE = math.radians(8.0)
-"""rad; largest angle between neighbouring segments that looks smooth."""
+"""Largest angle between neighbouring segments that looks smooth (rad)."""
 
 MAX_RESOLVED_ANGLE = math.radians(100.0)
-"""rad; largest angle between neighbouring segments that interpolation can resolve.
+"""Largest angle between neighbouring segments that interpolation can resolve (rad).
 
 Beyond it, the path between the samples is unknown.
 
@@ -28,7 +28,7 @@ class ContactPath(NamedTuple):
 def fine_path(t: Floats, path: Floats, size: float) -> ContactPath:
     """Return a path (times, 3) with additional points where its direction changes fast.
 
-    Points between samples that are too far apart for a machine of this `size` (m) are NaN.
+    Points between samples that are too far apart for a vehicle of this `size` (m) are NaN.
 
     >>> t = np.arange(0.0, 10.0, 0.7)
     >>> circle = np.stack([np.cos(t), np.sin(t), 0.0 * t], axis=1)

@@ -1,7 +1,7 @@
 """A run as a scene for films and pages.
 
 A scene contains poses of all bodies at selected times, shapes, contact tracks, ground, and the focus of a
-camera that follows the machine.
+camera that follows the vehicle.
 
 """
 
@@ -35,24 +35,26 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_TRACK_GAP = 2e-3
-"""m; largest gap at which a contact leaves a track: above drift of closed contacts, below visible flights."""
+"""Largest gap at which a contact leaves a track (m): above drift of closed contacts, below visible
+flights.
+"""
 
 SIDE_ELEVATION = 16.0
-"""deg; elevation of the camera, low so that jumps and lean are visible."""
+"""Elevation of the camera (deg), low so that jumps and lean are visible."""
 
 TOP_ELEVATION = 48.0
-"""deg; elevation of the camera for planar machines, whose motion is horizontal."""
+"""Elevation of the camera for planar vehicles (deg), whose motion is horizontal."""
 
 GROUND_LINES = 10
-"""Number of grid lines of the ground on each side of the machine."""
+"""Number of grid lines of the ground on each side of the vehicle."""
 
 FOCUS_AVERAGING_TIME = 0.8
-"""s; averaging time of the camera's focus, so that the picture does not shake with the machine."""
+"""Averaging time of the camera's focus (s), so that the picture does not shake with the vehicle."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A time series that is printed beside the machine, with its unit."""
+    """A time series that is printed beside the vehicle, with its unit."""
 
     name: str
     unit: str
@@ -61,7 +63,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A machine in motion; the first axis of all time series is time.
+    """A vehicle in motion; the first axis of all time series is time.
 
     Attributes
     ----------
@@ -72,7 +74,8 @@ class Scene:
     bodies
         Names of the bodies.
     R, p
-        Rotations (times, bodies, 3, 3) and positions (times, bodies, 3) from the drawing to the world.
+        Rotations (times, bodies, 3, 3) and displacements (times, bodies, 3), m, of the bodies from the zero
+        configuration to the world.
     parts, balls, stones
         Polylines, balls at mass centres, and solids (balls, ellipsoids) on the bodies.
     tracks
@@ -82,17 +85,17 @@ class Scene:
     focus
         Points (times, 3) in the centre of the camera picture, m.
     size
-        Radius of the machine about its centre, m.
+        Radius of the vehicle about its centre, m.
     ground
         Height of the level ground, m.
     up
         Unit vector against gravity.
     heading, elevation
-        Initial heading of the machine and elevation of the camera, rad.
+        Initial heading of the vehicle and elevation of the camera, rad.
     cell
         Spacing of grid lines on the ground, m.
     readings
-        Quantities printed beside the machine.
+        Quantities printed beside the vehicle.
     pushes
         Contact forces (times, 3) of the ground by contact, N.
     events
@@ -132,7 +135,7 @@ class Scene:
         return [self.place(outline.body, outline.points, k) for outline in self.parts]
 
     def place(self, body: str, points: Floats, k: int) -> Floats:
-        """Transform points of a body, given in the drawing, to world axes at sample k."""
+        """Transform points of a body, given in the zero configuration, to world axes at sample k."""
         b = self.bodies.index(body)
         return self.p[k, b] + points @ self.R[k, b].T
 
@@ -152,7 +155,7 @@ class Scene:
         ]
 
     def colour(self, shape: Outline | SolidBall | Stone) -> str:
-        """Return the colour of a shape of the machine."""
+        """Return the colour of a shape of the vehicle."""
         return shape_colour(shape, self.bodies)
 
 
@@ -243,7 +246,7 @@ def _marks(data: "Dataset") -> list[tuple[float, str]]:
 
 
 def _on_terrain(motion: Scene, terrain: Terrain, middle: Floats) -> Scene:
-    """Return a scene with the terrain faces around the machine, and the poses of moving ground."""
+    """Return a scene with the terrain faces around the vehicle, and the poses of moving ground."""
     time = motion.time
     cell = motion.cell
     poses = [[ground_pose(carrier, float(t)) for t in time] for carrier in terrain.motions]
@@ -258,7 +261,7 @@ def _on_terrain(motion: Scene, terrain: Terrain, middle: Floats) -> Scene:
 
 
 def _pick(data: "Dataset", choose: Callable[[Floats], Floats]) -> "Dataset":
-    """Return the samples of a run that are nearest to the requested times."""
+    """Return the dataset restricted to the samples nearest to the requested times."""
     if "time" not in data.dims or "orientation" not in data:
         raise ParameterError("This result is not a run. Only runs can be animated.")
     sampled = data["time"].values
@@ -273,7 +276,7 @@ def _pick(data: "Dataset", choose: Callable[[Floats], Floats]) -> "Dataset":
 
 
 def grid_spacing(size: float) -> float:
-    """Return the spacing (m) of grid lines for a machine size (m): 1, 2 or 5 times a power of ten.
+    """Return the spacing (m) of grid lines for a vehicle size (m): 1, 2 or 5 times a power of ten.
 
     >>> [grid_spacing(size) for size in (0.03, 0.95, 4.0)]
     [0.02, 1.0, 2.0]
@@ -295,7 +298,7 @@ def _outline(
     outlines: list[Outline],
     mass_centres: list[SolidBall],
 ) -> Floats:
-    """Return all points of the shapes of a machine over time, (times, points, 3), m."""
+    """Return all points of the shapes of a vehicle over time, (times, points, 3), m."""
     clouds = [(outline.body, outline.points) for outline in outlines]
     clouds += [(ball.body, ball.centre[None, :]) for ball in mass_centres]
     if not clouds:
@@ -308,7 +311,7 @@ def _outline(
 
 
 def _flat(low: Floats, high: Floats) -> bool:
-    """Return whether a machine is much wider than high."""
+    """Return whether a vehicle is much wider than high."""
     extent = np.median(high - low, axis=0)
     return bool(extent[2] < 0.1 * np.linalg.norm(extent))
 
@@ -359,7 +362,7 @@ def _of_contact(data: "Dataset", name: str, contact: str) -> Floats:
 
 
 def _lowest(tracks: dict[str, Floats]) -> float:
-    """Return the height (m) of the lowest contact point on the tracks; zero on level ground."""
+    """Return the smallest height (m) of all contact points on the tracks; zero on level ground."""
     heights = np.concatenate([np.zeros(1), *(track[:, 2] for track in tracks.values())])
     lowest = float(np.nanmin(heights))
     return lowest if lowest < -MAX_TRACK_GAP else 0.0
@@ -381,7 +384,8 @@ def up_direction(model: Model) -> Floats:
     """Return the unit vector opposite to gravity, so that a slope is drawn inclined."""
     gravity = np.asarray(model.gravity, float)
     strength = np.linalg.norm(gravity)
-    # Without gravity, or if gravity lies in the plane of motion on a wall, z of the drawing is up.
+    # Without gravity, or if gravity is parallel to the ground plane (a wall), the z axis of the
+    # world is up.
     if strength == 0.0 or abs(gravity[2]) < 0.3 * strength:
         return np.array([0.0, 0.0, 1.0])
     return -gravity / strength
@@ -395,7 +399,7 @@ def rotation_to_vertical(up: Floats) -> Floats:
 
 
 def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
-    """Return the time series printed beside the machine: up to three angles and two speeds."""
+    """Return the time series printed beside the vehicle: up to three angles and two speeds."""
     model = bodies.model
     units = ("m/s", "rad/s")
     speeds = [o.name for o in model.outputs if o.unit in units and o.name != "rear_wheel_speed"]

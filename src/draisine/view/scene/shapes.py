@@ -1,4 +1,4 @@
-"""Shapes that represent a machine, derived from its model alone.
+"""Shapes that represent a vehicle, derived from its model alone.
 
 Links connect joints, wheels and mass centres; wheels have rims and spokes; blades and trucks are aligned
 with their guides. A body without other shapes is a box of equal inertia, a rod through its mass centre
@@ -19,12 +19,12 @@ from draisine.view.scene.skeleton import joint_positions, rim_points, section_cu
 WHEEL_SPOKES = 10
 """Number of drawn spokes of a wheel."""
 OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box", "section"]
-"""Kinds of polylines that represent a machine."""
+"""Kinds of polylines that represent a vehicle."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A polyline on a body; points (n, 3) in the drawing, m."""
+    """A polyline on a body; its points (n, 3) are given in the zero configuration, m."""
 
     body: str
     kind: OutlineKind
@@ -42,7 +42,7 @@ class SolidBall:
 
 @dataclass(frozen=True, eq=False)
 class Stone:
-    """A ball or an ellipsoid on which a body rolls, in the drawing.
+    """A ball or an ellipsoid on which a body rolls, given in the zero configuration.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Stone:
 
 
 def machine_outlines(model: Model) -> list[Outline]:
-    """Return the polylines that represent a machine."""
+    """Return the polylines that represent a vehicle."""
     size = machine_size(model)
     points_by_body = joint_positions(model)
     outlines: list[Outline] = []
@@ -112,7 +112,7 @@ def machine_outlines(model: Model) -> list[Outline]:
 
 
 def lies_flat(model: Model) -> bool:
-    """Return whether all shapes of a machine lie in one horizontal plane of its drawing."""
+    """Return whether all shapes of a vehicle lie in one horizontal plane in the zero configuration."""
     points = np.vstack([outline.points for outline in machine_outlines(model)])
     return bool(np.ptp(points[:, 2]) < 1e-6 * machine_size(model))
 
@@ -131,7 +131,7 @@ def _blade(contact: Contact, size: float, truck: bool) -> list[Outline]:
 
 
 def world_outlines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the polylines of the machine at sample k in world axes as (kind, points).
+    """Yield the polylines of the vehicle at sample k in world axes as (kind, points).
 
     Spokes and valves are left out.
     """
@@ -157,7 +157,7 @@ def mass_centre_balls(model: Model) -> list[SolidBall]:
 
 
 def rolling_solids(model: Model) -> list[Stone]:
-    """Return the balls and ellipsoids on which a machine rolls."""
+    """Return the balls and ellipsoids on which a vehicle rolls."""
     return [
         Stone(
             wheel.body,
@@ -170,7 +170,7 @@ def rolling_solids(model: Model) -> list[Stone]:
 
 
 def machine_size(model: Model) -> float:
-    """Return the size of a machine: the diagonal of the bounding box of its model, m."""
+    """Return the size of a vehicle: the diagonal of the bounding box of its model, m."""
     points = [np.asarray(body.com, float) for body in model.bodies]
     points += [point for each in joint_positions(model).values() for point in each]
     points += [corner for body in model.bodies for box in body.boxes for corner in _edges(*box)]

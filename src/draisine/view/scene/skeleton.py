@@ -1,4 +1,4 @@
-"""Positions of joints and contacts, and curves on wheels, in the zero configuration of a machine."""
+"""Positions of joints and contacts, and curves on wheels, in the zero configuration of a vehicle."""
 
 import numpy as np
 
@@ -8,7 +8,8 @@ from draisine.results.bodies import Bodies
 
 
 def joint_positions(model: Model) -> dict[str, list[Floats]]:
-    """Return the positions of joints and of non-wheel contacts in the drawing by body, m.
+    """Return the positions (m) of joints and of contacts other than wheels in the zero configuration, by
+    body.
 
     A joint is drawn at the point of its axis that is closest to the midpoint of the two mass centres.
     """
@@ -28,7 +29,7 @@ def joint_positions(model: Model) -> dict[str, list[Floats]]:
 
 
 def section_curves(wheel: Wheel, count: int = 61) -> list[Floats]:
-    """Return curves (count, 3) on the surface of a wheel in the drawing, m."""
+    """Return curves, each (count, 3), on the surface of a wheel in the zero configuration, m."""
     angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
     centre = np.asarray(wheel.centre, float)
     return [
@@ -38,7 +39,7 @@ def section_curves(wheel: Wheel, count: int = 61) -> list[Floats]:
 
 
 def rim_points(wheel: Wheel, count: int = 61) -> Floats:
-    """Return points (count, 3) on the rim of a wheel in the drawing, m."""
+    """Return points (count, 3) on the rim of a wheel in the zero configuration, m."""
     return section_curves(wheel, count)[0]
 
 

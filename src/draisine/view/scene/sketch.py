@@ -1,4 +1,4 @@
-"""Drawing of a machine with braille characters, for a terminal."""
+"""Drawing of a vehicle with braille characters, for a terminal."""
 
 import numpy as np
 
@@ -10,7 +10,8 @@ BRAILLE_BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]]
 
 
 def sketch(model: Model, columns: int = 48, rows: int = 16) -> str:
-    """Return a text drawing of a machine from its right side, or from above if it is wider than high.
+    """Return a text drawing of a vehicle from its right side, or from above if it is wider than
+    high.
 
     >>> from draisine.vehicles.rolling_disc import rolling_disc
     >>> print(sketch(rolling_disc(), columns=4, rows=2))

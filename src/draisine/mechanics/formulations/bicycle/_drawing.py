@@ -20,7 +20,7 @@ AXLE_DIRECTION = np.array([0.0, 1.0, 0.0])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bicycle:
-    """Joints, contacts and geometry of a bicycle, with the symbols of the thesis.
+    """Joints, contacts and geometry of a bicycle, with the symbols of Mauny's thesis (2018).
 
     l1 and l2 are measured at the height of the front hub: there the steer axis is l1 ahead of the rear hub
     and l2 behind the front hub.
@@ -170,7 +170,7 @@ def _structure_error(why: str) -> ModelError:
 
 
 def fork_axes(mu: Scalar) -> tuple[Array, Array, Array]:
-    """Return the axes s1, n1, a1 of the fork in the zero configuration, eq. (2.14) of the thesis.
+    """Return the axes s1, n1, a1 of the fork in the zero configuration, eq. (2.14) of Mauny's thesis (2018).
 
     s1 points forward, perpendicular to the steer axis; n1 is along the axle, a1 along the steer axis.
     """

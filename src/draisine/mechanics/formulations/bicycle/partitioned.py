@@ -7,8 +7,8 @@ xi. Kinetic energy, constraints and all their derivatives are derived symbolical
 bodies; then the independent accelerations follow numerically by (36) to (41). `rate` is the right-hand side
 of section 7.1, with the contact equations solved at every call.
 
-Corrections of the print: the tangent (10) is (-R sin xi, 0, -R cos xi); the quadratic velocity forces are
-`-Mdot pdot + (d(M pdot)/dp)' pdot / 2`; both wheels have their own radii.
+Corrections of the printed equations: the tangent (10) is (-R sin xi, 0, -R cos xi); the quadratic velocity
+forces are `-Mdot pdot + (d(M pdot)/dp)' pdot / 2`; both wheels have their own radii.
 """
 
 from dataclasses import dataclass, fields
@@ -96,7 +96,7 @@ class Lagrange:
 
 
 class Symbols:
-    """Symbols of the coordinates of a bicycle, and derivatives by them."""
+    """Symbols of the coordinates of a bicycle, and derivatives with respect to them."""
 
     def __init__(self, bike: Bicycle, speed: float | None) -> None:
         self.bike = bike
@@ -121,7 +121,9 @@ class Symbols:
         return r
 
     def by_coordinates(self, values: Any) -> Array:
-        """Return the derivatives of expressions by the coordinates p, (values, coordinates)."""
+        """Return the derivatives of expressions with respect to the coordinates p, (values,
+        coordinates).
+        """
         flat = list(np.asarray(values, dtype=object).ravel())
         columns = [tangent(flat, {f"p[{k}]": 1.0}) for k in range(len(self.p))]
         return array(columns).T.reshape(len(flat), len(self.p))
@@ -211,7 +213,9 @@ class Symbols:
         )
 
     def _applied(self, frames: dict[str, Frame]) -> tuple[Array, Scalar]:
-        """Return the generalised forces of joints and pushes, and the vertical force of the pushes."""
+        """Return the generalised forces of joints and external forces, and the vertical force of
+        the latter.
+        """
         model = self.model
         inputs = self.symbols["inputs"]
         by_joint = self.by_coordinates(self.r)
@@ -342,7 +346,7 @@ class Partitioned:
         return dependent, D[:, self.independent], np.linalg.inv(D_d)
 
     def velocities(self, terms: Any, independent: Floats) -> Floats:
-        """Return pdot = E pdot_i + F, eq. (37)."""
+        """Return all velocities pdot = E pdot_i + F from the independent ones pdot_i, eq. (37)."""
         dependent, D_i, inverse = self.split(terms["D"])
         pdot = np.zeros(self.size)
         pdot[self.independent] = independent
@@ -393,7 +397,9 @@ class Partitioned:
         return float(np.arctan2(up[2], -up[0]))
 
     def enter(self, t: float, state: Configured) -> tuple[Floats, Floats]:
-        """Return p and pdot for a user's state, after checking that it satisfies the constraints."""
+        """Return p and pdot for a state in the user's coordinates (base pose, joint coordinates,
+        speeds), after checking that it satisfies the constraints.
+        """
         bike = self.bike
         R = np.asarray(rotation(np.asarray(state.q, float)), float)
         p = np.zeros(self.size)
@@ -479,7 +485,9 @@ class Partitioned:
         return contact_forces
 
     def start(self, t: float, state: Configured) -> Floats:
-        """Return y = (p_din, p_kin, pdot_din), eq. (49), for a user's state."""
+        """Return y = (p_din, p_kin, pdot_din), eq. (49), for a state in the user's coordinates
+        (base pose, joint coordinates, speeds).
+        """
         p, pdot = self.enter(t, state)
         return np.concatenate([p[self.independent], p[self.kinematic], pdot[self.independent]])
 
@@ -504,7 +512,9 @@ class Partitioned:
         return p, self.velocities(terms, y[k + n :])
 
     def leave(self, t: float, y: Floats) -> Snapshot:
-        """Return the user's state for the integrated state y."""
+        """Convert the integrated state y at time t to a state in the user's coordinates (base pose,
+        joint coordinates, speeds).
+        """
         p, pdot = self.complete(t, y)
         terms = self.compute_arrays(t, p, pdot, np.zeros(len(self.model.inputs)))
         V = terms["A"].T @ (terms["H"] @ pdot)
@@ -525,7 +535,7 @@ def accelerations(
     Parameters
     ----------
     model
-        Bicycle of numbers.
+        Bicycle model whose parameters are numbers.
     speed
         Driving speed in m/s; None for a bicycle that rolls freely.
     realise

@@ -1,12 +1,12 @@
-"""The bicycle on the fibre SE(2) x S: remarks 2.10 to 2.12 of the thesis.
+"""The bicycle on the fibre SE(2) x S: remarks 2.10 to 2.12 of Mauny's thesis (2018).
 
-The base is the contact frame of the rear wheel: origin C0, first axis along the wheel's track, third axis
-up. It moves in the plane of the ground. Roll phi0 (positive to the left, about w0, which points backward)
-and pitch pi - alpha0 (positive nose down, about the rear axle) are shape coordinates like the joints; the
-rear wheel touches the ground by construction. There are 3 + 2 + 3 speeds under 5 constraints: two at C0,
-three at the contact point C1 of the front wheel, whose angle alpha1 on the wheel is (2.27), with the sign
-`+ sin(r1) tan(phi0)`. The reduced dynamics is the projection on the kernel of the constraints, with the
-partial velocities of each body from the chain of rotations that leads to it.
+The base is the contact frame of the rear wheel: origin C0, first axis along the wheel's track, third axis up.
+It moves in the plane of the ground. Roll phi0 (positive to the left, about w0, which points backward) and
+pitch pi - alpha0 (positive nose down, about the rear axle) are shape coordinates like the joints; the rear
+wheel touches the ground by construction. There are 3 + 2 + 3 speeds under 5 constraints: two at C0, three at
+the contact point C1 of the front wheel, whose angle alpha1 on the wheel is (2.27), with the sign `+ sin(r1)
+tan(phi0)`. The reduced dynamics is the projection onto the null space of the constraints, with the partial
+velocities of each body from the chain of rotations that leads to it.
 
 The ground's normal force at C0 does no work in these speeds. It follows from the balance of all vertical
 forces.
@@ -184,7 +184,8 @@ def front_angle_rate(
 def front_gap(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
     """Return the height (m) of C1 above C0, eq. (2.26); zero if both wheels touch the ground.
 
-    Corrections of the print: `-h3 cos(alpha0)`, `-h3 sin(alpha0)`, and `rise` for h2 - h3.
+    Corrections of the printed equations: `-h3 cos(alpha0)`, `-h3 sin(alpha0)`, and `rise` for h2 -
+    h3.
     """
     alpha1 = front_angle(bike, phi0, alpha0, r1)
     s_mu = sin(bike.mu)
@@ -230,13 +231,13 @@ class PlanarEquations:
     weight: Scalar
     along: Array  # direction of the front wheel's track
     gap: Scalar  # gap of the front wheel, m
-    frame: CarriedBody  # frame of the bicycle's base
+    frame: CarriedBody  # pose and motion of the bicycle's base frame
 
 
 def planar_equations(
     bike: Bicycle, t: Scalar, coordinates: Array, speeds: Array, inputs: Array
 ) -> PlanarEquations:
-    """Return the equations of the bicycle in SE(2) x S, over any scalar."""
+    """Return the equations of the bicycle in SE(2) x S, over any scalar type."""
     model = bike.model
     r = coordinates[FIRST_JOINT:]
     rdot = speeds[FIRST_JOINT:]
@@ -367,7 +368,7 @@ def _dynamics(
 
 
 class Planar:
-    """Equations of a bicycle on SE(2) x S.
+    """Equations of motion of a bicycle whose rear contact frame moves in the ground plane, on SE(2) x S.
 
     States that violate the constraints by more than `tolerance` (m, or relative to the speeds) raise an
     error.
@@ -421,7 +422,8 @@ class Planar:
         return self.evaluate(t=[t], coordinates=coordinates, speeds=speeds, inputs=inputs)
 
     def enter(self, state: Configured) -> tuple[Floats, Floats]:
-        """Return coordinates and speeds for a user's state.
+        """Return coordinates and speeds for a state in the user's coordinates (base pose, joint
+        coordinates, speeds).
 
         Height and vertical speed of the rear wheel are checked: it must stay on the ground.
         """
@@ -527,7 +529,7 @@ def accelerations(
     Parameters
     ----------
     model
-        Bicycle of numbers.
+        Bicycle model whose parameters are numbers.
     realise
         Compiler of traced expressions.
     tolerance
