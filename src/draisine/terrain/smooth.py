@@ -55,7 +55,7 @@ class SmoothGround(Terrain):
     """A ground of heights z(x, y) or z(x), interpolated by cubic splines.
 
     Its ground features are the patches, one per grid cell, numbered along x, then along y, with the names
-    "patch i,j".
+    "patch i j".
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class SmoothGround(Terrain):
     def name(self, k: int) -> str:
         """Return the name of patch k."""
         i, j = divmod(k, self.shape[1])
-        return f"patch {i},{j}"
+        return f"patch {i} {j}"
 
     @property
     def kinds(self) -> frozenset[str]:
