@@ -428,7 +428,7 @@ def test_the_fold_of_a_torus_on_an_edge_in_fifty_digits():
     at = (0.02, -0.05, 0.1)
     found = _edge_fold_distance({"fold": np.vstack([at, np.eye(3)])})
     motion = SimpleNamespace(fold=0, length=1.0)
-    contacts = SimpleNamespace(features=np.ones(FEATURE))
+    contacts = SimpleNamespace(features=np.ones(FEATURE), patches=np.zeros(1, int))
     assert found[0] == pytest.approx(fold_excess(motion, contacts, 0, np.array(at)), rel=1e-12)
     assert_allclose(found[1:], [digits(fold, at, k)[0] for k in range(3)], rtol=1e-12)
 

@@ -52,7 +52,15 @@ def test_a_largest_speed_without_a_line():
 
 
 @pytest.mark.parametrize(
-    "limits", [{"torque": 0.0}, {"torque": -1.0}, {"no_load_speed": 5.0}, {"stall_torque": np.nan}]
+    "limits",
+    [
+        {"torque": 0.0},
+        {"torque": -1.0},
+        {"torque": "2"},
+        {"no_load_speed": 5.0},
+        {"stall_torque": np.nan},
+        {"stall_torque": 4.0},
+    ],
 )
 def test_impossible_limits_are_refused(limits):
     with pytest.raises(ModelError, match="motor: "):

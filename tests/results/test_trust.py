@@ -222,6 +222,8 @@ def test_an_argument_that_cannot_be_stored_is_an_error(monkeypatch):
     system = draisine.compile(swarm, places=frozenset({1.0, 2.0, 3.0}))
     data = xarray.Dataset(attrs=maker_attributes(system))
     assert content(restore_system(data)) == content(system)
-    monkeypatch.setattr("draisine.results.bodies.HERE", RecentCache(16))  # as in another process
+    monkeypatch.setattr(
+        "draisine.results.bodies.UNNAMED_SYSTEMS", RecentCache(16)
+    )  # as in another process
     with pytest.raises(DataError, match="Only arguments that are numbers"):
         restore_system(data)

@@ -262,4 +262,4 @@ def test_learning_tasks_draw_their_starts(tmp_path):
     (tmp_path / "mine.toml").write_text(HEAD + "[initial.steady]\nforward_speed = 5.0\n" + RUN)
     task = replace(next(iter(TASKS.values())), scenario=str(tmp_path / "mine.toml"))
     with pytest.raises(ParameterError, match="starts in a steady motion"):
-        task.draw(np.random.default_rng(1), 1)
+        task.draw_start(np.random.default_rng(1), 1)

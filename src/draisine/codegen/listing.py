@@ -69,7 +69,7 @@ def make_identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]
 
     No identifier ends in an underscore and digits, so that `q_3` always is entry 3 of `q`.
 
-    >>> identifiers(["q", "lambda", "q", "q_3", "rear-u"], ["lambda"])
+    >>> make_identifiers(["q", "lambda", "q", "q_3", "rear-u"], ["lambda"])
     ['q', 'lambda_', 'q_', 'q_3_', 'rear_u']
     """
     used = set(reserved)
@@ -86,7 +86,7 @@ def make_identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]
 def make_identifier(name: str, reserved: Iterable[str]) -> str:
     """Return a name as a valid identifier; underscores are appended if it is reserved.
 
-    >>> free_word("free", ["free", "long"]), free_word("rear-2", [])
+    >>> make_identifier("free", ["free", "long"]), make_identifier("rear-2", [])
     ('free_', 'rear_2')
     """
     word = re.sub(r"\W", "_", name, flags=re.ASCII)

@@ -129,7 +129,7 @@ def select_outputs(program: Program, selected: Mapping[str, Sequence[int]]) -> P
 
     >>> both = Program("both", {"x": 1}, [("input", "x", 0), ("neg", 0), ("sin", 0)],
     ...     {"y": [1, 2]}, [False, False, False])
-    >>> select(both, {"y": [1]}).steps
+    >>> select_outputs(both, {"y": [1]}).steps
     [('input', 'x', 0), ('sin', 0)]
     """
     outputs = {

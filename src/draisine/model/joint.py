@@ -60,10 +60,15 @@ class Motor:
 
     def __post_init__(self) -> None:
         for name in ("torque", "no_load_speed", "stall_torque"):
-            if not getattr(self, name) > 0.0:
-                raise ModelError(f"motor: {name} = {getattr(self, name)} must be positive.")
+            limit = getattr(self, name)
+            if not isinstance(limit, (int, float)) or not limit > 0.0:
+                raise ModelError(f"motor: {name} = {limit!r} must be a positive number.")
         if math.isfinite(self.no_load_speed) and math.isinf(min(self.torque, self.stall_torque)):
             raise ModelError("motor: a no_load_speed needs a torque or a stall_torque.")
+        if math.isfinite(self.stall_torque) and math.isinf(self.no_load_speed):
+            raise ModelError(
+                "motor: a stall_torque needs a no_load_speed; `torque` limits the torque at any speed."
+            )
 
     def limit(self, request: Scalar, rate: Scalar) -> Scalar:
         """Return the supplied torque for a requested one (N m or N) at a joint rate (rad/s or m/s)."""

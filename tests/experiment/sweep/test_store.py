@@ -10,6 +10,7 @@ from draisine.cli import main
 from draisine.errors import DataError, ParameterError, SimulationError
 from draisine.experiment.kinds import run as runs
 from draisine.experiment.sweep import store as stores
+from draisine.experiment.sweep import terrain_runs
 from draisine.results.attributes import without_stamp
 
 DISCS = """
@@ -159,12 +160,12 @@ def test_files_are_identified_by_content_not_by_path(monkeypatch, tmp_path):
     ground = "v -9 -9 0\nv 9 -9 0\nv 9 9 0\nv -9 9 0\nf 1 2 3\nf 1 3 4\n"
     (home / "ground.obj").write_text(ground)
     with monkeypatch.context() as patch:
-        stop_at(patch, runs, "compute_run", 4, KeyboardInterrupt())
+        stop_at(patch, terrain_runs, "run_task", 4, KeyboardInterrupt())
         with pytest.raises(SimulationError, match="keeps 1 of 3 chunks"):
             draisine.sweep("home/discs.toml", "a.zarr")
     home = home.rename(tmp_path / "elsewhere")
     monkeypatch.chdir(home)
-    calls = stop_at(monkeypatch, runs, "compute_run", 0, None)
+    calls = stop_at(monkeypatch, terrain_runs, "run_task", 0, None)
     draisine.sweep("discs.toml", "../a.zarr", resume=True)
     assert len(calls) == 4
     (home / "ground.obj").write_text(ground.replace("9 9 0", "9 9 1"))

@@ -144,7 +144,7 @@ def test_sweeps_are_curves_on_scales_that_fit():
     panels = sweep.draw(data)
     assert [p.get_xscale() for p in panels[:3]] == ["log"] * 3
     label = panels[0].get_ylabel().replace("\n", " ")
-    assert label == "size of mean rate of gap, front (m/s)"
+    assert label == "magnitude of mean rate of gap, front (m/s)"
     assert panels[0].get_xlabel() == "dt (s)"
     assert [text.get_text() for text in panels[0].get_legend().get_texts()] == ["ab4", "abm4"]
     assert_allclose(panels[1].lines[0].get_ydata(), data["peak gap[front]"][0])

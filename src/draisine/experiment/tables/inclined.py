@@ -43,7 +43,7 @@ def solve_straight(
 
     >>> motion = solve_straight("car", speed=5.0, camber=0.1)
     >>> print(motion.contact_force.sel(axis="across").sum().round(3).item(), "N")
-    219.344 N
+    219.378 N
     """
     start_time = time.perf_counter()
     system, motion = _solve(vehicle, parameters, parameter_set, speed, slope, camber)
@@ -64,7 +64,7 @@ def simulate_straight(
     """Simulate five seconds of straight running on an inclined plane, see `solve_straight`.
 
     >>> run = simulate_straight("car", speed=5.0, camber=0.1)
-    >>> print(f"{float(run.x[-1] - run.x[0]):.6f} m")
+    >>> print(f"{float(run.position[-1, 0] - run.position[0, 0]):.6f} m")
     25.000000 m
     """
     _, motion = _solve(vehicle, parameters, parameter_set, speed, slope, camber)

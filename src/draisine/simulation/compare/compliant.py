@@ -205,7 +205,7 @@ COMPLIANCES: dict[str, Callable[..., NormalForceLaw]] = {
 def read_compliant_ground(entry: Mapping[str, Any]) -> Compliant:
     """Return the compliant ground of a scenario's entry: the `name` of its law, its numbers, and `creep`.
 
-    >>> compliant_of({"name": "hertz", "stiffness": 2e6, "creep": 0.02}).creep
+    >>> read_compliant_ground({"name": "hertz", "stiffness": 2e6, "creep": 0.02}).creep
     0.02
     """
     name = str(entry.get("name", ""))

@@ -110,7 +110,7 @@ def fall_rule(model: Model, largest_lean: float | None) -> FallRule:
 def describe_fall(limit: float | None) -> str:
     """Return the outcome of a fall by a lean beyond a limit (rad), or by a frame that turns over (None).
 
-    >>> fall_words(math.radians(80.0))
+    >>> describe_fall(math.radians(80.0))
     'fell: lean beyond 80 deg'
     """
     return (

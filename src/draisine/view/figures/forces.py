@@ -128,8 +128,4 @@ def _undefined_remark(normal_force: Floats, friction: Floats) -> str:
     """Return the reason why the friction ratio is undefined at some times, or ""."""
     if not np.isnan(friction).any():
         return ""
-    return (
-        "undefined if the normal force is negative"
-        if (normal_force < 0).any()
-        else "undefined in the air"
-    )
+    return "undefined: negative load" if (normal_force < 0).any() else "undefined in the air"
