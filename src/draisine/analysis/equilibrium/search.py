@@ -412,6 +412,8 @@ def steady(
                 "`inputs`."
             )
     free_inputs = [list(system.model.inputs).index(name) for name in free]
+    if terrain is not None:
+        expect("steady: terrain", terrain, Terrain, "draisine.terrain.plane() makes one")
     if terrain is not None and mode is not None:
         raise ParameterError(
             "steady motion: on a terrain all wheels touch the ground. Leave `mode` or `terrain` out."
