@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 import draisine
 from analysis.published import EXACT
 from draisine.algebra.lie import quaternion, rotation
-from draisine.analysis.equilibrium import steady
+from draisine.analysis.equilibrium import steady, steady_driven
+from draisine.analysis.lqr import balance
 from draisine.analysis.root_locus import root_locus
 from draisine.errors import ParameterError
 from draisine.experiment.tables.inclined import (
@@ -18,6 +19,7 @@ from draisine.experiment.tables.inclined import (
     solve_straight,
     tabulate_straight_running,
 )
+from draisine.experiment.tables.loci import compute_root_locus
 from draisine.terrain import plane
 
 CAMBER = 0.1
@@ -116,6 +118,45 @@ def test_a_root_locus_over_the_camber_of_any_machine() -> None:
     locus = root_locus(car, "camber", [0.0, 0.1], forward_speed=5.0, yaw=0.0)
     assert locus.unit == "rad"
     assert not locus.end
+
+
+def balanced_torque(slope: float) -> float:
+    """Return the torque (N m) of each wheel of a segway that holds the weight on a slope."""
+    segway = draisine.compile("segway")
+    weight = 9.81 * sum(body.mass for body in segway.model.bodies)
+    return 0.5 * weight * np.sin(slope) * segway.parameters["r"]
+
+
+def test_driven_machines_keep_their_heading_on_a_slope() -> None:
+    segway = draisine.compile("segway", slope=SLOPE)
+    motion = steady_driven(segway, forward_speed=1.0)
+    assert_allclose(motion.values["yaw"], 0.0, atol=1e-12)
+    assert_allclose(list(motion.inputs.values()), balanced_torque(SLOPE), rtol=1e-9)
+    assert "yaw = 0," in repr(motion)
+    assert "yaw = " not in repr(steady_driven(draisine.compile("segway"), forward_speed=1.0))
+    law = balance(segway, {"pitch": 100.0}, forward_speed=1.0)
+    assert_allclose(list(law.feedforward.values()), balanced_torque(SLOPE), rtol=1e-9)
+
+
+def test_driven_machines_keep_the_heading_of_their_start_on_a_slope() -> None:
+    segway = draisine.compile("segway", slope=SLOPE)
+    start = draisine.state(segway, yaw=0.3, forward_speed=1.0)
+    assert_allclose(steady_driven(segway, start=start, forward_speed=1.0).values["yaw"], 0.3)
+    assert_allclose(steady_driven(segway, start=start, yaw=0.1).values["yaw"], 0.1)
+
+
+def test_a_given_lean_decides_the_heading_of_a_bicycle_on_a_slope() -> None:
+    """Knife-edged wheels: the vertical plane of the bicycle contains gravity."""
+    bicycle = draisine.compile("whipple", slope=0.1)
+    motion = steady_driven(bicycle, ["steer", "rear_wheel"], forward_speed=5.0, lean=0.05)
+    assert_allclose(abs(np.sin(motion.values["yaw"])), np.tan(0.05) / np.tan(0.1), rtol=1e-6)
+
+
+def test_a_root_locus_over_the_slope_keeps_the_heading() -> None:
+    angles = np.array([0.0, SLOPE])
+    data = compute_root_locus("segway", {}, None, "slope", angles, {"forward_speed": 1.0})
+    for angle, torques in zip(angles, data.input_value.values, strict=True):
+        assert_allclose(torques, balanced_torque(angle), rtol=1e-9, atol=1e-9)
 
 
 def test_angles_beyond_a_right_angle_are_refused() -> None:

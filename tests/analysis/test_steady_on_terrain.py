@@ -281,6 +281,8 @@ class TestOtherGrounds:
             draisine.linearise(bicycle, start, terrain=plane(), mode=mode)
         with pytest.raises(ParameterError, match="Leave `mode` or `terrain` out"):
             steady(bicycle, forward_speed=5.0, terrain=plane(), mode=mode)
+        with pytest.raises(ParameterError, match="steady: terrain: 'road' is not of type Terrain"):
+            steady(bicycle, forward_speed=5.0, terrain="road")
 
 
 class TestSymmetries:

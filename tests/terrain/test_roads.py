@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.signal import welch
 
 from draisine.errors import ParameterError, TerrainError
-from draisine.terrain import road, rough, rough_road
+from draisine.terrain import SmoothWarning, height_field, road, rough, rough_road
 from draisine.terrain.smooth import facets
 
 
@@ -21,6 +21,61 @@ def test_a_function_is_sampled_to_the_stated_error():
         ground = road(wave, (0.0, 6.0), (-2.0, 2.0), error=error)
         x, y = np.random.default_rng(0).uniform([0.0, -2.0], [6.0, 2.0], (1000, 2)).T
         assert np.abs(ground.height(x, y) - wave(x, y)).max() < 2.0 * error
+
+
+def test_a_narrow_bump_on_a_long_road_is_sampled():
+    """Half-width 0.2 m on 100 m; and in the middle of a cell of the first samples along x and y."""
+
+    def bump(distance):
+        return 0.05 * np.where(distance < 0.2, np.cos(0.5 * np.pi * distance / 0.2) ** 2, 0.0)
+
+    ground = road(lambda x: bump(np.abs(x - 10.1)), (0.0, 100.0), error=1e-3)
+    x = np.linspace(9.5, 10.7, 500)
+    assert_allclose(ground.height(x), bump(np.abs(x - 10.1)), atol=1.5e-3)
+    for spacing in (None, 0.1):
+        ground = road(
+            lambda x, y: bump(np.hypot(x - 0.7, y - 0.2)),
+            (0.0, 4.0),
+            (-2.0, 2.0),
+            error=2e-3,
+            spacing=spacing,
+        )
+        assert ground.height(0.7, 0.2) == pytest.approx(0.05, abs=3e-3)
+
+
+def test_a_wave_whose_zeros_are_the_first_samples_is_sampled():
+    ground = road(lambda x: 0.1 * np.sin(2.0 * np.pi * x), (0.0, 64.0))
+    x = np.random.default_rng(0).uniform(0.0, 64.0, 1000)
+    assert_allclose(ground.height(x), 0.1 * np.sin(2.0 * np.pi * x), atol=1.5e-5)
+
+
+def test_a_smooth_function_has_few_samples():
+    """The comparison is fine, not the grid: a parabola is its own spline."""
+    assert len(road(lambda x: 0.01 * x**2, (0.0, 100.0)).x) == 9
+
+
+def test_functions_of_single_numbers_are_called_point_by_point():
+    x = np.linspace(0.0, 5.0, 100)
+    assert_allclose(road(math.sin, (0.0, 5.0)).height(x), np.sin(x), atol=1.5e-5)
+    ramp = road(lambda x: 0.1 * (x - 2.0) ** 3 if x > 2.0 else 0.0, (0.0, 4.0), error=1e-3)
+    assert_allclose(ramp.height([1.0, 3.0]), [0.0, 0.1], atol=1.5e-3)
+    product = road(lambda x, y: 0.1 * math.sin(x) * y, (0.0, 1.0), (0.0, 1.0), spacing=0.1)
+    assert product.height(0.5, 0.5) == pytest.approx(0.05 * math.sin(0.5), abs=1.5e-5)
+    assert road(lambda x: 0.3, (0.0, 4.0)).height(1.0) == 0.3
+
+
+@pytest.mark.parametrize("tilt", [{}, {"slope": 0.5}, {"camber": 0.5}, {"crown": 0.5}])
+def test_a_tilt_does_not_hide_an_overshoot(tilt):
+    x = np.arange(10.0)
+    with pytest.warns(SmoothWarning, match="exceeds its data by"):
+        road(np.where(x > 4.5, 0.01, 0.0), x, **tilt)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        road(0.01 * x**2, x, **tilt)
+
+
+def test_lower_case_classes_are_accepted():
+    assert rough_road("c", 20.0).height(10.0) == rough_road("C", 20.0).height(10.0)
 
 
 def test_angles_tilt_the_road():
@@ -97,7 +152,25 @@ def test_facets_follow_the_ground():
         (lambda: road(np.sqrt, (-1.0, 1.0)), "not finite"),
         (lambda: road(np.sin, (1.0, 0.0)), "x must begin and end"),
         (lambda: road(np.sin, (0.0, 1.0), error=0.0), "error = 0.0 m"),
+        (lambda: road(np.sin, (0.0, 1.0), spacing=-1.0), "spacing = -1.0 m"),
+        (lambda: road(lambda x: 0.1 if x > 5 else 0, (0.0, 10.0)), "it has steps or kinks"),
+        (lambda: road(lambda x, y: x * y, (0.0, 1.0)), "a function of x and y needs y="),
+        (lambda: road(lambda x: x, (0.0, 1.0), (0.0, 1.0)), "z is a function of x and y"),
+        (lambda: road(math.sqrt, (-1.0, 1.0)), "the function fails at a point"),
+        (lambda: road(lambda x: [0.1, 0.2], (0.0, 1.0)), "one height per point"),
+        (lambda: road(lambda x: 1j * x, (0.0, 1.0)), "must be real numbers"),
+        (lambda: road(["0.0", "1.0"], [0.0, 1.0]), "heights must be real numbers"),
+        (lambda: road(np.array([0.0, 1.0j]), [0.0, 1.0]), "heights must be real numbers"),
+        (lambda: road([[0.0], [1.0, 2.0]], [0.0, 1.0], [0.0, 1.0]), "rows of equal length"),
+        (lambda: road([0.0, 1.0], ["a", "b"]), "x must be real numbers"),
+        (lambda: height_field([0, 1], [0, 1], [["a", "b"], ["c", "d"]]), "must be real numbers"),
         (lambda: rough_road("X"), "unknown class 'X'"),
+        (lambda: rough_road(""), "unknown class ''"),
+        (lambda: rough_road("AB"), "unknown class 'AB'"),
+        (lambda: rough_road(3), "unknown class 3"),
+        (lambda: rough_road("A", seed=-1), "seed = -1 must be a non-negative integer"),
+        (lambda: rough_road("A", seed=1.5), "seed = 1.5 must be a non-negative integer"),
+        (lambda: rough_road("A", seed="x"), "seed = 'x' must be a non-negative integer"),
         (lambda: rough_road("A", length=1.0), "at least 4.0 m"),
     ],
 )

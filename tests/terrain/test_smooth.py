@@ -107,6 +107,8 @@ def test_data_with_steps_overshoots_and_warns():
     ("arguments", "message"),
     [
         (([0.0, 1.0], None, [0.0, np.nan]), "must be finite"),
+        (([0.0, 1.0], None, ["0.0", "1.0"]), "must be real numbers"),
+        (([0.0, 1.0], None, np.array([0.0, 1.0j])), "must be real numbers"),
         (([0.0, 1.0], None, [0.0, 1.0, 2.0]), r"do not match \(2,\)"),
         (([1.0, 0.0], None, [0.0, 1.0]), "x must be at least two finite numbers that ascend"),
         (([0.0, 1.0], [0.0], [[0.0], [1.0]]), "y must be at least two"),

@@ -6,7 +6,7 @@ distributed over threads. On a terrain, each thread simulates one system after t
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -227,6 +227,8 @@ def _simulate_on_terrain(
 ) -> dict[str, NDArray[Any]]:
     """Simulate many machines on terrain, each as `simulate` does; see `simulate_many`."""
     count = len(states)
+    if isinstance(terrain, str) or not isinstance(terrain, Iterable):
+        expect("terrain", terrain, Terrain, "draisine.terrain.plane() makes one")
     grounds = [terrain] * count if isinstance(terrain, Terrain) else list(terrain)
     if len(grounds) != count:
         raise ParameterError(f"terrain: {len(grounds)} grounds for {count} machines.")

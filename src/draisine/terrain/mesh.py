@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
 from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, concatenate_features
 from draisine.terrain.pieces import cross, edge_name, make_edges, make_faces, make_vertices
-from draisine.terrain.smooth import SmoothGround, grid_triangles
+from draisine.terrain.smooth import SmoothGround, grid_triangles, real_numbers
 from draisine.terrain.terrain import Terrain, box_distances
 
 MAX_PLANE_DISTANCE = 1e-10
@@ -392,7 +392,7 @@ def height_field(
     Raises
     ------
     TerrainError
-        If the heights do not match the coordinates, or these do not ascend.
+        If the heights do not match the coordinates, these do not ascend, or one is not a real number.
 
     Examples
     --------
@@ -401,9 +401,9 @@ def height_field(
     >>> height_field([0, 1, 2], [0, 1], [[0, 0], [1, 1], [4, 4]], smooth=True).height(1.5, 0.5)
     array(2.25)
     """
-    xs = np.asarray(x, float)
-    ys = np.asarray(y, float)
-    zs = np.asarray(z, float)
+    xs = real_numbers("height_field: x", x)
+    ys = real_numbers("height_field: y", y)
+    zs = real_numbers("height_field: the heights", z)
     if zs.shape != (len(xs), len(ys)) or min(zs.shape) < 2:
         raise TerrainError(
             f"height_field: heights of shape {zs.shape} do not match {len(xs)} x and {len(ys)} y. At least "

@@ -1,5 +1,6 @@
 """Smooth roads from samples or functions, with slope, camber and crown, and roughness by ISO 8608."""
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, TerrainError
-from draisine.terrain.smooth import SmoothGround
+from draisine.terrain.smooth import SmoothGround, real_numbers
 
 ROUGHNESS_CLASSES = "ABCDEFGH"
 """Names of the roughness classes of ISO 8608:2016, from A (very good) to H (worse than unpaved)."""
@@ -39,6 +40,14 @@ CROWN_SAMPLES = np.concatenate([[-6.0, -4.0, -3.0], np.arange(-2.0, 2.01, 0.25),
 MAX_ROAD_SAMPLES = 4096
 """Largest number of samples per axis; a function that needs more is rejected."""
 
+COMPARISON_SPACING = 0.05
+"""m; a function is compared with its spline at least this densely: narrower bumps disappear under a tyre."""
+
+MAX_COMPARISONS = 2**18
+"""Points at which a function is compared with its spline by default, and at once (about 100 MB)."""
+
+GOLDEN_RATIO = 0.5 * (1.0 + math.sqrt(5.0))
+"""Its multiples modulo 1 never repeat, so that points placed by them agree with the zeros of no wave."""
 
 MIN_ROAD = 4.0
 """Shortest length of a rough road, m; it contains several waves."""
@@ -56,6 +65,7 @@ def road(
     camber: float = 0.0,
     crown: float = 0.0,
     error: float = 1e-5,
+    spacing: float | None = None,
 ) -> SmoothGround:
     """Return a smooth road with heights z(x) or z(x, y).
 
@@ -64,7 +74,8 @@ def road(
     Parameters
     ----------
     z
-        Heights (m) at x, or at x and y, or a function of one or two arrays that returns them.
+        Heights (m) at x, or at x and y, or a function of one or two arrays that returns them. A function
+        that does not accept arrays is called point by point.
     x, y
         Ascending coordinates (m). For a function their first and last values suffice. Without y the height
         does not depend on y.
@@ -75,12 +86,26 @@ def road(
     crown
         Angle by which the road falls from its middle, y = 0, to both sides (rad); the middle is rounded.
     error
-        Largest difference (m) between a function and its spline.
+        Largest difference (m) between a function and its spline, at the points where they are compared.
+    spacing
+        Largest distance (m), along x and along y, between the points at which a function is compared with
+        its spline. Features of the function that are narrower may be missed. By default 0.05 m, but at
+        least 0.0032 sqrt(length * width) for a function of x and y, and 6.2e-6 of the length for a function
+        of x, which limits the points to about 262 144.
 
     Raises
     ------
     ParameterError
         If an angle is not below a right angle, or a function is not smooth enough for `error`.
+    TerrainError
+        If heights do not match the coordinates or are not real numbers, or a function does not accept x,
+        or x and y.
+
+    Warns
+    -----
+    SmoothWarning
+        If the spline exceeds given heights, without slope, camber and crown, by more than 1 % of their
+        range.
 
     Examples
     --------
@@ -93,24 +118,30 @@ def road(
         if not abs(angle) < math.pi / 2.0:
             raise ParameterError(f"road: {name} = {angle} rad must be below a right angle.")
     if callable(z):
-        xs, ys, heights = _sample(z, x, y, error)
+        xs, ys, heights = _sample(z, x, y, error, spacing)
     else:
-        xs = np.asarray(x, float)
-        ys = None if y is None else np.asarray(y, float)
-        heights = np.asarray(z, float)
+        xs = real_numbers("road: x", x)
+        ys = None if y is None else real_numbers("road: y", y)
+        heights = real_numbers("road: the heights", z)
     if heights.ndim != (1 if ys is None else 2) or len(heights) != len(xs):
         raise TerrainError(
             f"road: heights of shape {heights.shape} do not match {len(xs)} x"
             + ("." if ys is None else f" and {len(ys)} y.")
         )
+    # The level road warns of an overshoot; a tilt would enlarge the range of the heights and hide it. The
+    # spline of a function differs from it by `error` only, also where it exceeds the samples.
+    level = SmoothGround(xs, ys, heights, quiet=callable(z))
+    if not (slope or camber or crown):
+        return level
     heights = (heights.T + math.tan(slope) * xs).T
     if not (camber or crown):
-        return SmoothGround(xs, ys, heights)
+        return SmoothGround(xs, ys, heights, quiet=True)
     if ys is None:
         ys = CROWN_SAMPLES
         heights = np.repeat(heights[:, None], len(CROWN_SAMPLES), axis=1)
     fall = np.hypot(ys, CROWN_ROUNDING) - CROWN_ROUNDING
-    return SmoothGround(xs, ys, heights + math.tan(camber) * ys - math.tan(crown) * fall)
+    tilted = heights + math.tan(camber) * ys - math.tan(crown) * fall
+    return SmoothGround(xs, ys, tilted, quiet=True)
 
 
 def rough_road(
@@ -131,16 +162,21 @@ def rough_road(
     Parameters
     ----------
     grade
-        Roughness class, "A" (very good) to "H".
+        "A" (very good) to "H", or the lower-case letter.
     length
         Length of the rough part (m).
     at
         Position x at which the rough part begins (m). The roughness fades in and out over the first and
         last metre.
     seed
-        Seed of the random phases.
+        Seed of the random phases, a non-negative integer.
     slope
         Angle by which the road rises forward (rad).
+
+    Raises
+    ------
+    ParameterError
+        If the class, the length, the seed or the slope is invalid.
 
     References
     ----------
@@ -154,9 +190,13 @@ def rough_road(
     >>> float(ground.height(2.0)), bool(abs(ground.height(20.0)) < 0.1)
     (0.0, True)
     """
-    if grade not in ROUGHNESS_CLASSES or len(grade) != 1:
+    if not isinstance(grade, str) or grade.upper() not in list(ROUGHNESS_CLASSES):
         raise ParameterError(
             f"rough_road: unknown class {grade!r}. ISO 8608 has the classes {', '.join(ROUGHNESS_CLASSES)}."
+        )
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ParameterError(
+            f"rough_road: seed = {seed!r} must be a non-negative integer, such as seed=1."
         )
     if not (math.isfinite(length) and length >= MIN_ROAD):
         raise ParameterError(f"rough_road: length = {length} m must be at least {MIN_ROAD} m.")
@@ -168,7 +208,7 @@ def rough_road(
     # length of the road.
     first = max(1, math.ceil(ROUGHNESS_BAND[0] * length))
     n = np.arange(first, math.floor(ROUGHNESS_BAND[1] * length) + 1) / length
-    at_reference = CLASS_A_ROUGHNESS * 4.0 ** ROUGHNESS_CLASSES.index(grade)
+    at_reference = CLASS_A_ROUGHNESS * 4.0 ** ROUGHNESS_CLASSES.index(grade.upper())
     spectrum = at_reference * (n / REFERENCE_FREQUENCY) ** -2.0
     # The variance a^2 / 2 of each wave equals its part of the one-sided spectrum.
     amplitudes = np.sqrt(2.0 * spectrum / length)
@@ -183,7 +223,7 @@ def rough_road(
 
 
 def _sample(
-    z: Callable[..., Any], x: ArrayLike, y: ArrayLike | None, error: float
+    z: Callable[..., Any], x: ArrayLike, y: ArrayLike | None, error: float, spacing: float | None
 ) -> tuple[Floats, Floats | None, Floats]:
     """Return coordinates (m) and heights (m) sampled from a function, dense enough that their spline
     differs from it by less than `error` (m).
@@ -191,18 +231,23 @@ def _sample(
     ends = [_ends("x", x)] if y is None else [_ends("x", x), _ends("y", y)]
     if not (math.isfinite(error) and error > 0.0):
         raise ParameterError(f"road: error = {error} m must be a positive length.")
+    _check_arguments(z, len(ends))
+    points = _comparison_counts([high - low for low, high in ends], spacing)
     counts = [8] * len(ends)
     while max(counts) <= MAX_ROAD_SAMPLES:
         axes = [np.linspace(*end, count + 1) for end, count in zip(ends, counts, strict=True)]
         ground = SmoothGround(
             axes[0], None if y is None else axes[1], _evaluate(z, axes), quiet=True
         )
-        worst = []
-        for axis in range(len(axes)):
-            # Compare at the middles of intervals along one axis, where the error is largest.
-            between = [0.5 * (a[1:] + a[:-1]) if k == axis else a for k, a in enumerate(axes)]
-            grid = np.meshgrid(*between, indexing="ij")
-            worst.append(float(np.abs(ground.height(*grid) - _evaluate(z, between)).max()))
+        between = [_between(a, count) for a, count in zip(axes, points, strict=True)]
+        # Between the samples along one axis, at those along the other one: the error of this axis alone.
+        worst = [
+            _difference(z, ground, [b if k == axis else a for k, a in enumerate(axes)])
+            for axis, b in enumerate(between)
+        ]
+        if max(worst) <= error and len(axes) > 1:
+            # Between the samples along both axes: a bump there needs more samples along both.
+            worst = [_difference(z, ground, between)] * len(axes)
         if max(worst) <= error:
             return axes[0], None if y is None else axes[1], ground.z
         counts = [2 * count if w > error else count for count, w in zip(counts, worst, strict=True)]
@@ -213,20 +258,88 @@ def _sample(
     )
 
 
-def _ends(name: str, values: ArrayLike) -> tuple[float, float]:
-    """Return first and last value of an interval; raise an error if they are not finite or not
-    ascending.
+def _comparison_counts(lengths: list[float], spacing: float | None) -> list[int]:
+    """Return the number of irregular points along each axis at which a function is compared."""
+    if spacing is None:
+        share = MAX_COMPARISONS / math.prod(lengths)
+        spacing = max(COMPARISON_SPACING, GOLDEN_RATIO * share ** (-1.0 / len(lengths)))
+    elif not (math.isfinite(spacing) and spacing > 0.0):
+        raise ParameterError(f"road: spacing = {spacing} m must be a positive length.")
+    # The largest distance between neighbours is the golden ratio times the mean distance.
+    return [math.ceil(GOLDEN_RATIO * length / spacing) for length in lengths]
+
+
+def _between(axis: Floats, count: int) -> Floats:
+    """Return points between samples: middles of intervals, and at least `count` irregular points.
+
+    The error of a spline is largest at the middles. The irregular points, at least one per interval on
+    average, detect waves and bumps that are zero at all samples and middles.
     """
-    numbers = np.ravel(np.asarray(values, float))
+    count = max(count, len(axis) - 1)
+    i = np.arange(count)
+    irregular = axis[0] + (axis[-1] - axis[0]) * (i + GOLDEN_RATIO * i % 1.0) / count
+    return np.sort(np.concatenate([0.5 * (axis[1:] + axis[:-1]), irregular]))
+
+
+def _difference(z: Callable[..., Any], ground: SmoothGround, axes: list[Floats]) -> float:
+    """Return the largest difference (m) between a function and its spline over a grid."""
+    parts = math.ceil(math.prod(map(len, axes)) / MAX_COMPARISONS)
+    worst = 0.0
+    # In parts, because all points of a large grid at once would need too much memory.
+    for part in np.array_split(axes[0], parts):
+        grid = np.meshgrid(part, *axes[1:], indexing="ij")
+        heights = _evaluate(z, [part, *axes[1:]])
+        worst = max(worst, float(np.abs(ground.height(*grid) - heights).max()))
+    return worst
+
+
+def _ends(name: str, values: ArrayLike) -> tuple[float, float]:
+    """Return the ends of an interval; raise if it is invalid."""
+    numbers = np.ravel(real_numbers(f"road: {name}", values))
     if len(numbers) < 2 or not np.isfinite(numbers).all() or not numbers[0] < numbers[-1]:
         raise ParameterError(f"road: {name} must begin and end with finite, ascending numbers.")
     return float(numbers[0]), float(numbers[-1])
 
 
+def _check_arguments(z: Callable[..., Any], count: int) -> None:
+    """Raise if a function does not accept x, or x and y."""
+    try:
+        signature = inspect.signature(z)
+    except (TypeError, ValueError):
+        # Functions written in C need not have a signature.
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError as error:
+        way = (
+            "a function of x and y needs y="
+            if count == 1
+            else "with y=, z is a function of x and y"
+        )
+        raise TerrainError(
+            f"road: the function does not accept its arguments ({error}); {way}."
+        ) from error
+
+
 def _evaluate(z: Callable[..., Any], axes: list[Floats]) -> Floats:
     """Return the heights (m) of a function over the grid with coordinates `axes`."""
     grid = np.meshgrid(*axes, indexing="ij")
-    heights = np.broadcast_to(np.asarray(z(*grid), float), grid[0].shape)
+    what = "road: the heights that the function returns"
+    try:
+        heights = np.broadcast_to(real_numbers(what, z(*grid)), grid[0].shape)
+    except (TypeError, ValueError):
+        # The function does not accept arrays, as math.sin or `0.1 if x > 5 else 0`.
+        places = zip(*(coordinates.ravel().tolist() for coordinates in grid), strict=True)
+        try:
+            values = [z(*place) for place in places]
+        except (TypeError, ValueError) as error:
+            raise TerrainError(
+                f"road: the function fails at a point of the road: {error}."
+            ) from error
+        numbers = real_numbers(what, values)
+        if numbers.ndim != 1:
+            raise TerrainError("road: the function must return one height per point.") from None
+        heights = numbers.reshape(grid[0].shape)
     if not np.isfinite(heights).all():
         raise TerrainError("road: the function returns heights that are not finite numbers.")
     return heights

@@ -88,7 +88,7 @@ class SmoothGround(Terrain):
     ) -> None:
         self.x = _ascending("x", x)
         self.y = None if y is None else _ascending("y", y)
-        self.z = np.asarray(z, float)
+        self.z = real_numbers("smooth ground: the heights", z)
         expected = (len(self.x),) if self.y is None else (len(self.x), len(self.y))
         if self.z.shape != expected:
             raise TerrainError(
@@ -231,6 +231,38 @@ class SmoothGround(Terrain):
                 SmoothWarning,
                 stacklevel=4,
             )
+
+
+def real_numbers(what: str, values: Any) -> Floats:
+    """Return values as an array of floating-point numbers.
+
+    Parameters
+    ----------
+    what
+        Name of the function and its argument, for the error message.
+    values
+        Numbers in arrays or lists of any shape.
+
+    Raises
+    ------
+    TerrainError
+        If they are strings, complex, or rows of different lengths.
+
+    Examples
+    --------
+    >>> real_numbers("road: z", [0, 1]).tolist()
+    [0.0, 1.0]
+    """
+    try:
+        numbers = np.asarray(values)
+        # Strings of digits and complex numbers could be converted: text, or a lost imaginary part.
+        is_convertible = numbers.dtype.kind in "biufO"
+        reals = numbers.astype(float) if is_convertible else None
+    except (TypeError, ValueError):
+        reals = None
+    if reals is None:
+        raise TerrainError(f"{what} must be real numbers (m) in rows of equal length.")
+    return reals
 
 
 def spline_cells(x: Floats, values: Floats, end_slope: float | None = None) -> Floats:
@@ -418,8 +450,8 @@ def _bounds(cells: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _ascending(name: str, values: ArrayLike) -> Floats:
-    """Return coordinates (n,) as an array; raise an error if they are not finite or not ascending."""
-    xs = np.asarray(values, float)
+    """Return coordinates (n,) as an array; raise if they are invalid."""
+    xs = real_numbers(f"smooth ground: {name}", values)
     if xs.ndim != 1 or len(xs) < 2 or not np.isfinite(xs).all() or (np.diff(xs) <= 0).any():
         raise TerrainError(
             f"smooth ground: {name} must be at least two finite numbers that ascend."

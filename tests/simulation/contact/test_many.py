@@ -175,6 +175,9 @@ def test_mistakes_that_concern_all_runs_are_refused(bicycle):
         simulate_many(bicycle, both, 0.1, terrain=[plane()])
     with pytest.raises(ParameterError, match="terrain: None is not of type Terrain"):
         simulate_many(bicycle, both, 0.1, terrain=[plane(), None])
+    for wrong in ("rr", 5):
+        with pytest.raises(ParameterError, match=f"terrain: {wrong!r} is not of type Terrain"):
+            simulate_many(bicycle, both, 0.1, terrain=wrong)
     with pytest.raises(ParameterError, match="parameter mB: 3 values for 2 machines"):
         simulate_many(bicycle, both, 0.1, terrain=plane(), parameters={"mB": [80.0, 81.0, 82.0]})
     with pytest.raises(ParameterError, match=r"machine 1: .*mass -1\.0 kg is negative"):

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from draisine.algebra.lie import rotation, yaw_lean_pitch
 from draisine.algebra.scalar import Floats
 from draisine.analysis.equilibrium.balance import (
     ACCELERATION,
@@ -117,7 +118,10 @@ class Steady:
         joints = [
             joint.name for k, joint in enumerate(model.joints) if k not in spinning_joints(model)
         ]
-        shown = [*(output.name for output in model.outputs[:1]), "lean", *joints, "yaw_rate"]
+        heading = ["yaw"] if is_inclined(self.machine.system) else []
+        shown = [
+            *(output.name for output in model.outputs[:1]), *heading, "lean", *joints, "yaw_rate",
+        ]  # fmt: skip
         text = ", ".join(
             f"{n} = {_format_number(self.values[n])}" for n in shown if n in self.values
         )
@@ -408,6 +412,8 @@ def steady(
                 "`inputs`."
             )
     free_inputs = [list(system.model.inputs).index(name) for name in free]
+    if terrain is not None:
+        expect("steady: terrain", terrain, Terrain, "draisine.terrain.plane() makes one")
     if terrain is not None and mode is not None:
         raise ParameterError(
             "steady motion: on a terrain all wheels touch the ground. Leave `mode` or `terrain` out."
@@ -465,8 +471,9 @@ def _resolve(system: System, prescribed: Mapping[str, float]) -> dict[str, float
 def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> Steady:
     """Find a steady motion with prescribed quantities and the smallest inputs.
 
-    The search first tries to find a motion near the start without free inputs. If none exists, it uses the
-    free inputs.
+    First a motion without free inputs is searched, near the start; if none exists, one with free inputs.
+    On an inclined plane the machine keeps the heading of the start, by default along x, unless `yaw`,
+    `yaw_rate`, `curvature`, `radius` or a lean other than zero is prescribed.
 
     Parameters
     ----------
@@ -495,6 +502,7 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
     if request.get("terrain") is None:
         request.pop("terrain", None)
         request.pop("contact", None)
+        request |= _heading_on_incline(system, prescribed, request.get("start"))
     if not prescribed.get(ACCELERATION):
         with suppress(ConfigurationError):
             return _newton_without_inputs(system, **request)
@@ -503,6 +511,37 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
 
 
 _OPTIONS = ("start", "inputs", "mode", "law", "terrain", "contact")
+
+
+def _heading_on_incline(
+    system: System, prescribed: Mapping[str, Any], start: State | Steady | None
+) -> dict[str, float]:
+    """Return the yaw (rad) that a machine keeps on an inclined plane; empty on the level plane.
+
+    On the level plane all headings are equivalent. On an incline they are not, and a search for the
+    nearest steady motion would turn the machine. A prescribed lean decides the heading of a two-wheeler.
+    """
+    names = {SYNONYMS.get(name, name) for name in prescribed}
+    if names & {"yaw", "yaw_rate", PATH_CURVATURE, "radius"} or prescribed.get("lean"):
+        return {}
+    if not is_inclined(system) or "yaw" not in quantity_names(system.model):
+        return {}
+    if start is None:
+        return {"yaw": 0.0}
+    begin = start.state if isinstance(start, Steady) else start
+    return {"yaw": float(yaw_lean_pitch(rotation(begin.q))[0])}
+
+
+def is_inclined(system: System) -> bool:
+    """Return whether gravity is tilted against the normal of the ground, the z axis.
+
+    >>> from draisine import compile
+    >>> is_inclined(compile("car")), is_inclined(compile("car", slope=0.1))
+    (False, True)
+    """
+    along, across, normal = np.asarray(system.model.gravity, float)
+    # Gravity in the x-y plane belongs to planar machines, which have no ground below them.
+    return bool(normal) and bool(along or across)
 
 
 def _newton_without_inputs(system: System, **request: Any) -> Steady:

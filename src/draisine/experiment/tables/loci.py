@@ -91,13 +91,16 @@ def compute_root_locus(
 def _straight_running(system: System, over: str, fixed: Mapping[str, float]) -> dict[str, float]:
     """Return the values that must be prescribed for straight running and are neither varied nor fixed.
 
-    On a cambered road the heading is prescribed and the lean is solved for. On other roads a two-wheeler is
-    upright.
+    On an inclined road the machine keeps its heading. On a cambered road it finds its lean, on other roads
+    a two-wheeler is upright. A given lean on a slope decides the heading.
     """
-    if "camber" in (over, *fixed):
-        return {} if "yaw" in (over, *fixed) else {"yaw": 0.0}
-    is_upright = is_two_wheeler(system) and "lean" not in (over, *fixed)
-    return {"lean": 0.0} if is_upright else {}
+    names = (over, *fixed)
+    is_leaning = "lean" in names
+    keeps_heading = "camber" in names or ("slope" in names and not is_leaning)
+    straight = {"yaw": 0.0} if keeps_heading and "yaw" not in names else {}
+    if is_two_wheeler(system) and "camber" not in names and not is_leaning:
+        straight["lean"] = 0.0
+    return straight
 
 
 def tabulate_locus(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str]]]:
