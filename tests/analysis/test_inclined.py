@@ -1,6 +1,7 @@
 """Machines on inclined planes: closed forms, and the same machine in a turned world."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -176,3 +177,15 @@ def test_the_table_of_the_command_lists_forces_and_inputs() -> None:
     weight = 9.81 * sum(body.mass for body in system.model.bodies)
     along = data.contact_force.sel(axis="along").item()
     assert_allclose(along, weight * np.sin(SLOPE), rtol=1e-9)
+
+
+def test_the_struts_of_a_rover_are_passive_and_deflect_by_metres() -> None:
+    rover = str(Path(__file__).parents[2] / "docs" / "tutorial" / "rover.py")
+    data = solve_straight(rover, speed=1.0, slope=SLOPE, camber=CAMBER)
+    struts = [str(name) for name in data["input"].values if str(name).endswith("_strut")]
+    assert len(struts) == 4
+    assert_allclose(data.input_value.sel(input=struts), 0.0)
+    text = describe_straight_running(data)[0]
+    for name in struts:
+        assert f"{name} {data.motion.sel(quantity=name).item():.4g} m" in text
+    assert "yaw 0 deg" in text

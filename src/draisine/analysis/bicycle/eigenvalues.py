@@ -10,6 +10,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, track_eigenvalues
+from draisine.analysis.equilibrium.search import drive_joints
 from draisine.analysis.lqr import StateFeedback
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model.names import Axes, benchmark_sign, check_axes
@@ -113,17 +114,17 @@ def is_two_wheeler(system: System) -> bool:
 def driven_inputs(system: System, law: Law | None = None) -> list[str]:
     """Return the names of inputs that may sustain a steady motion.
 
-    For a two-wheeler these are the torques at the handlebar and at the rear wheel, for other systems those of
-    all joints. If the control law follows a path, the steer torque is excluded; other control laws allow
-    an additional constant steer torque.
+    For a two-wheeler these are the torques at the handlebar and at the rear wheel, for other machines those
+    of `drive_joints`. The steer torque of a rider on a path is not free; other laws allow a constant one.
 
     >>> from draisine import compile
     >>> driven_inputs(compile("whipple"))
     ['steer', 'rear_wheel']
     """
-    joints = [joint.name for joint in system.model.joints if joint.motion is None]
+    joints = drive_joints(system.model)
     if is_two_wheeler(system):
-        joints = [name for name in ("steer", "rear_wheel") if name in joints]
+        movable = [joint.name for joint in system.model.joints if joint.motion is None]
+        joints = [name for name in ("steer", "rear_wheel") if name in movable]
     rider = law if hasattr(law, "path") else None
     return [name for name in joints if name != getattr(rider, "steer", None)]
 

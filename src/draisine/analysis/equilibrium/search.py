@@ -43,6 +43,7 @@ from draisine.analysis.linear import (
 from draisine.analysis.variation import anchors_of, machine_at, vary
 from draisine.errors import ConfigurationError, ParameterError, expect, expect_known
 from draisine.mechanics.tree import spinning_joints
+from draisine.model import Model
 from draisine.model.names import SYNONYMS, Axes, hidden_states, state_names
 from draisine.simulation.dataset import call_recipe, provenance
 from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics
@@ -480,7 +481,7 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
     system
         The compiled system.
     free
-        Names of the inputs that may be used; by default those of all joints.
+        Inputs that may be used; by default those of `drive_joints`.
     request
         Prescribed quantities and the options `start`, `inputs`, `mode` and `law` of `steady`.
 
@@ -506,8 +507,24 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
     if not prescribed.get(ACCELERATION):
         with suppress(ConfigurationError):
             return _newton_without_inputs(system, **request)
-    joints = [joint.name for joint in system.model.joints if joint.motion is None]
-    return steady(system, free=free or joints, **request)
+    return steady(system, free=free or drive_joints(system.model), **request)
+
+
+def drive_joints(model: Model) -> list[str]:
+    """Return the names of the joints whose inputs sustain a steady motion by default.
+
+    Joints with a spring and without a motor are suspensions: they are left out, unless the machine has no
+    other joint.
+
+    >>> from draisine import Body, Prismatic, Revolute
+    >>> strut = Prismatic("strut", "frame", "hub", (0.0, 0.0, 1.0), spring=5000.0)
+    >>> axle = Revolute("axle", "hub", "wheel", (0.0, 1.0, 0.0))
+    >>> drive_joints(Model([Body("frame"), Body("hub"), Body("wheel")], [strut, axle]))
+    ['axle']
+    """
+    movable = [joint for joint in model.joints if joint.motion is None]
+    driven = [joint for joint in movable if not joint.spring or joint.motor is not None]
+    return [joint.name for joint in driven or movable]
 
 
 _OPTIONS = ("start", "inputs", "mode", "law", "terrain", "contact")

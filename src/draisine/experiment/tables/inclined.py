@@ -9,6 +9,7 @@ import numpy as np
 
 from draisine.analysis.bicycle.eigenvalues import driven_inputs
 from draisine.analysis.equilibrium import Steady, steady
+from draisine.analysis.equilibrium.balance import quantity_names
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
 from draisine.simulation.dataset import with_recipe
@@ -101,6 +102,7 @@ def _dataset(system: Any, motion: Steady, speed: float, slope: float, camber: fl
     eigenvalues = motion.linear().eigenvalues()
     names = [name for name in motion.values if name not in ("x", "y", "z")]
     units = {"units": "SI"}
+    known_units = quantity_names(system.model)
     return xarray.Dataset(
         {
             "motion": ("quantity", [motion.values[name] for name in names], units),
@@ -115,6 +117,7 @@ def _dataset(system: Any, motion: Steady, speed: float, slope: float, camber: fl
         },
         coords={
             "quantity": names,
+            "quantity_unit": ("quantity", [known_units.get(name, "") for name in names]),
             "input": list(motion.inputs),
             "contact": list(forces),
             "axis": list(FORCE_AXES),
@@ -141,8 +144,9 @@ def describe_straight_running(data: "Dataset") -> list[str]:
     """Return text lines about the configuration, the inputs and the stability of the motion."""
     values = dict(zip(data["quantity"].values, data.motion.values, strict=True))
     speeds = [name for name in values if name.endswith("_rate") or name[0] in "VW"]
-    angles = [n for n in values if f"{n}_rate" in speeds and abs(values[f"{n}_rate"]) < ZERO_VALUE]
-    shape = ", ".join(f"{n} {_clean(math.degrees(values[n])):.4g} deg" for n in angles)
+    units = dict(zip(data["quantity"].values, data["quantity_unit"].values, strict=True))
+    fixed = [n for n in values if f"{n}_rate" in speeds and abs(values[f"{n}_rate"]) < ZERO_VALUE]
+    shape = ", ".join(f"{n} {_with_unit(values[n], str(units[n]))}" for n in fixed)
     inputs = ", ".join(
         f"{name} {x:.5g}"
         for name, x in zip(data["input"].values, data.input_value.values, strict=True)
@@ -153,6 +157,17 @@ def describe_straight_running(data: "Dataset") -> list[str]:
     lines.append(f"inputs (N m or N): {inputs or 'none'}")
     lines.append(f"largest growth {_clean(growth):.4f} 1/s")
     return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]
+
+
+def _with_unit(x: float, unit: str) -> str:
+    """Return a value with its unit as text, angles in degrees.
+
+    >>> _with_unit(0.0125, "m"), _with_unit(math.pi, "rad")
+    ('0.0125 m', '180 deg')
+    """
+    if unit == "rad":
+        return f"{_clean(math.degrees(x)):.4g} deg"
+    return f"{_clean(x):.4g} {unit}".rstrip()
 
 
 def _clean(x: float) -> float:
