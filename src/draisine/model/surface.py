@@ -211,12 +211,12 @@ class Surface(ABC):
     def contact_with_patch(self, centre: Array, f: Array) -> FeatureContact:
         """Return the contact of the surface with a smooth patch, eq. [gap-patch].
 
-        The point P(x, y) of the patch and the support point S(N) of the wheel have a common normal if D = S
-        - P is perpendicular to both tangents T of the patch. Newton's method solves these two equations; the
-          rate of the support point contains the curvature of the wheel. It begins below the wheel along the
-          mean normal of the patch. A solution is a minimum of the distance if `fold[0]` is positive. It is
-          the smallest eigenvalue of the Jacobian of these equations relative to the metric of the patch, eq.
-          [patch-fold].
+        The point P(x, y) of the patch and the support point S(N) of the wheel have a common normal if their
+        difference S - P is perpendicular to both tangents T of the patch. Newton's method solves these two
+        equations; the rate of the support point contains the curvature of the wheel. It begins below the
+        wheel along the mean normal of the patch. A solution is a minimum of the distance if `fold[0]` is
+        positive. It is the smallest eigenvalue of the Jacobian of these equations relative to the metric of
+        the patch, eq. [patch-fold].
         """
         cell = f[-PATCH:]
         low = cell[PATCH_LOW]
