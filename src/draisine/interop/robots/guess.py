@@ -106,7 +106,7 @@ def guess(robot: Robot) -> Guess:
     """
     robot = fix_massless_joints(robot, {})
     links = {link.name: link for link in robot.links}
-    free = _base_joints(robot, links)
+    free = _base_joints(robot)
     if robot.base == "fixed" and not any(links[name].kind == "slide" for name in free.values()):
         return Guess({}, {}, [], {}, robot.notes)
     parts = _rigid_parts(robot)
@@ -184,7 +184,7 @@ def _omni_wheels(
     return wheels
 
 
-def _base_joints(robot: Robot, links: Mapping[str, RobotLink]) -> dict[str, str]:
+def _base_joints(robot: Robot) -> dict[str, str]:
     """Return the child links of the joints between a fixed base and the first links with mass, by joint.
 
     These joints are the robot's degrees of freedom in the world, such as two slides and a hinge for planar

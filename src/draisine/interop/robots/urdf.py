@@ -2,8 +2,7 @@
 
 URDF has links, inertias, joints with limits and motors, and joints that mimic others, but no rolling
 contacts: the caller declares the wheels. Transmissions are ignored, and only the extent of meshes is used.
-The format: https://wiki.ros.org/urdf/XML. Readers of other packages load all meshes, or stop at a missing
-one; this reader does not need the meshes.
+The format: https://wiki.ros.org/urdf/XML.
 """
 
 from collections.abc import Iterable, Mapping
