@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import ellipkinc
 
 import draisine
 from draisine import ContactOptions, Numerics
 from draisine.control import Ramp, TimeInputs
 from draisine.errors import SimulationError, ValidityError, ValidityWarning
+from draisine.model import Body, Model, Revolute, inertia
 from draisine.scenario.library import load
 from draisine.simulation.validity import Validity
 from draisine.terrain import plane
@@ -410,3 +412,36 @@ def test_what_nothing_carries_is_told():
     disc = draisine.compile("rolling_disc")
     rolls = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.01).validity
     assert not rolls.unsupported
+
+
+def stopped_pendulum(*, length: float = 1.0, g: float = 9.81) -> Model:
+    """A pendulum on a fixed base whose joint has stops at 0.3 rad."""
+    end = (0.0, 0.0, -length)
+    bob = Body("bob", 1.0, end, inertia(1e-3, 1e-3, 1e-3))
+    hinge = Revolute("hinge", "ceiling", "bob", (0.0, 1.0, 0.0), stops=(-0.3, 0.3))
+    return Model(
+        bodies=[Body("ceiling"), bob], joints=[hinge], base="fixed", gravity=(0.0, 0.0, -g)
+    )
+
+
+def test_a_joint_beyond_its_stop_without_a_terrain_is_a_fault():
+    pendulum = draisine.compile(stopped_pendulum)
+    start = draisine.state(pendulum, hinge=0.0, hinge_rate=1.5)
+    with pytest.warns(ValidityWarning, match="'hinge' is beyond a stop"):
+        run = draisine.simulate(pendulum, start, 1.0, numerics=Numerics(dt=1.0))
+    # The angle follows an elliptic integral: with w^2 = m g l / J and k = rate / (2 w), the time to reach
+    # the angle a is F(arcsin(sin(a / 2) / k), k^2) / w.
+    J = 1.0 + 1e-3
+    w = math.sqrt(9.81 / J)
+    k = 1.5 / (2.0 * w)
+    reached = float(ellipkinc(math.asin(math.sin(0.15) / k), k * k)) / w
+    assert run.validity.stop_from == pytest.approx(reached, rel=1e-6)
+    assert run.validity.stop_joint == "hinge"
+    assert run.validity.times == {"stop": run.validity.stop_from}
+    assert Validity.loads(run.validity.dumps()) == run.validity
+
+
+def test_a_joint_within_its_stops_is_no_fault():
+    pendulum = draisine.compile(stopped_pendulum)
+    run = draisine.simulate(pendulum, draisine.state(pendulum, hinge_rate=0.9), 1.0)
+    assert run.validity.sound and run.validity.stop_from is None

@@ -115,7 +115,8 @@ class Joint:
         gyroscopic effects are neglected.
     stops
         Lower and upper limit of r (rad or m), where the joint hits a stop in runs on a terrain. None without
-        stops. `ContactOptions.stops` replaces them.
+        stops. `ContactOptions.stops` replaces them. In a run without a terrain stops do not act, and passing
+        one is a fault of the run (`Validity.stop_from`).
     motor
         Limits of the torque or force that the input can have; None for an ideal drive.
     """

@@ -149,7 +149,7 @@ class RunTable(ScenarioTable):
         ge=1,
         description="Number of events per second on a terrain beyond which the run continues in time steps.",
     )
-    expects: list[Literal["fall", "pull", "friction", "steer", "friction_demand"]] = Field(
+    expects: list[Literal["fall", "pull", "friction", "steer", "stop", "friction_demand"]] = Field(
         [],
         description="Faults that are intended: a fall, ground that pulls, friction above mu, a steer angle "
         "beyond its limit, or a required friction above 1.5. With other faults `draisine run` fails.",

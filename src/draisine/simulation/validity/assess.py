@@ -151,6 +151,7 @@ def assess_validity(run: "Trajectory") -> Validity:
     drift, drift_from = _constraint_drift(run, intervals, model)
     start_load, start_load_contact = _start_load(intervals[0], model)
     turned = list(_steer_angles(intervals, model))
+    stop_from, stop_joint = _passed_stop(run, intervals, model)
     return Validity(
         pull_from=pull,
         pull_contact=wheel,
@@ -163,6 +164,8 @@ def assess_validity(run: "Trajectory") -> Validity:
         ),
         steer_turns=max((float(np.nanmax(x, initial=0.0)) for _, x in turned), default=0.0)
         / (2.0 * math.pi),
+        stop_from=stop_from,
+        stop_joint=stop_joint,
         energy_drift=energy,
         energy_drift_from=energy_from,
         constraint_drift=drift,
@@ -455,6 +458,29 @@ def _steer_angles(
             for interval in intervals:
                 index = interval.arc.machine.layout.r.start + k
                 yield interval, np.abs(interval.y[:, index])
+
+
+def _passed_stop(
+    run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
+) -> tuple[float | None, str | None]:
+    """Return the first time (s) at which a joint passes a stop, and its name. On a terrain stops are
+    contacts, which no joint passes.
+    """
+    if run.terrain is not None:
+        return None, None
+    passed = []
+    for k, joint in enumerate(model.joints):
+        if joint.stops is None or joint.motion is not None:
+            continue
+        lower, upper = joint.stops
+        for interval in intervals:
+            r = interval.y[:, interval.arc.machine.layout.r.start + k]
+            margins = np.stack([r - lower, upper - r])
+            for i in interval.doubtful(margins):
+                t = interval.find_first_negative(margins[i])
+                if t is not None:
+                    passed.append((t, joint.name))
+    return min(passed, default=(None, None))
 
 
 # --- drift of energy and constraints

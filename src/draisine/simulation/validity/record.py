@@ -26,7 +26,7 @@ millimetre per ten centimetres. Runs with projection have rounding errors only.
 REST_ENERGY = 1e-9
 """Initial kinetic energy below which a run starts from rest, J."""
 
-EXPECTABLE = ("fall", "pull", "friction", "steer", "friction_demand")
+EXPECTABLE = ("fall", "pull", "friction", "steer", "stop", "friction_demand")
 """Names of the faults that a scenario may expect of its run; all other faults are numerical."""
 
 
@@ -83,6 +83,8 @@ class Validity:
     fall_from: float | None = None  # s, time at which the vehicle fell and the run stopped
     steer_beyond: float | None = None  # s, from when on a steer angle exceeds 90 degrees
     steer_turns: float = 0.0  # largest number of turns of a joint called steer
+    stop_from: float | None = None  # s, from when on a joint is beyond a stop, without a terrain
+    stop_joint: str | None = None  # name of the joint that passes a stop first
     # energy drift without drives and brakes, relative to kinetic energy plus change of potential
     # energy; None if driven
     energy_drift: float | None = None
@@ -121,6 +123,7 @@ class Validity:
             "energy": self.energy_drift_from,
             "constraint": self.constraint_drift_from,
             "steer": self.steer_beyond,
+            "stop": self.stop_from,
         }
         begun = {word: t for word, t in times.items() if t is not None}
         return dict(sorted(begun.items(), key=lambda pair: pair[1]))
@@ -180,6 +183,8 @@ class Validity:
             "energy": f"the energy drifts (by {self.energy_drift or 0.0:.2g} of it)",
             "constraint": f"the constraints drift (by {self.constraint_drift:.2g} m)",
             "steer": "the steer is turned too far",
+            "stop": f"{self.stop_joint!r} is beyond a stop, which acts on a terrain only "
+            "(terrain=plane())",
         }
 
     def __str__(self) -> str:
