@@ -694,6 +694,8 @@ class TerrainRun:
         self.arcs = []
         self.events = []
         self.arc_closed = ()
+        # The wheels have left the features that were near them before the time steps: search again.
+        self.driver = None
         y = switch.project_onto_loaded_contacts(stepper)
         is_resumed = y is not None
         if y is not None:

@@ -16,7 +16,7 @@ from draisine.model import Ball, Body, Model, Prismatic, Revolute, Torus, Wheel,
 from draisine.model.motion import sine
 from draisine.simulation.contact.run import TerrainRun
 from draisine.simulation.options import Task
-from draisine.terrain import kerb, move_ground, plane
+from draisine.terrain import height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake
 
 AXLE = (0.0, 1.0, 0.0)
@@ -342,3 +342,32 @@ def test_a_value_that_is_not_finite_ends_the_run_with_an_error():
         simulate(
             system, state(system), 1.0, terrain=plane(), law=explode, contact=steps(1e-3, mu=0.8)
         )
+
+
+def test_event_location_resumes_with_the_features_near_the_wheels():
+    """A ball rolls out of the searched boxes in time steps: event location finds its contact again."""
+    x = np.arange(-1.0, 31.0, 0.5)
+    y = np.arange(-1.0, 1.5, 0.5)
+    ground = height_field(x, y, 1e-4 * np.sin(3.0 * x)[:, None] * np.cos(2.0 * y))
+    ball = draisine.compile("ball")
+    rolling = state(ball, Wy=10.0)
+    start = draisine.State(rolling.q, rolling.p + [0.0, 0.0, 1e-3], rolling.r, rolling.v)
+    task = Task(ball, start, 10.0, ground, None, None, ContactOptions(mu=0.8), Numerics(), None)
+    run = TerrainRun(task)
+    run.begin()
+    begin = run.driver.arc.swept.copy()
+    run.required_settled = 1 << 20
+    run._enter_time_stepping("test")
+    stepper = run.steps
+    while stepper.y[run.query.y.p][0] < 8.0:
+        run.advance(100)
+    centre = run.query.centres(run.now.t, run.now.y).copy()
+    assert centre[0, 0] > begin[3], "the ball is still in the first boxes"
+    run.required_settled = 1
+    stepper.require(1)
+    while run.steps is stepper and run.now.t < 9.0:
+        run.advance(1)
+    assert run.steps is None
+    change = run.events[-1]
+    assert change.kind == "event-location"
+    assert [name for (name, _), _ in change.mode_after] == ["ground"]
