@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import draisine
 from draisine import Numerics
@@ -26,6 +26,7 @@ from draisine.model import (
     Guide,
     Joint,
     Model,
+    Motor,
     Output,
     Revolute,
     Wheel,
@@ -54,9 +55,14 @@ def trolley(
     area: Annotated[float, "m2", "drag area"] = 0.5,
     density: Annotated[float, "kg/m3", "density of the air"] = 1.2,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
+    motors: Literal["unlimited", "limited"] = "unlimited",
+    stops: Literal["none", "near"] = "none",
 ) -> Model:
     """A trolley on two wheels and a ball that slides, with a nut on a spring-loaded screw, a geared
     motor, rolling resistance, drag and a push; outputs tell where the valve of its left wheel is.
+
+    With `motors="limited"` the torque of the screw reaches its limit, and that of the left wheel its
+    torque-speed line; with `stops="near"` the nut reaches its upper stop.
 
     It is not symmetric, so that no error hides behind its symmetry.
     """
@@ -68,6 +74,9 @@ def trolley(
     rim = inertia(
         wheel * radius * radius / 4, wheel * radius * radius / 2, wheel * radius * radius / 4
     )
+    is_limited = motors == "limited"
+    drive = Motor(no_load_speed=8.0, stall_torque=0.5) if is_limited else None
+    turner = Motor(torque=0.05) if is_limited else None
     return Model(
         bodies=[
             Body("chassis", mass, (radius / 2, 0.0, 1.5 * radius), inertia(moment, moment, moment)),
@@ -76,7 +85,7 @@ def trolley(
             Body("nut", nut, nut_place, inertia(0.02 * moment, 0.03 * moment, 0.04 * moment)),
         ],
         joints=[
-            Revolute("left", "chassis", "left", axle, left, armature=rotor),
+            Revolute("left", "chassis", "left", axle, left, armature=rotor, motor=drive),
             Revolute("right", "chassis", "right", axle, right),
             Joint(
                 "screw",
@@ -88,6 +97,8 @@ def trolley(
                 damper=damping,
                 rest=0.2,
                 slide=pitch,
+                motor=turner,
+                stops=(-0.55, 0.55) if stops == "near" else None,
             ),
         ],
         contacts=[
@@ -405,6 +416,10 @@ RECIPES: dict[str, Recipe] = {
     "trolley": Recipe(
         trolley,
         {"forward_speed": (0.5, 3.0), "yaw_rate": (-1.0, 1.0), "screw": (-0.5, 0.5)},
+        {
+            "motors": {"unlimited": {}, "limited": {"motors": "limited"}},
+            "stops": {"none": {}, "near": {"stops": "near"}},
+        },
         joint="screw",
         angle="screw",
         effort=1.0,
@@ -691,6 +706,7 @@ SAMPLE = {
         "torus  rolling_disc crown=torus",
         "car  car drive=differential",
         "trolley  trolley",
+        "limited  trolley motors=limited stops=near",
         "skateboard  skateboard",
         "racer  roller_racer drive=sine",
         "belt  trailing_wheel",
@@ -699,5 +715,5 @@ SAMPLE = {
         "linkage  steering_linkage",
     )
 }
-"""Nineteen structures, every option of the bicycle in at least one of them; others are made of them by
+"""Twenty structures, every option of the bicycle in at least one of them; others are made of them by
 mirrors, other orders and unfolded wheels."""

@@ -392,7 +392,8 @@ def needs_impact(e: EventState) -> RunStatus:
             return RunStatus.IMPACT
         e.choice_index[j] = 0 if separation <= m.tol.no_approach else NOT_INCLUDED
         rests = abs(separation) <= m.tol.no_approach
-        if not e.was_closed[k] and not isfinite(e.mu[k]) and rests and is_slipping(e, j):
+        is_new = not e.was_closed[k] and not slides_before(e, k)
+        if is_new and not isfinite(e.mu[k]) and rests and is_slipping(e, j):
             e.slip_plan[j] = SlipPlan.BEGIN
             e.status[j] = Status.SLIDING
             any_slips = True
@@ -409,6 +410,19 @@ def needs_impact(e: EventState) -> RunStatus:
         if slips and forces[3 * max(index, 0)] > m.tol.pressed:
             return RunStatus.IMPACT
     return RunStatus.RESOLVED
+
+
+@routine
+def slides_before(e: EventState, k: int) -> bool:
+    """Return whether the wheel of contact k slides on another feature before the event. If it is handed over
+    to a neighbouring feature, its slip continues: the border between two features is not an obstacle.
+    """
+    mode = e.mode
+    for i in range(mode.plan[CLOSED]):
+        is_same_wheel = mode.contacts.wheels[mode.which[i]] == mode.contacts.wheels[k]
+        if is_same_wheel and mode.status[i] == Status.SLIDING:
+            return True
+    return False
 
 
 @routine
