@@ -106,6 +106,7 @@ def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
     first = intervals.first_contact[j]
     count = intervals.first_contact[j + 1] - first
     s.plan[CLOSED] = count
+    s.system.pivoted_rows = -1
     s.which[:count] = intervals.which[first:][:count]
     s.status[:count] = intervals.status[first:][:count]
     s.mu[:count] = intervals.mu[first:][:count]

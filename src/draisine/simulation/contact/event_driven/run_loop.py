@@ -261,6 +261,7 @@ def open_arc(r: RunLoop) -> bool:
     equations of their contact mode are compiled.
     """
     arc = r.arc
+    arc.mode.system.pivoted_rows = -1
     set_border_hysteresis(r, -1)
     if find_closed_form(arc.mode) == 1:
         return False
