@@ -30,7 +30,11 @@ from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.active_set import TRIALS, choose_set, trial_offset
 from draisine.simulation.contact.complementarity.coulomb import solve_friction_law
-from draisine.simulation.contact.complementarity.linear import dot, has_independent_rows
+from draisine.simulation.contact.complementarity.linear import (
+    dot,
+    has_independent_rows,
+    mark_redundant_rows,
+)
 from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 from draisine.simulation.contact.event_driven.arc_integration import (
     ArcState,
@@ -690,6 +694,7 @@ def terrain_code() -> Any:
         observe_modes,
         observe_forces,
         has_independent_rows,
+        mark_redundant_rows,
     )
     parts = (choose_set, solve_single_contact, solve_friction_law)
     made = routine_code(*entries, *parts, width=VECTOR_WIDTH, passes="few")
