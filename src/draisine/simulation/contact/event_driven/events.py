@@ -573,7 +573,6 @@ def close_contacts(e: EventState) -> None:
             s.mu[count] = e.mu[k] if isfinite(e.mu[k]) else 0.0
             count += 1
     s.plan[CLOSED] = count
-    s.system.pivoted_rows = -1
 
 
 @routine

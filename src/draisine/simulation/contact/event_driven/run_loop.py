@@ -396,6 +396,7 @@ def find_event_contacts(r: RunLoop) -> RunStatus:
     if lifts_off and progress.stalled > 0:
         event.avoid[:count] = r.leaving[:count]
     log_event_begin(r)
+    r.arc.mode.system.pivoted_rows = 0
     progress.resolution = resolve_event(event, ending, lifts_off, progress.cause is EventCause.SLIP)
     if progress.resolution is RunStatus.TOO_MANY_CONTACTS:
         return RunStatus.TOO_MANY_CONTACTS
