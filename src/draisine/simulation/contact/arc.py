@@ -14,7 +14,6 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
-from draisine.mechanics.formulations._rank import DEPENDENCE_TOLERANCE, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, shared_query
 from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.tolerances import cached_machine_units
@@ -156,46 +155,23 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
     """Return the names of the redundant constraint rows of the closed contacts at the starts of trajectory
     arcs.
 
-    `jacobians` contains the constraint rows of all closed contacts, one trajectory arc after the other.
+    `jacobians` contains the constraint rows of all closed contacts, one trajectory arc after the other; they
+    are overwritten.
     """
-    rows = jacobians[:-1].reshape(-1, arcs[0].machine.speeds)  # three constraint rows per contact
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    units = rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    held = np.array([count_rows(status) for arc in arcs for _, status, _ in arc.closed], int)
-    is_held = (np.arange(3) < held[:, None]).ravel() & (lengths > 0.0)
-    begin = 0
-    problems: dict[int, list[tuple[TerrainArc, int, Integers]]] = {}
-    for arc in arcs:
-        end = begin + 3 * len(arc.closed)
-        numbers = np.flatnonzero(is_held[begin:end])
-        if len(arc.closed) > 1 and len(numbers):
-            problems.setdefault(len(numbers), []).append((arc, begin, numbers))
-        begin = end
+    n = arcs[0].machine.speeds
+    mark = arcs[0].query().code.mark_redundant_rows
     redundant: dict[str, None] = {}
-    for size, of_size in problems.items():
-        # Stack all problems of one size: the overhead of a NumPy call exceeds its arithmetic.
-        stack = units[np.array([begin + numbers for _, begin, numbers in of_size])]
-        if _are_independent(stack):
-            continue
-        ranks = np.linalg.matrix_rank(stack, tol=DEPENDENCE_TOLERANCE).tolist()
-        for (arc, _, numbers), C, rank in zip(of_size, stack, ranks, strict=True):
-            if rank < size:
-                kept = independent_rows(C, (numbers % 3 == 0).tolist(), rank)
-                for k in np.delete(numbers, kept).tolist():
-                    (wheel, feature), _ = arc.mode[k // 3]
-                    redundant[f"{wheel}:{feature}.{AXES[k % 3]}"] = None
+    begin = 0
+    for arc in arcs:
+        size = len(arc.closed)
+        held = np.array([count_rows(status) for _, status, _ in arc.closed])
+        marks = np.zeros(3 * size, dtype=np.int64)
+        if size > 1 and mark(jacobians[3 * n * begin :], held, size, n, marks):
+            for k in np.flatnonzero(marks).tolist():
+                (wheel, feature), _ = arc.mode[k // 3]
+                redundant[f"{wheel}:{feature}.{AXES[k % 3]}"] = None
+        begin += size
     return list(redundant)
-
-
-def _are_independent(stack: Floats) -> bool:
-    """Return whether the unit constraint rows (sets, rows, n) of each set are certainly linearly independent:
-    the eigenvalues of their Gram matrices exceed 1e-12, so that their singular values exceed 1e-6.
-    """
-    try:
-        np.linalg.cholesky(stack @ stack.transpose(0, 2, 1) - 1e-12 * np.eye(stack.shape[1]))
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def observe_states(query: ContactQuery, intervals: Sequence[ModeInterval]) -> dict[str, Floats]:

@@ -34,8 +34,8 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     find_null_space,
     make_saddle_point,
     set_row,
+    solve_in_mode,
     solve_minimum_norm,
-    solve_saddle_point,
     write_motion,
 )
 from draisine.simulation.contact.complementarity.sharing import has_margin, share_redundant_forces
@@ -372,6 +372,7 @@ def assemble_rows(s: ContactMode, seen: Floats) -> None:
         p.M[i, :n] = s.out[m.M + i * n :][:n]
     p.force[:n] = -s.out[m.F :][:n]
     first = 0
+    p.symmetric = m.acted == 0
     for k in range(s.plan[CLOSED]):
         row = seen[k * m.row :]
         C = row[m.C :]
@@ -382,6 +383,7 @@ def assemble_rows(s: ContactMode, seen: Floats) -> None:
         if s.status[k] == Status.SLIDING and s.mu[k] > 0.0:
             along = slip_direction(s.x, row, m, 1)
             across = slip_direction(s.x, row, m, 2)
+            p.symmetric = False
             G[:n] -= s.mu[k] * (along * C[n:][:n] + across * C[2 * n :][:n])
         if m.acted > 0:
             p.force[:n] += row[m.push :][:n]
@@ -424,7 +426,7 @@ def solve_rates(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
     while change > CONVERGED_LOAD and iterations < MAX_LOAD_ITERATIONS:
         evaluate_closed_rows(s, seen)
         assemble_rows(s, seen)
-        status = solve_saddle_point(p)
+        status = solve_in_mode(p)
         if status is SaddleStatus.UNSOLVABLE or p.inconsistency > m.tol.contradiction:
             return 1
         if status is SaddleStatus.REDUNDANT:

@@ -17,6 +17,7 @@ from draisine.mechanics.contact.elements import ENERGY, POWER
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.kernels import (
     CLOSED,
+    FORM,
     ContactColumns,
     ContactMode,
     Dynamics,
@@ -106,6 +107,7 @@ def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
     first = intervals.first_contact[j]
     count = intervals.first_contact[j + 1] - first
     s.plan[CLOSED] = count
+    s.system.pivoted_rows = -1
     s.which[:count] = intervals.which[first:][:count]
     s.status[:count] = intervals.status[first:][:count]
     s.mu[:count] = intervals.mu[first:][:count]
@@ -132,7 +134,8 @@ def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSample
                 s.lam[: 3 * count] = NAN
             for k in range(count):
                 row = s.seen[k * m.row :]
-                evaluate_gap(s.x, s.contacts, s.which[k], row)
+                if s.plan[FORM] != 0:
+                    evaluate_gap(s.x, s.contacts, s.which[k], row)
                 if count_rows(s.status[k]) > 0:
                     samples.violation[i] = max(samples.violation[i], abs(row[m.gap]))
                 wheel = s.contacts.wheels[s.which[k]]
@@ -142,7 +145,8 @@ def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSample
                     place = i * samples.wheels + wheel
                     samples.convexity[place] = min(samples.convexity[place], row[m.fold])
                 if i == intervals.first_state[j]:
-                    evaluate_row(s.x, s.contacts, s.which[k], row)
+                    if s.plan[FORM] != 0:
+                        evaluate_row(s.x, s.contacts, s.which[k], row)
                     rows = samples.jacobians[(first + k) * 3 * m.speeds :]
                     rows[: 3 * m.speeds] = row[m.C :][: 3 * m.speeds]
 

@@ -15,7 +15,9 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     make_contact_response,
     make_saddle_point,
     set_row,
+    solve_along_pivots,
     solve_constrained,
+    solve_in_mode,
     solve_minimum_norm,
     solve_reduced,
     solve_saddle_point,
@@ -80,6 +82,75 @@ def test_the_motion_alone_is_that_of_the_whole_solution(n, m, rank):
     alone.motion_only = True
     assert solve_saddle_point(alone) is solve_saddle_point(whole)
     assert_allclose(alone.multiplier, whole.multiplier, atol=0)
+
+
+def draw_mode(m, n, rank, seeds):
+    """Return systems of one contact mode: each row depends on the same other rows, with changing numbers."""
+    rng = np.random.default_rng(m)
+    weights, independent = rng.normal(size=(m, rank)), rng.normal(size=(rank, n))
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        C = weights @ (independent + 0.05 * rng.uniform(-1.0, 1.0, size=(rank, n)))
+        yield masses(rng, n), rng.normal(size=n), C, C @ rng.normal(size=n)
+
+
+@pytest.mark.parametrize(("n", "m", "rank"), [(6, 6, 6), (6, 4, 3), (8, 12, 5), (7, 9, 7)])
+def test_pivots_of_one_solution_serve_the_next(n, m, rank):
+    """Along the pivots of the first system the others have the motion of the dense system, and multipliers of
+    minimum norm. Without redundant rows or with all speeds determined, too.
+    """
+    first, *others = draw_mode(m, n, rank, range(6))
+    p = fill(*first)
+    p.pivoted_rows = -1
+    solve_in_mode(p)
+    assert p.pivots == rank
+    assert sorted(p.pivot_rows[:m]) == list(range(m))
+    assert sorted(p.pivot_columns) == list(range(n))
+    for M, f, C, c in others:
+        p.M[:], p.force[:], p.target[:m] = M, f, c
+        p.C[:m] = p.G[:m] = C
+        for p.motion_only in (True, False):
+            p.x[:] = np.nan
+            assert solve_along_pivots(p)
+            K = np.block([[M, -C.T], [C, np.zeros((m, m))]])
+            wanted = np.linalg.pinv(K, rcond=1e-12) @ np.concatenate([f, c])
+            assert_allclose(p.x, wanted[:n], atol=1e-10 * np.abs(wanted[:n]).max())
+        assert_allclose(p.multiplier[:m], wanted[n:], atol=1e-9 * np.abs(wanted[n:]).max())
+        assert solve_in_mode(p) is (SaddleStatus.UNIQUE if rank == m else SaddleStatus.REDUNDANT)
+
+
+def test_pivots_are_chosen_again_if_they_no_longer_serve():
+    """A row that ceases to be redundant, and a pivot that vanishes: the solution is that of the new rows."""
+    M, f = np.diag([1.0, 2.0, 3.0]), np.array([1.0, -1.0, 2.0])
+    p = fill(M, f, np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]), np.zeros(3))
+    p.pivoted_rows = -1
+    solve_in_mode(p)
+    assert p.pivots == 2
+    p.C[2, 2] = p.G[2, 2] = 1.0
+    p.target[2] = 3.0
+    assert solve_in_mode(p) is SaddleStatus.UNIQUE
+    assert_allclose(p.x, [0.0, 0.0, 3.0], atol=1e-14)
+    assert p.pivots == 3
+    p.C[:3] = p.G[:3] = [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
+    p.target[:3] = [1.0, 2.0, 0.0]
+    assert not solve_along_pivots(p)
+    solve_in_mode(p)
+    assert_allclose(p.x, [2.0, 1.0, -3.0], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("C", "target"),
+    [
+        ([[1.0, 0.0], [1.0, 0.0]], [0.0, 1.0]),  # rows that contradict each other
+        ([[1.0, 0.0], [1.0, 1e-4]], [0.0, 0.0]),  # rows that are nearly redundant
+    ],
+)
+def test_doubtful_rows_have_no_pivots(C, target):
+    """Each of their systems is solved with pivoting, which decides the rank anew."""
+    p = fill(np.eye(2), np.ones(2), np.array(C), np.array(target))
+    p.pivoted_rows = -1
+    solve_in_mode(p)
+    assert p.pivots == 0
 
 
 @pytest.mark.parametrize(("n", "m", "rank"), [(6, 3, 3), (6, 5, 4)])

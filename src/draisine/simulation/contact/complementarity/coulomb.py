@@ -443,14 +443,16 @@ def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
             return False
         measure_motion(g)
         turned = 0.0
+        is_linear = True
         largest = max(max_norm(g.new, n), 1e-300)
         for k in range(g.sizes[0]):
             if is_sliding(g, k):
+                is_linear = False
                 weight = min(1.0, g.mu[k] * abs(g.new[g.first_row[k]]) / largest)
                 turned = max(
                     turned, weight * abs(update_slip_direction(g, k, MAX_SLIP_RATIO * stiff))
                 )
-        if turned <= 1e-13 and step > 0:
+        if is_linear or (turned <= 1e-13 and step > 0):
             break
     if not turned <= 1e-12:
         return False

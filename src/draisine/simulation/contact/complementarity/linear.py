@@ -17,6 +17,9 @@ row is redundant.
 ZERO_PIVOT = 1e-11
 """Magnitude of a pivot, as a fraction of the largest matrix entry, below which it counts as zero."""
 
+CLEAR_ROW_DISTANCE = 0.2
+"""Distance of a unit row from the span of other rows, above which it is clearly independent of them."""
+
 CONTRADICTION = 1e-6
 """Residual of a redundant equation, relative to one plus the largest entry, above which equations are
 inconsistent.
@@ -226,6 +229,40 @@ def span_columns(C: Floats, m: int, n: int, U: Floats, rest: Floats) -> int:
             rest[j * m :][:m] -= dot(vector, rest[j * m :], m) * vector[:m]
         rank += 1
     return rank
+
+
+@routine
+def mark_redundant_rows(rows: Floats, held: Integers, size: int, n: int, marks: Integers) -> int:
+    """Mark, with 1, the constraint rows of contacts that depend on the other rows; return their number.
+
+    Contact k has the rows 3 k to 3 k + 2 (n entries each), of which the first `held[k]` are constraints.
+    Normal rows are marked last, because they prevent that gaps drift, and rows that are clearly independent
+    come before nearly redundant ones. `rows` is overwritten by Gram-Schmidt orthogonalisation.
+    """
+    count = 0
+    for i in range(3 * size):
+        row = rows[i * n :]
+        length = sqrt(dot(row, row, n))
+        marks[i] = 1 if i % 3 < held[i // 3] and length > 0.0 else 0
+        count += marks[i]
+        if marks[i] == 1:
+            row[:n] /= length
+    for turn in range(4):
+        distance = CLEAR_ROW_DISTANCE if turn < 2 else REDUNDANT_ROW_DISTANCE
+        for i in range(3 * size):
+            unit = rows[i * n :]
+            square = dot(unit, unit, n)
+            is_next = marks[i] == 1 and (i % 3 == 0) == (turn % 2 == 0)
+            if not is_next or not square > distance * distance:
+                continue
+            marks[i] = 0
+            count -= 1
+            unit[:n] /= sqrt(square)
+            for k in range(3 * size):
+                part = dot(unit, rows[k * n :], n)
+                if marks[k] == 1 and part != 0.0:
+                    rows[k * n :][:n] -= part * unit[:n]
+    return count
 
 
 @routine

@@ -24,6 +24,12 @@ Method.
 4. `add_multipliers`: those of minimum norm if rows are redundant (statically indeterminate forces).
 5. `write_motion`: x = M^-1 (f + G' lam), with one step of iterative refinement if the rows are not satisfied.
 
+Within a contact mode the same rows stay independent. After the first solution of a mode with G = C,
+`choose_pivots` chooses independent rows and, for each, the speed that it determines, leaf joints first: a
+wheel's spin occurs in the rows of that wheel only. `solve_along_pivots` then solves later systems in the
+coordinates of the remaining speeds. It accepts its solution only if all other rows are satisfied, too, which
+makes the solution exact whichever rows were chosen (`solve_in_mode`).
+
 `solve_reduced` solves the same system by projection on the null space of C, eqs. (3.25)-(3.30) of the
 thesis, as an independent check. The Delassus matrix of the contacts is S after the elimination of the
 equality rows, which are satisfied whichever contacts are closed (`write_delassus`).
@@ -68,6 +74,19 @@ REFINED_RESIDUAL = 1e-15
 CONSISTENT_RESIDUAL = 1e-13
 """Residual of a redundant row, relative to the largest scaled force, up to which it is a rounding error."""
 
+PIVOT_SHARE = 0.1
+"""Smallest pivot of `choose_pivots`, as a fraction of the largest entry of its row; smaller ones amplify
+rounding errors.
+"""
+
+WELL_CONDITIONED = 1e-3
+"""Remainder of a row after elimination, relative to the row, below which rows are nearly redundant, and their
+system is solved with pivoting.
+"""
+
+PIVOT_LOSS = 0.1
+"""Ratio of a pivot to its value when it was chosen, below which pivots are chosen again."""
+
 
 class SaddleStatus(IntEnum):
     """Status of the solution of a saddle-point system."""
@@ -89,6 +108,10 @@ class SaddlePoint(Record):
     # whether only the motion is needed, not the multipliers of redundant rows
     motion_only: bool = False
     rank: int = 0  # number of independent rows
+    pivots: int = 0  # number of pivots chosen by `choose_pivots`, 0 for none
+    # number of rows among which the pivots were chosen; -1 if they are chosen at the next solution, 0 if none
+    # are used
+    pivoted_rows: int = 0
     inconsistency: float = 0.0  # largest residual of a redundant row, in the unit of the targets
     M: Matrix  # (n, n) mass matrix
     force: Floats  # (n) generalised force f
@@ -112,6 +135,10 @@ class SaddlePoint(Record):
     null: Floats  # (m m) multipliers without effect, as orthonormal columns
     work: Floats  # (10 (n + m)^2) scratch
     order: Integers  # (n + m) pivot order
+    pivot_rows: Integers  # (m) rows of the pivots, then redundant rows
+    pivot_columns: Integers  # (n) speeds of the pivots, then the other speeds
+    pivot_sizes: Floats  # (n) absolute values of the pivots when they were chosen
+    rounding: Floats  # (m) residual of a redundant row up to which it is a rounding error
 
 
 def make_saddle_point(n: int, most: int) -> SaddlePoint:
@@ -126,7 +153,8 @@ def make_saddle_point(n: int, most: int) -> SaddlePoint:
         **dict.fromkeys(("S", "effect", "gram"), (m, m)),
         **dict.fromkeys(("force", "x", "load"), n),
         **dict.fromkeys(("target", "multiplier", "rest", "scale", "scaled"), m),
-        **dict.fromkeys(("row_order", "column_order"), m),
+        **dict.fromkeys(("row_order", "column_order", "pivot_rows", "rounding"), m),
+        **dict.fromkeys(("pivot_columns", "pivot_sizes"), n),
         null=m * m,
         work=10 * (n + m) ** 2,
         order=n + m,
@@ -257,16 +285,24 @@ def scale_rows(p: SaddlePoint) -> None:
         for i in range(m):
             p.Z[:n, i] = p.G[i, :n]
         divide_transposed(p, p.Z, m)
-    divide_load(p, p.load)
+    divide_load(p.L, p.load, n)
     scale_columns(p)
 
 
 @routine
-def divide_load(p: SaddlePoint, load: Floats) -> None:
-    """Replace a generalised force (n) by L'^-1 times the force."""
-    for k in range(p.n - 1, -1, -1):
-        load[k] /= p.L[k, k]
-        load[:k] -= load[k] * p.L[k, :k]
+def divide_load(L: Matrix, load: Floats, n: int) -> None:
+    """Replace a vector (n) by L'^-1 times the vector, where L is lower triangular."""
+    for k in range(n - 1, -1, -1):
+        if load[k] != 0.0:
+            load[k] /= L[k, k]
+            load[:k] -= load[k] * L[k, :k]
+
+
+@routine
+def divide_lower(L: Matrix, x: Floats, n: int) -> None:
+    """Replace a vector (n) by L^-1 times the vector, where L is lower triangular."""
+    for k in range(n):
+        x[k] = (x[k] - dot(L[k], x, k)) / L[k, k]
 
 
 @routine
@@ -537,10 +573,9 @@ def write_response(p: SaddlePoint, share: float) -> None:
     p.x[:n] = 0.0
     for i in range(m):
         p.x[:n] += p.multiplier[i] * p.G[i, :n]
-    divide_load(p, p.x)
+    divide_load(p.L, p.x, n)
     p.x[:n] += share * p.load[:n]
-    for k in range(n):
-        p.x[k] = (p.x[k] - dot(p.L[k], p.x, k)) / p.L[k, k]
+    divide_lower(p.L, p.x, n)
 
 
 @routine
@@ -560,6 +595,209 @@ def refine_solution(p: SaddlePoint) -> None:
     write_response(p, 0.0)
     p.x[:n] += motion[:n]
     p.multiplier[:m] += multipliers[:m]
+
+
+# --- along pivots that are known from an earlier solution
+
+
+@routine
+def largest_entry(row: Floats, weights: Floats, n: int) -> float:
+    """Return the largest absolute entry of a row (n), each multiplied by its weight."""
+    largest = 0.0
+    for j in range(n):
+        largest = max(largest, abs(row[j]) * weights[j])
+    return largest
+
+
+@routine
+def choose_pivots(p: SaddlePoint) -> None:
+    """Choose pivots for `solve_along_pivots`: independent rows, and for each the speed that it determines.
+
+    Entries are compared in the kinetic metric, so that speeds may have different units. No pivots are chosen
+    if rows contradict each other or are nearly redundant, or if most speeds are free: the general solution
+    then costs less.
+    """
+    n = p.n
+    m = p.rows
+    A = p.work[: m * n].reshape(m, n)
+    weights = p.load
+    whole = p.scaled
+    left = p.rest
+    is_pivot = p.order
+    p.pivots = 0
+    p.pivoted_rows = m
+    size = max_norm(p.load, n)
+    for i in range(m):
+        size = max(size, abs(p.scale[i] * p.target[i]))
+    p.rounding[:m] = CONSISTENT_RESIDUAL * size / p.scale[:m]
+    if p.inconsistency > max_norm(p.rounding, m):
+        return
+    is_pivot[:n] = 0
+    for j in range(n):
+        weights[j] = 1.0 / sqrt(p.M[j, j]) if p.M[j, j] > 0.0 else 0.0
+    for i in range(m):
+        A[i, :n] = p.C[i, :n]
+        p.pivot_rows[i] = i
+        whole[i] = largest_entry(A[i], weights, n)
+        left[i] = whole[i]
+    count = 0
+    before = -1
+    # A speed that is no pivot in the first round may become one in the next.
+    while count > before:
+        before = count
+        for j in range(n - 1, -1, -1):
+            place = -1
+            best = PIVOT_SHARE
+            for i in range(count, m):
+                k = p.pivot_rows[i]
+                share = abs(A[k, j]) * weights[j]
+                is_redundant = left[k] <= REDUNDANT_PIVOT * whole[k]
+                if is_pivot[j] == 0 and not is_redundant and share > best * left[k]:
+                    best = share / left[k]
+                    place = i
+            if place < 0:
+                continue
+            p.pivot_rows[count], p.pivot_rows[place] = p.pivot_rows[place], p.pivot_rows[count]
+            pivot = p.pivot_rows[count]
+            top = A[pivot]
+            if left[pivot] < WELL_CONDITIONED * whole[pivot]:
+                return
+            is_pivot[j] = 1
+            p.pivot_columns[count] = j
+            p.pivot_sizes[count] = abs(top[j])
+            count += 1
+            for i in range(count, m):
+                row = A[p.pivot_rows[i]]
+                if row[j] != 0.0:
+                    part = row[j] / top[j]
+                    row[:n] -= part * top[:n]
+                    row[j] = 0.0
+                    left[p.pivot_rows[i]] = largest_entry(row, weights, n)
+    if 2 * count < n:
+        return
+    p.pivots = count
+    for j in range(n):
+        if is_pivot[j] == 0:
+            p.pivot_columns[count] = j
+            count += 1
+
+
+@routine
+def solve_along_pivots(p: SaddlePoint) -> bool:
+    """Solve a system with G = C for the motion x = w + H u, where C w = c and C H = 0, by elimination of the
+    chosen rows along their pivots; then for the multipliers of minimum norm. Return False if a pivot became
+    small or another row is not satisfied.
+    """
+    n = p.n
+    free = n - p.pivots
+    wide = free + 1
+    X = p.work[: n * wide].reshape(n, wide)  # columns H, w
+    MX = p.work[n * wide : 2 * n * wide].reshape(n, wide)
+    if not write_null_space(p, X):
+        return False
+    for i in range(n):
+        MX[i, :wide] = 0.0
+        for j in range(n):
+            if p.M[i, j] != 0.0:
+                MX[i, :wide] += p.M[i, j] * X[j, :wide]
+    # H' M H u = H' (f - M w)
+    u = p.load
+    u[:free] = 0.0
+    p.L[:free, :free] = 0.0
+    for i in range(n):
+        u[:free] += (p.force[i] - MX[i, free]) * X[i, :free]
+        for k in range(free):
+            if X[i, k] != 0.0:
+                p.L[k, : k + 1] += X[i, k] * MX[i, : k + 1]
+    for k in range(free):
+        p.x[k] = p.L[k, k]
+    if not factor_leaves_first(p.L, p.x, free):
+        return False
+    divide_load(p.L, u, free)
+    divide_lower(p.L, u, free)
+    for i in range(n):
+        p.x[i] = add_dot(X[i, free], X[i], u, free)
+    p.inconsistency = 0.0
+    for i in range(p.pivots, p.rows):
+        row = p.pivot_rows[i]
+        residual = abs(add_dot(-p.target[row], p.C[row], p.x, n))
+        if not residual <= p.rounding[row]:
+            return False
+        p.inconsistency = max(p.inconsistency, residual)
+    p.rank = p.pivots
+    return p.motion_only or balance_forces(p)
+
+
+@routine
+def write_null_space(p: SaddlePoint, X: Matrix) -> bool:
+    """Write a basis H of the motions with C H = 0 and a motion w with C w = c as columns of X. Return False
+    if a pivot became small.
+    """
+    n = p.n
+    r = p.pivots
+    wide = n - r + 1
+    A = p.work[2 * n * wide : 2 * n * wide + r * n].reshape(r, n)
+    right = p.rest
+    for k in range(r):
+        A[k, :n] = p.C[p.pivot_rows[k], :n]
+        right[k] = p.target[p.pivot_rows[k]]
+    for k in range(r):
+        top = A[k]
+        j = p.pivot_columns[k]
+        if not abs(top[j]) > PIVOT_LOSS * p.pivot_sizes[k]:
+            return False
+        for i in range(k + 1, r):
+            row = A[i]
+            if row[j] != 0.0:
+                part = row[j] / top[j]
+                row[:n] -= part * top[:n]
+                right[i] -= part * right[k]
+    for k in range(n - r):
+        motion = X[p.pivot_columns[r + k]]
+        motion[:wide] = 0.0
+        motion[k] = 1.0
+    for k in range(r - 1, -1, -1):
+        row = A[k]
+        motion = X[p.pivot_columns[k]]
+        motion[:wide] = 0.0
+        motion[n - r] = right[k]
+        for i in range(k + 1, n):
+            j = p.pivot_columns[i]
+            if row[j] != 0.0:
+                motion[:wide] -= row[j] * X[j, :wide]
+        motion[:wide] /= row[p.pivot_columns[k]]
+    return True
+
+
+@routine
+def balance_forces(p: SaddlePoint) -> bool:
+    """Compute the multipliers of minimum norm with C' lam = M x - f: lam = C z, where z is zero except for
+    the speeds of the pivots. Return False if rounding errors prevent it.
+    """
+    n = p.n
+    z = p.load
+    measure_imbalance(p, z)
+    p.L[:n, :n] = 0.0
+    for i in range(p.rows):
+        row = p.C[i]
+        for j in range(n):
+            if row[j] != 0.0:
+                p.L[j, : j + 1] += row[j] * row[: j + 1]
+    for k in range(p.pivots, n):
+        free = p.pivot_columns[k]
+        p.L[free, :free] = 0.0
+        p.L[free:n, free] = 0.0
+        p.L[free, free] = 1.0
+        z[free] = 0.0
+    for j in range(n):
+        p.work[j] = p.L[j, j]
+    if not factor_leaves_first(p.L, p.work, n):
+        return False
+    divide_load(p.L, z, n)
+    divide_lower(p.L, z, n)
+    for i in range(p.rows):
+        p.multiplier[i] = dot(p.C[i], z, n)
+    return True
 
 
 # --- the whole solution
@@ -600,6 +838,22 @@ def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
     if shares and p.rank < p.rows - count_zero_rows(p):
         return SaddleStatus.REDUNDANT
     return SaddleStatus.UNIQUE
+
+
+@routine
+def solve_in_mode(p: SaddlePoint) -> SaddleStatus:
+    """Solve one of many similar saddle-point systems of a contact mode, along pivots of an earlier solution
+    if there are any; `symmetric` must be set.
+    """
+    is_same = p.symmetric and p.pivoted_rows == p.rows
+    if is_same and p.pivots > 0 and solve_along_pivots(p):
+        is_redundant = not p.motion_only and p.rank < p.rows - count_zero_rows(p)
+        return SaddleStatus.REDUNDANT if is_redundant else SaddleStatus.UNIQUE
+    status = solve_saddle_point(p)
+    is_new = p.pivoted_rows != 0 and (p.pivots > 0 or not is_same)
+    if p.symmetric and is_new and status is not SaddleStatus.UNSOLVABLE:
+        choose_pivots(p)
+    return status
 
 
 @routine

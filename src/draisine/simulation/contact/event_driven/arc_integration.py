@@ -54,6 +54,7 @@ from draisine.simulation.contact.event_driven.radau import (
 )
 from draisine.simulation.contact.kernels import (
     CLOSED,
+    FORM,
     ContactColumns,
     ContactMode,
     border_excess,
@@ -274,7 +275,7 @@ def shorten_step_until_accepted(c: ArcState) -> RunStatus:
         if h < max(1e-14 * abs(t), s.motion.tol.shortest_step):
             return RunStatus.STEP_TOO_SMALL
         # If little time remains before the inputs jump, extend the step to the jump.
-        if t + 1.01 * h >= end:
+        if t + 1.01 * h >= end and h != clock.end_time - t:
             h = end - t
         clock.is_implicit = h * turning > EXPLICIT_LIMIT
         if not take_trial_step(c, h, g.new):
@@ -601,7 +602,9 @@ def sample_guards(c: ArcState) -> None:
         evaluate_dense(c, c.basis[NODE_POSITIONS + i])
         if s.plan[CLOSED] > 0:
             flow(s, c.stages.errors, s.lam)
-            evaluate_closed_gaps(s)
+            # Without a closed form the rows have just been evaluated.
+            if s.plan[FORM] != 0:
+                evaluate_closed_gaps(s)
         for i_live in range(count):
             j = c.live[i_live]
             kind = c.kinds[j]
@@ -1051,11 +1054,15 @@ def integrate_arc(c: ArcState, limit: int) -> RunStatus:
                 return RunStatus.PENETRATION
             continue
         remaining = clock.end_time - clock.time
-        if clock.step > remaining and min(clock.part, 1.0) * clock.step > remaining:
-            clock.step = remaining  # only a step without an event is cut at the end of the run
-            continue
-        record_grazing(c, clock.part)
-        if j >= 0:
+        is_last = clock.step > remaining and min(clock.part, 1.0) * clock.step > remaining
+        record_grazing(c, remaining / clock.step if is_last else clock.part)
+        if is_last:
+            # There is no event before the end of the run: repeat the step up to the end, without guards.
+            clock.step = remaining
+            status = take_accepted_step(c)
+            if status is not RunStatus.RESOLVED:
+                return status
+        elif j >= 0:
             return finish_step_at_event(c, j)
         record_samples(c, clock.step)
         project_step_end(c, clock.step)

@@ -30,7 +30,11 @@ from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.active_set import TRIALS, choose_set, trial_offset
 from draisine.simulation.contact.complementarity.coulomb import solve_friction_law
-from draisine.simulation.contact.complementarity.linear import dot, has_independent_rows
+from draisine.simulation.contact.complementarity.linear import (
+    dot,
+    has_independent_rows,
+    mark_redundant_rows,
+)
 from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 from draisine.simulation.contact.event_driven.arc_integration import (
     ArcState,
@@ -261,6 +265,7 @@ def open_arc(r: RunLoop) -> bool:
     equations of their contact mode are compiled.
     """
     arc = r.arc
+    arc.mode.system.pivoted_rows = -1
     set_border_hysteresis(r, -1)
     if find_closed_form(arc.mode) == 1:
         return False
@@ -391,6 +396,7 @@ def find_event_contacts(r: RunLoop) -> RunStatus:
     if lifts_off and progress.stalled > 0:
         event.avoid[:count] = r.leaving[:count]
     log_event_begin(r)
+    r.arc.mode.system.pivoted_rows = 0
     progress.resolution = resolve_event(event, ending, lifts_off, progress.cause is EventCause.SLIP)
     if progress.resolution is RunStatus.TOO_MANY_CONTACTS:
         return RunStatus.TOO_MANY_CONTACTS
@@ -689,6 +695,7 @@ def terrain_code() -> Any:
         observe_modes,
         observe_forces,
         has_independent_rows,
+        mark_redundant_rows,
     )
     parts = (choose_set, solve_single_contact, solve_friction_law)
     made = routine_code(*entries, *parts, width=VECTOR_WIDTH, passes="few")

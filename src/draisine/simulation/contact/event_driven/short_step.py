@@ -29,7 +29,14 @@ from draisine.simulation.contact.event_driven.arc_integration import (
     guard_value,
 )
 from draisine.simulation.contact.event_driven.guards import GUARD_NODES
-from draisine.simulation.contact.kernels import CLOSED, evaluate_gap, flow, project_state, put_state
+from draisine.simulation.contact.kernels import (
+    CLOSED,
+    FORM,
+    evaluate_gap,
+    flow,
+    project_state,
+    put_state,
+)
 from draisine.simulation.trajectory import GuardKind
 
 SHORT_STAGES = 7
@@ -154,7 +161,7 @@ def observe_closed_guards(c: ArcState, node: int) -> None:
     forces must have been computed.
     """
     s = c.mode
-    if s.plan[CLOSED] > 0:
+    if s.plan[CLOSED] > 0 and s.plan[FORM] != 0:
         evaluate_closed_gaps(s)
     for j in range(c.guards[0]):
         kind = c.kinds[j]

@@ -116,7 +116,12 @@ def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Clo
     if query.code.has_independent_rows(M, rows, m, n, bound, work):
         return Rank.INDEPENDENT
     normals = contact_rows[:, query.row.normal]
-    parallel = np.square(normals - normals[0]).sum(axis=1).max() < PARALLEL_NORMALS**2
+    if np.square(normals - normals[0]).sum(axis=1).max() < PARALLEL_NORMALS**2:
+        # On one plane constraint rows are independent or exactly redundant.
+        held = np.full(len(rolling), 3)
+        marks = np.zeros(m, dtype=np.int64)
+        redundant = query.code.mark_redundant_rows(rows.copy(), held, len(rolling), n, marks)
+        return Rank.REDUNDANT if redundant else Rank.INDEPENDENT
     try:
         scaled = np.linalg.solve(np.linalg.cholesky(M), rows.T).T
     except np.linalg.LinAlgError:
@@ -124,10 +129,7 @@ def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Clo
     length = np.sqrt((scaled * scaled).sum(axis=1))
     units = scaled[length > 0.0] / length[length > 0.0, None]
     values = np.linalg.svd(units, compute_uv=False)
-    if (
-        not parallel
-        and ((values > REDUNDANT_SINGULAR_VALUE) & (values < NEARLY_REDUNDANT_SINGULAR_VALUE)).any()
-    ):
+    if ((values > REDUNDANT_SINGULAR_VALUE) & (values < NEARLY_REDUNDANT_SINGULAR_VALUE)).any():
         return Rank.OVER_CONSTRAINED
     full = len(values) == len(units) and (values > REDUNDANT_SINGULAR_VALUE).all()
     return Rank.INDEPENDENT if full else Rank.REDUNDANT
