@@ -6,6 +6,7 @@ side): the line through Q along e; a vertex Q; or a smooth patch z = h(x, y) (`a
 two nearest points on a line, `side` selects one.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -64,6 +65,9 @@ With a smaller determinant the distance is not convex, and Newton's method would
 saddle point. A step along the gradient is used instead.
 """
 
+MAX_LEAN = math.pi / 3.0
+"""Largest lean (rad) for which patches of smooth ground are divided; bicycles fall before."""
+
 OBLIQUE = 1e-4
 """Squared sine of the angle between axle and normal below which the heading is not computed from
 the axle.
@@ -120,6 +124,11 @@ class Surface(ABC):
     def kinds(self) -> tuple[str, ...]:
         """Kinds of ground features that the surface can touch."""
         return ("face", "edge", "vertex", "patch")
+
+    @property
+    def flattest(self) -> Scalar:
+        """Largest radius of curvature (m) of the touching part of the surface, at leans up to `MAX_LEAN`."""
+        return self.reach
 
     @property
     def ring(self) -> Scalar:
@@ -354,6 +363,13 @@ class Disc(Round):
     radius
         Radius (m).
     """
+
+    @property
+    def flattest(self) -> Scalar:
+        """Radius of curvature (m) along the rim at the lean `MAX_LEAN`: a leaning circle appears flatter to
+        the ground.
+        """
+        return self.ring / math.cos(MAX_LEAN) + self.thickness
 
     @property
     def ring(self) -> Scalar:
@@ -599,6 +615,20 @@ class Ellipsoid(Surface):
         return where(longer < c, c, longer)
 
     @property
+    def flattest(self) -> Scalar:
+        """Radius of curvature (m) at the end of the shortest semi-axis: the square of the longest one divided
+        by the shortest one.
+        """
+        return self.reach * self.reach / self._shortest
+
+    @property
+    def _shortest(self) -> Scalar:
+        """Shortest semi-axis (m)."""
+        a, b, c = self.semi_axes
+        shorter = where(a < b, a, b)
+        return where(shorter < c, shorter, c)
+
+    @property
     def sections(self) -> list[tuple[Array, Array]]:
         """Three principal ellipses of the ellipsoid, each as two conjugate half diameters (m)."""
         x, y, z = (self.axes * self.semi_axes).T
@@ -664,9 +694,7 @@ class Ellipsoid(Surface):
         x = self._own(Q - centre)
         level = _divisor(norm(x))
         steep = self.axes @ (x / self.semi_axes) / level
-        a, b, c = self.semi_axes
-        shorter = where(a < b, a, b)
-        shortest = where(shorter < c, shorter, c)
+        shortest = self._shortest
         size = _divisor(norm(steep))
         N = -(steep / size)
         return FeatureContact(Q, N, self.heading(N), (level - 1.0) * shortest, shortest * size)

@@ -32,6 +32,7 @@ from draisine.registry import find, shipped_plugins
 from draisine.system.state import State, angles_of, find_wrong_lengths, make_state_error
 from draisine.system.system import System
 from draisine.terrain import Terrain
+from draisine.terrain.division import PART
 
 JointAtImpact = Literal["free", "held"]
 """Behaviour of a prescribed joint when grips change, see `regrip`: "free" or "held"."""
@@ -316,8 +317,10 @@ class ContactOptions:
 
     def friction(self, wheel: Contact, feature: str) -> float:
         """Return the friction coefficient of a wheel on a feature: that of the pair, that of the wheel, or
-        that of all wheels. Casters and other sliding contacts have zero friction unless they are named.
+        that of all wheels. Casters and other sliding contacts have zero friction unless they are named. A
+        part of a divided patch has the friction of its patch.
         """
+        feature = feature.partition(PART)[0]
         by_name: Mapping[str, float] = self.mu if isinstance(self.mu, Mapping) else {}
         common = math.inf if isinstance(self.mu, Mapping) else self.mu
         default = 0.0 if wheel.slides else common

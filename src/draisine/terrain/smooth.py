@@ -140,29 +140,7 @@ class SmoothGround(Terrain):
 
     def pick(self, ks: Sequence[int]) -> Features:
         """Return the patches with indices ks."""
-        cells = self.cells(np.asarray(ks, np.int64))
-        low, high = cells[:, PATCH_LOW], cells[:, PATCH_HIGH]
-        borders = np.zeros((len(cells), 4, 7))
-        for axis in range(2):
-            borders[:, 2 * axis, axis] = -1.0
-            borders[:, 2 * axis, 6] = -low[:, axis]
-            borders[:, 2 * axis + 1, axis] = 1.0
-            borders[:, 2 * axis + 1, 6] = high[:, axis]
-        exists = np.abs(borders[:, :, 6]) < UNLIMITED
-        first = block_starts(exists.sum(axis=1))
-        numbers, bottom, top = _bounds(cells)
-        box = [np.where(np.abs(low) < UNLIMITED, low, -np.inf), bottom]
-        box_high = [np.where(np.abs(high) < UNLIMITED, high, np.inf), top]
-        return Features(
-            (("patch", None),),
-            np.zeros(len(cells), np.int64),
-            numbers,
-            borders[exists],
-            first,
-            np.column_stack(box),
-            np.column_stack(box_high),
-            cells,
-        )
+        return patch_features(self.cells(np.asarray(ks, np.int64)))
 
     def cells(self, ks: Ints) -> Floats:
         """Return the polynomials (n, PATCH) of patches with indices ks."""
@@ -231,6 +209,34 @@ class SmoothGround(Terrain):
                 SmoothWarning,
                 stacklevel=4,
             )
+
+
+def patch_features(cells: Floats) -> Features:
+    """Return patches as features: their polynomials (n, PATCH), the lines of their rectangles as borders,
+    and planes with bounds.
+    """
+    low, high = cells[:, PATCH_LOW], cells[:, PATCH_HIGH]
+    borders = np.zeros((len(cells), 4, 7))
+    for axis in range(2):
+        borders[:, 2 * axis, axis] = -1.0
+        borders[:, 2 * axis, 6] = -low[:, axis]
+        borders[:, 2 * axis + 1, axis] = 1.0
+        borders[:, 2 * axis + 1, 6] = high[:, axis]
+    exists = np.abs(borders[:, :, 6]) < UNLIMITED
+    first = block_starts(exists.sum(axis=1))
+    numbers, bottom, top = _bounds(cells)
+    box = [np.where(np.abs(low) < UNLIMITED, low, -np.inf), bottom]
+    box_high = [np.where(np.abs(high) < UNLIMITED, high, np.inf), top]
+    return Features(
+        (("patch", None),),
+        np.zeros(len(cells), np.int64),
+        numbers,
+        borders[exists],
+        first,
+        np.column_stack(box),
+        np.column_stack(box_high),
+        cells,
+    )
 
 
 def real_numbers(what: str, values: Any) -> Floats:
@@ -389,7 +395,7 @@ def _cells_between(grid: Floats, low: float, high: float) -> Ints:
     return np.arange(first, last + 1)
 
 
-def _bernstein(degree: int) -> Floats:
+def bernstein_matrix(degree: int) -> Floats:
     """Return the matrix that maps power coefficients to Bernstein coefficients on [0, 1]."""
     rows = [
         [math.comb(k, i) / math.comb(degree, i) if i <= k else 0.0 for i in range(degree + 1)]
@@ -425,11 +431,11 @@ def _bounds(cells: Floats) -> tuple[Floats, Floats, Floats]:
     above[:, 0, 0] -= (d - N[:, 0] * origin[:, 0] - N[:, 1] * origin[:, 1]) / N[:, 2]
     above[:, 1, 0] += N[:, 0] / N[:, 2] * inverse[:, 0]
     above[:, 0, 1] += N[:, 1] / N[:, 2] * inverse[:, 1]
-    B = _bernstein(PATCH_DEGREE)
+    B = bernstein_matrix(PATCH_DEGREE)
     powers = np.arange(order)
     along_u = powers[1:, None] * c[:, 1:, :] * scale[:, 0, None, None]
     along_v = powers[1:] * c[:, :, 1:] * scale[:, 1, None, None]
-    b = _bernstein(PATCH_DEGREE - 1)
+    b = bernstein_matrix(PATCH_DEGREE - 1)
     slope_u = np.einsum("ki,nij,lj->nkl", b, along_u, B) - ground.x[:, None, None]
     slope_v = np.einsum("ki,nij,lj->nkl", B, along_v, b) - ground.y[:, None, None]
     turn = np.hypot(*(np.abs(s).max(axis=(1, 2)) for s in (slope_u, slope_v)))

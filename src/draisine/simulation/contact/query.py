@@ -40,9 +40,10 @@ from draisine.simulation.contact.table import (
 from draisine.simulation.contact.tolerances import cached_machine_units, scale_states
 from draisine.simulation.options import ContactOptions, Stops
 from draisine.simulation.trajectory import Key, TerrainMode
-from draisine.system.contact_programs import flats_by_kind
+from draisine.system.contact_programs import flats_by_kind, free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
+from draisine.terrain.division import divide_ground
 from draisine.terrain.feature import Features, block_starts
 
 MAX_UNSEARCHED_NEAREST = 32
@@ -111,6 +112,12 @@ def _all_stops(machine: Generic, stops: Stops | None) -> dict[str, tuple[float, 
     return of_model | dict(stops or {})
 
 
+def divide_for_wheels(machine: Generic, terrain: Terrain) -> Terrain:
+    """Return a terrain whose smooth patches have at most one contact each with any wheel of a system."""
+    radii = [float(wheel.surface.flattest) + float(free_gap(wheel)) for wheel in machine.wheels]
+    return divide_ground(terrain, max(radii, default=0.0))
+
+
 class ContactQuery:
     """Evaluates gaps, contact rows and forces of a system on a terrain at single states.
 
@@ -131,9 +138,10 @@ class ContactQuery:
     ) -> None:
         self.machine = machine
         self.terrain = terrain
+        self.ground = divide_for_wheels(machine, terrain)
         self.inputs = inputs
         self.stops = _all_stops(machine, stops)
-        self.table = FeatureTable(machine, terrain, self._joint_ends() | self._flats())
+        self.table = FeatureTable(machine, self.ground, self._joint_ends() | self._flats())
         self.n = machine.speeds
         self.y = machine.layout
         self.row = machine.row
@@ -169,7 +177,8 @@ class ContactQuery:
         as some milliseconds of simulated time.
         """
         self.terrain = terrain
-        self.table = FeatureTable(self.machine, terrain, self._joint_ends() | self._flats())
+        self.ground = divide_for_wheels(self.machine, terrain)
+        self.table = FeatureTable(self.machine, self.ground, self._joint_ends() | self._flats())
         # These caches contain indices and names of features of the old ground.
         self._packed_modes.clear()
         self._keys.clear()
@@ -290,8 +299,8 @@ class ContactQuery:
         point = row[self.row.local_point]
         normal = row[self.row.local_normal]
         reach = self.tol.gap_search
-        for k in self.terrain.near(row[self.row.point], reach, t):
-            vertex = self.terrain[k]
+        for k in self.ground.near(row[self.row.point], reach, t):
+            vertex = self.ground[k]
             if vertex.kind != "vertex" or vertex.motion != edge.motion:
                 continue
             # Borders of vertices bound components of the normal, which have no unit.
@@ -536,9 +545,7 @@ class ContactQuery:
         if latest is not None and rests and latest.encloses(boxes):
             return latest
         if self.watches_all:
-            features: Sequence[Sequence[int]] = [range(len(self.terrain))] * len(
-                self.machine.wheels
-            )
+            features: Sequence[Sequence[int]] = [range(len(self.ground))] * len(self.machine.wheels)
             wide = np.tile(UNBOUNDED_CORNER * BOX_CORNER_SIGNS, (len(features), 1)).ravel()
         else:
             directions = _widening(boxes.reshape(-1, 2, 3), begin if rests else None)
@@ -567,7 +574,7 @@ class ContactQuery:
     @cached_property
     def all_features(self) -> Features:
         """All features (faces, edges, vertices, patches) of the terrain."""
-        return self.table.pick(range(len(self.terrain)))
+        return self.table.pick(range(len(self.ground)))
 
     @property
     def state_units(self) -> Floats:
@@ -577,7 +584,7 @@ class ContactQuery:
     @property
     def watches_all(self) -> bool:
         """Whether the terrain is small enough that the gaps of all its features are guards."""
-        return len(self.terrain) <= MAX_UNSEARCHED_WATCHED
+        return len(self.ground) <= MAX_UNSEARCHED_WATCHED
 
     def ground_speed(self, t: float, boxes: Floats) -> float:
         """Return the largest velocity component (m/s) of moving ground at the corners of boxes. It is 0 if
@@ -600,7 +607,7 @@ class ContactQuery:
         middles = corners.mean(axis=1)
         halves = 0.5 * np.ptp(corners, axis=1)
         return tuple(
-            tuple(self.terrain.near(middle, longest + self.tol.gap_search, t, half))
+            tuple(self.ground.near(middle, longest + self.tol.gap_search, t, half))
             for middle, half, longest in zip(middles, halves, self.longest, strict=True)
         )
 
@@ -756,10 +763,8 @@ class ContactQuery:
         sinks
             Whether features that a wheel penetrates are included, as time stepping requires.
         """
-        if len(self.terrain) <= MAX_UNSEARCHED_NEAREST:
-            features: Sequence[Sequence[int]] = [range(len(self.terrain))] * len(
-                self.machine.wheels
-            )
+        if len(self.ground) <= MAX_UNSEARCHED_NEAREST:
+            features: Sequence[Sequence[int]] = [range(len(self.ground))] * len(self.machine.wheels)
             missing = np.flatnonzero(np.isinf(gaps).any(axis=1))
             if len(missing):
                 near = self.table.surroundings(UNBOUNDED_CORNER, features)

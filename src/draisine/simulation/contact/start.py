@@ -121,7 +121,7 @@ def _features_above(query: ContactQuery, t: float, points: Floats) -> Features:
     high = points.max(axis=0)
     height = COLUMN_HEIGHT * query.motion.record.length
     column = 0.5 * (high - low) + [0.0, 0.0, height]
-    return query.table.pick(query.terrain.near(0.5 * (low + high), 0.0, t, column))
+    return query.table.pick(query.ground.near(0.5 * (low + high), 0.0, t, column))
 
 
 def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Floats:

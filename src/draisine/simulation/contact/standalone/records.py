@@ -230,7 +230,7 @@ def _make_ground(
     """
     machine = query.machine
     wheels = len(machine.wheels)
-    features = query.table.pick(range(len(query.terrain)))
+    features = query.table.pick(range(len(query.ground)))
     attached = query.table.surroundings(UNBOUNDED_CORNER, [()] * wheels)
     pairs, sides = _make_pairs(query, features)
     has_patches = features.cells.size > 0
@@ -354,7 +354,7 @@ def _friction(query: ContactQuery, task: Task, features: Features) -> tuple[Any,
         if isinstance(wheel, Wheel) and wheel.tyre is not None:
             continue
         if isinstance(options.mu, Mapping):
-            names = [query.terrain.name(k) for k in range(len(features))]
+            names = [query.ground.name(k) for k in range(len(features))]
             mu[w, :-1] = [options.friction(wheel, name) for name in names]
         else:
             mu[w] = options.friction(wheel, "")

@@ -228,7 +228,7 @@ def _names(query: ContactQuery) -> dict[str, list[str]]:
         "states": [*pose, *joints, *model.speeds, *memory],
         "outputs": machine.system.outputs,
         "contacts": [*(wheel.name for wheel in machine.wheels), *joints],
-        "features": [query.terrain.name(k) for k in range(len(query.terrain))],
+        "features": [query.ground.name(k) for k in range(len(query.ground))],
         "attached": [query.table.name(contact) for contact in attached.contacts],
     }
 
