@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from draisine.algebra.lie import cross, rotation
+from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Array, Scalar
 from draisine.errors import ModelError, expect_known
 from draisine.mechanics.base import expand_speeds
@@ -47,15 +47,17 @@ class BodyKinematics:
 
 def body_kinematics(
     model: Model,
-    q: Array,
+    base: Array,
     p: Array,
     r: Array,
     v: Array,
     vdot: Array,
     evaluate: Evaluate = as_floats,
 ) -> dict[str, BodyKinematics]:
-    """Return the motion of all bodies by name, from the user's quaternion q, position p (m), joint
-    coordinates r, speeds v and accelerations vdot. `evaluate` returns numbers for expressions in parameters.
+    """Return the motion of all bodies by name, from rotation matrix (3, 3) and position p (m) of the user's
+    base frame, joint coordinates r, speeds v and accelerations vdot.
+
+    `evaluate` returns numbers for expressions in parameters.
     """
     # Wheels are not folded into their carriers, because every body needs its own motion.
     tree = assemble(model, evaluate=evaluate, fold=False)
@@ -64,7 +66,6 @@ def body_kinematics(
     geo = geometry(tree, r)
     vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], zero)
     acc = link_accelerations(tree, geo, vel, expand_speeds(model, vdot), zero, zero, zero)
-    base = rotation(q)
     motions = {}
     for j, link in enumerate(tree.links):
         R = base @ geo.R0[j]

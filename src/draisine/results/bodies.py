@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import draisine
+from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import Graph
 from draisine.codegen.program import Program, run_program
@@ -194,7 +195,9 @@ def _outward_pass(model: Model) -> Program:
     speeds = len(model.speeds)
     inputs = tracing.symbols(state_sizes(model, v=speeds, vdot=speeds))
     outputs: dict[str, Array] = {}
-    for name, motion in body_kinematics(model, **inputs).items():
+    base = rotation(inputs["q"])
+    state = {name: x for name, x in inputs.items() if name != "q"}
+    for name, motion in body_kinematics(model, base, **state).items():
         for field in ("R", "p", "v", "w", "a", "dw"):
             outputs[f"{name}.{field}"] = getattr(motion, field).ravel()
     return tracing.program("bodies", inputs, outputs)

@@ -6,7 +6,8 @@ in the same way in all kinds of runs.
 
 from collections.abc import Mapping, Sequence
 
-from draisine.algebra.scalar import Floats
+from draisine.algebra.lie import rotation
+from draisine.algebra.scalar import Array, Floats, Scalar
 from draisine.algebra.trace import evaluate
 from draisine.codegen.program import Program
 from draisine.mechanics.sensing import SensorReadings, body_kinematics
@@ -23,15 +24,28 @@ def derive_sense(tracing: Tracing, sensors: Sequence[Sensor]) -> Program:
     held = sum(joint.motion is not None for joint in model.joints)
     more = {"w": len(model.inputs), "held": held, "loads": contacts, "gaps": contacts}
     s = tracing.symbols(state_sizes(model, v=speeds, vdot=speeds) | more)
-    state = {name: s[name] for name in ("q", "p", "r", "v", "vdot")}
-    motions = body_kinematics(
-        model, **state, evaluate=lambda values: evaluate(values, tracing.nominal)
+    state = {name: s[name] for name in ("p", "r", "v", "vdot")}
+    signals = trace_signals(
+        tracing, sensors, rotation(s["q"]), state, s["w"], s["held"], s["loads"], s["gaps"]
     )
-    readings = SensorReadings(
-        model, motions, s["r"], s["v"], s["w"], s["held"], s["loads"], s["gaps"]
-    )
-    signals = [signal for sensor in sensors for signal in sensor.measure(readings)]
     return tracing.program("sense", s, {"signals": signals})
+
+
+def trace_signals(
+    tracing: Tracing,
+    sensors: Sequence[Sensor],
+    base: Array,
+    state: Mapping[str, Array],
+    *forces: Array,
+) -> list[Scalar]:
+    """Return the ideal signals of sensors, from the rotation matrix `base` of the user's base frame, the
+    state (p, r, v, vdot), and inputs, torques of prescribed joints, normal forces and gaps of contacts.
+    """
+    motions = body_kinematics(
+        tracing.model, base, **state, evaluate=lambda values: evaluate(values, tracing.nominal)
+    )
+    readings = SensorReadings(tracing.model, motions, state["r"], state["v"], *forces)
+    return [signal for sensor in sensors for signal in sensor.measure(readings)]
 
 
 def sense_inputs(
