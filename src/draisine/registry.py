@@ -29,6 +29,7 @@ FOLDERS = {
     "vehicle": "draisine.vehicles",
     "integrator": "draisine.simulation.integrators",
     "force": "draisine.mechanics.forces",
+    "sensor": "draisine.mechanics.sensors",
     "impact": "draisine.simulation.impacts",
     "formulation": "draisine.mechanics.formulations",
     "target": "draisine.codegen.targets",
@@ -41,6 +42,7 @@ FOLDERS = {
 
 PLUGIN_OBJECTS = {
     "force": "FORCE",
+    "sensor": "SENSOR",
     "impact": "impact",
     "target": "emit",
     "law": "LAW",

@@ -202,3 +202,27 @@ def test_invalid_exports_are_refused(bicycle, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ziglang", None)
     with pytest.raises(MissingPackageError, match=r"no C compiler.*draisine\[fmi\]"):
         cosimulation.compiler()
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_sensors_have_the_readings_of_a_stepper(version, tmp_path):
+    """Rate, bias, quantum and the seeded noise are the same in C; a step is 1/1024 s in both."""
+    from draisine.mechanics.sensors import Encoder, Imu, PoseSensor
+
+    bicycle = draisine.compile("whipple").with_sensors(
+        Imu("imu", "frame", (0.3, 0.0, 0.9), rate=128.0, noise=0.1, bias=0.3, quantum=0.01),
+        Encoder("steer_encoder", "steer", counts=1000, rate=100.0, noise=0.01, seed=4),
+        PoseSensor("mocap", "fork"),
+    )
+    start = draisine.state(bicycle, forward_speed=4.6, lean_rate=0.5)
+    path = str(tmp_path / "bicycle.fmu")
+    export_fmu(bicycle, start, path, version=version)
+    values = draisine.Stepper(bicycle, start).values()
+    names = [n for n in values if n.startswith(("imu", "steer_encoder", "mocap"))]
+    assert len(names) == 13
+    there = fmpy.simulate_fmu(path, stop_time=0.5, output_interval=H, output=names)
+    ride = draisine.Stepper(bicycle, start)
+    for row in there:
+        ride.step(row["time"] - ride.time)
+        here = ride.values()
+        assert_allclose([row[n] for n in names], [here[n] for n in names], atol=1e-11)

@@ -154,3 +154,63 @@ def test_a_vector_of_jumps_is_made_by_name() -> None:
     alone, _ = gymnasium.make("draisine/Jump-v0").reset(seed=1)
     assert_array_equal(one[0], alone)
     envs.close()
+
+
+SENSED = """
+kind = "run"
+title = "A pendulum on two wheels with an IMU"
+run = { until = 1.0 }
+[vehicle]
+name = "segway"
+[[vehicle.sensors]]
+kind = "imu"
+name = "imu"
+body = "BODY"
+point = [0.0, 0.0, 0.5]
+rate = RATE
+noise = { specific_force = 0.05, angular_velocity = 0.01 }
+"""
+
+
+def sensed_task(folder, rate):
+    body = draisine.compile("segway").model.bodies[0].name
+    path = folder / "sensed.toml"
+    path.write_text(SENSED.replace("BODY", body).replace("RATE", str(rate)))
+    return rides.LearningTask(
+        scenario=str(path),
+        start={"pitch": (-0.1, 0.1)},
+        observed={"imu_angular_velocity_y": 5.0, "imu_specific_force_x": 5.0},
+        actions={"left": 5.0, "right": 5.0},
+        reward=lambda values: -(values["pitch"] ** 2),
+        failed=lambda values: abs(values["pitch"]) > 0.8,
+    )
+
+
+def test_sensors_in_lanes_are_those_of_single_machines(tmp_path) -> None:
+    task = sensed_task(tmp_path, 64)
+    single = rides.MachineEnv(task)
+    single.reset(seed=1)
+    lanes = rides.MachineLanesEnv(task, 3)
+    threads = rides.MachineThreadsEnv(task, 3)
+    seen, _ = lanes.reset(seed=3)
+    others, _ = threads.reset(seed=3)
+    assert_array_equal(seen, others)
+    random = np.random.default_rng(0)
+    for _ in range(8):
+        actions = random.uniform(-1.0, 1.0, (3, 2)).astype(np.float32)
+        assert_array_equal(lanes.step(actions)[0], threads.step(actions)[0])
+    threads.close()
+
+
+def test_each_episode_has_its_own_noise(tmp_path) -> None:
+    env = rides.MachineEnv(sensed_task(tmp_path, 50))
+    noise = []
+    for seed in (1, 1, 2):
+        _, values = env.reset(seed=seed)
+        noise.append(values["imu_angular_velocity_x"])  # zero without noise
+    assert noise[0] == noise[1] != noise[2]
+
+
+def test_lanes_reject_readings_between_actions(tmp_path) -> None:
+    with pytest.raises(ParameterError, match="multiple of the 32 Hz"):
+        rides.MachineLanesEnv(sensed_task(tmp_path, 50), 2)

@@ -69,7 +69,7 @@ def _kinds(word: str) -> tuple[str, ...]:
     """Return the kinds of objects that a word denotes: one kind, all kinds ("all"), or none.
 
     >>> _kinds("vehicles"), _kinds("plot"), _kinds("jump"), len(_kinds("all"))
-    (('vehicle',), ('figure',), (), 12)
+    (('vehicle',), ('figure',), (), 13)
     """
     from draisine.registry import FOLDERS
 

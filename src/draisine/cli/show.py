@@ -67,7 +67,7 @@ def _print_system(system: "System") -> None:
     """Print bodies, degrees of freedom, contacts, forces, inputs, outputs and parameters of a vehicle."""
     from rich.table import Table
 
-    from draisine.model.names import output_variables as output_variables
+    from draisine.model.names import output_variables, sensor_variables
     from draisine.view.scene.sketch import sketch
 
     model = system.model
@@ -89,6 +89,11 @@ def _print_system(system: "System") -> None:
     for name, variable in output_variables(model).items():
         outputs.add_row(name, variable.unit, variable.meaning)
     console.print(outputs)
+    if model.sensors:
+        sensors = Table("signal", "unit", "meaning", title="sensors", title_justify="left")
+        for name, variable in sensor_variables(model).items():
+            sensors.add_row(name, variable.unit, variable.meaning)
+        console.print(sensors)
     for line in _reference(model):
         console.print(line)
     table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")

@@ -21,10 +21,17 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.targets import c
 from draisine.errors import DataError, MissingPackageError, import_extra
 from draisine.mechanics.readings import law_states
-from draisine.model.names import STORED_VARIABLES, label_units, output_variables, rate_variable
+from draisine.model.names import (
+    STORED_VARIABLES,
+    label_units,
+    output_variables,
+    rate_variable,
+    sensor_variables,
+)
 from draisine.simulation.contact.standalone.source import write_terrain_simulator
 from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics
-from draisine.simulation.source import write_simulator
+from draisine.simulation.sensing import noise_key, signal_rows
+from draisine.simulation.source import c_array, write_simulator
 from draisine.simulation.stepper import DEFAULT_STEP
 from draisine.system.generic import make_generic
 from draisine.system.layout import Layout, output_layout
@@ -101,7 +108,7 @@ def write_unit(
     token = _digest(simulator, dt)
     ports = _ports(system, mode, law, inputs)
     texts = {header: simulator[header], body: simulator[body]}
-    texts["unit.h"] = _header(name, ports, dt, token)
+    texts["unit.h"] = _header(name, ports, dt, token, _sensor_lines(system, mode, law))
     return Unit(name, ports, texts | _interface_files(f"{interface}.c"), f"{interface}.c", token)
 
 
@@ -159,10 +166,33 @@ def _terrain_header(name: str, ports: Sequence[Port], token: str) -> str:
     return _unit_header(name, ports, token, functions, 0, [])
 
 
-def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
-    """Return the text of the C header that `unit.c` includes: array sizes and port indices."""
+def _sensor_lines(system: System, mode: Mapping[str, str] | None, law: Law | None) -> list[str]:
+    """Return the lines of the header of `unit.c` that describe the sensors."""
+    model = system.model
+    machine = system.machine(mode, law, law_states(law))
+    observed = output_layout(machine.exported_observe())
+    errors = [e for sensor in model.sensors for e in sensor.errors(model)]
+    first = [rows.start for rows in signal_rows(model).values()]
+    keys = [f"UINT64_C({noise_key(sensor)})" for sensor in model.sensors]
+    return [
+        f"enum {{ SENSORS = {len(model.sensors)}, SIGNALS = {len(errors)},",
+        f"    SIGNAL_AT = {observed.signals.start if errors else 0} }};",
+        f"static const int SENSOR_FIRST[] = {{{', '.join(map(str, [*first, len(errors)]))}}};",
+        f"static const uint64_t SENSOR_KEY[] = {{{', '.join([*keys, '0'])}}};",
+        c_array("static const double SENSOR_RATE", [s.rate or 0.0 for s in model.sensors]),
+        *(
+            c_array(
+                f"static const double SIGNAL_{what.upper()}", [getattr(e, what) for e in errors]
+            )
+            for what in ("bias", "noise", "quantum")
+        ),
+    ]
+
+
+def _header(name: str, ports: Sequence[Port], dt: float, token: str, sensors: list[str]) -> str:
+    """Return the text of the C header that `unit.c` includes: array sizes, port indices and sensors."""
     functions = ("begin", "step", "observe", "nominal", "start", "given")
-    lines = [f"#define LONGEST_STEP {c.c_number(dt)}", f"#define S_FUNCTION_NAME {name}"]
+    lines = [f"#define LONGEST_STEP {c.c_number(dt)}", f"#define S_FUNCTION_NAME {name}", *sensors]
     return _unit_header(name, ports, token, functions, f"{name}_parameters", lines)
 
 
@@ -225,7 +255,7 @@ def _ports(
     """Return the ports of a vehicle in one contact mode, in the order of `c/unit.c`."""
     machine = system.machine(mode, law, law_states(law))
     model = system.model
-    observed = output_layout(machine.programs["observe"])
+    observed = output_layout(machine.exported_observe())
     words = meanings(system.vehicle)
     descriptions = output_variables(model)
     units = label_units(model, "inputs")
@@ -255,6 +285,11 @@ def _ports(
             Port(joint.name, "output", joint.unit, "joint coordinate", place=index),
             Port(f"{joint.name}_rate", "output", f"{joint.unit}/s", meaning, place=rate_index),
         ]
+    first = observed.size + machine.layout.size
+    ports += [
+        Port(name, "output", variable.unit, variable.meaning, place=first + k)
+        for k, (name, variable) in enumerate(sensor_variables(model).items())
+    ]
     return (*ports, *_common_ports(system, observed))
 
 

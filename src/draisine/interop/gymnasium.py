@@ -29,12 +29,22 @@ from draisine.scenario.plan import Plan
 from draisine.scenario.terrain import starts_on
 from draisine.simulation.many import Fleet
 from draisine.simulation.options import Numerics
+from draisine.simulation.sensing import (
+    WHOLE_STEP,
+    add_errors,
+    noise_key,
+    signal_names,
+    signal_rows,
+)
 from draisine.simulation.stepper import DEFAULT_STEP, Stepper, state_values
 from draisine.simulation.validity.fall import fall_rule
 from draisine.system.state import State, states
 
 gymnasium = import_extra("gymnasium", "gymnasium")
 vector = import_extra("gymnasium.vector", "gymnasium")
+
+MAX_NOISE_SEED = 2**31
+"""Upper bound of the random seeds of sensor noise, one per episode."""
 
 NamedValues = Mapping[str, Any]
 """Type of the quantities of a vehicle by name: numbers, or arrays with one entry per vehicle, (lanes,)."""
@@ -120,6 +130,12 @@ class LearningTask:
             at_rest=start.at_rest,
         )
 
+    def noise_seeds(self, random: np.random.Generator, count: int) -> Any:
+        """Return random seeds (count,) of the noise of sensors; zeros without sensors."""
+        if not self.plan.system.model.sensors:
+            return np.zeros(count, int)
+        return random.integers(MAX_NOISE_SEED, size=count)
+
     def spaces(self) -> tuple[Any, Any]:
         """Return the Gymnasium spaces of observations and of actions."""
         high = self.bounds.astype(np.float32)
@@ -202,18 +218,26 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
     ) -> tuple[Floats, dict[str, Any]]:
         """Start an episode; return the observations and all values by name."""
         super().reset(seed=seed)
-        values = self.start(self.task.begin(self.np_random))
+        state = self.task.begin(self.np_random)
+        values = self.start(state, int(self.task.noise_seeds(self.np_random, 1)[0]))
         return self.task.observation(values), values
 
-    def start(self, state: State) -> dict[str, Any]:
-        """Start an episode at an initial state; return all values by name."""
+    def start(self, state: State, noise_seed: int = 0) -> dict[str, Any]:
+        """Start an episode at an initial state, with a seed of the noise of sensors; return all values by
+        name.
+        """
         plan = self.task.plan
         if self.stepper is None:
             self.stepper = Stepper(
-                plan.system, state, terrain=plan.terrain, law=plan.law, contact=plan.contact
+                plan.system,
+                state,
+                terrain=plan.terrain,
+                law=plan.law,
+                contact=plan.contact,
+                noise_seed=noise_seed,
             )
         else:
-            self.stepper.reset(state, dict.fromkeys(plan.system.model.inputs, 0.0))
+            self.stepper.reset(state, dict.fromkeys(plan.system.model.inputs, 0.0), noise_seed)
         self.count = 0
         return self.stepper.values()
 
@@ -272,6 +296,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         self.observation_space, self.action_space = (
             vector.utils.batch_space(space, num_envs) for space in spaces
         )
+        self._check_sensors()
         self.machine = plan.system.machine()
         self.numerics = Numerics(integrator="rk4", dt=DEFAULT_STEP)
         parameters = np.repeat(plan.system.values[:, None], num_envs, axis=1)
@@ -279,11 +304,27 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         rule = fall_rule(plan.system.model, plan.contact.fall)
         self.fleet = Fleet(self.machine, no_inputs, parameters, rule=rule)
 
+    def _check_sensors(self) -> None:
+        """Raise an error if a sensor takes readings between the ends of the periods: lanes do not stop
+        there.
+        """
+        for sensor in self.task.plan.system.model.sensors:
+            readings = (sensor.rate or 0.0) * self.task.period
+            if abs(readings - round(readings)) > WHOLE_STEP:
+                raise ParameterError(
+                    f"sensor {sensor.name!r}: in lanes its rate of {sensor.rate:g} Hz must be a multiple of "
+                    f"the {1.0 / self.task.period:g} Hz of the actions. Use MachineThreadsEnv."
+                )
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
         """Start the episodes of all machines; return the observations and all values by name."""
         super().reset(seed=seed)
+        self.noise_keys = {
+            sensor.name: np.zeros(self.num_envs, np.uint64)
+            for sensor in self.task.plan.system.model.sensors
+        }
         self.y: Floats = np.zeros((self.machine.layout.size, self.num_envs))
         self.count = np.zeros(self.num_envs, int)
         self._begin(np.ones(self.num_envs, bool))
@@ -301,6 +342,10 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
             element_states = np.zeros(self.machine.memory)
             values = self.fleet.values[:, lanes]
             self.y[:, lanes] = self.machine.enter_all(starts, values, element_states)
+            seeds = self.task.noise_seeds(self.np_random, int(lanes.sum()))
+            for sensor in system.model.sensors:
+                keys = [noise_key(sensor, int(seed)) for seed in seeds]
+                self.noise_keys[sensor.name][lanes] = keys
         self.count[lanes] = 0
         self.ended = np.zeros(self.num_envs, bool)
 
@@ -312,7 +357,25 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         joints = self.y[self.machine.layout.r].T
         values = state_values(system.model, joints, transposed)
         values["lost"] = np.zeros(self.num_envs)
+        values |= self._readings(outputs)
         return self.task.observation(values), values
+
+    def _readings(self, outputs: dict[str, Floats]) -> dict[str, Floats]:
+        """Return the readings of all sensors by name of the signal, (lanes,)."""
+        system = self.task.plan.system
+        model = system.model
+        if not model.sensors:
+            return {}
+        layout = self.machine.layout
+        q, p = self.machine.user_pose(self.y[layout.q], self.y[layout.p])
+        ideal = system.ideal_signals(q, p, self.y[layout.r], outputs)
+        rows = signal_rows(model)
+        readings = []
+        for sensor in model.sensors:
+            ticks = self.count * round((sensor.rate or 0.0) * self.task.period)
+            keys = self.noise_keys[sensor.name]
+            readings += [*add_errors(model, sensor, ideal[rows[sensor.name]], ticks, keys)]
+        return dict(zip(signal_names(model), readings, strict=True))
 
     def step(self, actions: Floats) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
         """Apply actions (lanes, actions) for one period.
@@ -330,6 +393,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         self.y, _, faults = self.fleet.advance(self.y, [0.0, task.period], self.numerics)
         self.count += 1
         self._begin(ended)
+        self.fleet.tail[: len(task.plan.system.model.inputs), ended] = 0.0  # as after a reset
         observations, values = self._observe()
         fell = ~ended & ((faults != 0) | task.failed(values))
         over = ~ended & (self.count >= task.steps)
@@ -385,7 +449,8 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         """Start the episodes of all machines; return the observations and all values by name."""
         super().reset(seed=seed)
         starts = self.task.begin_many(self.np_random, self.num_envs)
-        values = self._gather(lambda k: self.machines[k].start(starts[k]) | {"lost": 0.0})
+        seeds = self.task.noise_seeds(self.np_random, self.num_envs).tolist()
+        values = self._gather(lambda k: self.machines[k].start(starts[k], seeds[k]) | {"lost": 0.0})
         self.ended = np.zeros(self.num_envs, bool)
         return self.task.observation(values), values
 
@@ -400,13 +465,14 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         """
         ended = np.flatnonzero(self.ended).tolist()
         starts = dict(zip(ended, self.task.begin_many(self.np_random, len(ended)), strict=True))
+        seeds = dict(zip(ended, self.task.noise_seeds(self.np_random, len(ended)), strict=True))
         rewards = np.zeros(self.num_envs)
         fell = np.zeros(self.num_envs, bool)
         over = np.zeros(self.num_envs, bool)
 
         def advance(k: int) -> dict[str, Any]:
             if k in starts:
-                return self.machines[k].start(starts[k]) | {"lost": 0.0}
+                return self.machines[k].start(starts[k], int(seeds[k])) | {"lost": 0.0}
             _, rewards[k], fell[k], over[k], values = self.machines[k].step(actions[k])
             return values
 

@@ -8,6 +8,7 @@
 `surface`: shapes of wheels and their contact points.
 `force`: external forces and force elements.
 `steps`: steps of walkers.
+`sensor`: sensors with sampling rate and errors.
 `model`: the multibody system as a tree of bodies.
 `form`: symbols and frames of printed equations.
 `names`: names and units of states, outputs and results.
@@ -20,6 +21,7 @@ from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement, Tyre, Wrench
 from draisine.model.joint import Guide, Joint, JointMotion, Motor, Prismatic, Revolute
 from draisine.model.model import BASE_GROUPS, BASE_TWIST, Model, Output, forward_speed
+from draisine.model.sensor import Channel, ChannelErrors, Sampled, Sensor
 from draisine.model.steps import Steps
 from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Tip, Torus, round_surface
 
@@ -30,6 +32,8 @@ __all__ = [
     "Ball",
     "Blade",
     "Body",
+    "Channel",
+    "ChannelErrors",
     "Contact",
     "Coupling",
     "Disc",
@@ -47,6 +51,8 @@ __all__ = [
     "Pin",
     "Prismatic",
     "Revolute",
+    "Sampled",
+    "Sensor",
     "Steps",
     "Surface",
     "Tip",

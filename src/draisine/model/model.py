@@ -19,7 +19,8 @@ from draisine.model.contact import Contact, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement
 from draisine.model.joint import Joint
-from draisine.model.names import RESERVED_RESULT_NAMES
+from draisine.model.names import RESERVED_RESULT_NAMES, motion_variables, sensor_variables
+from draisine.model.sensor import Sensor
 from draisine.model.steps import Steps
 
 BASE_TWIST = ("Vx", "Vy", "Vz", "Wx", "Wy", "Wz")
@@ -37,7 +38,7 @@ BASE_GROUPS: dict[str, tuple[int, ...]] = {
 """Indices of the free twist components of the base, by group of motions."""
 
 
-NAMED_IN_RESULTS = ("joint", "contact", "output")
+NAMED_IN_RESULTS = ("joint", "contact", "output", "sensor")
 """Kinds of model parts whose names appear in results."""
 
 NAME_PATTERN = re.compile(r"[^/\\\x00-\x1f\x7f]{1,100}")
@@ -115,6 +116,8 @@ class Model:
         Couplings of joints, and pins that close loops.
     steps
         Feet and joints of a walker.
+    sensors
+        Sensors, whose readings results contain. They do not influence the motion.
 
     Raises
     ------
@@ -132,9 +135,10 @@ class Model:
     ground: Drift | None = None
     couplings: Sequence[Coupling | Loop] = ()
     steps: Steps | None = None
+    sensors: Sequence[Sensor] = ()
 
     def __post_init__(self) -> None:
-        for name in ("bodies", "joints", "contacts", "forces", "outputs", "couplings"):
+        for name in ("bodies", "joints", "contacts", "forces", "outputs", "couplings", "sensors"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "gravity", vector(self.gravity, "gravity"))
         expect_known("base group", self.base, BASE_GROUPS, ModelError)
@@ -144,6 +148,7 @@ class Model:
         self._check_partners()
         self._check_tree()
         self._check_steps()
+        self._check_sensors()
 
     @property
     def twist(self) -> tuple[int, ...]:
@@ -203,6 +208,15 @@ class Model:
             f"Unknown body {name!r}. {did_you_mean(name, (b.name for b in self.bodies))}"
         )
 
+    def joint(self, name: str) -> Joint:
+        """Return the joint with a given name."""
+        for joint in self.joints:
+            if joint.name == name:
+                return joint
+        raise ModelError(
+            f"Unknown joint {name!r}. {did_you_mean(name, (j.name for j in self.joints))}"
+        )
+
     def _check_names(self) -> None:
         """Raise an error if a name cannot be stored, is repeated, or is reserved for results."""
         for kind, parts in (
@@ -212,6 +226,7 @@ class Model:
             ("force", self.forces),
             ("output", self.outputs),
             ("coupling", self.couplings),
+            ("sensor", self.sensors),
         ):
             names: set[str] = set()
             for part in parts:
@@ -259,6 +274,25 @@ class Model:
             *((name, joints) for name in sorted(named)),
         ]:
             expect_known("steps: no", name, names, ModelError)
+
+    def _check_sensors(self) -> None:
+        """Raise an error if a sensor refers to a part that does not exist, or a signal has the name of
+        another result.
+        """
+        if not self.sensors:
+            return
+        for sensor in self.sensors:
+            sensor.errors(self)
+        signals = sensor_variables(self)
+        others = motion_variables(self)
+        count = sum(len(sensor.channels(self)) for sensor in self.sensors)
+        for name in signals:
+            if name in RESERVED_RESULT_NAMES or name in others or name in self.speeds:
+                raise ModelError(
+                    f"The sensor signal {name!r} has the name of another result. Rename the sensor."
+                )
+        if len(signals) < count:
+            raise ModelError("Two sensors have a signal of the same name. Rename one of them.")
 
     def _check_tree(self) -> None:
         """Raise an error if bodies and joints do not form a tree with the base as its root."""

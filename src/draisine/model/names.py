@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from draisine.errors import ParameterError
+from draisine.model.sensor import signal_name
 
 if TYPE_CHECKING:
     from draisine.model.model import Model
@@ -131,12 +132,19 @@ def hidden_states(model: "Model", count: int) -> list[str]:
 def variables(model: "Model") -> dict[str, Variable]:
     """Return the variables that every run of a model stores, by name.
 
-    These are the `STORED_VARIABLES` that apply to the multibody system, its joints and outputs, and
-    their rates.
+    These are the `STORED_VARIABLES` that apply to the multibody system, its joints and outputs,
+    their rates, and the signals of its sensors.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> variables(whipple())["steer_rate"].unit
     'rad/s'
+    """
+    return motion_variables(model) | sensor_variables(model)
+
+
+def motion_variables(model: "Model") -> dict[str, Variable]:
+    """Return the variables that every run of a model stores, by name, except the signals of
+    sensors.
     """
     labels = dimensions(model)
     missing = {
@@ -160,6 +168,15 @@ def variables(model: "Model") -> dict[str, Variable]:
         for joint in model.joints
     }
     return stored | rates | BASE_ACCELERATIONS | second
+
+
+def sensor_variables(model: "Model") -> dict[str, Variable]:
+    """Return the signals of the sensors of a model as variables."""
+    return {
+        signal_name(sensor, channel): Variable(channel.unit, channel.meaning)
+        for sensor in model.sensors
+        for channel in sensor.channels(model)
+    }
 
 
 def output_variables(model: "Model") -> dict[str, Variable]:

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import draisine
-from draisine.algebra.lie import cross, rotation
+from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import Graph
 from draisine.codegen.program import Program, run_program
 from draisine.errors import DataError, DraisineError, UnknownNameError
-from draisine.mechanics.base import expand_speeds
-from draisine.mechanics.kinematics import geometry, link_accelerations, velocities
-from draisine.mechanics.tree import assemble
+from draisine.mechanics.sensing import body_kinematics, build_sensor
 from draisine.model import Model, Wheel
 from draisine.model.motion import motion_of
 from draisine.registry import check_trust
 from draisine.results.attributes import read_table_attribute
+from draisine.simulation.dataset import sensor_attributes
 from draisine.system.layout import state_sizes
 from draisine.system.system import UNNAMED_SYSTEMS, System, compile
 from draisine.system.tracing import Tracing
@@ -110,7 +109,8 @@ def restore_system(data: "Dataset") -> System:
                 f"Vehicle {vehicle!r} was defined in another process and is not stored. (Only arguments "
                 "that are numbers, texts, lists, tables and records are stored.)"
             )
-        return compile(vehicle, **arguments)
+        sensors = json.loads(data.attrs.get("sensors", "[]"))
+        return compile(vehicle, **arguments).with_sensors(*map(build_sensor, sensors))
 
     try:
         arguments |= {key: motion_of(entry) for key, entry in motions.items()}
@@ -132,6 +132,7 @@ def machine_attributes(system: System, title: str) -> dict[str, str]:
         "draisine": draisine.__version__,
         "parameters": json.dumps(system.parameters),
         "structure": json.dumps(plain_structure(system.structure)),
+        **sensor_attributes(system),
     }
 
 
@@ -190,28 +191,13 @@ class Bodies:
 
 def _outward_pass(model: Model) -> Program:
     """Trace the forward kinematics: from state and accelerations to the `BodyMotion` fields of all bodies."""
-    # Wheels are not folded into their carriers, because every body needs its own motion.
-    tree = assemble(model, fold=False)
-    zero = np.zeros(3)
     tracing = Tracing(Graph(), model, {}, {})
     speeds = len(model.speeds)
     inputs = tracing.symbols(state_sizes(model, v=speeds, vdot=speeds))
-    v = expand_speeds(model, inputs["v"])
-    vdot = expand_speeds(model, inputs["vdot"])
-    geo = geometry(tree, inputs["r"])
-    vel = velocities(tree, geo, v[:3], v[3:6], v[6:], zero)
-    acc = link_accelerations(tree, geo, vel, vdot, zero, zero, zero)
     outputs: dict[str, Array] = {}
-    for j, link in enumerate(tree.links):
-        R = rotation(inputs["q"]) @ geo.R0[j]
-        x = -(link.R.T @ link.o)  # origin of the zero configuration in the link's axes
-        motion = {
-            "R": (R @ link.R.T).ravel(),
-            "p": inputs["p"] + rotation(inputs["q"]) @ geo.o0[j] + R @ x,
-            "v": R @ (vel.V_link[j] + cross(vel.W[j], x)),
-            "w": R @ vel.W[j],
-            "a": R @ (acc.a[j] + acc.B[j] @ x),
-            "dw": R @ acc.alpha[j],
-        }
-        outputs |= {f"{link.name}.{field}": value for field, value in motion.items()}
+    base = rotation(inputs["q"])
+    state = {name: x for name, x in inputs.items() if name != "q"}
+    for name, motion in body_kinematics(model, base, **state).items():
+        for field in ("R", "p", "v", "w", "a", "dw"):
+            outputs[f"{name}.{field}"] = getattr(motion, field).ravel()
     return tracing.program("bodies", inputs, outputs)

@@ -81,6 +81,11 @@ class VehicleTable(ScenarioTable):
         description="Prescribed motions of joints for arguments such as `steering`: a `name`; the other keys "
         "are its options.",
     )
+    sensors: list[dict[str, Any]] = Field(
+        [],
+        description="Sensors of the vehicle: `kind` (see `draisine list sensors`) and `name`; the other keys "
+        "are options of the kind, with `rate` (Hz), `bias`, `noise`, `quantum` and `seed`.",
+    )
 
 
 SignalTable = Annotated[

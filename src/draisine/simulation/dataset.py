@@ -23,6 +23,7 @@ import numpy as np
 import draisine
 from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
+from draisine.mechanics.sensing import sensor_table
 from draisine.model import Model
 from draisine.model.names import (
     STORED_VARIABLES,
@@ -35,6 +36,7 @@ from draisine.model.names import (
 )
 from draisine.registry import plugin_label, trust
 from draisine.simulation.options import CONTACT, NUMERICS, Task
+from draisine.simulation.sensing import held_readings
 from draisine.system.closed_form import ClosedForm
 from draisine.system.system import UNNAMED_SYSTEMS, System
 from draisine.terrain import Terrain
@@ -234,7 +236,8 @@ def _values(run: "Trajectory", of_model: Mapping[str, Any]) -> dict[str, Floats]
     values |= {name: x for name, x in memory.items() if x.shape[1]}
     if "stop_torques" in outputs:
         values["stop_torque"] = outputs["stop_torques"]
-    return values | named_values(model, shape, outputs) | named_accelerations(model, outputs)
+    values |= named_values(model, shape, outputs) | named_accelerations(model, outputs)
+    return values | held_readings(run)
 
 
 def named_accelerations(model: Model, outputs: Mapping[str, Floats]) -> dict[str, Floats]:
@@ -301,6 +304,7 @@ def maker_attributes(system: Any) -> dict[str, str]:
         "vehicle": system.vehicle.__name__,
         "parameters": json.dumps(system.parameters),
         "structure": json.dumps(plain_structure(system.structure)),
+        **sensor_attributes(system),
     }
     vehicle = system.vehicle
     module = getattr(vehicle, "__module__", None) or "__main__"
@@ -312,10 +316,16 @@ def maker_attributes(system: Any) -> dict[str, str]:
         trust(attributes["vehicle_path"])
     is_findable = "vehicle_path" in attributes or module.startswith("draisine.vehicles.")
     if is_incomplete or not is_findable:
-        digest = fingerprint((vehicle, system.structure, system.parameters))
+        digest = fingerprint((vehicle, system.structure, system.parameters, *system.added_sensors))
         attributes["vehicle_here"] = str(digest or f"{PROCESS_ID} {id(system.artifacts)}")
         UNNAMED_SYSTEMS.get(attributes["vehicle_here"], lambda: system)
     return attributes
+
+
+def sensor_attributes(system: System) -> dict[str, str]:
+    """Return the dataset attribute that describes the sensors that were added to a vehicle, or none."""
+    tables = [sensor_table(sensor) for sensor in system.added_sensors]
+    return {"sensors": json.dumps([table for table in tables if table])} if tables else {}
 
 
 def _friction(forces: Floats) -> Floats:
@@ -440,6 +450,9 @@ def _run_lines(task: Task, script: "_Script") -> list[str]:
         "terrain": task.terrain,
     }
     lines = [f"system = {_write_compile_call(task.system, script)}"]
+    if task.system.added_sensors:
+        sensors = script.write(list(task.system.added_sensors), "sensors")
+        lines.append(f"system = system.with_sensors(*{sensors})")
     numbers = {name: getattr(task.state, name) for name in ("q", "p", "r", "v", "element_state")}
     state = ", ".join(f"{name}={script.write(x, name)}" for name, x in numbers.items())
     lines.append(f"start = draisine.State({state})")

@@ -123,13 +123,16 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
         "states": _state_names(machine),
         "outputs": system.outputs,
     }
+    observe = machine.exported_observe()
     programs = {
-        p: replace(flatten_arrays(machine.programs[p]), name=f"{name}_{p}")
+        p: replace(
+            flatten_arrays(observe if p == "observe" else machine.programs[p]), name=f"{name}_{p}"
+        )
         for p in (*EXPORTED_PROGRAMS, "frame")
     }
     workspace = problem.workspace(len(y), method.stages, method.coefficients).record
     return Simulator(
-        name, names, programs, output_layout(machine.programs["observe"]), method, system.values, y,
+        name, names, programs, output_layout(observe), method, system.values, y,
         tail, workspace,
     )  # fmt: skip
 

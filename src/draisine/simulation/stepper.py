@@ -36,6 +36,7 @@ from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE_PIVOT, MACHINE_FELL, step_loop_code
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.run_kinds import STEPPER_ON_PLANE, STEPPER_ON_TERRAIN, check_options
+from draisine.simulation.sensing import SensorSampler
 from draisine.simulation.trajectory import Event
 from draisine.system.artifacts import require_system
 from draisine.system.state import State, consistent_state
@@ -89,6 +90,8 @@ class Stepper:
         Options of contacts; `fall=inf` continues after a fall.
     numerics
         Integrator, step and tolerances.
+    noise_seed
+        Seed of the run for the noise of sensors, in addition to the seed of each sensor.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class Stepper:
         inputs: Mapping[str, float] | None = None,
         contact: ContactOptions = CONTACT,
         numerics: Numerics | None = None,
+        noise_seed: int = 0,
     ) -> None:
         require_system("Stepper", system)
         expect("Stepper", state, State, "draisine.state(system, ...) makes one")
@@ -127,8 +131,10 @@ class Stepper:
         self.inputs = dict.fromkeys(system.model.inputs, 0.0)
         values, _ = self._numbers(inputs or {})
         self.inputs |= values
+        self.noise_seed = noise_seed
         self._begin()
         self.hold(inputs or {})
+        self._take_readings()
 
     def _begin(self) -> None:
         """Begin a run at the start time."""
@@ -138,6 +144,18 @@ class Stepper:
         self._requested = 0.0  # s, sum of the durations of all calls
         self._has_warned = False
         self._events: deque[Event] = deque(maxlen=MAX_STORED_EVENTS)
+        self.sensors: SensorSampler | None = None  # latest readings of the sensors
+        if self.system.model.sensors:
+            numerics = task.numerics
+            self.sensors = SensorSampler(self.system, numerics.start, numerics.dt, self.noise_seed)
+
+    def _take_readings(self) -> None:
+        """Take the readings of the sensors that are due at the present step."""
+        if self.sensors is None:
+            return
+        state = self.state
+        ideal = self.system.ideal_signals(state.q, state.p, state.r, self.observe())
+        self.sensors.update(self.count, ideal)
 
     @property
     def system(self) -> System:
@@ -232,10 +250,17 @@ class Stepper:
         count = math.floor(self._requested / self._task.numerics.dt + 1e-6)
         if count <= self.count:
             return
-        self.count, events = self._driver.advance(self.count, count)
-        if events:
-            self.events.extend(events)
-        self._driver.check()
+        while self.count < count and not self.outcome:
+            # Stop at the next reading of a sensor. Stops do not change the motion.
+            end = count
+            if self.sensors is not None:
+                end = int(min(count, self.sensors.next_step(self.count)))
+            self.count, events = self._driver.advance(self.count, end)
+            if events:
+                self.events.extend(events)
+            self._driver.check()
+            if self.sensors is not None and self.sensors.is_due(self.count):
+                self._take_readings()
 
     def _warn_ended(self) -> None:
         """Warn once that the run has ended."""
@@ -264,7 +289,12 @@ class Stepper:
         self._driver.obey(task)
         self._task = task
 
-    def reset(self, state: State | None = None, inputs: Mapping[str, float] | None = None) -> None:
+    def reset(
+        self,
+        state: State | None = None,
+        inputs: Mapping[str, float] | None = None,
+        noise_seed: int | None = None,
+    ) -> None:
         """Begin again at the start time. On a terrain this costs less than a new stepper.
 
         Parameters
@@ -273,15 +303,20 @@ class Stepper:
             Initial state; by default that of the previous run.
         inputs
             Inputs and commands by name, constant from the start on. All other inputs keep their values.
+        noise_seed
+            Seed of the run for the noise of sensors; by default that of the previous run.
         """
         if state is not None:
             expect("reset", state, State, "draisine.state(system, ...) makes one")
             self._task = replace(self._task, state=state)
         values, _ = self._numbers(inputs or {})
         self.inputs |= values
+        if noise_seed is not None:
+            self.noise_seed = noise_seed
         self._driver.release()
         self._begin()
         self.hold(inputs or {})
+        self._take_readings()
 
     def with_parameters(self, keep: Sequence[str] = (), **changes: float) -> "Stepper":
         """Return a stepper of the same system with other parameters, at the present time.
@@ -313,6 +348,7 @@ class Stepper:
             inputs=self.inputs,
             contact=task.contact,
             numerics=replace(task.numerics, start=self.time),
+            noise_seed=self.noise_seed,
         )
         states = len(self.law_state)
         other._driver.hold(
@@ -334,7 +370,8 @@ class Stepper:
             Joint coordinates, angles, outputs and their rates, and the position. Further values have the
             column names of a stored run: contact forces (`contact_force[rear, normal]`), states of tyres and
             other force elements (`element_state[rear.0]`), states of the control law (`control_state[0]`),
-            and the inputs, including those that the control law sets (`inputs[steer]`).
+            and the inputs, including those that the control law sets (`inputs[steer]`). Sensors have
+            their latest readings (`imu_specific_force_x`).
         """
         model = self.system.model
         state = self.state
@@ -346,7 +383,12 @@ class Stepper:
         values |= {f"control_state[{k}]": z for k, z in enumerate(self.law_state[model.memory :])}
         inputs = zip(labels["input"], observations["inputs"], strict=True)
         values |= {f"inputs[{name}]": w for name, w in inputs}
-        return {name: float(value) for name, value in values.items()}
+        readings = {}
+        if self.sensors is not None:
+            if any(sensor.rate is None for sensor in model.sensors):
+                self._take_readings()
+            readings = self.sensors.values()
+        return {name: float(value) for name, value in values.items()} | readings
 
 
 def state_values(model: Model, r: Floats, observations: Mapping[str, Floats]) -> dict[str, Any]:

@@ -31,12 +31,12 @@ from draisine.errors import ModelError, ParameterError
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.contact.modes import mode_names
 from draisine.mechanics.formulations._rank import Survey, redundant_rows_at, survey_redundancy
-from draisine.model import Model
+from draisine.model import Model, Sensor
 from draisine.model.body import is_doubtful
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import GEOMETRY_SUFFIX, TerrainDerivation, program_names
 from draisine.system.derivation import Derivation, Pivoting
-from draisine.system.mode_programs import PROGRAM_DERIVATIONS
+from draisine.system.mode_programs import PROGRAM_DERIVATIONS, derive_observe
 from draisine.system.tracing import Law, Tracing, trace_vehicle
 from draisine.vehicles import build_model
 
@@ -270,6 +270,15 @@ class Artifacts:
         return self._recent.get(
             key, lambda: Programs(tuple(PROGRAM_DERIVATIONS), derive, self.store, key)
         )
+
+    def observe_with_signals(
+        self, task: MachineTask, choice: Pivoting, added: Sequence[Sensor]
+    ) -> Program:
+        """Return the program `observe` of a contact mode with the ideal signals of the sensors of the vehicle
+        and of added ones, for exports.
+        """
+        derivation = self._derivation(task, choice)
+        return derive_observe(derivation, (*derivation.model.sensors, *added))
 
     def contact_programs(
         self, law: Law | None, states: int, motions: tuple[Program, ...]

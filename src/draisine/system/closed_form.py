@@ -15,6 +15,7 @@ import numpy as np
 
 from draisine.algebra.lie import quaternion, quaternion_product, rotation
 from draisine.algebra.scalar import Floats
+from draisine.codegen.program import Program
 from draisine.errors import ConfigurationError
 from draisine.mechanics import constraints, couplings
 from draisine.mechanics.base import free_columns
@@ -112,6 +113,13 @@ class ClosedForm:
     def programs(self) -> Programs:
         """The programs of the contact mode by name."""
         return self.artifacts.mode_programs(self.task, self.choice)
+
+    def exported_observe(self) -> Program:
+        """Return the program `observe` for exports; with sensors, its last output are their ideal signals."""
+        if not self.system.model.sensors:
+            return self.programs["observe"]
+        added = self.system.added_sensors
+        return self.artifacts.observe_with_signals(self.task, self.choice, added)
 
     def bind(self, name: str) -> Compiled:
         """Return the machine code of the program `name`, bound to the system's parameters."""

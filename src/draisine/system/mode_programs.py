@@ -13,7 +13,7 @@ with the kinematic tree.
 - `variation`: the balance of forces, with derivatives along a direction of differentiation.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,8 +37,10 @@ from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
+from draisine.model import Sensor
 from draisine.system.contact_programs import free_gap
 from draisine.system.derivation import Derivation
+from draisine.system.sensing import trace_signals
 from draisine.system.tracing import rates_by_symbol
 
 
@@ -89,8 +91,8 @@ def derive_rate(d: Derivation) -> Program:
     return d.tracing.program("rate", d.inputs, {"rate": rate, "pivots": pivots})
 
 
-def derive_observe(d: Derivation) -> Program:
-    """Return the program of all outputs for a state."""
+def derive_observe(d: Derivation, sensors: Sequence[Sensor] = ()) -> Program:
+    """Return the program of all outputs for a state; ideal signals of given sensors are the last output."""
     rows = d.constraint_rows
     moving = d.moving
     reduced = d.reduced
@@ -106,11 +108,28 @@ def derive_observe(d: Derivation) -> Program:
     outputs = [readings.yaw, readings.lean, readings.pitch]
     outputs += [o.value(readings) for o in d.model.outputs]
     seed = _seed(d)
+    position = p - world.R @ (base.R.T @ base.o)
+    inputs = _inputs(d)
+    gaps = _gaps(d, p)
+    signals = {}
+    if sensors:
+        state = {"p": position, "r": d.symbols["r"], "v": v, "vdot": vdot}
+        loads = [force[0] for force in forces]
+        signals["signals"] = trace_signals(
+            d.tracing,
+            sensors,
+            world.R @ base.R.T,
+            state,
+            inputs,
+            array(held[:motions]),
+            array(loads),
+            array(gaps),
+        )
     return d.tracing.program(
         "observe",
         d.inputs,
         {
-            "position": p - world.R @ (base.R.T @ base.o),
+            "position": position,
             "v": v,
             "vdot": vdot,
             "forces": forces,
@@ -120,14 +139,15 @@ def derive_observe(d: Derivation) -> Program:
             "motion_torques": held[:motions],
             "coupling_forces": held[motions:],
             "points": [p + world.R @ point.c for point, _ in rows.contact_points],
-            "gaps": _gaps(d, p),
+            "gaps": gaps,
             "kinetic": [energy.kinetic(tree, moving.vel)],
             "potential": [energy.potential(tree, rows.geo, world, p, d.model.gravity)],
             "momentum": linear,
             "angular_momentum": angular,
             "outputs": outputs,
             "output_rates": tangent(outputs, seed),
-            "inputs": _inputs(d),
+            "inputs": inputs,
+            **signals,
         },
     )
 

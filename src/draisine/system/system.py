@@ -8,7 +8,7 @@ the equations of motion.
 import inspect
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -22,17 +22,20 @@ from draisine.algebra.scalar import Floats
 from draisine.algebra.trace import Graph
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
+from draisine.codegen.program import Program
 from draisine.errors import ModelError, ParameterError, did_you_mean, expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode, Statuses, mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.formulations._rank import Survey
 from draisine.mechanics.tree import Tree, assemble
-from draisine.model import Model
+from draisine.model import Model, Sensor
 from draisine.model.names import output_names
 from draisine.registry import find
 from draisine.system.artifacts import Artifacts, MachineTask, RecentCache
 from draisine.system.closed_form import MIN_PIVOT_RATIO, ClosedForm, check_inertia
+from draisine.system.compiled import Compiled
+from draisine.system.sensing import derive_sense, sense_inputs
 from draisine.system.state import State
 from draisine.system.tracing import Law
 from draisine.vehicles import (
@@ -78,6 +81,7 @@ class System:
 
     artifacts: Artifacts = field(repr=False)  # derived programs and machine code
     parameters: dict[str, float]  # numerical parameters by name
+    added_sensors: tuple[Sensor, ...] = ()  # sensors in addition to those of the vehicle
     _machines: RecentCache = field(default_factory=RecentCache, repr=False)
 
     @property
@@ -103,7 +107,10 @@ class System:
     @cached_property
     def model(self) -> Model:
         """The model with the present parameters, checked for physical validity."""
-        return self.artifacts.draw(self.parameters)
+        model = self.artifacts.draw(self.parameters)
+        if self.added_sensors:
+            model = replace(model, sensors=(*model.sensors, *self.added_sensors))
+        return model
 
     @cached_property
     def tree(self) -> Tree:
@@ -118,9 +125,65 @@ class System:
     def with_parameters(self, **changes: float) -> "System":
         """Return the same vehicle with other parameter values; angles may be written as "18deg"."""
         numbers = check_number(self.vehicle, self.parameters, changes)
-        changed = System(self.artifacts, self.parameters | numbers)
+        changed = System(self.artifacts, self.parameters | numbers, self.added_sensors)
         changed.model  # noqa: B018 - checks the model
         return changed
+
+    def with_sensors(self, *sensors: Sensor) -> "System":
+        """Return the same vehicle with further sensors, whose readings results contain.
+
+        Parameters
+        ----------
+        *sensors
+            Sensors, as those of `draisine.mechanics.sensors`.
+
+        Raises
+        ------
+        ModelError
+            If a sensor refers to a body, joint or contact that does not exist, or its name is in use.
+
+        Examples
+        --------
+        >>> from draisine.mechanics.sensors import Encoder
+        >>> cart = compile("cart_pole").with_sensors(Encoder("pole_encoder", "pole", counts=1000))
+        >>> [sensor.name for sensor in cart.model.sensors]
+        ['pole_encoder']
+        """
+        for sensor in sensors:
+            if not hasattr(sensor, "measure"):
+                raise ParameterError(
+                    f"with_sensors: {sensor!r:.80} is not a sensor, as those of draisine.mechanics.sensors."
+                )
+        changed = System(self.artifacts, self.parameters, (*self.added_sensors, *sensors))
+        changed.model  # noqa: B018 - checks the model
+        return changed
+
+    @cached_property
+    def sense_program(self) -> Program:
+        """The program of the ideal signals of all sensors, for any parameter values."""
+        tracing = self.artifacts.trace()
+        return derive_sense(tracing, (*tracing.model.sensors, *self.added_sensors))
+
+    @cached_property
+    def _sense(self) -> Compiled:
+        """The program `sense` as machine code."""
+        return self.artifacts.bind(self.sense_program, self.values)
+
+    def ideal_signals(
+        self, q: Floats, p: Floats, r: Floats, observations: Mapping[str, Floats]
+    ) -> Floats:
+        """Return the ideal signals (signals, states) of all sensors, or (signals,) of one state.
+
+        Parameters
+        ----------
+        q, p, r
+            Quaternion (4, states) and position (3, states) of the base, and joint coordinates.
+        observations
+            Observations of the states by name; states are columns.
+        """
+        arrays = sense_inputs(self.model, q, p, r, observations)
+        x = self._sense.inputs.pack(**arrays)
+        return self._sense.flat(x) if x.ndim == 1 else self._sense.batch(x)["signals"]
 
     def __repr__(self) -> str:
         model = self.model
@@ -139,7 +202,7 @@ class System:
         return f"<pre>{escape(repr(self))}</pre><svg{drawn}"
 
     def __reduce__(self) -> Any:
-        return System, (self.artifacts, self.parameters)
+        return System, (self.artifacts, self.parameters, self.added_sensors)
 
     def mode(self, statuses: Statuses = None) -> Mode:
         """Return the contact mode with given statuses; all other contacts are closed."""

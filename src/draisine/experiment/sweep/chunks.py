@@ -184,7 +184,9 @@ class Runner:
         )
         if not same_structure:
             return plan
-        return replace(plan, system=System(shared, plan.system.parameters))
+        return replace(
+            plan, system=System(shared, plan.system.parameters, plan.system.added_sensors)
+        )
 
     def _run_single(self, columns: Columns, k: int, rows: SweepRows) -> None:
         """Simulate run k by itself and store its outputs and outcome in `rows`."""

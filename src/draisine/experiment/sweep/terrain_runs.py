@@ -178,7 +178,11 @@ class TerrainRuns:
         invalid = find_invalid_machines(system.artifacts, values)
         rows.outcome[list(invalid)] = NO_MACHINE
         return {
-            k: System(system.artifacts, dict(zip(system.parameters, column, strict=True)))
+            k: System(
+                system.artifacts,
+                dict(zip(system.parameters, column, strict=True)),
+                system.added_sensors,
+            )
             for k, column in enumerate(values.T.tolist())
             if k not in invalid
         }

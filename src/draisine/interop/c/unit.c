@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "unit.h"
+#include "sensors.c"
 
 enum {
     FIRST_PARAMETER = 1,
@@ -22,6 +23,9 @@ typedef struct {
     double parameters[PARAMETERS + 1];
     double inputs[TAIL + 1];
     double seen[OBSERVED + 1];
+    double began; /* time of the start, from which readings of sensors are counted */
+    int64_t ticks[SENSORS + 1]; /* number of the latest reading of each sensor */
+    double readings[SIGNALS + 1];
     int pulled[EVENTS + 1]; /* for each contact, whether the ground would have to pull */
 } Unit;
 
@@ -31,6 +35,44 @@ static void unit_look(Unit *u)
         u->machine.x[1 + STATES + k] = u->inputs[k];
     }
     machine_observe(&u->machine, u->time, u->seen);
+}
+
+/* Return whether a sensor takes a reading at the present time. */
+static int unit_is_due(const Unit *u)
+{
+    for (int s = 0; s < SENSORS; ++s) {
+        if (SENSOR_RATE[s] > 0.0 && sensor_tick(s, u->time - u->began) != u->ticks[s]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Take the readings that are due at the present time, after unit_look. */
+static void unit_sense(Unit *u)
+{
+    for (int s = 0; s < SENSORS; ++s) {
+        const int64_t tick = sensor_tick(s, u->time - u->began);
+        if (SENSOR_RATE[s] > 0.0 && tick != u->ticks[s]) {
+            for (int k = SENSOR_FIRST[s]; k < SENSOR_FIRST[s + 1]; ++k) {
+                u->readings[k] = sensor_reading(s, k, u->seen[SIGNAL_AT + k], tick);
+            }
+            u->ticks[s] = tick;
+        }
+    }
+}
+
+/* Return the latest reading of a signal; that of a sensor without a rate follows the signal. */
+static double unit_reading(const Unit *u, int signal)
+{
+    int s = 0;
+    while (SENSOR_FIRST[s + 1] <= signal) {
+        ++s;
+    }
+    if (SENSOR_RATE[s] > 0.0) {
+        return u->readings[signal];
+    }
+    return sensor_reading(s, signal, u->seen[SIGNAL_AT + signal], 0);
 }
 
 static int unit_pulls(const Unit *u, int k)
@@ -49,8 +91,13 @@ static void unit_update(Unit *u)
 static void unit_begin(Unit *u, double time)
 {
     u->time = time;
+    u->began = time;
+    for (int s = 0; s < SENSORS; ++s) {
+        u->ticks[s] = -1;
+    }
     machine_begin(&u->machine, u->parameters, machine_start, u->inputs);
     unit_look(u);
+    unit_sense(u);
     unit_update(u);
 }
 
@@ -121,8 +168,13 @@ static int unit_advance(Unit *u, double until, int watch, int *event)
         u->time = next;
         if (watch && unit_event(u)) {
             unit_locate(u, &before, time, next - time);
+            unit_sense(u);
             *event = 1;
             return 0;
+        }
+        if (unit_is_due(u)) {
+            unit_look(u);
+            unit_sense(u);
         }
     }
     unit_look(u);
@@ -142,6 +194,9 @@ static double unit_get(const Unit *u, uint32_t k)
     }
     if (k < FIRST_EVENT) {
         const int at = OUTPUT_AT[k - FIRST_OUTPUT];
+        if (at >= OBSERVED + STATES) {
+            return unit_reading(u, at - OBSERVED - STATES);
+        }
         return at < OBSERVED ? u->seen[at] : u->machine.x[1 + at - OBSERVED];
     }
     return u->pulled[k - FIRST_EVENT];

@@ -1,12 +1,13 @@
 """Compilation of a scenario's vehicle from its name, parameter set, parameters and joint motions."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import UnionType
 from typing import Any, get_args
 
 from draisine.errors import DraisineError, UnknownNameError
+from draisine.mechanics.sensing import build_sensor
 from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
 from draisine.model.names import SYNONYMS
@@ -48,7 +49,11 @@ def build_system(
     """
     _find_vehicle(vehicle)  # an unknown vehicle is reported without further mistakes
     table = VehicleTable(
-        name=vehicle, parameter_set=parameter_set, parameters=dict(parameters or {}), motions={}
+        name=vehicle,
+        parameter_set=parameter_set,
+        parameters=dict(parameters or {}),
+        motions={},
+        sensors=[],
     )
     mistakes = Mistakes()
     system = read_vehicle(table, mistakes)
@@ -79,10 +84,18 @@ def read_vehicle(
     arguments |= _parameters(vehicle, table.parameters, mistakes, content or {})
     arguments |= _motions(vehicle, table.motions, mistakes)
     try:
-        return compile(vehicle, **arguments)
+        return _add_sensors(compile(vehicle, **arguments), table.sensors, mistakes)
     except (DraisineError, TypeError) as error:
         mistakes.add("vehicle.parameters", str(error))
         return compile(vehicle)
+
+
+def _add_sensors(system: System, tables: Sequence[Mapping[str, Any]], mistakes: Mistakes) -> System:
+    """Return the system with the sensors of the tables; report mistakes."""
+    for k, table in enumerate(tables):
+        with mistakes.at(f"vehicle.sensors[{k}]"):
+            system = system.with_sensors(build_sensor(table))
+    return system
 
 
 def _find_vehicle(name: str) -> Any:

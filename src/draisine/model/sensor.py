@@ -1,0 +1,165 @@
+"""Sensors: what a measuring device reads, how often, and with which errors.
+
+A sensor is a record with a `name`, the names of its `channels` and a function `measure`, which returns the
+ideal signals. It is traced, so `measure` must work with any scalar type, like force elements. The record
+`Sampled` adds what all devices have in common: sampling rate, bias, noise and quantisation.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from draisine.algebra.scalar import Scalar
+from draisine.errors import ModelError, did_you_mean
+
+if TYPE_CHECKING:
+    from draisine.model.model import Model
+
+ByChannel = float | Mapping[str, float]
+"""A number for all channels of a sensor, or numbers by channel or group of channels."""
+
+MAX_RATE = 1e9
+"""Largest accepted sampling rate (Hz); a larger number is assumed to be a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One scalar signal of a sensor.
+
+    Channels of a vector belong to a group: `specific_force_x` to `specific_force`.
+    """
+
+    name: str  # name within the sensor; empty if the sensor has only one channel
+    unit: str  # SI unit
+    meaning: str  # description in a few words
+
+    @property
+    def group(self) -> str:
+        """Name without the axis (`_x`, `_y`, `_z`)."""
+        return self.name[:-2] if self.name[-2:] in ("_x", "_y", "_z") else self.name
+
+
+class Sensor(Protocol):
+    """Protocol of sensors: ideal signals, sampling rate and errors."""
+
+    @property
+    def name(self) -> str:
+        """Name of the sensor, the first part of the names of its signals in results."""
+
+    @property
+    def rate(self) -> float | None:
+        """Sampling rate (Hz); None if the signal is continuous."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the noise."""
+
+    def channels(self, model: "Model") -> tuple[Channel, ...]:
+        """Return the channels for a model; raise ModelError if a body, joint or contact does not exist."""
+
+    def errors(self, model: "Model") -> tuple["ChannelErrors", ...]:
+        """Return bias, noise and quantum of each channel."""
+
+    def measure(self, readings: Any) -> Sequence[Scalar]:
+        """Return the ideal signals, one per channel.
+
+        Parameters
+        ----------
+        readings
+            `mechanics.sensing.SensorReadings` of the state, its accelerations and forces.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelErrors:
+    """Errors of one channel, in the unit of its signal."""
+
+    bias: float  # constant offset
+    noise: float  # standard deviation of Gaussian white noise, of each sample
+    quantum: float  # step of quantisation; 0: none
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """Sampling and errors, which all sensors have in common.
+
+    A reading is `signal + bias + noise`, rounded to a multiple of `quantum`. It is taken at the start of the
+    run and then every 1 / `rate` seconds, and stays constant in between. The noise of a reading depends only
+    on the seed, the name of the sensor and the number of the reading. `bias`, `noise` and `quantum` are
+    numbers for all channels, or tables by channel or group of channels, such as `{"specific_force": 0.02}`.
+
+    Parameters
+    ----------
+    rate
+        Sampling rate, Hz. None for a continuous signal, which has no noise.
+    bias
+        Constant offset, in the unit of the signal.
+    noise
+        Standard deviation of the Gaussian noise of each reading, in the unit of the signal.
+    quantum
+        Step of quantisation, in the unit of the signal; 0 for none.
+    seed
+        Seed of the noise.
+    """
+
+    rate: float | None = None
+    bias: ByChannel = 0.0
+    noise: ByChannel = 0.0
+    quantum: ByChannel = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        where = f"sensor {getattr(self, 'name', '')!r}"
+        if self.rate is not None and not (_is_number(self.rate) and 0.0 < self.rate <= MAX_RATE):
+            raise ModelError(f"{where}: rate = {self.rate!r} must be a positive number, in Hz.")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise ModelError(f"{where}: seed = {self.seed!r} must be an integer.")
+        for what in ("bias", "noise", "quantum"):
+            for name, value in _table(getattr(self, what)).items():
+                label = f"{what} of {name!r}" if name else what
+                if not _is_number(value):
+                    raise ModelError(f"{where}: {label} = {value!r:.80} must be a finite number.")
+                if what != "bias" and value < 0.0:
+                    raise ModelError(f"{where}: {label} = {value} must not be negative.")
+        if self.rate is None and any(_table(self.noise).values()):
+            raise ModelError(f"{where}: noise needs a sampling rate. Set `rate`, in Hz.")
+
+    def channels(self, model: "Model") -> tuple[Channel, ...]:
+        """Return the channels for a model; each sensor defines its own."""
+        raise NotImplementedError
+
+    def errors(self, model: "Model") -> tuple[ChannelErrors, ...]:
+        """Return bias, noise and quantum of each channel for a model."""
+        channels = self.channels(model)
+        known = {name for channel in channels for name in (channel.name, channel.group)}
+        columns = []
+        for what in ("bias", "noise", "quantum"):
+            value = getattr(self, what)
+            table = _table(value)
+            for name in table if isinstance(value, Mapping) else ():
+                if name not in known:
+                    raise ModelError(
+                        f"sensor {getattr(self, 'name', '')!r}: {what} of an unknown channel {name!r}. "
+                        f"{did_you_mean(name, sorted(known))}"
+                    )
+            default = 0.0 if isinstance(value, Mapping) else float(value)
+            columns.append(
+                [float(table.get(c.name, table.get(c.group, default))) for c in channels]
+            )
+        return tuple(ChannelErrors(*entries) for entries in zip(*columns, strict=True))
+
+
+def _table(value: ByChannel) -> Mapping[str, float]:
+    """Return numbers by channel; a single number has an empty name."""
+    return value if isinstance(value, Mapping) else {"": value}
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def signal_name(sensor: Sensor, channel: Channel) -> str:
+    """Return the name of a signal in results: sensor and channel, such as `imu_specific_force_x`."""
+    return f"{sensor.name}_{channel.name}" if channel.name else sensor.name

@@ -1,0 +1,285 @@
+"""Readings of sensors: sampling, bias, noise and quantisation of the ideal signals of a run.
+
+Readings are numbered from the start of the run: reading k is taken at the time k / rate after it. The noise
+is a function of seed, sensor and number of the reading (a counter-based generator), so that it depends
+neither on the spacing of samples nor on the division of time into calls of a stepper.
+
+The generator is SplitMix64 (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195), whose k-th number is a
+hash of k, with the transformation of Box and Muller (1958, doi:10.1214/aoms/1177706645). Both take a few
+lines in any language; `interop/c/sensors.c` contains the same generator.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import SimulationError
+from draisine.model import Model, Sensor
+from draisine.model.sensor import signal_name
+from draisine.system.system import System
+
+if TYPE_CHECKING:
+    from draisine.simulation.trajectory import Trajectory
+
+GOLDEN_STEP = 0x9E3779B97F4A7C15
+MIX_FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+"""Constants of SplitMix64: the increment of its counter, and the factors of its hash."""
+
+SAME_TIME = 1e-9
+"""Largest difference (s) of two times that count as equal, such as a sample and a reading; sums of steps have
+smaller rounding errors.
+"""
+
+WHOLE_STEP = 1e-6
+"""Fraction of a step by which a reading may be late and still belongs to this step, see `Stepper.step`."""
+
+
+def noise_key(sensor: Sensor, run_seed: int = 0) -> int:
+    """Return the 64-bit key of the noise of a sensor, from its name, its seed and the seed of the run."""
+    text = repr((sensor.name, sensor.seed, run_seed)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+def normal_numbers(
+    key: int | NDArray[np.uint64], ticks: NDArray[np.int64], channels: int
+) -> Floats:
+    """Return numbers (channels, ticks) of the standard normal distribution, for numbers of readings.
+
+    >>> ticks = np.arange(20_000)
+    >>> draws = normal_numbers(1, ticks, 1)[0]
+    >>> print(f"{abs(draws.mean()):.2f} {draws.std():.2f}")
+    0.00 1.00
+    >>> bool((normal_numbers(1, ticks[7:9], 1)[0] == draws[7:9]).all())
+    True
+    """
+    places = ticks.astype(np.uint64)[None, :] * np.uint64(channels)
+    places = np.uint64(2) * (places + np.arange(channels, dtype=np.uint64)[:, None])
+    first = _uniform(key, places)
+    second = _uniform(key, places + np.uint64(1))
+    # 1 - u is in (0, 1], so that its logarithm is finite.
+    numbers: Floats = np.sqrt(-2.0 * np.log(1.0 - first)) * np.cos(2.0 * math.pi * second)
+    return numbers
+
+
+def _uniform(key: int | NDArray[np.uint64], places: NDArray[np.uint64]) -> Floats:
+    """Return the numbers of SplitMix64 at given places as multiples of 2^-53 in [0, 1)."""
+    with np.errstate(over="ignore"):  # arithmetic modulo 2^64
+        z = np.asarray(key, np.uint64) + (places + np.uint64(1)) * np.uint64(GOLDEN_STEP)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX_FACTORS[0])
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX_FACTORS[1])
+        z = z ^ (z >> np.uint64(31))
+    numbers: Floats = (z >> np.uint64(11)).astype(float) * 2.0**-53
+    return numbers
+
+
+def add_errors(
+    model: Model,
+    sensor: Sensor,
+    ideal: Floats,
+    ticks: NDArray[np.int64],
+    key: int | NDArray[np.uint64],
+) -> Floats:
+    """Return the readings (channels, ticks) of a sensor from its ideal signals: bias, noise, quantisation.
+
+    `key` is the `noise_key`, or one key per reading.
+    """
+    errors = sensor.errors(model)
+    readings = ideal + np.array([e.bias for e in errors])[:, None]
+    deviation = np.array([e.noise for e in errors])[:, None]
+    if deviation.any():
+        readings = readings + deviation * normal_numbers(key, ticks, len(errors))
+    for row, error in zip(readings, errors, strict=True):
+        if error.quantum > 0.0:
+            row[:] = error.quantum * np.rint(row / error.quantum)
+    return readings
+
+
+def signal_rows(model: Model) -> dict[str, slice]:
+    """Return the rows of each sensor in the array of all signals, by name of the sensor."""
+    rows = {}
+    first = 0
+    for sensor in model.sensors:
+        count = len(sensor.channels(model))
+        rows[sensor.name] = slice(first, first + count)
+        first += count
+    return rows
+
+
+def signal_names(model: Model) -> list[str]:
+    """Return the names of all sensor signals, in their order."""
+    return [
+        signal_name(sensor, channel)
+        for sensor in model.sensors
+        for channel in sensor.channels(model)
+    ]
+
+
+class SensorSampler:
+    """The latest readings of all sensors of a system that a stepper advances.
+
+    A reading is taken at the first step at or after its time.
+    """
+
+    def __init__(self, system: System, start: float, dt: float, run_seed: int = 0) -> None:
+        self.system = system
+        self.model = system.model
+        self.start = start  # s, time of the first reading
+        self.dt = dt  # s, length of a step
+        self.keys = {sensor.name: noise_key(sensor, run_seed) for sensor in self.model.sensors}
+        self.rows = signal_rows(self.model)
+        self.readings: Floats = np.full(sum(r.stop - r.start for r in self.rows.values()), np.nan)
+        self._ticks = dict.fromkeys(self.rows, -1)  # number of the latest reading of each sensor
+
+    def next_step(self, count: int) -> float:
+        """Return the number of the next step after step `count` at which a sensor with a rate takes a
+        reading.
+        """
+        following = [
+            _step_of_tick(self._tick(sensor, count) + 1, sensor.rate * self.dt)
+            for sensor in self.model.sensors
+            if sensor.rate is not None
+        ]
+        return min(following, default=math.inf)
+
+    def is_due(self, count: int) -> bool:
+        """Return whether a sensor takes a reading at a step."""
+        return any(
+            sensor.rate is not None and self._tick(sensor, count) != self._ticks[sensor.name]
+            for sensor in self.model.sensors
+        )
+
+    def _tick(self, sensor: Sensor, count: int) -> int:
+        """Return the number of the latest reading at a step; 0 for a sensor without a rate."""
+        if sensor.rate is None:
+            return 0
+        tick = math.floor(count * self.dt * sensor.rate + WHOLE_STEP * self.dt * sensor.rate)
+        # Rounding can shift a reading by one step; the step of a reading is decisive.
+        while _step_of_tick(tick + 1, sensor.rate * self.dt) <= count:
+            tick += 1
+        while tick > 0 and _step_of_tick(tick, sensor.rate * self.dt) > count:
+            tick -= 1
+        return tick
+
+    def update(self, count: int, ideal: Floats) -> None:
+        """Take the readings that are due at a step from the ideal signals (signals,)."""
+        for sensor in self.model.sensors:
+            tick = self._tick(sensor, count)
+            if sensor.rate is not None and tick == self._ticks[sensor.name]:
+                continue
+            self._ticks[sensor.name] = tick
+            rows = self.rows[sensor.name]
+            ticks = np.array([tick])
+            column = ideal[rows][:, None]
+            key = self.keys[sensor.name]
+            self.readings[rows] = add_errors(self.model, sensor, column, ticks, key)[:, 0]
+
+    def stamp(self, sensor: Sensor) -> float:
+        """Return the time (s) of the latest reading of a sensor with a rate."""
+        assert sensor.rate is not None
+        return self.start + self._ticks[sensor.name] / sensor.rate
+
+    def values(self) -> dict[str, float]:
+        """Return the latest readings by name of the signal."""
+        return dict(zip(signal_names(self.model), self.readings.tolist(), strict=True))
+
+
+def _step_of_tick(tick: int, ticks_per_step: float) -> int:
+    """Return the number of the first step at or after a reading."""
+    return math.ceil(tick / ticks_per_step - WHOLE_STEP)
+
+
+def run_readings(run: "Trajectory") -> dict[str, tuple[Floats, Floats]]:
+    """Return times (s, (readings,)) and readings (channels, readings) of each sensor of a run, by name.
+
+    A sensor without a rate has one reading per sample. In runs with an adaptive integrator readings are exact
+    in time. Otherwise a reading is taken at the first sample at or after its time.
+    """
+    model = run.arcs[0].machine.system.model
+    start = float(run.t[0])
+    ideal_of: dict[int, Floats] = {}
+    rows = signal_rows(model)
+    readings = {}
+    runs = [run]
+    # High rates first: a run that is sampled at a high rate also serves its integer fractions.
+    for sensor in sorted(model.sensors, key=lambda s: -(s.rate or math.inf)):
+        if sensor.rate is None:
+            times = run.t
+            source = run
+            places = np.arange(len(times))
+            ticks = np.zeros(len(times), dtype=np.int64)
+        else:
+            ticks = np.arange(math.floor((float(run.t[-1]) - start + SAME_TIME) * sensor.rate) + 1)
+            times = start + ticks / sensor.rate
+            source = _find_source(run, runs, times, sensor.rate)
+            places = _places_of(source.t, times)
+        key = id(source)
+        if key not in ideal_of:
+            ideal_of[key] = _ideal_signals(source)
+        ideal = ideal_of[key][rows[sensor.name]][:, places]
+        readings[sensor.name] = (times, add_errors(model, sensor, ideal, ticks, noise_key(sensor)))
+    return readings
+
+
+def _find_source(
+    run: "Trajectory", runs: list["Trajectory"], times: Floats, rate: float
+) -> "Trajectory":
+    """Return a run with samples at the times of readings; if there is none, repeat the run with other sample
+    times, which do not change its motion, and add it to `runs`.
+    """
+    from draisine.simulation.simulate import run_task
+
+    for candidate in runs:
+        distance = np.abs(candidate.t[_places_of(candidate.t, times)] - times)
+        if (distance <= SAME_TIME).all():
+            return candidate
+    task = run.task
+    if task is None or not task.numerics.method.ADAPTIVE:
+        return run
+    numerics = replace(task.numerics, dt=1.0 / rate)
+    try:
+        again = run_task(replace(task, numerics=numerics, progress=None))
+    except SimulationError as error:
+        if error.partial is None:
+            return run
+        again = error.partial
+    runs.append(again)
+    return again
+
+
+def _places_of(samples: Floats, times: Floats) -> NDArray[np.int64]:
+    """Return the index of the first sample at or after each time; of several samples at the time of an event,
+    the last one.
+    """
+    first = np.searchsorted(samples, times - SAME_TIME)
+    last = np.searchsorted(samples, times + SAME_TIME, side="right") - 1
+    return np.minimum(np.maximum(first, last), len(samples) - 1)
+
+
+def _ideal_signals(run: "Trajectory") -> Floats:
+    """Return the ideal signals (signals, samples) of all sensors at the samples of a run."""
+    poses = [arc.pose() for arc in run.arcs]
+    q, p = (np.concatenate([pose[k] for pose in poses], axis=1) for k in range(2))
+    r = np.concatenate([arc.y[:, arc.machine.layout.r] for arc in run.arcs]).T
+    system: System = run.arcs[0].machine.system
+    return system.ideal_signals(q, p, r, run.observations)
+
+
+def held_readings(run: "Trajectory") -> dict[str, Floats]:
+    """Return the signals of all sensors at the samples of a run (samples,), by name: the latest reading."""
+    model = run.arcs[0].machine.system.model
+    values: dict[str, Floats] = {}
+    readings = run_readings(run) if model.sensors else {}
+    for sensor in model.sensors:
+        times, columns = readings[sensor.name]
+        places: Sequence[int] | NDArray[np.int64] = np.arange(len(times))
+        if sensor.rate is not None:
+            places = np.searchsorted(times, run.t + SAME_TIME, side="right") - 1
+        for channel, row in zip(sensor.channels(model), columns, strict=True):
+            values[signal_name(sensor, channel)] = row[places]
+    return values
