@@ -33,14 +33,21 @@ MAX_INCLUDE_DEPTH = 20
 """Largest nesting depth of included files; deeper nesting means that a file includes itself."""
 
 _CURRENT_FILE: ContextVar[tuple[str, int]] = ContextVar("name and modification time of the file")
+_ROUNDS_ANGLES: ContextVar[bool] = ContextVar(
+    "whether nearly right angles are rounded", default=True
+)
 _WARNINGS_GIVEN: set[tuple[str, int, str]] = set()
 """Warnings that have been issued: (file name, modification time of the file, text)."""
 
 
 @contextmanager
-def name_file(file: str | Path) -> Iterator[None]:
-    """Context manager that adds the file name to errors and warnings; XML text has no name."""
+def name_file(file: str | Path, round_angles: bool = True) -> Iterator[None]:
+    """Context manager that adds the file name to errors and warnings; XML text has no name.
+
+    `round_angles` selects whether `square_angles` rounds the angles of this file.
+    """
     text = is_xml_text(file)
+    rounds_before = _ROUNDS_ANGLES.set(round_angles)
     before = _CURRENT_FILE.set(
         ("<robot>", hash(str(file))) if text else (str(file), os.stat(file).st_mtime_ns)
     )
@@ -52,6 +59,7 @@ def name_file(file: str | Path) -> Iterator[None]:
         raise ModelError(f"{file}: {error}") from error
     finally:
         _CURRENT_FILE.reset(before)
+        _ROUNDS_ANGLES.reset(rounds_before)
 
 
 def warn_once(text: str) -> None:
@@ -150,14 +158,21 @@ def _read_text(file: str) -> str:
 def square_angles(angles: Floats) -> Floats:
     """Round angles (rad) near multiples of 90 degrees to these multiples, with a warning; return all angles.
 
+    Files that are read with `round_angles=False` keep their angles.
+
     >>> [float(angle) for angle in square_angles(np.array([0.0, 1.5707963, 0.25]))]
     [0.0, 1.5707963267948966, 0.25]
     """
+    if not _ROUNDS_ANGLES.get():
+        return angles
     right = np.round(angles / (np.pi / 2.0)) * (np.pi / 2.0)
     near = (np.abs(angles - right) < RIGHT_ANGLE_TOLERANCE) & (right != 0.0)
     if (np.abs(angles - right)[near] > NOTED_ANGLE_CHANGE).any():
         limit = f"{RIGHT_ANGLE_TOLERANCE:g} rad"
-        warn_once(f"Angles within {limit} of a right angle, such as 1.57, are rounded to it.")
+        warn_once(
+            f"Angles within {limit} of a right angle, such as 1.57, are rounded to it; round_angles=False "
+            "keeps them."
+        )
     return np.where(near, right, angles)
 
 

@@ -83,6 +83,8 @@ def read_mjcf(
     file: str | Path,
     wheels: Mapping[str, Any],
     joints: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    round_angles: bool = True,
 ) -> Vehicle:
     """Read a robot as a vehicle for `draisine.compile`.
 
@@ -99,6 +101,9 @@ def read_mjcf(
     joints
         Properties of joints that replace those of the file, by name: spring, damper, rest, armature,
         friction, motion.
+    round_angles
+        Whether angles within 2e-3 rad of a right angle, such as 1.57, are rounded to it, with a warning.
+        Otherwise an axle that the file means to be horizontal is inclined by the rounding of its angle.
 
     Returns
     -------
@@ -119,16 +124,19 @@ def read_mjcf(
     >>> read_mjcf(text, {})().bodies[0].inertia[0, 0].round(6)
     np.float64(0.008)
     """
-    robot = parse_mjcf(file)
+    robot = parse_mjcf(file, round_angles)
     with name_file(file):
         return robot_vehicle(robot, wheels, joints)
 
 
-def parse_mjcf(file: str | Path) -> Robot:
-    """Parse an MJCF file, or MJCF text, and return the content as a `Robot`."""
+def parse_mjcf(file: str | Path, round_angles: bool = True) -> Robot:
+    """Parse an MJCF file, or MJCF text, and return the content as a `Robot`.
+
+    Angles within 2e-3 rad of a right angle are rounded to it, with a warning, unless `round_angles` is False.
+    """
     root = read_root(file, "mujoco")
     folder = Path() if is_xml_text(file) else Path(file).parent
-    with name_file(file):
+    with name_file(file, round_angles):
         return _robot(root, folder)
 
 

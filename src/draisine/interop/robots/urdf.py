@@ -55,6 +55,7 @@ def read_urdf(
     *,
     base: str | None = None,
     gravity: float = 9.81,
+    round_angles: bool = True,
 ) -> Vehicle:
     """Read a robot as a vehicle for `draisine.compile`.
 
@@ -76,6 +77,9 @@ def read_urdf(
         ("SE(3)"), but a massless link `world` is fixed, as in ROS and Gazebo.
     gravity
         Gravity, m/s2.
+    round_angles
+        Whether angles within 2e-3 rad of a right angle, such as 1.57, are rounded to it, with a warning.
+        Otherwise an axle that the file means to be horizontal is inclined by the rounding of its angle.
 
     Returns
     -------
@@ -96,7 +100,7 @@ def read_urdf(
     >>> read_urdf(text, {"rim": 0.5})().wheels[0].name
     'rim'
     """
-    robot = parse_urdf(file, base, gravity)
+    robot = parse_urdf(file, base, gravity, round_angles=round_angles)
     with name_file(file):
         return robot_vehicle(robot, wheels, joints)
 
@@ -106,6 +110,7 @@ def parse_urdf(
     base: str | None = None,
     gravity: float = 9.81,
     packages: str | Path | None = None,
+    round_angles: bool = True,
 ) -> Robot:
     """Parse a URDF file, or URDF text, and return the content as a `Robot`.
 
@@ -119,10 +124,12 @@ def parse_urdf(
         Gravity, m/s2.
     packages
         Folder that contains the packages of `package://` addresses of meshes.
+    round_angles
+        Whether angles within 2e-3 rad of a right angle are rounded to it, with a warning.
     """
     root = read_root(file, "robot")
     folder = Path() if is_xml_text(file) else Path(file).parent
-    with name_file(file):
+    with name_file(file, round_angles):
         joints = [_named(each) for each in root.findall("joint")]
         links = _links(root, joints, _MeshFinder(folder, packages))
         links, notes = _add_interfaces(links, root)
