@@ -241,6 +241,80 @@ def mechanical_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -
     return _columns([solve_symmetric(locked, b) for b in coupling.T], len(machine.outer))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MassCentreFrame:
+    """Change of velocity to the floating frame: origin at the mass centre, axes of the base.
+
+    Its twist is `eta' = T eta + D rdot` (Mauny 2018, section 1.4.1).
+    """
+
+    T: Array  # invertible, (len(eta), len(eta))
+    D: Array  # velocity of the mass centre per rate of a driven joint, (len(eta), p)
+    back: Array  # inverse of T, (len(eta), len(eta))
+
+    def connection(self, calA: Array) -> Array:
+        """Return the connection in the floating frame, `A' = T A - D`, from A of the base's frame."""
+        return self.T @ calA - self.D
+
+    def rows(self, L: Array, G: Array) -> tuple[Array, Array]:
+        """Return L' and G' of `L' eta' + G' rdot = 0` from the rows `L eta + G rdot = 0`."""
+        moved = L @ self.back
+        return moved, G - moved @ self.D
+
+
+def mass_centre_frame(machine: Locomotion) -> MassCentreFrame:
+    """Return the change of velocity from the base's frame to the floating frame at the mass centre.
+
+    The linear momentum is the total mass times the velocity of the mass centre. The first three rows
+    of the mass matrix, divided by the mass, are therefore `(1, -hat(c), dc/dr)`.
+
+    Parameters
+    ----------
+    machine
+        Multibody system whose base is free to translate.
+
+    Returns
+    -------
+    MassCentreFrame
+        Matrices of `eta' = T eta + D rdot`.
+
+    Raises
+    ------
+    ModelError
+        If the base cannot translate in all directions in which the mass centre moves, or no body has
+        mass.
+    """
+    model = machine.tree.model
+    translations = [k for k in machine.outer if k < 3]
+    # A planar base turns about z only: its mass centre stays in the plane if all bodies move in it.
+    required = [0, 1] if model.base == "SE(2)" else [0, 1, 2]
+    if translations != required:
+        raise ModelError(
+            f"The base {model.base} cannot follow the mass centre. A frame at the mass centre requires a "
+            "base that is free to translate: SE(3), SE(2) or translations."
+        )
+    # The fluid moves with the bodies, but it does not shift their mass centre.
+    dry = replace(
+        machine.tree, links=tuple(replace(link, added=None) for link in machine.tree.links)
+    )
+    mass = sum((body.mass for body in model.bodies), start=0.0)
+    if isinstance(mass, (int, float)) and mass == 0.0:
+        raise ModelError("A frame at the mass centre requires bodies with mass.")
+    velocity = mass_matrix(dry, machine.geo, BASE_ORIGIN)[translations] / mass
+    n = len(machine.outer)
+    T = np.eye(n, dtype=velocity.dtype)
+    back = np.eye(n, dtype=velocity.dtype)
+    D = np.zeros((n, len(machine.inner)), dtype=velocity.dtype)
+    moving = [k for k in range(n) if machine.outer[k] >= 3]
+    columns = [machine.outer[k] for k in moving]
+    count = len(translations)
+    T[:count, moving] = velocity[:, columns]
+    # T is the identity plus a block above the diagonal, so its inverse has the opposite block.
+    back[:count, moving] = -velocity[:, columns]
+    D[:count] = velocity[:, machine.inner]
+    return MassCentreFrame(T, D, back)
+
+
 def _check_inertia(M: Floats, names: Sequence[str]) -> None:
     """Raise an error that names a speed without inertia, if one exists."""
     n = len(names)

@@ -114,6 +114,19 @@ def _angle_acceleration(bodies: Bodies, _: str, index: int) -> Floats:
     return cast(Floats, angle_accelerations[:, index, 0])
 
 
+def _of_mass_centre(bodies: Bodies, _: str, quantity: str) -> Floats:
+    """Return world position, velocity or acceleration of the mass centre of all bodies, (times, 3)."""
+    total = sum(float(body.mass) for body in bodies.model.bodies)
+    if total == 0.0:
+        raise ParameterError("mass_centre is not available: no body of this machine has mass.")
+    values = [
+        float(body.mass) * getattr(bodies.motions[body.name], quantity)(np.asarray(body.com, float))
+        for body in bodies.model.bodies
+        if body.mass
+    ]
+    return cast(Floats, sum(values) / total)
+
+
 def _energy_drift(bodies: Bodies, _: str) -> Floats:
     """Return the energy change since the start, divided by the largest kinetic energy or |U - U(0)|."""
     # The potential energy U itself cannot scale the drift, because its zero level is arbitrary.
@@ -164,6 +177,20 @@ DERIVED_QUANTITIES: dict[str, DerivedQuantity] = {
     ),
     "track_curvature": DerivedQuantity(
         _track_curvature, "1/m", "curvature of a wheel's track on the ground, left positive"
+    ),
+    "mass_centre": DerivedQuantity(
+        partial(_of_mass_centre, quantity="position"),
+        "m",
+        "position of the mass centre of all bodies",
+        per_wheel=False,
+        vector=True,
+    ),
+    "mass_centre_velocity": DerivedQuantity(
+        partial(_of_mass_centre, quantity="velocity"),
+        "m/s",
+        "velocity of the mass centre of all bodies, world axes",
+        per_wheel=False,
+        vector=True,
     ),
     "energy_drift": DerivedQuantity(
         _energy_drift, "", "energy change, relative to the energies of the motion", per_wheel=False

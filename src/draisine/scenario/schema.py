@@ -441,6 +441,10 @@ class GaitTable(ScenarioTable):
         None,
         description="Physics that determines the motion of the base. Default: contacts, if there are any.",
     )
+    frame: Literal["base", "mass centre"] = Field(
+        "base",
+        description="Frame that moves: that of the base, or one with its axes at the mass centre.",
+    )
 
     @model_validator(mode="after")
     def _one_path(self) -> Self:

@@ -30,13 +30,16 @@ def snake(
     lag: Annotated[float, "rad", "how far each joint lags behind the one before it"] = 1.6,
     links: int = 6,
     drive: Literal["free", "leader", "serpenoid"] = "free",
+    wheels: Literal["all", "three"] = "all",
 ) -> Model:
     """Return the snake, straight along x in the zero configuration with the middle of its head at
     the origin.
 
-    The joints are free, the first follows a sine, or all follow the serpenoid curve. The serpenoid
-    curve is feasible for three links; with more links it contradicts the wheel constraints and
-    raises an error.
+    The joints are free, the first follows a sine, or all follow the serpenoid curve. Wheels on all
+    links allow two independent joint motions, because each wheel after the third fixes one more
+    joint rate. With more than three links the serpenoid curve therefore contradicts them and raises an
+    error. It is feasible for any number of links if only three have wheels (`wheels="three"`: head,
+    middle and tail), or if only the first two joints follow it and the others are free.
 
     >>> [joint.name for joint in snake(links=3).joints]
     ['joint1', 'joint2']
@@ -44,6 +47,7 @@ def snake(
     ahead = (1.0, 0.0, 0.0)
     up = (0.0, 0.0, 1.0)
     names = ["head", *(f"link{k}" for k in range(2, links + 1))]
+    wheeled = range(links) if wheels == "all" else sorted({0, links // 2, links - 1})
     middles = [(-2.0 * half_length * k, 0.0, 0.0) for k in range(links)]
 
     def motion(k: int) -> JointMotion | None:
@@ -67,10 +71,7 @@ def snake(
             )
             for k in range(links - 1)
         ],
-        contacts=[
-            Blade(f"wheels{k + 1}", name, middle, ahead)
-            for k, (name, middle) in enumerate(zip(names, middles, strict=True))
-        ],
+        contacts=[Blade(f"wheels{k + 1}", names[k], middles[k], ahead) for k in wheeled],
         gravity=np.zeros(3),
         base="SE(2)",
         outputs=[forward_speed("head", (0.0, 0.0, 0.0), "velocity of the head along itself")],

@@ -18,6 +18,7 @@ from draisine.errors import ConfigurationError, ModelError
 from draisine.mechanics.connection import (
     Locomotion,
     locomotion,
+    mass_centre_frame,
     resistance_matrix,
     solve_kinematics,
 )
@@ -30,6 +31,10 @@ from draisine.system.system import System
 
 Ruler = Literal["contacts", "momentum", "drag"]
 """Kind of equations that determine the motion of the base."""
+
+ReferenceFrame = Literal["base", "mass centre"]
+"""Frame whose motion the connection describes. Both have the axes of the base; the floating frame has its
+origin at the mass centre of all bodies."""
 
 MAX_BASE_CONDITION = 1e12
 """Largest condition number of L in `L eta + G rdot = 0`; above it a velocity of the base has neither inertia
@@ -47,11 +52,12 @@ class LocalConnection:
     system: System
     ruler: Ruler
     joints: tuple[str, ...]  # names of the shape coordinates r
-    twist: tuple[str, ...]  # names of the free velocities of the base, the rows of A
+    twist: tuple[str, ...]  # names of the free velocities of the frame, the rows of A
     program: Compiled
     origin: Floats  # joint coordinates at r = 0, (joints of the system,)
     # Change of the joint coordinates per unit of each shape coordinate, (joints of the system, coordinates)
     directions: Floats
+    frame: ReferenceFrame = "base"  # frame that the velocities `twist` belong to
 
     def __call__(self, r: Any) -> Floats:
         """Return the connection A (..., twist, joints) at shapes r (..., joints)."""
@@ -139,7 +145,10 @@ class LocalConnection:
 
 
 def local_connection(
-    system: System, ruler: Ruler | None = None, mode: Mapping[str, str] | None = None
+    system: System,
+    ruler: Ruler | None = None,
+    mode: Mapping[str, str] | None = None,
+    frame: ReferenceFrame = "base",
 ) -> LocalConnection:
     """Return the local connection of a system with prescribed joint motions.
 
@@ -152,11 +161,15 @@ def local_connection(
         "momentum", which stays zero (the default without contacts), or "drag", if inertia is negligible.
     mode
         Contact mode: statuses of contacts by name.
+    frame
+        Frame whose motion is described: that of the base, or a floating frame with the axes of the base
+        and its origin at the mass centre of all bodies, eq. [mass-centre-frame].
 
     Raises
     ------
     ModelError
-        If the system has no joints, or a velocity of the base has neither inertia nor drag.
+        If the system has no joints, a velocity of the base has neither inertia nor drag, or the base
+        cannot follow the mass centre.
     ConfigurationError
         If the contacts do not determine all velocities of the base.
 
@@ -166,6 +179,12 @@ def local_connection(
     >>> cat = local_connection(draisine.compile("falling_cat", base="SO(3)"))
     >>> cat.ruler, cat.twist, cat([0.4, 0.2]).shape
     ('momentum', ('Wx', 'Wy', 'Wz'), (3, 2))
+
+    About the mass centre of a floating machine, joints only turn the frame:
+
+    >>> floating = local_connection(draisine.compile("falling_cat"), frame="mass centre")
+    >>> bool(abs(floating([0.4, 0.2])[:3]).max() < 1e-15)
+    True
     """
     if not system.model.joints:
         raise ModelError("A machine without joints has no local connection.")
@@ -176,8 +195,12 @@ def local_connection(
     # Determine ranks at a general shape, because the zero configuration is often singular.
     general = {f"r[{k}]": 0.1 * np.sin(1.0 + k) for k in range(len(r))}
     point = dict(system.parameters) | general
-    frame = locomotion(tree, system.mode(mode), np.eye(3), r)
-    L, G = _rows(frame, chosen, lambda values: evaluate(values, point))
+    machine = locomotion(tree, system.mode(mode), np.eye(3), r)
+    L, G = _rows(machine, chosen, lambda values: evaluate(values, point))
+    if frame == "mass centre":
+        L, G = mass_centre_frame(machine).rows(L, G)
+    elif frame != "base":
+        raise ModelError(f"Unknown frame {frame!r}. Available frames: base, mass centre.")
     seeds = [{f"r[{k}]": 1.0} for k in range(len(r))]
     outputs = {
         "L": L,
@@ -190,7 +213,8 @@ def local_connection(
     joints = tuple(joint.name for joint in system.model.joints)
     origin = np.zeros(len(joints))
     directions = np.eye(len(joints))
-    return LocalConnection(system, chosen, joints, tuple(frame.names), compiled, origin, directions)
+    twist = tuple(machine.names)
+    return LocalConnection(system, chosen, joints, twist, compiled, origin, directions, frame)
 
 
 def _rows(frame: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def compute_gait(system: System, request: GaitTable) -> "Dataset":
     """Return a dataset of displacements per gait cycle by amplitude, or of curvatures at given shapes."""
-    connection = local_connection(system, request.ruler)
+    connection = local_connection(system, request.ruler, frame=request.frame)
     if request.shapes is None:
         return _displacements(connection, request)
     first, second = request.plane or connection.joints[:2]

@@ -309,9 +309,20 @@ def _check_speeds(place: Place, rank: int, labels: Sequence[str]) -> None:
     ):
         return
     names = [labels[k] for k in _dependent(place.C, place.b)]
+    prescribed = [k for k, label in enumerate(labels) if label.endswith(".motion")]
+    others = [k for k in range(len(labels)) if k not in prescribed]
+    other_rank = (
+        int(np.linalg.matrix_rank(place.C[others], tol=DEPENDENCE_TOLERANCE)) if others else 0
+    )
+    reason = ""
+    if prescribed:
+        reason = (
+            f" The other rows leave {rank - other_rank} independent motions to the {len(prescribed)} "
+            "prescribed joints."
+        )
     raise RedundancyError(
         f"The constraint rows {', '.join(names)} contradict each other: {len(labels)} rows of rank {rank} "
-        "prescribe speeds that no motion has. Leave some of these joints free, or open a contact."
+        f"prescribe speeds that no motion has.{reason} Leave some of these joints free, or open a contact."
     )
 
 
