@@ -17,16 +17,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from draisine.experiment.check import Finding
+    from draisine.experiment.printed import Judgement
 
 
-def check(*scenarios: str, json: Json = False) -> int:
+def check(*scenarios: str, printed: bool = False, json: Json = False) -> int:
     """Compare computed results with published numbers; the exit code is 1 if they disagree.
 
     Parameters
     ----------
     scenarios
-        Names, files, or a folder of scenarios (mauny2018). Default: all shipped scenarios.
+        Names, files, or a folder of scenarios (mauny2018). Default: all shipped scenarios. With --printed:
+        documents (mauny2017, mauny2018, schwab2003, escalona2012). Default: all four.
+    printed
+        List every number that the four founding documents print, its computed value and the verdict.
     """
+    if printed:
+        return _check_printed(scenarios, json)
     from draisine.errors import SimulationError
     from draisine.experiment.check import check as compare_scenario
     from draisine.scenario.library import expand_folder, load
@@ -66,6 +72,75 @@ def check(*scenarios: str, json: Json = False) -> int:
         done = len(findings) + len(failures)
         return print_error(f"Interrupted after {done} of {len(chosen)} scenarios.", 1)
     return 1 if wrong or failures else 0
+
+
+def _check_printed(documents: tuple[str, ...], json: bool) -> int:
+    """Judge all printed numbers of the documents; return 1 if one has no verdict."""
+    from draisine.errors import expect_known
+    from draisine.experiment.printed import VERDICT_ERRORS, judge_numbers, printed_documents
+
+    known = printed_documents()
+    for document in documents:
+        expect_known("No document", document, list(known))
+    chosen = documents or tuple(known)
+    judgements: dict[str, list[Judgement]] = {}
+    for document in chosen:
+        with progress_bar(f"computing the numbers of {document}") as progress:
+            judgements[document] = judge_numbers(progress, document)
+    counts = Counter(j.verdict for js in judgements.values() for j in js)
+    if json:
+        content = {name: [j.as_dict() for j in js] for name, js in judgements.items()}
+        print_json(content)
+    else:
+        console = open_console()
+        for document, rows in judgements.items():
+            _print_judgements(console, known[document], rows)
+        # The order of the verdicts is that of the docstring of `experiment.printed`.
+        kinds = ", ".join(f"{counts[v]} {v}" for v in sorted(counts, key=_verdict_order))
+        console.print(f"{counts.total()} printed numbers: {kinds}.")
+    return 1 if any(counts[verdict] for verdict in VERDICT_ERRORS) else 0
+
+
+def _verdict_order(verdict: str) -> int:
+    """Return the rank of a verdict in the summary line."""
+    from draisine.experiment import printed
+
+    order = (printed.AGREES, printed.ROUNDING, printed.DISPUTED, *printed.VERDICT_ERRORS)
+    return order.index(verdict)
+
+
+def _print_judgements(console: "Console", title: str, judgements: "list[Judgement]") -> None:
+    """Print the printed numbers of one document with computed values, verdicts and reasons."""
+    from rich.table import Column, Table
+
+    from draisine.experiment.printed import DISPUTED, VERDICT_ERRORS
+
+    table = Table(
+        Column("place", min_width=13),
+        Column("quantity", min_width=24),
+        *numeric_columns("printed", "computed"),
+        Column("unit", no_wrap=True),
+        Column("verdict", min_width=12),
+        title=escape_markup(title),
+        title_justify="left",
+    )
+    for j in judgements:
+        computed = j.computed if isinstance(j.computed, str) else f"{j.computed:.6g}"
+        colour = (
+            "red" if j.verdict in VERDICT_ERRORS else "yellow" if j.verdict == DISPUTED else "green"
+        )
+        table.add_row(
+            escape_markup(j.place),
+            escape_markup(j.quantity),
+            j.printed,
+            computed,
+            j.unit,
+            f"[{colour}]{j.verdict}[/{colour}]",
+        )
+    console.print(table)
+    for j in judgements:
+        if j.reason:
+            console.print(f"  {escape_markup(f'{j.place}, {j.quantity}: {j.reason}')}")
 
 
 def _failure(text: str) -> dict[str, Any]:
