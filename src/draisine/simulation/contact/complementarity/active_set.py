@@ -37,6 +37,8 @@ from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.coulomb import (
     MAX_ENUMERATED,
     FrictionProblem,
+    has_friction,
+    obeys_law,
     solve_friction_law,
 )
 from draisine.simulation.contact.complementarity.linear import (
@@ -58,6 +60,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     solve_saddle_point,
     write_delassus,
     write_motion,
+    write_right_side,
 )
 from draisine.simulation.contact.complementarity.sharing import push_least
 from draisine.simulation.contact.status import Status, count_rows
@@ -67,6 +70,11 @@ from draisine.system.layout import Layout
 
 MAX_TRIALS = 2**MAX_ENUMERATED
 """Largest number of contact sets that are tried; block principal pivoting needs about ten."""
+
+STICKING_RESIDUAL = 1e-12
+"""Residual of a redundant row, relative to the largest motion without contact forces, up to which all
+contacts can stick at once.
+"""
 
 BLOCK_EXCHANGES = 3
 """Number of block exchanges without progress, after which block principal pivoting exchanges one contact at a
@@ -529,6 +537,13 @@ def write_friction_problem(g: Choice, law: FrictionProblem) -> bool:
     """Write the Delassus matrix W and the free motion b of all contacts to the friction problem
     u = W lam + b. Return False if the mass matrix is singular for a motion that the constraints allow.
     """
+    write_friction_rows(g, law)
+    return write_delassus(g.system, g.holds, law.W, law.b)
+
+
+@routine
+def write_friction_rows(g: Choice, law: FrictionProblem) -> None:
+    """Write the rows of all contacts, after the equality rows, to the saddle-point system."""
     p = g.system
     n = g.n
     size = 0
@@ -543,7 +558,6 @@ def write_friction_problem(g: Choice, law: FrictionProblem) -> bool:
     p.rows = g.holds + size
     law.sizes[0] = g.sizes[CONTACTS]
     law.sizes[1] = size
-    return write_delassus(p, g.holds, law.W, law.b)
 
 
 @routine
@@ -570,6 +584,31 @@ def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
 
 
 @routine
+def hold_all_contacts(g: Choice, law: FrictionProblem) -> bool:
+    """Solve the saddle-point system of all contact rows; return whether the forces of minimum norm push and
+    lie within their friction cones, so that all contacts stick. The friction problem of many contacts costs
+    much more than this system.
+    """
+    p = g.system
+    write_friction_rows(g, law)
+    if solve_saddle_point(p) is SaddleStatus.UNSOLVABLE or not p.symmetric:
+        return False
+    write_right_side(p)
+    size = 0.0
+    for i in range(p.rows):
+        size = max(size, abs(p.rest[i]) / p.scale[p.row_order[i]])
+    if p.inconsistency > STICKING_RESIDUAL * size:
+        return False
+    law.new[: law.sizes[1]] = p.multiplier[g.holds :][: law.sizes[1]]
+    law.u[: law.sizes[1]] = 0.0
+    for k in range(law.sizes[0]):
+        law.status[k] = int(Status.ROLLING if has_friction(law, k) else Status.SLIDING)
+        if law.rows[k] == 3 and law.status[k] == Status.SLIDING:
+            return False
+    return obeys_law(law, 0.0)
+
+
+@routine
 def solve_coulomb_forces(g: Choice, law: FrictionProblem) -> int:
     """Solve Coulomb's law, eq. [coulomb], for the contact forces (`law.new`) and the accelerations (`g.x`).
     Return 1 if no forces satisfy the law.
@@ -577,6 +616,8 @@ def solve_coulomb_forces(g: Choice, law: FrictionProblem) -> int:
     Contacts without slip open, roll or begin to slip; contacts that slip already have friction against their
     slip.
     """
+    if g.sizes[CONTACTS] > MAX_ENUMERATED and hold_all_contacts(g, law):
+        return 0
     if not write_friction_problem(g, law):
         return 1
     remove_inconsistency(g, law)
