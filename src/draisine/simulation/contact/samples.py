@@ -86,6 +86,8 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
         count = set_mode(s, intervals, j)
         for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
             put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
+            # Each sample is solved by itself: its values must not depend on the samples before it.
+            s.system.pivoted_rows = 0
             if solve_rates(s, samples.ydot[i * n :], s.lam, s.seen) != 0:
                 # The last state of a failed run may have no solution: its contacts contradict each
                 # other.
@@ -107,7 +109,6 @@ def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
     first = intervals.first_contact[j]
     count = intervals.first_contact[j + 1] - first
     s.plan[CLOSED] = count
-    s.system.pivoted_rows = -1
     s.which[:count] = intervals.which[first:][:count]
     s.status[:count] = intervals.status[first:][:count]
     s.mu[:count] = intervals.mu[first:][:count]
@@ -126,6 +127,7 @@ def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSample
     for j in range(intervals.size):
         first = intervals.first_contact[j]
         count = set_mode(s, intervals, j)
+        s.system.pivoted_rows = -1
         find_closed_form(s)
         for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
             put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
