@@ -29,6 +29,7 @@ from draisine.simulation.contact.event_driven.impact import (
     assemble_impact,
     solve_impact_by_sets,
 )
+from draisine.simulation.contact.event_driven.rank import Rank
 from draisine.simulation.contact.failures import find_failure
 from draisine.simulation.contact.kernels import update_tyre_load
 from draisine.simulation.contact.query import MAX_WATCHED_FEATURES, ContactQuery
@@ -37,7 +38,6 @@ from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, REST_SPEED_RATIO, TimeStepper
 from draisine.simulation.contact.stepping.switch import (
     CROWDED_EVENTS,
-    Rank,
     classify_rank,
     is_crowded,
 )

@@ -13,12 +13,12 @@ import draisine
 from draisine.codegen.targets.native import make_record
 from draisine.errors import ParameterError, UnknownNameError
 from draisine.scenario.library import load
+from draisine.simulation.contact.event_driven.rank import make_rank_work
 from draisine.simulation.contact.event_driven.run_loop import EventCause
 from draisine.simulation.contact.standalone.source import write_terrain_simulator
 from draisine.simulation.contact.standalone.steps import (
     SolverChoice,
     Switch,
-    find_eigenvalues,
     is_crowded_by,
     remember_event,
 )
@@ -222,7 +222,7 @@ def make_switch(times, kinds):
     most = 2 * CROWDED_EVENTS
     switch = make_record(
         Switch, solver=SolverChoice.AUTO, given_step=0.0, wheel_size=0.1, time_unit=0.1, margin=1.0,
-        ranks=1, rank_sets=(1, 4), gram=(3, 3), solved=(3, 6), normals=(1, 3), recent_time=most,
+        ranks=1, rank_sets=(1, 4), rank_work=make_rank_work(1, 6, 1), recent_time=most,
         recent_kind=most, recent_state=(most, 7), later=7, carried=(1, 4), turn_entries=4,
         position_entries=3,
     )  # fmt: skip
@@ -242,11 +242,3 @@ def test_events_that_follow_faster_than_time_steps_are_crowded(spacing, is_crowd
     assert is_crowded_by(switch, 1e-3) == is_crowded
     collisions = make_switch(spacing * np.arange(40), [EventCause.COLLISION] * 40)
     assert not is_crowded_by(collisions, 1e-3)
-
-
-def test_rotations_find_the_eigenvalues_of_a_symmetric_matrix():
-    rows = np.random.default_rng(0).normal(size=(5, 4))
-    gram = rows @ rows.T  # of rank four
-    expected = np.linalg.eigvalsh(gram)
-    find_eigenvalues(gram, 5)
-    assert_allclose(np.sort(gram.diagonal()), expected, atol=1e-13 * expected[-1])

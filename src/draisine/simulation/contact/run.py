@@ -41,6 +41,7 @@ from draisine.simulation.contact.driver import (
     take_driver,
 )
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
+from draisine.simulation.contact.event_driven.rank import Rank
 from draisine.simulation.contact.event_driven.run_loop import EventCause
 from draisine.simulation.contact.failures import (
     Failure,
@@ -132,7 +133,7 @@ class TerrainRun:
         # Data that decide about the change between event location and time stepping.
         # whether to check the rank of the contacts
         self.watches_rank = task.contact.solver == "auto"
-        self.ranks: dict[tuple[WheelOnFeature, ...], switch.Rank] = {}
+        self.ranks: dict[tuple[WheelOnFeature, ...], Rank] = {}
         self.stepping_reason = ""
         # number of successive steps with settled contacts before event location resumes
         self.required_settled = switch.FIRST_SETTLED
@@ -543,7 +544,7 @@ class TerrainRun:
         """Change to time stepping if event-driven integration advances more slowly than time steps would."""
         if self.outcome or self.now.t >= self.until or self.driver is None:
             return
-        if self.watches_rank and self._find_rank() is switch.Rank.OVER_CONSTRAINED:
+        if self.watches_rank and self._find_rank() is Rank.OVER_CONSTRAINED:
             self._refuse_ideal_contacts()
             self._enter_time_stepping("contacts over-constrain the machine")
             return
@@ -576,9 +577,9 @@ class TerrainRun:
         """
         rolling = sum(status == Status.ROLLING for _, status, _ in self.now.closed)
         if self.watches_rank and rolling > 1:
-            self.watches_rank = self._find_rank() is not switch.Rank.INDEPENDENT
+            self.watches_rank = self._find_rank() is not Rank.INDEPENDENT
 
-    def _find_rank(self) -> switch.Rank:
+    def _find_rank(self) -> Rank:
         """Return the rank of the constraint rows of the rolling contacts; the result is cached per set of
         contacts.
         """
@@ -600,7 +601,7 @@ class TerrainRun:
             for contact, status, mu in self.now.closed
             if status == Status.ROLLING and not np.isfinite(mu)
         ]
-        if len(ideal) < 2 or self._find_rank() is not switch.Rank.OVER_CONSTRAINED:
+        if len(ideal) < 2 or self._find_rank() is not Rank.OVER_CONSTRAINED:
             return
         names = ", ".join(":".join(self.query.key(contact)) for contact in ideal)
         self.failed_outcome = "over-constrained"

@@ -309,33 +309,3 @@ def factor_cholesky(A: Floats, n: int, L: Floats) -> bool:
             else:
                 return False
     return True
-
-
-@routine
-def has_independent_rows(M: Floats, C: Floats, m: int, n: int, bound: float, work: Floats) -> bool:
-    """Return whether all singular values of rows C (m, n), scaled to unit length in the metric of the inverse
-    of M (n, n), exceed a bound; False also if M is not positive definite or a row is zero.
-
-    `work` has n * n + m * n + 2 * m * m entries.
-    """
-    L = work
-    units = work[n * n :]
-    gram = units[m * n :]
-    gram_factor = gram[m * m :]
-    if not factor_cholesky(M, n, L):
-        return False
-    for k in range(m):
-        unit = units[k * n :]
-        square = 0.0
-        for i in range(n):
-            unit[i] = (C[k * n + i] - dot(L[i * n :], unit, i)) / L[i * n + i]
-            square += unit[i] * unit[i]
-        if not square > 0.0:
-            return False
-        unit[:n] *= 1.0 / sqrt(square)
-    # The eigenvalues of the Gram matrix are the squares of the singular values.
-    for i in range(m):
-        for j in range(i + 1):
-            gram[i * m + j] = dot(units[i * n :], units[j * n :], n)
-        gram[i * m + i] -= bound * bound
-    return factor_cholesky(gram, m, gram_factor)

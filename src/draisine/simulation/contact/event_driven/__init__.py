@@ -11,5 +11,6 @@ a change of the active set leads to the next contact mode.
 - `short_step`: one cheap step after a change of the inputs, valid if no event can occur during it.
 - `guards`: list of guard functions, and location of their zeros by Bernstein polynomials.
 - `events`: touching contacts at an event, and the contact mode after it.
+- `rank`: rank of the constraint rows of rolling contacts, for the change to time stepping.
 - `impact`: change of the speeds by the impact at an event.
 """

@@ -32,7 +32,6 @@ from draisine.simulation.contact.complementarity.active_set import TRIALS, choos
 from draisine.simulation.contact.complementarity.coulomb import solve_friction_law
 from draisine.simulation.contact.complementarity.linear import (
     dot,
-    has_independent_rows,
     mark_redundant_rows,
 )
 from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
@@ -50,6 +49,7 @@ from draisine.simulation.contact.event_driven.events import (
 )
 from draisine.simulation.contact.event_driven.guards import set_guards
 from draisine.simulation.contact.event_driven.impact import ImpactSolver, apply_impact
+from draisine.simulation.contact.event_driven.rank import compute_rank
 from draisine.simulation.contact.event_driven.short_step import take_short_step
 from draisine.simulation.contact.kernels import (
     CLOSED,
@@ -694,7 +694,7 @@ def terrain_code() -> Any:
         find_nearest,
         observe_modes,
         observe_forces,
-        has_independent_rows,
+        compute_rank,
         mark_redundant_rows,
     )
     parts = (choose_set, solve_single_contact, solve_friction_law)

@@ -19,6 +19,7 @@ from draisine.model import Wheel
 from draisine.simulation.contact.driver import EVENTS_PER_CALL, ArcDriver, Capacity
 from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY
 from draisine.simulation.contact.event_driven.impact import ImpactSolver
+from draisine.simulation.contact.event_driven.rank import make_rank_work
 from draisine.simulation.contact.kernels import (
     ANY_MODE,
     MAX_CLOSED_FORMS,
@@ -182,9 +183,7 @@ def _make_switch(query: ContactQuery, task: Task, touching: int) -> Switch:
         else min(contact.margin, SEARCH_MARGIN_RATIO * query.wheel_size),
         ranks=RANK_SETS,
         rank_sets=(RANK_SETS, 1 + 3 * touching),
-        gram=(3 * touching, 3 * touching),
-        solved=(3 * touching, query.n),
-        normals=(touching, 3),
+        rank_work=make_rank_work(touching, query.n, query.row.size),
         recent_time=most,
         recent_kind=most,
         recent_state=(most, query.y.size),

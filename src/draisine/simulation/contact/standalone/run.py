@@ -13,6 +13,7 @@ from draisine.codegen.routine import IntegerMatrix, Record, call, routine
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.simulation.contact.driver import EVENTS_PER_CALL
 from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY, RunStatus
+from draisine.simulation.contact.event_driven.rank import Rank
 from draisine.simulation.contact.event_driven.run_loop import (
     EventCause,
     EventLog,
@@ -55,7 +56,7 @@ from draisine.simulation.contact.standalone.steps import (
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, LONGEST_STEP_RATIO, StepSamples
 from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
-from draisine.simulation.contact.stepping.switch import MOST_SETTLED, RETRY_STEPS, Rank
+from draisine.simulation.contact.stepping.switch import MOST_SETTLED, RETRY_STEPS
 
 RESERVED_EVENTS = 4  # entries of the event log reserved for changes of the method
 

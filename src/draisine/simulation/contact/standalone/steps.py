@@ -12,11 +12,11 @@ from math import isfinite, sqrt
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import IntegerMatrix, Integers, Matrix, Record, call, routine
 from draisine.simulation.contact.complementarity.linear import dot
+from draisine.simulation.contact.event_driven.rank import Rank, RankWork, compute_rank
 from draisine.simulation.contact.event_driven.run_loop import EventCause, RunLoop
 from draisine.simulation.contact.kernels import (
     CLOSED,
     evaluate_gap,
-    evaluate_row,
     project_state,
     put_state,
 )
@@ -47,7 +47,6 @@ from draisine.simulation.contact.stepping.arc import (
 from draisine.simulation.contact.stepping.step import (
     StepResult,
     TimeStepping,
-    factor_semidefinite,
 )
 from draisine.simulation.contact.stepping.switch import (
     CROWDED_EVENTS,
@@ -55,18 +54,12 @@ from draisine.simulation.contact.stepping.switch import (
     MAX_PROJECTION,
     MIN_STEP_RATIO,
     MOST_SETTLED,
-    NEARLY_REDUNDANT_SINGULAR_VALUE,
-    PARALLEL_NORMALS,
     PROGRESS_STEPS,
-    REDUNDANT_SINGULAR_VALUE,
-    Rank,
 )
 
 EULER = 2.718281828459045  # base of the exponential function
 
 RANK_SETS = 256  # number of sets of rolling contacts whose rank is cached
-
-MAX_ROTATION_SWEEPS = 30  # largest number of sweeps of Jacobi's method; it needs about ten
 
 NO_STEP = float("inf")  # s, bound of a step length that is not bounded
 
@@ -129,9 +122,7 @@ class Switch(Record):
     rank_sets: (
         IntegerMatrix  # (RANK_SETS, 1 + 3 k) number of contacts; wheel, feature and side of each
     )
-    gram: Matrix  # (3 k, 3 k) scratch: Gram matrix of the constraint rows of k contacts
-    solved: Matrix  # (3 k, n) scratch
-    normals: Matrix  # (k, 3) scratch
+    rank_work: RankWork
 
     # The latest events, for the rate at which they follow each other
     recent_count: int = 0
@@ -186,99 +177,6 @@ def is_crowded_by(w: Switch, h: float) -> bool:
 
 
 @routine
-def find_eigenvalues(A: Matrix, n: int) -> None:
-    """Diagonalise a symmetric matrix A (n, n) in place by Jacobi rotations; its diagonal contains the
-    eigenvalues.
-    """
-    for _ in range(MAX_ROTATION_SWEEPS):
-        outside = 0.0
-        for i in range(n):
-            for j in range(i):
-                outside += A[i, j] * A[i, j]
-        if outside < 1e-28:
-            return
-        for p in range(n):
-            for q in range(p + 1, n):
-                if A[p, q] != 0.0:
-                    theta = (A[q, q] - A[p, p]) / (2.0 * A[p, q])
-                    sign = 1.0 if theta >= 0.0 else -1.0
-                    t = sign / (abs(theta) + sqrt(theta * theta + 1.0))
-                    c = 1.0 / sqrt(t * t + 1.0)
-                    s = t * c
-                    for k in range(n):
-                        a = A[k, p]
-                        b = A[k, q]
-                        A[k, p] = c * a - s * b
-                        A[k, q] = s * a + c * b
-                    for k in range(n):
-                        a = A[p, k]
-                        b = A[q, k]
-                        A[p, k] = c * a - s * b
-                        A[q, k] = s * a + c * b
-
-
-@routine
-def compute_rank(r: RunLoop, w: Switch, which: Integers, status: Integers, count: int) -> Rank:
-    """Return the `Rank` of the constraint rows of the rolling contacts among given contacts, at the state in
-    x.
-
-    The singular values of the constraint rows, in the metric of the mass matrix, are the roots of the
-    eigenvalues of their Gram matrix.
-    """
-    mode = r.arc.mode
-    m = r.arc.mode.motion
-    n = m.speeds
-    row = r.arc.rows
-    p = mode.system
-    call(m.call, mode.x, m.table, mode.out, 1)
-    for i in range(n):
-        p.M[i, :n] = mode.out[m.M + i * n :][:n]
-    if factor_semidefinite(p.M, n, 0.0) != 0:
-        return Rank.INDEPENDENT
-    rows = 0
-    rolling = 0
-    parallel = True
-    for i in range(count):
-        if status[i] != Status.ROLLING:
-            continue
-        evaluate_row(mode.x, mode.contacts, which[i], row)
-        w.normals[rolling, :3] = row[m.normal :][:3]
-        difference = 0.0
-        for j in range(3):
-            shift = w.normals[rolling, j] - w.normals[0, j]
-            difference += shift * shift
-        parallel = parallel and difference < PARALLEL_NORMALS * PARALLEL_NORMALS
-        rolling += 1
-        for axis in range(3):
-            # Solve L a = row, where L is the Cholesky factor of the mass matrix.
-            a = w.solved[rows]
-            C = row[m.C + axis * n :]
-            for j in range(n):
-                a[j] = (C[j] - dot(p.M[j], a, j)) / p.M[j, j]
-            length = sqrt(dot(a, a, n))
-            if length > 0.0:
-                a[:n] /= length
-                rows += 1
-    if rolling < 2:
-        return Rank.INDEPENDENT
-    for i in range(rows):
-        for j in range(rows):
-            w.gram[i, j] = dot(w.solved[i], w.solved[j], n)
-    find_eigenvalues(w.gram, rows)
-    is_full = True
-    for i in range(rows):
-        value = sqrt(max(w.gram[i, i], 0.0))
-        is_full = is_full and value > REDUNDANT_SINGULAR_VALUE
-        if (
-            not parallel
-            and value > REDUNDANT_SINGULAR_VALUE
-            and value < NEARLY_REDUNDANT_SINGULAR_VALUE
-        ):
-            return Rank.OVER_CONSTRAINED
-    return Rank.INDEPENDENT if is_full else Rank.REDUNDANT
-
-
-@routine
 def count_rolling(r: RunLoop) -> int:
     """Return the number of closed contacts that roll."""
     rolling = 0
@@ -312,7 +210,7 @@ def find_rank(r: RunLoop, g: GroundTable, w: Switch) -> Rank:
         if is_same:
             return Rank(w.ranks[i])
     put_state(mode.x, r.arc.clock.time, r.arc.stages.y, r.arc.stages.n)
-    rank = compute_rank(r, w, mode.which, mode.status, mode.plan[CLOSED])
+    rank = compute_rank(mode, w.rank_work, mode.which, mode.status, mode.plan[CLOSED])
     w.ranks[w.rank_count] = rank
     w.rank_count = (w.rank_count + 1) % RANK_SETS
     return rank
@@ -643,7 +541,7 @@ def project_stepped_state(r: RunLoop, g: GroundTable, s: TimeStepping, w: Switch
     close_loaded_contacts(r, s)
     count = mode.plan[CLOSED]
     put_state(mode.x, r.arc.clock.time, s.y, n)
-    if compute_rank(r, w, mode.which, mode.status, count) is Rank.OVER_CONSTRAINED:
+    if compute_rank(mode, w.rank_work, mode.which, mode.status, count) is Rank.OVER_CONSTRAINED:
         return False
     loaded = count
     for k in range(mode.contacts.size):

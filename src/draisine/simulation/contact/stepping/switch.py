@@ -8,13 +8,13 @@ lift-off and slip, for a required number of steps. If the run soon changes back,
 """
 
 from collections.abc import Sequence
-from enum import IntEnum
 from itertools import takewhile
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, DraisineError, TerrainError, ZenoError
+from draisine.simulation.contact.event_driven.rank import Rank, make_rank_work
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.arc import TimeStepper
@@ -43,18 +43,6 @@ MOST_SETTLED = 1 << 20
 MAX_PROJECTION = 1e-4
 """Largest change of a state by the projection onto the contact constraints, as a fraction of the wheel size
 for positions and in rad for angles.
-"""
-NEARLY_REDUNDANT_SINGULAR_VALUE = 0.1
-"""Singular value of normalised constraint rows below which the rows are nearly redundant. Ten systems on a
-plane have singular values of 0 or above 0.06.
-"""
-PARALLEL_NORMALS = 1e-6
-"""Difference of unit normals below which two faces are parallel; on parallel faces, constraint rows are
-either exactly redundant or independent.
-"""
-REDUNDANT_SINGULAR_VALUE = 1e-5
-"""Singular value of normalised constraint rows below which the rows are exactly redundant, up to the rounding
-of states after impacts.
 """
 
 
@@ -89,50 +77,16 @@ def describe_failure(error: DraisineError) -> str:
     return "no step is small enough"
 
 
-class Rank(IntEnum):
-    """Classification of the constraint rows of rolling contacts by their rank."""
-
-    INDEPENDENT = 0  # all constraint rows are linearly independent
-    REDUNDANT = 1  # exactly redundant constraint rows, as of wheels of one axle on a plane
-    OVER_CONSTRAINED = 2  # nearly redundant constraint rows: one axle on faces of different slope
-
-
 def classify_rank(query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -> Rank:
-    """Return whether the constraint rows of the rolling contacts are independent, redundant or nearly
-    redundant.
-
-    If constraint rows are nearly redundant, only friction limits the lateral forces, and one wheel creeps.
+    """Return whether the constraint rows of the rolling contacts among closed contacts are independent,
+    redundant or nearly redundant (`event_driven.rank`).
     """
-    rolling = [contact for contact, status, _ in closed if status == Status.ROLLING]
-    if len(rolling) < 2:
-        return Rank.INDEPENDENT
-    contact_rows = query.evaluate_rows(t, y, rolling)
-    rows = query.jacobian(contact_rows).reshape(-1, query.n)
-    M = query.dynamics(t, y)["M"].reshape(query.n, query.n)
-    # Most systems are far from redundancy, and this test costs less than singular values.
-    m, n = rows.shape
-    work = np.empty(n * n + m * n + 2 * m * m)
-    bound = NEARLY_REDUNDANT_SINGULAR_VALUE
-    if query.code.has_independent_rows(M, rows, m, n, bound, work):
-        return Rank.INDEPENDENT
-    normals = contact_rows[:, query.row.normal]
-    if np.square(normals - normals[0]).sum(axis=1).max() < PARALLEL_NORMALS**2:
-        # On one plane constraint rows are independent or exactly redundant.
-        held = np.full(len(rolling), 3)
-        marks = np.zeros(m, dtype=np.int64)
-        redundant = query.code.mark_redundant_rows(rows.copy(), held, len(rolling), n, marks)
-        return Rank.REDUNDANT if redundant else Rank.INDEPENDENT
-    try:
-        scaled = np.linalg.solve(np.linalg.cholesky(M), rows.T).T
-    except np.linalg.LinAlgError:
-        return Rank.INDEPENDENT
-    length = np.sqrt((scaled * scaled).sum(axis=1))
-    units = scaled[length > 0.0] / length[length > 0.0, None]
-    values = np.linalg.svd(units, compute_uv=False)
-    if ((values > REDUNDANT_SINGULAR_VALUE) & (values < NEARLY_REDUNDANT_SINGULAR_VALUE)).any():
-        return Rank.OVER_CONSTRAINED
-    full = len(values) == len(units) and (values > REDUNDANT_SINGULAR_VALUE).all()
-    return Rank.INDEPENDENT if full else Rank.REDUNDANT
+    packed = query.packed_mode(closed)
+    mode = packed.record
+    query.fill(t, y)
+    work = make_rank_work(len(closed), query.n, query.row.size)
+    rank: Rank = query.code.compute_rank(packed, work, mode.which, mode.status, len(closed))
+    return rank
 
 
 def project_onto_loaded_contacts(stepper: TimeStepper) -> Floats | None:
