@@ -102,12 +102,12 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
 @routine
 def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
     """Write the closed contacts and the inputs of interval j into the contact mode; return the number of
-    closed contacts.
+    closed contacts. No pivots are kept: a sample must not depend on which others are observed.
     """
     first = intervals.first_contact[j]
     count = intervals.first_contact[j + 1] - first
     s.plan[CLOSED] = count
-    s.system.pivoted_rows = -1
+    s.system.pivoted_rows = 0
     s.which[:count] = intervals.which[first:][:count]
     s.status[:count] = intervals.status[first:][:count]
     s.mu[:count] = intervals.mu[first:][:count]
@@ -126,6 +126,7 @@ def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSample
     for j in range(intervals.size):
         first = intervals.first_contact[j]
         count = set_mode(s, intervals, j)
+        s.system.pivoted_rows = -1
         find_closed_form(s)
         for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
             put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
