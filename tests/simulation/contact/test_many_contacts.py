@@ -16,8 +16,10 @@ FOOT = 0.02  # m, radius
 HEIGHT = 0.3  # m, of the centre of mass
 
 
-def table(*, mass: float = 40.0, moment: float = 2.0, feet: int = 64) -> Model:
-    """Return a slab on a square of feet, 0.1 m apart."""
+def table(
+    *, mass: float = 40.0, moment: float = 2.0, feet: int = 64, downhill: float = 0.0
+) -> Model:
+    """Return a slab on a square of feet, 0.1 m apart; `downhill` is the part of g along x (m/s2)."""
     side = round(feet**0.5)
     middle = 0.05 * (side - 1)
     places = [(0.1 * (k % side) - middle, 0.1 * (k // side) - middle, FOOT) for k in range(feet)]
@@ -28,6 +30,7 @@ def table(*, mass: float = 40.0, moment: float = 2.0, feet: int = 64) -> Model:
             Wheel(f"foot{k}", "top", place, (0.0, 1.0, 0.0), Ball(FOOT))
             for k, place in enumerate(places)
         ],
+        gravity=[downhill, 0.0, -G],
     )
 
 
@@ -92,6 +95,26 @@ def test_a_table_slides_on_all_its_feet(feet, solver):
     weight = 40.0 * G
     loads = affine_loads(places, weight, (mu * weight * HEIGHT, 0.0))
     check_loads(loads_of(seen)[-1], loads, places, exact)
+
+
+@pytest.mark.parametrize("mu", [0.15, 0.25])
+def test_a_table_on_a_slope_sticks_or_slips(mu):
+    """From rest it slips down if mu is below the slope, 0.2; otherwise it rests. In both cases the feet
+    downhill carry the moment of the tangential weight.
+    """
+    until = 0.1
+    system = compile(table, feet=9, downhill=0.2 * G)
+    contact = ContactOptions(mu=mu, solver="events")
+    run = simulate(
+        system, state(system), until, terrain=plane(), contact=contact, numerics=Numerics(dt=0.05)
+    )
+    seen = run.to_xarray()
+    wanted = G * max(0.2 - mu, 0.0) * until
+    assert_allclose(seen.speeds.values[-1, :3], [wanted, 0.0, 0.0], atol=1e-7)
+    places = np.array([contact.centre[:2] for contact in system.model.contacts], float)
+    weight = 40.0 * G
+    loads = affine_loads(places, weight, (min(mu, 0.2) * weight * HEIGHT, 0.0))
+    check_loads(loads_of(seen)[-1], loads, places, exact=True)
 
 
 @pytest.mark.parametrize("solver", ["events", "time_stepping"])

@@ -25,8 +25,8 @@ Method.
 5. `write_motion`: x = M^-1 (f + G' lam), with one step of iterative refinement if the rows are not satisfied.
 
 Within a contact mode the same rows stay independent. After the first solution of a mode with G = C,
-`choose_pivots` chooses independent rows and, for each, the speed that it determines, leaf joints first: a
-wheel's spin occurs in the rows of that wheel only. `solve_along_pivots` then solves later systems in the
+`choose_mode_pivots` chooses independent rows and, for each, the speed that it determines, leaf joints first:
+a wheel's spin occurs in the rows of that wheel only. `solve_along_pivots` then solves later systems in the
 coordinates of the remaining speeds. It accepts its solution only if all other rows are satisfied, too, which
 makes the solution exact whichever rows were chosen (`solve_in_mode`).
 
@@ -75,7 +75,7 @@ CONSISTENT_RESIDUAL = 1e-13
 """Residual of a redundant row, relative to the largest scaled force, up to which it is a rounding error."""
 
 PIVOT_SHARE = 0.1
-"""Smallest pivot of `choose_pivots`, as a fraction of the largest entry of its row; smaller ones amplify
+"""Smallest pivot of `choose_mode_pivots`, as a fraction of the largest entry of its row; smaller ones amplify
 rounding errors.
 """
 
@@ -108,7 +108,7 @@ class SaddlePoint(Record):
     # whether only the motion is needed, not the multipliers of redundant rows
     motion_only: bool = False
     rank: int = 0  # number of independent rows
-    pivots: int = 0  # number of pivots chosen by `choose_pivots`, 0 for none
+    pivots: int = 0  # number of pivots chosen by `choose_mode_pivots`, 0 for none
     # number of rows among which the pivots were chosen; -1 if they are chosen at the next solution, 0 if none
     # are used
     pivoted_rows: int = 0
@@ -610,7 +610,7 @@ def largest_entry(row: Floats, weights: Floats, n: int) -> float:
 
 
 @routine
-def choose_pivots(p: SaddlePoint) -> None:
+def choose_mode_pivots(p: SaddlePoint) -> None:
     """Choose pivots for `solve_along_pivots`: independent rows, and for each the speed that it determines.
 
     Entries are compared in the kinetic metric, so that speeds may have different units. No pivots are chosen
@@ -852,7 +852,7 @@ def solve_in_mode(p: SaddlePoint) -> SaddleStatus:
     status = solve_saddle_point(p)
     is_new = p.pivoted_rows != 0 and (p.pivots > 0 or not is_same)
     if p.symmetric and is_new and status is not SaddleStatus.UNSOLVABLE:
-        choose_pivots(p)
+        choose_mode_pivots(p)
     return status
 
 
