@@ -12,7 +12,6 @@ import draisine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.event_driven.arc_integration import (
     Proximity,
-    remove_clear_forces,
     stays_beside_face,
     trace_edge_distance,
 )
@@ -80,36 +79,6 @@ def test_coefficients_bound_the_polynomial_on_every_part():
         inside = polynomial(np.linspace(low, high, 101))
         assert part.min() <= inside.min() + 1e-12 and inside.max() <= part.max() + 1e-12
         assert part[[0, -1]] == pytest.approx(polynomial(np.array([low, high])), abs=1e-11)
-
-
-@pytest.mark.parametrize(
-    ("loads", "removed"),
-    [
-        ([5.0, 4.0, 3.0, 4.0, 5.0], True),  # least 3, change 2
-        ([5.0, 4.0, 2.0, 4.0, 5.0], False),  # least 2, change 3
-        ([1.0, 1.0, math.nan, 1.0, 1.0], False),
-        ([1e-9] * 5, False),  # below the tolerance of the guard
-    ],
-)
-def test_forces_that_stay_far_from_zero_need_no_further_nodes(loads, removed):
-    """They change by less than their distance from zero; one doubtful force keeps all. Values between the
-    sampled nodes are not read, and other guards stay.
-    """
-    kinds = np.array(
-        [GuardKind.GAP, GuardKind.NORMAL_FORCE, GuardKind.BORDER, GuardKind.FRICTION_CONE]
-    )
-    values = np.full((4, GUARD_NODES), math.nan)
-    values[1, ::2] = loads
-    values[3, ::2] = 7.0
-    arc = SimpleNamespace(
-        guards=np.array([4, 4]),
-        live=np.arange(4),
-        kinds=kinds,
-        values=values.ravel(),
-        slack=np.full(len(GuardKind), 1e-8),
-    )
-    assert remove_clear_forces(arc) == removed
-    assert arc.live[: arc.guards[1]].tolist() == ([0, 2] if removed else [0, 1, 2, 3])
 
 
 def test_the_tail_tells_what_no_polynomial_fits():

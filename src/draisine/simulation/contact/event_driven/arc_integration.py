@@ -44,7 +44,6 @@ from draisine.simulation.contact.event_driven.guards import (
     find_minimum,
     find_next_zero,
     fit_bernstein,
-    is_clear,
 )
 from draisine.simulation.contact.event_driven.radau import (
     RADAU_STAGES,
@@ -590,77 +589,34 @@ def is_in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bo
 def sample_guards(c: ArcState) -> None:
     """Write the indices of the guards that may become negative in the step to `live`, and their values at the
     nodes of the step to `values`.
-
-    Contact forces cost most. They are evaluated at every second node first, and at the other nodes only if
-    a guard of them is not clear of zero there.
     """
+    s = c.mode
+    m = c.mode.motion
     count = 0
     for guard in range(c.guards[0]):
         if c.kinds[guard] != GuardKind.GAP or c.near[c.contacts[guard]] == Proximity.NEAR:
             c.live[count] = guard
             count += 1
     c.guards[1] = count
-    for node in range(0, GUARD_NODES, 2):
-        sample_node(c, node, True)
-    has_forces = not remove_clear_forces(c)
-    for node in range(1, GUARD_NODES, 2):
-        sample_node(c, node, has_forces)
-
-
-@routine
-def sample_node(c: ArcState, node: int, has_forces: bool) -> None:
-    """Write the values of all live guards at a node of the step; `has_forces` tells whether guards of contact
-    forces are among them.
-    """
-    s = c.mode
-    m = c.mode.motion
-    evaluate_dense(c, c.basis[NODE_POSITIONS + node])
-    # Guards of closed contacts are the last ones.
-    if c.guards[1] > 0 and c.kinds[c.live[c.guards[1] - 1]] > GuardKind.GAP:
-        if has_forces:
+    for i in range(GUARD_NODES):
+        evaluate_dense(c, c.basis[NODE_POSITIONS + i])
+        if s.plan[CLOSED] > 0:
             flow(s, c.stages.errors, s.lam)
-        # A solution without a closed form has evaluated the rows.
-        if s.plan[FORM] != 0 or not has_forces:
-            evaluate_closed_gaps(s)
-    for i_live in range(c.guards[1]):
-        j = c.live[i_live]
-        kind = c.kinds[j]
-        k = c.contacts[j]
-        row = c.rows[0:]
-        lam = s.lam[0:]
-        if kind > GuardKind.GAP:
-            row = s.seen[k * m.row :]
-            lam = s.lam[3 * k :]
-        elif kind == GuardKind.GAP:
-            evaluate_gap(s.x, s.contacts, k, row)
-        c.values[j * GUARD_NODES + node] = guard_value(c, j, row, lam)
-
-
-@routine
-def remove_clear_forces(c: ArcState) -> bool:
-    """Remove the guards of contact forces from the live ones if each is further from zero than it changes
-    between the sampled nodes; return whether they are removed. Forces are smooth on a step that satisfies the
-    tolerances: between these nodes they change by much less.
-    """
-    others = 0
-    for i in range(c.guards[1]):
-        j = c.live[i]
-        kind = c.kinds[j]
-        if kind != GuardKind.NORMAL_FORCE and kind != GuardKind.FRICTION_CONE:
-            others += 1
-        elif not is_clear(c.values[j * GUARD_NODES :], GUARD_NODES // 2 + 1, 2, c.slack[kind]):
-            return False
-    if others == c.guards[1]:
-        return False
-    count = 0
-    for i in range(c.guards[1]):
-        j = c.live[i]
-        kind = c.kinds[j]
-        if kind != GuardKind.NORMAL_FORCE and kind != GuardKind.FRICTION_CONE:
-            c.live[count] = j
-            count += 1
-    c.guards[1] = count
-    return True
+            # Without a closed form the rows have just been evaluated.
+            if s.plan[FORM] != 0:
+                evaluate_closed_gaps(s)
+        for i_live in range(count):
+            j = c.live[i_live]
+            kind = c.kinds[j]
+            k = c.contacts[j]
+            row = c.rows[0:]
+            lam = s.lam[0:]
+            if kind > GuardKind.GAP:
+                row = s.seen[k * m.row :]
+                lam = s.lam[3 * k :]
+            elif kind == GuardKind.GAP:
+                evaluate_gap(s.x, s.contacts, k, row)
+            c.values[j * GUARD_NODES + i] = guard_value(c, j, row, lam)
 
 
 @routine

@@ -11,7 +11,6 @@ normal force, the friction margin, the slip and the borders of the ground featur
 """
 
 import math
-from math import isfinite
 
 import numpy as np
 
@@ -54,12 +53,6 @@ NO_CROSSING = 2.0
 step; it lies beyond the end of the step.
 """
 
-CLEARANCE = 1.0
-"""Ratio of the smallest value of a guard to its change during a step, above which the guard cannot become
-zero. Guards are smooth on a step that satisfies the tolerances: between the observed stages they change by
-much less.
-"""
-
 TAIL_OFFSET = GUARD_NODES * GUARD_NODES
 NODE_POSITIONS = GUARD_NODES * (GUARD_NODES + 2)
 """Offsets in `INTERPOLATION_BASIS` of the matrix rows that compute the last two Chebyshev coefficients, and
@@ -97,22 +90,6 @@ def fit_bernstein(basis: Floats, values: Floats, b: Floats) -> float:
         b[j] = dot(basis[j * GUARD_NODES :], values, GUARD_NODES)
     last = abs(dot(basis[TAIL_OFFSET:], values, GUARD_NODES))
     return last + abs(dot(basis[TAIL_OFFSET + GUARD_NODES :], values, GUARD_NODES))
-
-
-@routine
-def is_clear(values: Floats, count: int, stride: int, slack: float) -> bool:
-    """Return whether a guard is further from zero than it changes among `count` of its values, which are
-    `stride` entries apart. A value that is not a number is not clear of zero.
-    """
-    least = values[0]
-    largest = values[0]
-    for i in range(count):
-        value = values[i * stride]
-        least = min(least, value)
-        largest = max(largest, value)
-        if not isfinite(value):
-            return False
-    return least - slack > CLEARANCE * (largest - least)
 
 
 @routine

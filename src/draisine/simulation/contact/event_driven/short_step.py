@@ -28,7 +28,7 @@ from draisine.simulation.contact.event_driven.arc_integration import (
     find_proximity_of,
     guard_value,
 )
-from draisine.simulation.contact.event_driven.guards import GUARD_NODES, is_clear
+from draisine.simulation.contact.event_driven.guards import GUARD_NODES
 from draisine.simulation.contact.kernels import (
     CLOSED,
     FORM,
@@ -54,6 +54,12 @@ observed, or -1 if no guard is observed there.
 
 OBSERVED_STAGES = 4
 """Number of stages at which guards are evaluated; they lie at the fractions 0, 0.3, 0.8 and 1 of the step."""
+
+CLEARANCE = 1.0
+"""Ratio of the smallest value of a guard to its change during a step, above which the guard cannot become
+zero. Guards are smooth on a step that satisfies the tolerances: between the observed stages they change by
+much less.
+"""
 
 
 def _coefficients() -> Floats:
@@ -193,6 +199,12 @@ def are_guards_clear(c: ArcState, reference: Floats) -> bool:
             put_state(s.x, c.clock.time, g.new, g.n)
             evaluate_gap(s.x, s.contacts, k, c.rows)
             values[1] = guard_value(c, j, c.rows, s.lam)
-        if not is_clear(values, count, 1, c.slack[c.kinds[j]]):
+        least = values[0]
+        largest = values[0]
+        for i in range(count):
+            least = min(least, values[i])
+            largest = max(largest, values[i])
+        # A value that is not a number counts as not clear of zero.
+        if not least - c.slack[c.kinds[j]] > CLEARANCE * (largest - least):
             return False
     return True
