@@ -1,8 +1,8 @@
 """Ground of a scenario: its tables, the terrains that they describe, and the position of the vehicle.
 
 A vehicle is placed on a face by the rotation from the vertical to the normal of the face, followed by a
-translation that puts the centre of a wheel above a given point (`place_state`).
-
+translation that puts the centre of a wheel above a given point (`place_state`). `smooth_start` places it on
+smooth ground.
 """
 
 import math
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 import numpy as np
 from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema, model_validator
 
-from draisine.algebra.lie import hat, quaternion, rotation
+from draisine.algebra.lie import quaternion, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, DataError, ParameterError, expect_known
 from draisine.mechanics.kinematics import geometry, point
@@ -23,6 +23,12 @@ from draisine.model import Wheel
 from draisine.model.quantity import parse_number
 from draisine.results.attributes import read_table_attribute
 from draisine.scenario.overrides import override
+from draisine.scenario.smooth_start import (
+    find_smooth,
+    place_of,
+    place_on_smooth,
+    rotation_to,
+)
 from draisine.scenario.values import (
     LENGTH_SCHEMA,
     Length,
@@ -445,7 +451,8 @@ class WheelPlace(ScenarioTable):
     """Initial position of a vehicle on a terrain, given by the centre of one of its wheels.
 
     If `on` names a face, the vehicle is tilted with the face and put on it; then only x and y of the wheel
-    centre are used, and they are optional. A vehicle without a place starts on the face of a plane ground.
+    centre are used, and they are optional. On smooth ground, `on` is `ground` or the name of a patch, and all
+    wheels are put on it. A vehicle without a place starts on the face of a plane ground.
     """
 
     wheel: Text | None = Field(
@@ -504,9 +511,11 @@ def place(
         Name of the wheel whose centre is placed. Default: the first wheel.
     centre
         Position of the wheel centre in m: (x, y, z), or (x, y) if `on` is given. Default with `on`:
-        the position in `state`.
+        the position in `state`, or the middle of the patch.
     on
-        Name of a face. The vehicle is tilted with the face and put on it.
+        Name of a face. The vehicle is tilted with the face and put on it. On smooth ground "ground", or the
+        name of a patch: all wheels are put on the ground, the given one above `centre`. A vehicle with more
+        than three wheels touches with some of them, and none is below the ground.
 
     Returns
     -------
@@ -516,7 +525,8 @@ def place(
     Raises
     ------
     ParameterError
-        If the wheel or the face does not exist, or the face does not point upwards.
+        If the wheel or the face does not exist, or the face does not point upwards; on smooth ground, if the
+        wheels find no place.
 
     Examples
     --------
@@ -579,7 +589,7 @@ def starts_on(
 
 def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:
     """Return the quaternion (4,) that rotates level ground to the face of a place; None if it is level."""
-    tilt = np.eye(3) if place.on is None else _tilt(_face(terrain, place.on)[0])
+    tilt = np.eye(3) if place.on is None else rotation_to(_normal(terrain, place))
     return None if np.array_equal(tilt, np.eye(3)) else np.asarray(quaternion(tilt), float)
 
 
@@ -607,8 +617,12 @@ def make_placer(tree: Tree, terrain: Terrain, place: WheelPlace) -> Callable[[St
         return lambda state: replace(
             state, p=np.asarray(state.p, float) - centre(state) + place.centre
         )
+    smooth = find_smooth(terrain)
+    if smooth is not None:
+        on = place_of(smooth, place.on, place.centre)
+        return lambda state: place_on_smooth(tree, smooth, state, wheel, on)
     N, d = _face(terrain, place.on)
-    tilt = _tilt(N)
+    tilt = rotation_to(N)
 
     def place_on_face(state: State) -> State:
         tilted = replace(
@@ -626,6 +640,15 @@ def make_placer(tree: Tree, terrain: Terrain, place: WheelPlace) -> Callable[[St
     return place_on_face
 
 
+def _normal(terrain: Terrain, place: WheelPlace) -> Floats:
+    """Return the normal (3,) of the ground on which a vehicle is placed."""
+    assert place.on is not None
+    smooth = find_smooth(terrain)
+    if smooth is None:
+        return _face(terrain, place.on)[0]
+    return smooth.normal(*place_of(smooth, place.on, place.centre))
+
+
 def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
     """Return normal (3,) and offset (m) of a named face; raise `ParameterError` if it faces downwards."""
     faces = named_faces(terrain)
@@ -640,12 +663,6 @@ def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
 
 VERTICAL_NORMAL = 1e-9
 """Largest vertical component of the unit normal of a wall, the round-off of a horizontal normal."""
-
-
-def _tilt(N: Floats) -> Floats:
-    """Return the rotation matrix (3, 3) by the smallest angle from the vertical to a unit vector N (3,)."""
-    K = hat(np.array([-N[1], N[0], 0.0]))
-    return cast(Floats, np.eye(3) + K + K @ K / (1.0 + N[2]))
 
 
 def _centre(tree: Tree, wheel: Wheel, r: Floats) -> Floats:

@@ -26,6 +26,7 @@ from draisine.algebra.patch import (
     PATCH_LOW,
     PATCH_ORIGIN,
     PATCH_SCALE,
+    Heights,
     evaluate_patch,
 )
 from draisine.algebra.scalar import Floats
@@ -164,11 +165,28 @@ class SmoothGround(Terrain):
         3.0
         """
         xs, ys = np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float))
-        i = np.searchsorted(self.x, xs.ravel(), side="right")
-        j = 0 * i if self.y is None else np.searchsorted(self.y, ys.ravel(), side="right")
-        cells = self.cells(i * self.shape[1] + j)
-        values: Floats = evaluate_patch(cells.T, xs.ravel(), ys.ravel()).h
+        values: Floats = np.asarray(self._evaluate(xs.ravel(), ys.ravel()).h)
         return values.reshape(xs.shape)
+
+    def normal(self, x: float, y: float = 0.0) -> Floats:
+        """Return the unit normal (3,) at coordinates x, y (m), out of the ground.
+
+        Examples
+        --------
+        >>> SmoothGround([0, 1, 2], None, [0.0, 0.75, 1.5]).normal(1.5).round(12).tolist()
+        [-0.6, 0.0, 0.8]
+        """
+        ground = self._evaluate(np.array([float(x)]), np.array([float(y)]))
+        slopes = np.array([np.ravel(ground.x), np.ravel(ground.y)]).sum(axis=1)
+        steep = np.array([*-slopes, 1.0])
+        return np.asarray(steep / np.linalg.norm(steep))
+
+    def _evaluate(self, xs: Floats, ys: Floats) -> Heights:
+        """Return heights and derivatives at coordinates xs, ys (n,), m."""
+        i = np.searchsorted(self.x, xs, side="right")
+        j = 0 * i if self.y is None else np.searchsorted(self.y, ys, side="right")
+        cells = self.cells(i * self.shape[1] + j)
+        return evaluate_patch(cells.T, xs, ys)
 
     # --- the broad phase
 
