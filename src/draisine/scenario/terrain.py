@@ -22,6 +22,7 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
 from draisine.model.quantity import parse_number
 from draisine.results.attributes import read_table_attribute
+from draisine.scenario.expression import parse_expression
 from draisine.scenario.overrides import override
 from draisine.scenario.smooth_start import (
     find_smooth,
@@ -320,20 +321,30 @@ class HeightGround(ScenarioTable):
 
 
 class RoadGround(ScenarioTable):
-    """A smooth road through heights along x: one per x, or one row per x with one column per y."""
+    """A smooth road: heights at each x, one row of heights per x with one column per y, or a function of x
+    (and y) between the first and the last of them.
+    """
 
     shape: Literal["road"]
     x: list[Length] = Field(min_length=2)
     y: list[Length] | None = Field(None, min_length=2)
-    z: list[Length] | list[list[Length]] = Field(min_length=2)
+    z: Text | list[Length] | list[list[Length]] = Field(
+        description="heights in m, or an expression: '0.02*sin(2*pi*x/1.5)'"
+    )
+    error: Positive = Field(
+        1e-5, description="largest difference of an expression and its spline, m"
+    )
     slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
     camber: Slope = Field(0.0, description="cross slope, positive if it rises to the left")
     crown: Slope = Field(0.0, description="slope from the middle down to both sides")
     motion: GroundMotion | None = None
 
     @model_validator(mode="after")
-    def _check_size(self) -> Self:
-        """Check that the heights match the grid coordinates."""
+    def _check_heights(self) -> Self:
+        """Check that the heights match the grid coordinates, or that their expression is valid."""
+        if isinstance(self.z, str):
+            self._function(self.z)
+            return self
         columns = None if self.y is None else len(self.y)
         sizes = [len(height) if isinstance(height, list) else None for height in self.z]
         if len(sizes) != len(self.x) or any(size != columns for size in sizes):
@@ -341,10 +352,19 @@ class RoadGround(ScenarioTable):
             raise ValueError(f"z needs {wanted} for each of the {len(self.x)} x")
         return self
 
+    def _function(self, text: str) -> Callable[..., Floats]:
+        """Return the heights as a function of x, or of x and y; raise `ValueError` if it is invalid."""
+        try:
+            return parse_expression(text, ["x"] if self.y is None else ["x", "y"])
+        except ValueError as error:
+            raise ValueError(f"z: {error}") from None
+
     def terrain(self) -> Terrain:
         """Build the terrain of the road."""
         angles = {"slope": self.slope, "camber": self.camber, "crown": self.crown}
-        return cast(Terrain, _with_motion(road(self.z, self.x, self.y, **angles), self.motion))
+        heights = self._function(self.z) if isinstance(self.z, str) else self.z
+        ground = road(heights, self.x, self.y, error=self.error, **angles)
+        return cast(Terrain, _with_motion(ground, self.motion))
 
 
 class RoughRoadGround(ScenarioTable):
@@ -357,10 +377,11 @@ class RoughRoadGround(ScenarioTable):
     length: Positive = Field(100.0, description="length of the rough part, m")
     at: Length = Field(5.0, description="start of the rough part along x, m")
     seed: int = Field(0, description="seed of the random phases", ge=0)
+    slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
 
     def terrain(self) -> Terrain:
         """Build the terrain of the rough road."""
-        return rough_road(self.grade, self.length, self.at, self.seed)
+        return rough_road(self.grade, self.length, self.at, self.seed, slope=self.slope)
 
 
 AnyGround = (
