@@ -178,3 +178,18 @@ def test_facets_follow_the_ground():
 def test_invalid_roads_are_refused(make, message):
     with pytest.raises((ParameterError, TerrainError), match=message):
         make()
+
+
+@pytest.mark.parametrize("grade", ["A", "E", "H"])
+@pytest.mark.parametrize("length", [4.0, 50.0])
+def test_a_rough_road_hardly_exceeds_its_samples_and_a_slope_is_added_to_it(grade, length):
+    for seed in range(4):
+        level = rough_road(grade, length, seed=seed)
+        x = np.linspace(5.0, 5.0 + length, 20 * len(level.x))
+        heights = level.height(x)
+        excess = max(heights.max() - level.z.max(), level.z.min() - heights.min())
+        assert excess < 0.005 * np.ptp(level.z)
+        everywhere = np.linspace(-5.0, length + 15.0, 999)
+        tilted = rough_road(grade, length, seed=seed, slope=0.3)
+        expected = level.height(everywhere) + np.tan(0.3) * everywhere
+        assert_allclose(tilted.height(everywhere), expected, atol=1e-12)
