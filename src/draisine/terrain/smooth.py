@@ -342,8 +342,8 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
     low, high
         Corners (2) of the rectangle in x and y to which the patches are limited (m).
     most
-        Largest number of parts into which the rectangle is divided along each axis. Small patches are
-        merged, large ones are divided.
+        Largest number of parts into which the rectangle is divided along each axis; a quarter of its square
+        if the patches are straight along the other axis. Small patches are merged, large ones are divided.
 
     Returns
     -------
@@ -354,13 +354,16 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
     """
     begins = [np.unique(cells[:, PATCH_LOW][:, axis]) for axis in range(2)]
     lines = []
+    straight = [not cells[:, PATCH_SCALE][:, axis].any() for axis in range(2)]
     for axis, begin in enumerate(begins):
+        # A road needs one part across, so that more parts along it show its waves.
+        limit = most * most // 4 if straight[1 - axis] else most
         inner = begin[(begin > low[axis]) & (begin < high[axis])]
         edges = np.concatenate([low[axis : axis + 1], inner, high[axis : axis + 1]])
-        is_straight = not cells[:, PATCH_SCALE][:, axis].any()
-        parts = 1 if is_straight else max(1, most // (len(edges) - 1))
+        parts = 1 if straight[axis] else max(1, limit // (len(edges) - 1))
         fine = np.interp(np.arange((len(edges) - 1) * parts + 1) / parts, range(len(edges)), edges)
-        lines.append(fine[:: math.ceil((len(fine) - 1) / most)])
+        kept = fine[:: math.ceil((len(fine) - 1) / limit)]
+        lines.append(kept if kept[-1] == fine[-1] else np.append(kept, fine[-1]))
     x, y = np.meshgrid(*lines, indexing="ij")
     # Find the patch of each point; the search around a path need not return all patches of a
     # rectangle.
