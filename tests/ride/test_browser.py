@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from draisine.ride.presets import PRESETS
-from ride.conftest import FEW_FRAMES
+from draisine.ride.presets import PRESETS, make_preset
+from ride.conftest import FEW_FRAMES, serving
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 SMALL = {"width": 640, "height": 400}
@@ -225,3 +225,26 @@ def test_the_page_is_accessible(tab):
     found = page.read("axe.run().then((result) => JSON.stringify(result.violations))")
     serious = [v["id"] for v in json.loads(found) if v["impact"] in ("serious", "critical")]
     assert serious == []
+
+
+def test_smooth_ground_of_a_scenario_is_drawn_and_ridden(browser, tmp_path):
+    """The page draws the waves, rides over them, and names none of its own grounds."""
+    scenario = tmp_path / "waves.toml"
+    scenario.write_text(
+        'title = "Waves"\nkind = "run"\n[vehicle]\nname = "whipple"\n'
+        '[terrain]\nshape = "road"\nx = [-5, 60]\nz = "0.03*(1 - cos(pi*x))"\n'
+        "[initial]\nforward_speed = 5.0\n"
+        'place = { wheel = "rear", centre = [0.0, 0.0], on = "ground" }\n[run]\nuntil = 5.0\n'
+    )
+    with serving("waves", presets={"waves": make_preset(str(scenario)), **PRESETS}) as ride:
+        page = Tab(browser, ride.address).riding(0.5)
+        assert page.read("document.getElementById('ground').selectedOptions[0].text") == "its own"
+        heights = page.read(
+            "ride.scene.ground.patches.flatMap((p) => p.outline.filter((_, i) => i % 3 === 2))"
+        )
+        assert max(heights) == pytest.approx(0.06, abs=2e-3)
+        assert min(heights) == pytest.approx(0.0, abs=2e-3)
+        assert len(heights) > 1000
+        assert page.complaints == []
+        assert page.message() == ""
+        page.context.close()

@@ -1,8 +1,8 @@
 """Ground of a scenario: its tables, the terrains that they describe, and the position of the vehicle.
 
 A vehicle is placed on a face by the rotation from the vertical to the normal of the face, followed by a
-translation that puts the centre of a wheel above a given point (`place_state`).
-
+translation that puts the centre of a wheel above a given point (`place_state`). `smooth_start` places it on
+smooth ground.
 """
 
 import math
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 import numpy as np
 from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema, model_validator
 
-from draisine.algebra.lie import hat, quaternion, rotation
+from draisine.algebra.lie import quaternion, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, DataError, ParameterError, expect_known
 from draisine.mechanics.kinematics import geometry, point
@@ -22,7 +22,14 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
 from draisine.model.quantity import parse_number
 from draisine.results.attributes import read_table_attribute
+from draisine.scenario.expression import parse_expression
 from draisine.scenario.overrides import override
+from draisine.scenario.smooth_start import (
+    find_smooth,
+    place_of,
+    place_on_smooth,
+    rotation_to,
+)
 from draisine.scenario.values import (
     LENGTH_SCHEMA,
     Length,
@@ -314,20 +321,30 @@ class HeightGround(ScenarioTable):
 
 
 class RoadGround(ScenarioTable):
-    """A smooth road through heights along x: one per x, or one row per x with one column per y."""
+    """A smooth road: heights at each x, one row of heights per x with one column per y, or a function of x
+    (and y) between the first and the last of them.
+    """
 
     shape: Literal["road"]
     x: list[Length] = Field(min_length=2)
     y: list[Length] | None = Field(None, min_length=2)
-    z: list[Length] | list[list[Length]] = Field(min_length=2)
+    z: Text | list[Length] | list[list[Length]] = Field(
+        description="heights in m, or an expression: '0.02*sin(2*pi*x/1.5)'"
+    )
+    error: Positive = Field(
+        1e-5, description="largest difference of an expression and its spline, m"
+    )
     slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
     camber: Slope = Field(0.0, description="cross slope, positive if it rises to the left")
     crown: Slope = Field(0.0, description="slope from the middle down to both sides")
     motion: GroundMotion | None = None
 
     @model_validator(mode="after")
-    def _check_size(self) -> Self:
-        """Check that the heights match the grid coordinates."""
+    def _check_heights(self) -> Self:
+        """Check that the heights match the grid coordinates, or that their expression is valid."""
+        if isinstance(self.z, str):
+            self._function(self.z)
+            return self
         columns = None if self.y is None else len(self.y)
         sizes = [len(height) if isinstance(height, list) else None for height in self.z]
         if len(sizes) != len(self.x) or any(size != columns for size in sizes):
@@ -335,10 +352,19 @@ class RoadGround(ScenarioTable):
             raise ValueError(f"z needs {wanted} for each of the {len(self.x)} x")
         return self
 
+    def _function(self, text: str) -> Callable[..., Floats]:
+        """Return the heights as a function of x, or of x and y; raise `ValueError` if it is invalid."""
+        try:
+            return parse_expression(text, ["x"] if self.y is None else ["x", "y"])
+        except ValueError as error:
+            raise ValueError(f"z: {error}") from None
+
     def terrain(self) -> Terrain:
         """Build the terrain of the road."""
         angles = {"slope": self.slope, "camber": self.camber, "crown": self.crown}
-        return cast(Terrain, _with_motion(road(self.z, self.x, self.y, **angles), self.motion))
+        heights = self._function(self.z) if isinstance(self.z, str) else self.z
+        ground = road(heights, self.x, self.y, error=self.error, **angles)
+        return cast(Terrain, _with_motion(ground, self.motion))
 
 
 class RoughRoadGround(ScenarioTable):
@@ -351,10 +377,11 @@ class RoughRoadGround(ScenarioTable):
     length: Positive = Field(100.0, description="length of the rough part, m")
     at: Length = Field(5.0, description="start of the rough part along x, m")
     seed: int = Field(0, description="seed of the random phases", ge=0)
+    slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
 
     def terrain(self) -> Terrain:
         """Build the terrain of the rough road."""
-        return rough_road(self.grade, self.length, self.at, self.seed)
+        return rough_road(self.grade, self.length, self.at, self.seed, slope=self.slope)
 
 
 AnyGround = (
@@ -445,7 +472,8 @@ class WheelPlace(ScenarioTable):
     """Initial position of a vehicle on a terrain, given by the centre of one of its wheels.
 
     If `on` names a face, the vehicle is tilted with the face and put on it; then only x and y of the wheel
-    centre are used, and they are optional. A vehicle without a place starts on the face of a plane ground.
+    centre are used, and they are optional. On smooth ground, `on` is `ground` or the name of a patch, and all
+    wheels are put on it. A vehicle without a place starts on the face of a plane ground.
     """
 
     wheel: Text | None = Field(
@@ -504,9 +532,11 @@ def place(
         Name of the wheel whose centre is placed. Default: the first wheel.
     centre
         Position of the wheel centre in m: (x, y, z), or (x, y) if `on` is given. Default with `on`:
-        the position in `state`.
+        the position in `state`, or the middle of the patch.
     on
-        Name of a face. The vehicle is tilted with the face and put on it.
+        Name of a face. The vehicle is tilted with the face and put on it. On smooth ground "ground", or the
+        name of a patch: all wheels are put on the ground, the given one above `centre`. A vehicle with more
+        than three wheels touches with some of them, and none is below the ground.
 
     Returns
     -------
@@ -516,7 +546,8 @@ def place(
     Raises
     ------
     ParameterError
-        If the wheel or the face does not exist, or the face does not point upwards.
+        If the wheel or the face does not exist, or the face does not point upwards; on smooth ground, if the
+        wheels find no place.
 
     Examples
     --------
@@ -579,7 +610,7 @@ def starts_on(
 
 def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:
     """Return the quaternion (4,) that rotates level ground to the face of a place; None if it is level."""
-    tilt = np.eye(3) if place.on is None else _tilt(_face(terrain, place.on)[0])
+    tilt = np.eye(3) if place.on is None else rotation_to(_normal(terrain, place))
     return None if np.array_equal(tilt, np.eye(3)) else np.asarray(quaternion(tilt), float)
 
 
@@ -607,8 +638,12 @@ def make_placer(tree: Tree, terrain: Terrain, place: WheelPlace) -> Callable[[St
         return lambda state: replace(
             state, p=np.asarray(state.p, float) - centre(state) + place.centre
         )
+    smooth = find_smooth(terrain)
+    if smooth is not None:
+        on = place_of(smooth, place.on, place.centre)
+        return lambda state: place_on_smooth(tree, smooth, state, wheel, on)
     N, d = _face(terrain, place.on)
-    tilt = _tilt(N)
+    tilt = rotation_to(N)
 
     def place_on_face(state: State) -> State:
         tilted = replace(
@@ -626,6 +661,15 @@ def make_placer(tree: Tree, terrain: Terrain, place: WheelPlace) -> Callable[[St
     return place_on_face
 
 
+def _normal(terrain: Terrain, place: WheelPlace) -> Floats:
+    """Return the normal (3,) of the ground on which a vehicle is placed."""
+    assert place.on is not None
+    smooth = find_smooth(terrain)
+    if smooth is None:
+        return _face(terrain, place.on)[0]
+    return smooth.normal(*place_of(smooth, place.on, place.centre))
+
+
 def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
     """Return normal (3,) and offset (m) of a named face; raise `ParameterError` if it faces downwards."""
     faces = named_faces(terrain)
@@ -640,12 +684,6 @@ def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
 
 VERTICAL_NORMAL = 1e-9
 """Largest vertical component of the unit normal of a wall, the round-off of a horizontal normal."""
-
-
-def _tilt(N: Floats) -> Floats:
-    """Return the rotation matrix (3, 3) by the smallest angle from the vertical to a unit vector N (3,)."""
-    K = hat(np.array([-N[1], N[0], 0.0]))
-    return cast(Floats, np.eye(3) + K + K @ K / (1.0 + N[2]))
 
 
 def _centre(tree: Tree, wheel: Wheel, r: Floats) -> Floats:

@@ -26,6 +26,7 @@ from draisine.algebra.patch import (
     PATCH_LOW,
     PATCH_ORIGIN,
     PATCH_SCALE,
+    Heights,
     evaluate_patch,
 )
 from draisine.algebra.scalar import Floats
@@ -164,11 +165,28 @@ class SmoothGround(Terrain):
         3.0
         """
         xs, ys = np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float))
-        i = np.searchsorted(self.x, xs.ravel(), side="right")
-        j = 0 * i if self.y is None else np.searchsorted(self.y, ys.ravel(), side="right")
-        cells = self.cells(i * self.shape[1] + j)
-        values: Floats = evaluate_patch(cells.T, xs.ravel(), ys.ravel()).h
+        values: Floats = np.asarray(self._evaluate(xs.ravel(), ys.ravel()).h)
         return values.reshape(xs.shape)
+
+    def normal(self, x: float, y: float = 0.0) -> Floats:
+        """Return the unit normal (3,) at coordinates x, y (m), out of the ground.
+
+        Examples
+        --------
+        >>> SmoothGround([0, 1, 2], None, [0.0, 0.75, 1.5]).normal(1.5).round(12).tolist()
+        [-0.6, 0.0, 0.8]
+        """
+        ground = self._evaluate(np.array([float(x)]), np.array([float(y)]))
+        slopes = np.array([np.ravel(ground.x), np.ravel(ground.y)]).sum(axis=1)
+        steep = np.array([*-slopes, 1.0])
+        return np.asarray(steep / np.linalg.norm(steep))
+
+    def _evaluate(self, xs: Floats, ys: Floats) -> Heights:
+        """Return heights and derivatives at coordinates xs, ys (n,), m."""
+        i = np.searchsorted(self.x, xs, side="right")
+        j = 0 * i if self.y is None else np.searchsorted(self.y, ys, side="right")
+        cells = self.cells(i * self.shape[1] + j)
+        return evaluate_patch(cells.T, xs, ys)
 
     # --- the broad phase
 
@@ -324,8 +342,8 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
     low, high
         Corners (2) of the rectangle in x and y to which the patches are limited (m).
     most
-        Largest number of parts into which the rectangle is divided along each axis. Small patches are
-        merged, large ones are divided.
+        Largest number of parts into which the rectangle is divided along each axis; a quarter of its square
+        if the patches are straight along the other axis. Small patches are merged, large ones are divided.
 
     Returns
     -------
@@ -336,13 +354,16 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
     """
     begins = [np.unique(cells[:, PATCH_LOW][:, axis]) for axis in range(2)]
     lines = []
+    straight = [not cells[:, PATCH_SCALE][:, axis].any() for axis in range(2)]
     for axis, begin in enumerate(begins):
+        # A road needs one part across, so that more parts along it show its waves.
+        limit = most * most // 4 if straight[1 - axis] else most
         inner = begin[(begin > low[axis]) & (begin < high[axis])]
         edges = np.concatenate([low[axis : axis + 1], inner, high[axis : axis + 1]])
-        is_straight = not cells[:, PATCH_SCALE][:, axis].any()
-        parts = 1 if is_straight else max(1, most // (len(edges) - 1))
+        parts = 1 if straight[axis] else max(1, limit // (len(edges) - 1))
         fine = np.interp(np.arange((len(edges) - 1) * parts + 1) / parts, range(len(edges)), edges)
-        lines.append(fine[:: math.ceil((len(fine) - 1) / most)])
+        kept = fine[:: math.ceil((len(fine) - 1) / limit)]
+        lines.append(kept if kept[-1] == fine[-1] else np.append(kept, fine[-1]))
     x, y = np.meshgrid(*lines, indexing="ij")
     # Find the patch of each point; the search around a path need not return all patches of a
     # rectangle.

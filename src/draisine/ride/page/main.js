@@ -260,7 +260,14 @@ class Page {
 
 // Names to choose from; where there is nothing to choose, nothing is shown.
 function offer(id, names, chosen) {
-  at(id).replaceChildren(...names.map((name) => new Option(name || "as drawn", name, false, name === chosen)));
+  const options = names.map((name) => new Option(name || "as drawn", name, false, name === chosen));
+  // A vehicle or ground from a file is not among the names: without its own option, the first name would appear.
+  if (names.length && !names.includes(chosen)) {
+    const own = new Option("its own", "", true, true);
+    own.disabled = true;
+    options.unshift(own);
+  }
+  at(id).replaceChildren(...options);
   at(id).parentElement.hidden = names.length < 2;
 }
 

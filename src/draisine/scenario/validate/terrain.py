@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from draisine.errors import did_you_mean
+from draisine.errors import ParameterError, did_you_mean
 from draisine.model import Model
 from draisine.registry import find
 from draisine.scenario.plan import Start
 from draisine.scenario.schema import ContactTable, RunTable
+from draisine.scenario.smooth_start import find_smooth, place_of
 from draisine.scenario.terrain import (
     VERTICAL_NORMAL,
     HeightGround,
@@ -137,6 +138,13 @@ def check_start_place(
     on = start.place.on
     path = "initial.place.on"
     if on is None or terrain is None:
+        return
+    smooth = find_smooth(terrain)
+    if smooth is not None:
+        try:
+            place_of(smooth, on, start.place.centre)
+        except ParameterError as error:
+            mistakes.add(path, str(error), on)
         return
     if isinstance(ground, MeshGround | HeightGround):
         mistakes.add(

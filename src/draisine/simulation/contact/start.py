@@ -50,7 +50,8 @@ wall, or through the edge between two faces, would count no face or both.
 COLUMN_HEIGHT = 1e6
 
 SMOOTH_START_REMEDY = (
-    "lift it, so that it falls onto the ground, or let it start where this is level."
+    'lift it, or put it on the ground: draisine.place(..., centre=(x, y), on="ground"), in a scenario '
+    "initial.place = { centre = [x, y], on = 'ground' }."
 )
 
 START_REMEDY = (
@@ -110,7 +111,8 @@ def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
     if counts.max() > 0:
         buried = (counts.reshape(len(armed), -1) > 0).any(axis=1)
         name = query.machine.wheels[int(armed[buried.argmax()])].name
-        raise ConfigurationError(f"{name!r} starts inside the ground; {START_REMEDY}")
+        remedy = SMOOTH_START_REMEDY if query.ground.kinds == {"patch"} else START_REMEDY
+        raise ConfigurationError(f"{name!r} starts inside the ground; {remedy}")
 
 
 def _features_above(query: ContactQuery, t: float, points: Floats) -> Features:

@@ -1,0 +1,217 @@
+"""Initial position of a vehicle on smooth ground.
+
+A vehicle on level ground is moved rigidly: each wheel gets the distance from the smooth ground that it had
+from the level ground. The unknowns are the height and two rotations about the centre of one wheel, which
+stays above its place. Newton's method with the least change solves for them (`place_on_smooth`). A vehicle
+with more than three wheels cannot touch with all of them: it is lifted until none is too deep.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from draisine.algebra.lie import hat, quaternion, rot_about, rotation
+from draisine.algebra.patch import PATCH, PATCH_HIGH, PATCH_LOW, PATCH_SCALE
+from draisine.algebra.scalar import Floats
+from draisine.errors import ParameterError, expect_known
+from draisine.mechanics.contact.features import FEATURE
+from draisine.mechanics.kinematics import geometry
+from draisine.mechanics.tree import Tree
+from draisine.model import Wheel
+from draisine.model.surface import FeatureContact, Surface
+from draisine.system.state import State
+from draisine.terrain import SmoothGround, Terrain
+from draisine.terrain.assembly import MovingGround
+from draisine.terrain.division import divide_ground
+from draisine.terrain.smooth import UNLIMITED
+
+MAX_PLACE_STEPS = 50
+"""Largest number of Newton steps; on gentle hills about six are sufficient."""
+
+PLACE_RESOLUTION = 1e-13
+"""Distance (m) from the ground below which the iteration ends; rounding errors of coordinates of 100 m."""
+
+MAX_PLACE_ROTATION = 0.1
+"""Largest rotation (rad) per step; with longer steps a wheel could leave its valley."""
+
+BORDER_MARGIN = 1e-9
+"""Distance (m) by which the contact point of a patch may lie beyond its border: rounding errors."""
+
+LEVEL = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+"""Values of the face z = 0."""
+
+
+class _Pose(NamedTuple):
+    """Surfaces of all wheels in world axes, and their centres."""
+
+    surfaces: list[Surface]
+    centres: list[Floats]  # m
+
+
+def find_smooth(terrain: Terrain) -> SmoothGround | None:
+    """Return the smooth ground of a terrain, also if it moves; None if the terrain is another one."""
+    ground = terrain.ground if isinstance(terrain, MovingGround) else terrain
+    return ground if isinstance(ground, SmoothGround) else None
+
+
+def place_of(ground: SmoothGround, name: str, centre: Sequence[float] | None) -> Floats:
+    """Return the coordinates (x, y) in m at which a wheel is placed on smooth ground.
+
+    Parameters
+    ----------
+    ground
+        Smooth ground.
+    name
+        "ground", or the name of a patch, whose middle is the default place.
+    centre
+        Coordinates (x, y) of the wheel centre (m), or None.
+
+    Raises
+    ------
+    ParameterError
+        If the name is unknown, or the place is neither given nor the middle of a patch.
+    """
+    names = {ground.name(k): k for k in range(len(ground))}
+    expect_known("smooth ground has no", name, ["ground", *names])
+    if centre is not None:
+        return np.asarray(centre, float)
+    cell = (
+        np.full(PATCH, UNLIMITED) if name == "ground" else ground.cells(np.array([names[name]]))[0]
+    )
+    low = cell[PATCH_LOW]
+    high = cell[PATCH_HIGH]
+    scale = cell[PATCH_SCALE]
+    if (np.maximum(np.abs(low), np.abs(high))[scale > 0.0] >= UNLIMITED).any():
+        raise ParameterError(
+            f"place: {name!r} is unlimited; give x and y of the wheel centre: centre = [0.0, 0.0]."
+        )
+    return np.asarray(np.where(scale > 0.0, 0.5 * (low + high), 0.0), float)
+
+
+def place_on_smooth(
+    tree: Tree, ground: SmoothGround, state: State, wheel: Wheel, place: Floats
+) -> State:
+    """Move a vehicle from level ground onto smooth ground and return the new state.
+
+    Parameters
+    ----------
+    tree
+        Links of the vehicle.
+    ground
+        Smooth ground.
+    state
+        State of the vehicle on the level ground z = 0.
+    wheel
+        Wheel whose centre is placed.
+    place
+        Coordinates (x, y) of this centre (m).
+
+    Raises
+    ------
+    ParameterError
+        If the wheels find no place on the ground.
+    """
+    wheels = list(tree.model.wheels)
+    first = wheels.index(wheel)
+    level = _pose(tree, wheels, state)
+    targets = np.array(
+        [float(s.contact_with_face(c, LEVEL).gap) for s, c in zip(*level, strict=True)]
+    )
+    parts = divide_ground(ground, max(float(each.surface.flattest) for each in wheels))
+    size = max(np.ptp(np.array(level.centres), axis=0).max(), float(wheel.surface.reach))
+
+    # Begin on the tangent plane, above all hills below the wheels.
+    R = rotation_to(ground.normal(*place))
+    moved = _rotate(state, R, np.zeros(3))
+    shift = np.array([*place, 0.0]) - _pose(tree, wheels, moved).centres[first]
+    shift[2] = 0.0
+    moved = replace(moved, p=moved.p + shift)
+    pose = _pose(tree, wheels, moved)
+    depths = [
+        float(ground.height(c[0], c[1])) + float(s.reach) - c[2] for s, c in zip(*pose, strict=True)
+    ]
+    moved = replace(moved, p=moved.p + [0.0, 0.0, max(depths)])
+
+    for _ in range(MAX_PLACE_STEPS):
+        pose = _pose(tree, wheels, moved)
+        contacts = [_nearest(parts, ground, s, c) for s, c in zip(*pose, strict=True)]
+        errors = np.array([float(met.gap) for met in contacts]) - targets
+        hub = pose.centres[first]
+        J = np.array(
+            [
+                [met.normal[2], *(np.cross(met.point - hub, met.normal)[:2] / size)]
+                for met in contacts
+            ]
+        )
+        step = np.linalg.lstsq(J, -errors, rcond=1e-9)[0]
+        if np.abs(J @ step).max() < PLACE_RESOLUTION:
+            break
+        turn = np.array([*step[1:], 0.0]) / size
+        angle = float(np.linalg.norm(turn))
+        if angle > 0.0:
+            limited = min(angle, MAX_PLACE_ROTATION)
+            moved = _rotate(moved, np.asarray(rot_about(turn / angle, limited), float), hub)
+        moved = replace(moved, p=moved.p + [0.0, 0.0, step[0]])
+    else:
+        raise ParameterError(
+            f"place: the wheels find no position on the smooth ground at x = {place[0]:g} m, "
+            f"y = {place[1]:g} m. Give the centre of a wheel with three coordinates instead."
+        )
+    # With more than three wheels, errors remain: lift the wheel that is deepest.
+    lift = max(-float(e) / float(met.normal[2]) for e, met in zip(errors, contacts, strict=True))
+    return replace(moved, p=moved.p + [0.0, 0.0, max(lift, 0.0)])
+
+
+def _pose(tree: Tree, wheels: list[Wheel], state: State) -> _Pose:
+    """Return surfaces and centres of wheels in world axes at a state."""
+    geo = geometry(tree, state.r)
+    R = np.asarray(rotation(state.q), float)
+    surfaces: list[Surface] = []
+    centres = []
+    for wheel in wheels:
+        link = tree.place[wheel.body][0]
+        axes = R @ np.asarray(geo.R0[link], float)
+        local = np.asarray(tree.local(wheel.body, wheel.centre), float)
+        origin = R @ np.asarray(geo.o0[link], float) + np.asarray(state.p, float)
+        centres.append(origin + axes @ local)
+        surfaces.append(wheel.surface.turned(tree.axes(wheel.body)).turned(axes))
+    return _Pose(surfaces, centres)
+
+
+def _nearest(
+    parts: Terrain, ground: SmoothGround, surface: Surface, centre: Floats
+) -> FeatureContact:
+    """Return the nearest contact of a wheel with the parts of a smooth ground."""
+    clearance = centre[2] - float(ground.height(centre[0], centre[1]))
+    best: FeatureContact | None = None
+    for k in parts.near(centre, max(clearance, float(surface.reach))):
+        feature = parts[k]
+        values = np.zeros(FEATURE)
+        values[: len(feature.numbers)] = feature.numbers
+        met = surface.contact_with("patch", centre, np.concatenate([values, feature.cell]))
+        is_valid = feature.excess(met.point, met.normal) <= BORDER_MARGIN and met.fold[0] > 0.0
+        if is_valid and (best is None or met.gap < best.gap):
+            best = met
+    if best is None:
+        raise ParameterError(
+            "place: a wheel has no nearest point on the smooth ground at "
+            f"x = {centre[0]:.3g} m, y = {centre[1]:.3g} m. Place the machine elsewhere."
+        )
+    return best
+
+
+def _rotate(state: State, R: Floats, about: Floats) -> State:
+    """Return a state whose vehicle is rotated by R about a point (m)."""
+    return replace(
+        state,
+        q=np.asarray(quaternion(R @ rotation(state.q)), float),
+        p=about + R @ (np.asarray(state.p, float) - about),
+    )
+
+
+def rotation_to(N: Floats) -> Floats:
+    """Return the rotation matrix (3, 3) by the smallest angle from the vertical to a unit vector N (3,)."""
+    K = hat(np.array([-N[1], N[0], 0.0]))
+    return np.asarray(np.eye(3) + K + K @ K / (1.0 + N[2]), float)
