@@ -214,6 +214,8 @@ def robot_vehicle(
     rolling = {name: _wheel(name, wheel, by_name) for name, wheel in wheels.items()}
     changes = _check_joints(joints or {}, links)
     body_of = _merge(links)
+    if not any(link.mass.mass or link.armature for link in links):
+        raise ModelError("No link has a mass; add <inertial> with a mass to each moving link.")
     masses = _masses(links, body_of, {n: _reach(n, wheel) for n, wheel in rolling.items()})
     turning = {n for n in rolling if turns_about_axle(by_name[n])}
     rolling = _level(rolling, by_name, turning)
@@ -273,7 +275,8 @@ def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
     """
     heavy = set(wheels)
     for link in reversed(robot.links):  # children first
-        if link.mass.mass > 0.0 or link.armature > 0.0 or link.name in heavy:
+        # Negative masses are kept: `Body` refuses them by name.
+        if link.mass.mass != 0.0 or link.armature > 0.0 or link.name in heavy:
             heavy.add(link.name)
             heavy.add(link.parent)
     massless = [link for link in robot.links if link.kind and link.name not in heavy]
