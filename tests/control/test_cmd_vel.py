@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.control.cmd_vel import CmdVel
 from draisine.errors import ParameterError
+from draisine.model import Body, Model, Revolute, Wheel, inertia
+from draisine.terrain import plane
 
 MECANUM = CmdVel(["fl", "rl"], ["fr", "rr"], 0.05, 0.3, 0.1, kinematics="mecanum", wheelbase=0.4)
 
@@ -89,3 +91,70 @@ def test_impossible_commands_are_refused(changes, message):
     options = {"left": ["a"], "right": ["b"], "radius": 0.1, "track": 0.3, "damping": 1.0}
     with pytest.raises(ParameterError, match=message):
         CmdVel(**options | changes)
+
+
+LENGTH, TRACK, RADIUS = 0.4, 0.5, 0.12  # m
+PLACES = {
+    "fl": (LENGTH / 2, TRACK / 2),
+    "rl": (-LENGTH / 2, TRACK / 2),
+    "fr": (LENGTH / 2, -TRACK / 2),
+    "rr": (-LENGTH / 2, -TRACK / 2),
+}
+
+
+def skid_rover():
+    """Return a rover on four wheels on a rigid frame."""
+    frame = Body("deck", 20.0, (0.0, 0.0, RADIUS), inertia(0.3, 0.7, 0.9))
+    wheel = inertia(0.004, 0.007, 0.004)
+    across = (0.0, 1.0, 0.0)
+    hubs = {name: (x, y, RADIUS) for name, (x, y) in PLACES.items()}
+    return Model(
+        bodies=[frame, *(Body(name, 1.0, hub, wheel) for name, hub in hubs.items())],
+        joints=[Revolute(f"{name}_axle", "deck", name, across, hub) for name, hub in hubs.items()],
+        contacts=[Wheel(name, name, hub, across, RADIUS) for name, hub in hubs.items()],
+        gravity=(0.0, 0.0, -9.81),
+    )
+
+
+@pytest.mark.parametrize("friction", [0.3, 0.8])
+def test_a_skid_steered_robot_turns_by_the_coulomb_estimate(friction):
+    """Rim speed (w b / 2)(1 + (l / b)^2), drive torque mu N r l / sqrt(l^2 + b^2) at each wheel."""
+    joints = {name: f"{name}_axle" for name in PLACES}
+    left = [joints["fl"], joints["rl"]]
+    right = [joints["fr"], joints["rr"]]
+    law = CmdVel(left, right, RADIUS, TRACK, 20.0, "skid_steer", wheelbase=LENGTH, yaw_rate=1.5)
+    rover = draisine.compile(skid_rover)
+    run = draisine.simulate(
+        rover,
+        draisine.state(rover, mode=dict.fromkeys(PLACES, "sliding")),
+        3.0,
+        law=law,
+        terrain=plane(),
+        contact=draisine.ContactOptions(mu=friction),
+    ).to_xarray()
+    end = run.isel(time=-1)
+    yaw_rate = float(end.yaw_rate)
+    for name in PLACES:
+        rim = RADIUS * float(end[f"{joints[name]}_rate"])
+        side = 1.0 if name in ("fr", "rr") else -1.0
+        expected = side * yaw_rate * TRACK / 2 * (1.0 + (LENGTH / TRACK) ** 2)
+        assert rim == pytest.approx(expected, rel=1e-3)
+        torque = friction * 24.0 * 9.81 / 4 * RADIUS * LENGTH / np.hypot(LENGTH, TRACK)
+        assert float(end.inputs.sel(input=joints[name])) == pytest.approx(side * torque, rel=1e-3)
+    # Speed servos deviate by torque / damping from their set-points.
+    assert yaw_rate == pytest.approx(1.5, rel=0.1)
+    speeds = [float(end[f"{joint}_rate"]) for joint in (*left, *right)]
+    assert law.body_velocity(speeds)[1] == pytest.approx(yaw_rate, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kinematics": "skid_steer"}, "skid_steer kinematics need a wheelbase"),
+        ({"kinematics": "skid_steer", "track_factor": 0.9}, "must be at least 1"),
+        ({"track_factor": 1.2}, "only skid steering has a track_factor"),
+    ],
+)
+def test_options_of_skid_steering_are_checked(options, message):
+    with pytest.raises(ParameterError, match=message):
+        CmdVel(["l"], ["r"], 0.1, 0.4, 1.0, **options)

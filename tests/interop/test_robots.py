@@ -245,11 +245,13 @@ RUBBING = {
 def test_friction_of_a_joint_is_a_force_with_a_warning(name):
     """Dry friction of 0.1 N m takes 0.1 N m times the wheel's rate."""
     read, text = READERS[name]
-    with pytest.warns(UserWarning, match=r"'left_axle': its friction is smooth below 0.01 rad/s"):
+    with pytest.warns(
+        UserWarning, match=r"'left_axle': while its dry friction holds it, .* up to 0.001 rad"
+    ):
         model = read(text.replace(*RUBBING[name]), RADII)()
     assert {one.joint: one.torque for one in model.elements}["left_axle"] == 0.1
     other = text.replace(*RUBBING[name]) + "\n"  # a note comes once for a text
-    with pytest.warns(UserWarning, match="smooth below"):
+    with pytest.warns(UserWarning, match="dry friction holds it"):
         still = read(other, RADII, {"left_axle": {"friction": 0.0}})()
     assert "left_axle" not in {one.joint for one in still.elements}
 
@@ -583,7 +585,8 @@ def test_a_warning_about_a_file_is_given_once(tmp_path, recwarn):
     draisine.simulate(system, draisine.state(system), 0.01).to_xarray()
     (note,) = recwarn.list
     assert (str(note.message), note.filename) == (
-        "joint 'left_axle': its friction is smooth below 0.01 rad/s, a damper there (JointFriction).",
+        "joint 'left_axle': while its dry friction holds it, it deflects by up to 0.001 rad "
+        "(StickingFriction).",
         str(file),
     )
     os.utime(file, (1, 1))

@@ -142,7 +142,8 @@ def _omissions(model: "Model") -> list[str]:
         "rolling resistance": "RollingResistance" in elements or not model.wheels,
         "aerodynamic drag": "AirDrag" in elements
         or any(body.drag is not None for body in model.bodies),
-        "joint friction": "JointFriction" in elements or not model.joints,
+        "joint friction": bool({"JointFriction", "StickingFriction"} & elements)
+        or not model.joints,
         "joint springs and dampers": any(x != 0.0 for x in springs) or not model.joints,
         "flexible bodies": False,
         "joint play": False,

@@ -2,7 +2,13 @@
 
 Kinematics, with the wheel radius r, the track b (distance of left and right wheels) and the wheelbase l:
 
-* differential and skid steering: wheel speeds `(v -+ w b / 2) / r` on the left and on the right;
+* differential: wheel speeds `(v -+ w b / 2) / r` on the left and on the right;
+* skid steering: the same with the effective track `b (1 + (l / b)^2)`. Four equally loaded wheels that all
+  slide by Coulomb's law turn on the spot at a constant rate w if their yaw moment vanishes. The wheel at
+  (x, y) = (+-l / 2, -b / 2) with the rim speed s slides at (w b / 2 - s, w x), so that the moment of its
+  friction is proportional to `w l^2 / 4 + (w b / 2 - s) b / 2`: s = (w b / 2) (1 + (l / b)^2). The drive
+  force of each wheel is `mu N l / sqrt(l^2 + b^2)`. Mandow et al. measure the effective track
+  (doi:10.1109/IROS.2007.4399139);
 * Ackermann: the steer angles of the wheels at the lateral positions y = +-b / 2 are atan2(l w, v - w y), and
   the driven rear wheels turn at (v - w y) / r;
 * mecanum: wheels with rollers at 45 degrees at (+-l / 2, +-b / 2) turn at
@@ -19,6 +25,9 @@ from typing import Literal
 from draisine.algebra.scalar import Array, Scalar, atan2, where
 from draisine.errors import ParameterError
 from draisine.mechanics.readings import Readings
+
+KINEMATICS = ("differential", "skid_steer", "ackermann", "mecanum")
+"""Available values of `CmdVel.kinematics`."""
 
 STEER_SPEED_OFFSET = 1e-6
 """Offset (m/s) of the speed in the formula of the steer angle, which is undefined at rest."""
@@ -38,13 +47,13 @@ class CmdVel:
     radius, track
         Radius of the wheels and distance between left and right wheels, m.
     kinematics
-        "differential" (also for skid steering), "ackermann" or "mecanum".
+        "differential", "skid_steer", "ackermann" or "mecanum".
     damping
         Gain of the speed servos, N m s/rad.
     steer
         Names of the left and the right steer joint; Ackermann steering only.
     wheelbase
-        Distance of front and rear axle, m; Ackermann steering and mecanum wheels.
+        Distance of front and rear axle, m; not for differential kinematics.
     stiffness
         Gain of the steer angles, N m/rad. Their damping is `damping`.
     forward_speed, yaw_rate, side_speed
@@ -52,6 +61,9 @@ class CmdVel:
     signs
         1 or -1 for each wheel joint, left then right: -1 if the joint turns backwards when the robot moves
         forwards; all 1 by default.
+    track_factor
+        Effective track over track, at least 1; skid steering only. The default, 1 + (wheelbase / track)^2, is
+        that of turning on the spot with Coulomb friction. Set a measured value if you have one.
 
     Examples
     --------
@@ -65,7 +77,7 @@ class CmdVel:
     radius: float
     track: float
     damping: float
-    kinematics: Literal["differential", "ackermann", "mecanum"] = "differential"
+    kinematics: Literal["differential", "skid_steer", "ackermann", "mecanum"] = "differential"
     steer: Sequence[str] = ()
     wheelbase: float = 0.0
     stiffness: float = 0.0
@@ -73,6 +85,7 @@ class CmdVel:
     yaw_rate: float = 0.0
     side_speed: float = 0.0
     signs: Sequence[float] = ()
+    track_factor: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("radius", "track", "damping"):
@@ -81,17 +94,24 @@ class CmdVel:
         for name in ("forward_speed", "yaw_rate", "side_speed"):
             if not math.isfinite(getattr(self, name)):
                 raise ParameterError(f"cmd_vel: {name} = {getattr(self, name)} must be finite.")
-        if self.kinematics not in ("differential", "ackermann", "mecanum"):
+        if self.kinematics not in KINEMATICS:
             raise ParameterError(
-                f"cmd_vel: unknown kinematics {self.kinematics!r}. Available: differential, ackermann, "
-                "mecanum."
+                f"cmd_vel: unknown kinematics {self.kinematics!r}. Available: {', '.join(KINEMATICS)}."
             )
+        if self.track_factor is not None:
+            if self.kinematics != "skid_steer":
+                raise ParameterError("cmd_vel: only skid steering has a track_factor.")
+            if not 1.0 <= self.track_factor < math.inf:
+                raise ParameterError(
+                    f"cmd_vel: track_factor = {self.track_factor} must be at least 1."
+                )
         if any(isinstance(names, str) or not len(names) for names in (self.left, self.right)):
             raise ParameterError("cmd_vel: name the wheel joints of both sides, as lists.")
         joints = [*self.left, *self.right, *self.steer]
         if len(set(joints)) != len(joints):
             raise ParameterError("cmd_vel: a joint is named twice.")
-        if self.kinematics != "differential" and not self.wheelbase > 0.0:
+        needs_wheelbase = self.kinematics != "differential" and self.track_factor is None
+        if needs_wheelbase and not self.wheelbase > 0.0:
             raise ParameterError(f"cmd_vel: {self.kinematics} kinematics need a wheelbase, in m.")
         if self.kinematics == "ackermann" and (len(self.steer) != 2 or not self.stiffness > 0.0):
             raise ParameterError("cmd_vel: name two steer joints, left and right, and a stiffness.")
@@ -102,6 +122,15 @@ class CmdVel:
             raise ParameterError(
                 "cmd_vel: pass one sign, 1 or -1, for each wheel joint, left then right."
             )
+
+    @property
+    def effective_track(self) -> float:
+        """Difference of the rim speeds of both sides over the yaw rate, m: the track unless wheels skid."""
+        if self.kinematics != "skid_steer":
+            return self.track
+        if self.track_factor is not None:
+            return self.track_factor * self.track
+        return self.track * (1.0 + (self.wheelbase / self.track) ** 2)
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -129,7 +158,7 @@ class CmdVel:
         for k, (joint, sign) in enumerate(zip(joints, signs, strict=True)):
             is_left = k < len(self.left)
             # Velocity of the wheel centre along the heading: v - w y, with y = +-track / 2.
-            speed = forward_speed - yaw_rate * ((0.5 if is_left else -0.5) * self.track)
+            speed = forward_speed - yaw_rate * ((0.5 if is_left else -0.5) * self.effective_track)
             if self.kinematics == "mecanum":
                 is_front = k in (0, len(self.left))
                 roller = 1.0 if is_left == is_front else -1.0
@@ -163,7 +192,7 @@ class CmdVel:
         right = sum(rims[count:]) / len(self.right)
         forward = 0.5 * (left + right)
         if self.kinematics != "mecanum":
-            return forward, (right - left) / self.track, 0.0
+            return forward, (right - left) / self.effective_track, 0.0
         turn = (right - left) / (self.track + self.wheelbase)
         side = 0.25 * (-rims[0] + rims[1] + rims[2] - rims[3])
         return forward, turn, side

@@ -98,6 +98,7 @@ def read_root(file: str | Path, tag: str) -> Element:
         name = f"{file!s:.200}"
         root = _parse(_read_text(str(file)), name)
         folder = Path(file).parent
+    _strip_namespace(root, tag)
     if root.tag != tag:
         raise DataError(f"{name}: the file must have <{tag}> at its root, not <{root.tag}>.")
     if any("/xacro}" in element.tag for element in root.iter()):
@@ -108,6 +109,15 @@ def read_root(file: str | Path, tag: str) -> Element:
     with name_file(file):
         _insert_includes(root, folder, name)
     return root
+
+
+def _strip_namespace(root: Element, tag: str) -> None:
+    """Remove the default namespace of a document from its tags, if the root has the tag `tag` in it."""
+    namespace, _, local = root.tag.rpartition("}")
+    if namespace and local == tag:
+        for element in root.iter():
+            if isinstance(element.tag, str):
+                element.tag = element.tag.removeprefix(namespace + "}")
 
 
 def _parse(text: str, name: str) -> Element:
@@ -202,3 +212,18 @@ def numbers(text: str | None, count: int, default: Sequence[float], where: str) 
 def number(attributes: Mapping[str, str], name: str, default: float, where: str) -> float:
     """Parse one number from the attributes of an XML element."""
     return float(numbers(attributes.get(name), 1, (default,), f"{where}, {name}")[0])
+
+
+def nonnegative(attributes: Mapping[str, str], name: str, where: str) -> float:
+    """Parse one number that must not be negative; zero if it is missing, or negative with a warning."""
+    value = number(attributes, name, 0.0, where)
+    if value < 0.0:
+        warn_once(f"{where}: {name} = {value:g} is negative; zero is used.")
+    return max(value, 0.0)
+
+
+def is_positive_radius(radius: float, where: str) -> bool:
+    """Return whether the radius (m) of a shape is positive; warn if it is not."""
+    if not radius > 0.0:
+        warn_once(f"{where}: the radius {radius:g} m of a shape is not positive; it is left out.")
+    return radius > 0.0

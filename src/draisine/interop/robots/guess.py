@@ -40,6 +40,9 @@ SAME_HEIGHT = 0.05
 MIN_LEVER_ARM = 0.01
 """Smallest distance (m) between wheel and suspension hinge; a shorter one gives a vanishing stiffness."""
 
+LARGEST_USUAL_RADIUS = 3.0
+"""Radius (m) above which a note asks for the unit of length; the largest wheels of vehicles have 2 m."""
+
 AS_DISC = "a solid disc of its mass and inertia"
 """Text: origin of the radius of a wheel without a shape."""
 
@@ -51,6 +54,8 @@ IN_MESH = "radius only in a mesh that was not found"
 
 TOO_HIGH = "above the ground"
 """Text: reason why a wheel that is above the ground in the zero configuration is only proposed."""
+
+UPWARD_GRAVITY = "Gravity points upwards in this file: the wheels lift off the ground."
 
 MECANUM_NOTE = "Rollers of mecanum wheels are not modelled: the wheels roll as plain wheels."
 
@@ -139,6 +144,7 @@ def guess(robot: Robot) -> Guess:
     held = [joint for joint in limited if joint not in moving]
     notes = [
         *robot.notes,
+        *([UPWARD_GRAVITY] if wheels and robot.gravity and robot.down[2] > 0.0 else []),
         *_notes_on_wheels(wheels, unsure, bodies),
         *_notes_on_joints(robot, wheels, unsure, rolling, held),
         *(f"{n}: its rollers are not modelled; it rolls as a plain wheel." for n in _hubs(rollers)),
@@ -476,6 +482,8 @@ def _notes_on_wheels(
     """Return sentences about radii that the file does not state."""
     notes = []
     for name, wheel in wheels.items():
+        if wheel.radius > LARGEST_USUAL_RADIUS:
+            notes.append(f"{name}: the radius is {wheel.radius:g} m; the file must be in metres.")
         if wheel.reason in (AS_DISC, ABOVE_GROUND) or "same height" in wheel.reason:
             notes.append(f"{name}: the radius is guessed, {wheel.reason}.")
         if "half the height" in wheel.reason:

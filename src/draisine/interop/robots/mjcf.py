@@ -20,8 +20,10 @@ from draisine.algebra.lie import rot_about, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ModelError, did_you_mean
 from draisine.interop.robots.document import (
+    is_positive_radius,
     is_xml_text,
     name_file,
+    nonnegative,
     number,
     numbers,
     read_root,
@@ -213,8 +215,8 @@ def _equalities(root: Element, links: list[RobotLink]) -> list[Mimic]:
         leader = equality.get("joint2", "")
         polynomial = np.zeros(5)
         polynomial[1] = 1.0
-        values = [float(word) for word in equality.get("polycoef", "0 1").split()]
-        polynomial[: len(values)] = values
+        words = equality.get("polycoef", "0 1").split()[: len(polynomial)]
+        polynomial[: len(words)] = numbers(" ".join(words), len(words), (), f"{where}, polycoef")
         is_linear = not polynomial[2:].any()
         if equality.tag == "joint" and {joint, leader} <= moving and is_linear:
             mimics.append(Mimic(joint, leader, float(polynomial[1]), float(polynomial[0])))
@@ -352,6 +354,10 @@ class _MjcfReader:
         if parent and _is_free(body):
             warn_once(f"body {name!r}: only a body of the world can be free; it is fixed.")
         joints = [part for joint in stated for part in _single_axes(joint, name)]
+        if joints and not parent:
+            raise ModelError(
+                f"body {name!r}: a free body has no other joints; remove them or the free joint."
+            )
         mass = self._mass(body, frame, around)
         shapes: dict[str, Any] = {
             "rounds": tuple(self._rounds(body, frame, around)),
@@ -375,6 +381,7 @@ class _MjcfReader:
         unlimited. A note reports servos, and actuators of tendons and sites.
         """
         limits: dict[str, float] = {}
+        moving = {link.joint for link in links if link.kind}
         for actuator in (each for section in root.findall("actuator") for each in section):
             attributes = self._full(actuator, "main")
             joint = attributes.get("joint", attributes.get("jointinparent", ""))
@@ -383,6 +390,9 @@ class _MjcfReader:
                 self.notes.append(
                     f"{where}: it acts on no joint and is left out; inputs act on joints."
                 )
+                continue
+            if joint not in moving:
+                self.notes.append(f"{where}: there is no moving joint {joint!r}; it is left out.")
                 continue
             limits[joint] = limits.get(joint, 0.0) + self._largest_torque(
                 actuator.tag, attributes, where
@@ -403,7 +413,8 @@ class _MjcfReader:
 
     def _largest_torque(self, tag: str, attributes: Attributes, where: str) -> float:
         """Return the largest torque (N m or N) of an actuator at its joint; infinite without a limit."""
-        gear = abs(float(attributes.get("gear", "1").split()[0]))
+        words = attributes.get("gear", "1").split()
+        gear = abs(number({"gear": words[0] if words else ""}, "gear", 1.0, where))
         largest = np.inf
         for name, flag in (("forcerange", "forcelimited"), ("ctrlrange", "ctrllimited")):
             if name == "ctrlrange" and tag != "motor":
@@ -438,10 +449,10 @@ class _MjcfReader:
             frame.R @ numbers(joint.get("axis"), 3, (0, 0, 1), where),
             frame.p + frame.R @ numbers(joint.get("pos"), 3, (0, 0, 0), where),
             number(joint, "stiffness", 0.0, where),
-            number(joint, "damping", 0.0, where),
+            nonnegative(joint, "damping", where),
             unit * (number(joint, "springref", 0.0, where) - number(joint, "ref", 0.0, where)),
-            number(joint, "armature", 0.0, where),
-            note_friction(where, number(joint, "frictionloss", 0.0, where), kind),
+            nonnegative(joint, "armature", where),
+            note_friction(where, nonnegative(joint, "frictionloss", where), kind),
             limited="range" in joint and joint.get("limited", "auto") != "false",
             limits=self._limits(joint, unit, where),
         )
@@ -497,7 +508,8 @@ class _MjcfReader:
                 radius = number(first, "size", 0.0, where)
                 axis = None if kind == "sphere" else shape.R[:, 2]
                 collides = geom.get("contype", "1") != "0" or geom.get("conaffinity", "1") != "0"
-                yield RoundShape(radius, shape.p, axis, collides)
+                if is_positive_radius(radius, where):
+                    yield RoundShape(radius, shape.p, axis, collides)
 
     def _mesh_shapes(self, body: Element, frame: LinkFrame, around: str) -> Iterator[MeshShape]:
         """Yield the meshes of a body."""
@@ -523,6 +535,8 @@ class _MjcfReader:
     def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
         """Return the mass properties of a body in the zero configuration, with the file's lower bounds."""
         stated = self._stated_mass(body, frame, around)
+        if stated.mass < 0.0:
+            raise ModelError(f"body {body.get('name')!r}: its mass {stated.mass:g} kg is negative.")
         least_mass, least_inertia = self.bounds
         moments, axes = np.linalg.eigh(stated.inertia)
         moments = np.maximum(moments, least_inertia)
@@ -602,7 +616,10 @@ def _sizes(attributes: Attributes, count: int, where: str) -> Floats:
     size = attributes.get("size")
     words = [] if size is None else size.split()
     if "fromto" not in attributes:
-        return numbers(None if size is None else " ".join(words[:count]), count, (), where)
+        sizes = numbers(None if size is None else " ".join(words[:count]), count, (), where)
+        if not (sizes > 0.0).all():
+            raise ModelError(f"{where}: {size!r} must be positive; remove the geom or correct it.")
+        return sizes
     ends = numbers(attributes["fromto"], 6, (), where).reshape(2, 3)
     radius = numbers(None if size is None else " ".join(words[:1]), 1, (), where)
     return np.append(np.repeat(radius, count - 1), np.linalg.norm(ends[1] - ends[0]) / 2.0)

@@ -18,7 +18,7 @@ from draisine.algebra.scalar import Floats, Vector
 from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.interop.robots.document import warn_once
 from draisine.mechanics.forces.gravity_compensation import GravityCompensation
-from draisine.mechanics.forces.joint_friction import JointFriction
+from draisine.mechanics.forces.sticking_friction import StickingFriction
 from draisine.model import (
     Body,
     Coupling,
@@ -214,6 +214,8 @@ def robot_vehicle(
     rolling = {name: _wheel(name, wheel, by_name) for name, wheel in wheels.items()}
     changes = _check_joints(joints or {}, links)
     body_of = _merge(links)
+    if not any(link.mass.mass or link.armature for link in links):
+        raise ModelError("No link has a mass; add <inertial> with a mass to each moving link.")
     masses = _masses(links, body_of, {n: _reach(n, wheel) for n, wheel in rolling.items()})
     turning = {n for n in rolling if turns_about_axle(by_name[n])}
     rolling = _level(rolling, by_name, turning)
@@ -273,7 +275,8 @@ def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
     """
     heavy = set(wheels)
     for link in reversed(robot.links):  # children first
-        if link.mass.mass > 0.0 or link.armature > 0.0 or link.name in heavy:
+        # Negative masses are kept: `Body` refuses them by name.
+        if link.mass.mass != 0.0 or link.armature > 0.0 or link.name in heavy:
             heavy.add(link.name)
             heavy.add(link.parent)
     massless = [link for link in robot.links if link.kind and link.name not in heavy]
@@ -451,13 +454,15 @@ def _joint(link: RobotLink, parent: str, lift: Floats, changes: Mapping[str, Any
 
 def _frictions(
     links: Sequence[RobotLink], changes: Mapping[str, Mapping[str, Any]]
-) -> list[JointFriction]:
+) -> list[StickingFriction]:
     """Return the dry friction of joints that have friction and no prescribed motion."""
     frictions = {
         link.joint: changes.get(link.joint, {}).get("friction", link.friction) for link in links
     }
     driven = {joint for joint, entry in changes.items() if entry.get("motion") is not None}
-    return [JointFriction(joint, x) for joint, x in frictions.items() if x and joint not in driven]
+    return [
+        StickingFriction(joint, x) for joint, x in frictions.items() if x and joint not in driven
+    ]
 
 
 def _by_name(links: Sequence[RobotLink]) -> dict[str, RobotLink]:
@@ -510,8 +515,11 @@ def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
 
 
 def note_friction(where: str, friction: float, kind: str) -> float:
-    """Return the dry friction of a joint (N m or N); warn that it is smoothed at low joint rates."""
+    """Return the dry friction of a joint (N m or N); warn that the sticking joint is elastic."""
     if friction != 0.0:
-        rate = f"{JointFriction.rate:g} {'m/s' if kind == 'slide' else 'rad/s'}"
-        warn_once(f"{where}: its friction is smooth below {rate}, a damper there (JointFriction).")
+        deflection = f"{StickingFriction.deflection:g} {'m' if kind == 'slide' else 'rad'}"
+        warn_once(
+            f"{where}: while its dry friction holds it, it deflects by up to {deflection} "
+            "(StickingFriction)."
+        )
     return friction

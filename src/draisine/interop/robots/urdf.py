@@ -3,6 +3,10 @@
 URDF has links, inertias, joints with limits and motors, and joints that mimic others, but no rolling
 contacts: the caller declares the wheels. Transmissions are ignored, and only the extent of meshes is used.
 The format: https://wiki.ros.org/urdf/XML.
+
+The package yourdfpy is not used. It reads links, joints and meshes of public files alike, but it accepts
+loops of joints, unknown parents, masses that are not numbers and truncated files without a message, fails
+with internal errors at others, does not read <ros2_control>, and needs trimesh and lxml.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,8 +21,10 @@ from draisine.algebra.lie import rot_x, rot_y, rot_z
 from draisine.algebra.scalar import Floats
 from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.interop.robots.document import (
+    is_positive_radius,
     is_xml_text,
     name_file,
+    nonnegative,
     number,
     numbers,
     read_root,
@@ -182,8 +188,9 @@ def _mimics(joints: Iterable[Element], links: Iterable[RobotLink]) -> list[Mimic
             continue
         where = f"joint {joint.get('name')!r}, mimic"
         leader = element.get("joint", "")
-        if leader not in moving:
-            warn_once(f"{where}: there is no moving joint {leader!r}; the joint moves by itself.")
+        if leader not in moving or leader == joint.get("name"):
+            problem = "it mimics itself" if leader in moving else f"no moving joint {leader!r}"
+            warn_once(f"{where}: {problem}; the joint moves independently.")
             continue
         factor = number(element.attrib, "multiplier", 1.0, where)
         offset = number(element.attrib, "offset", 0.0, where)
@@ -243,6 +250,8 @@ def _end(joint: Element, role: str, links: Mapping[str, Any]) -> str:
     """Return the name of the parent or the child link of a joint."""
     element = joint.find(role)
     name = "" if element is None else element.get("link", "")
+    if not name:
+        raise ModelError(f"joint {joint.get('name')!r}: <{role} link=...> is missing; add it.")
     expect_known(f"joint {joint.get('name')!r}: no link", name, links, ModelError)
     return name
 
@@ -317,9 +326,9 @@ def _jointed(link: RobotLink, joint: Element | None) -> list[RobotLink]:
         "joint": joint.get("name", ""),
         "axis": axis,
         "through": link.frame.p,
-        "damper": number(dynamics_attributes, "damping", 0.0, where),
+        "damper": nonnegative(dynamics_attributes, "damping", where),
         "friction": note_friction(
-            where, number(dynamics_attributes, "friction", 0.0, where), URDF_JOINTS[kind]
+            where, nonnegative(dynamics_attributes, "friction", where), URDF_JOINTS[kind]
         ),
         **_limits(kind, limit_attributes, where),
         "motor": _motor(limit_attributes, where),
@@ -343,8 +352,8 @@ def _motor(attributes: Mapping[str, str], where: str) -> Motor | None:
 
     Zero means that the file does not state a limit.
     """
-    effort = number(attributes, "effort", 0.0, where)
-    velocity = number(attributes, "velocity", 0.0, where)
+    effort = nonnegative(attributes, "effort", where)
+    velocity = nonnegative(attributes, "velocity", where)
     if not effort > 0.0:
         return None
     return Motor(effort, velocity if velocity > 0.0 else np.inf)
@@ -416,7 +425,8 @@ def _rounds(link: Element, frame: LinkFrame) -> tuple[RoundShape, ...]:
             if shape.tag in ("sphere", "cylinder"):
                 radius = number(shape.attrib, "radius", 0.0, where)
                 axis = pose.R[:, 2] if shape.tag == "cylinder" else None
-                shapes.append(RoundShape(radius, pose.p, axis, element.tag == "collision"))
+                if is_positive_radius(radius, where):
+                    shapes.append(RoundShape(radius, pose.p, axis, element.tag == "collision"))
     return tuple(shapes)
 
 
@@ -459,4 +469,6 @@ def _mass(link: Element, frame: LinkFrame) -> Mass:
     entries = {} if inertia_element is None else inertia_element.attrib
     tensor = inertia(*(number(entries, f"i{k}", 0.0, where) for k in TENSOR_ENTRIES))
     value = number({} if mass is None else mass.attrib, "value", 0.0, f"{where}, mass")
+    if value and not tensor.any():
+        warn_once(f"{where}: it has a mass but no <inertia>; a point mass is used.")
     return Mass(value, principal.p, principal.R @ tensor @ principal.R.T)

@@ -8,6 +8,7 @@
 `magic_formula`: Magic Formula, fitted to measured tyres.
 `rolling_resistance`: rolling and spinning resistance of a wheel.
 `air_drag`: aerodynamic drag of a body in wind.
-`joint_friction`: dry friction of a joint.
+`joint_friction`: dry friction of a joint, without states.
+`sticking_friction`: dry friction of a joint that sticks without creep.
 `_tyre`: base class of all tyres.
 """
