@@ -58,7 +58,8 @@ def _sample(data: "Dataset", at: float) -> "Dataset":
     if str(data.attrs.get("mode")).startswith("[") or np.any(np.diff(t) <= 0.0):
         raise ParameterError(
             "Torques need a run with one contact mode; in this one contacts change, on a terrain or by a "
-            "grip schedule. Run the interval of interest alone, without terrain, with --mode."
+            "grip schedule. In Python, `analysis.connection.hybrid.solve_hybrid_torques` computes the "
+            "torques of runs with events; or run the interval alone, without terrain, with --mode."
         )
     if not t[0] <= at <= t[-1]:
         raise ParameterError(
