@@ -26,7 +26,7 @@ def figure(
     out
         Output file of one figure (.png, .jpg, .svg, .pdf). Default: mauny2018-4.28.png.
     folder
-        Folder of the output files. Default: the current one.
+        Folder of the output files, created if it does not exist. Default: the current one.
     list
         List all figures with their scenarios and what differs from print.
     show
@@ -56,6 +56,8 @@ def figure(
         raise ParameterError(
             f"--out {out} is one file, but {len(chosen)} figures are selected. Use --folder."
         )
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     targets = {}
     for name in chosen:
         default = (folder or Path()) / f"{name.replace('/', '-')}.png"

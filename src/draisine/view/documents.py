@@ -66,7 +66,10 @@ def _read_figures() -> dict[str, DocumentFigure]:
     records = {}
     for document, figures in tomllib.loads(text).items():
         for number, entry in figures.items():
-            options = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+            options: dict[str, Any] = {
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in entry.items()
+            }
             name = f"{document}/{number}"
             records[name] = DocumentFigure(name, **options)
     return records
@@ -173,8 +176,11 @@ def figure_data(record: DocumentFigure) -> "Dataset":
     result = run(record.scenario, changes=record.changes)
     if record.against:
         second = run(record.scenario, changes={**record.changes, **record.against})
-        selected = [_select_series(each, record.series) for each in (result, second)]
-        return compare(*selected, names=record.labels)
+        return compare(
+            _select_series(result, record.series),
+            _select_series(second, record.series),
+            record.labels,
+        )
     data = result.data
     if record.setpoints:
         law = result.loaded.plan.law

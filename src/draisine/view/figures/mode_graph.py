@@ -74,8 +74,8 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         )
     axes.set(xlim=(-3.5, 3.5), ylim=(-4.6, 2.3))
     # The layout would shrink the axes to make room for texts that are inside them anyway.
-    for text in axes.texts:
-        text.set_in_layout(False)
+    for drawn in axes.texts:
+        drawn.set_in_layout(False)
     axes.set_axis_off()
     return axes
 

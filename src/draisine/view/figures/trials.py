@@ -64,8 +64,8 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         axes.text(x, 0.14, text, ha="center", va="bottom", fontsize=font_size(8))
     axes.set(xlim=(-1.8, 12.5), ylim=(-1.0, 1.0))
     # The layout would shrink the axes to make room for texts that are inside them anyway.
-    for text in axes.texts:
-        text.set_in_layout(False)
+    for drawn in axes.texts:
+        drawn.set_in_layout(False)
     axes.set_axis_off()
     return axes
 
