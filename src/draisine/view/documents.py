@@ -16,6 +16,7 @@ import numpy as np
 
 from draisine.errors import expect_known
 from draisine.experiment.run import Result, run
+from draisine.experiment.tables.cycles import scan_cycles
 from draisine.results.comparison import compare
 from draisine.results.queries import evaluate_series, series_unit
 from draisine.view.plot import plot
@@ -39,10 +40,10 @@ class DocumentFigure:
     """Document and number of the figure: mauny2018/2.13."""
     caption: str
     """What the figure shows."""
-    scenario: str
-    """Scenario of the run."""
     figure: str
     """Figure plug, see `draisine list figures`."""
+    scenario: str = ""
+    """Scenario of the run; empty for families of cycles."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Changes of the scenario by key path."""
     series: tuple[str, ...] = ()
@@ -55,6 +56,8 @@ class DocumentFigure:
     """Names of the two runs."""
     setpoints: bool = False
     """Whether the series `steer_setpoint` and `rear_wheel_rate_setpoint` of the control law are added."""
+    cycles: Mapping[str, Any] = field(default_factory=dict)
+    """Families of limit cycles instead of a run: vehicle, low, high and count of the phase in rad."""
     differs: str = ""
     """What differs from the printed figure."""
 
@@ -172,7 +175,10 @@ def axis_ranges(axes: Any) -> list[str]:
 
 
 def figure_data(record: DocumentFigure) -> "Dataset":
-    """Return the dataset of a figure of a document: one run, or two runs to be compared."""
+    """Return the dataset of a figure of a document: a run, two runs to be compared, or families of cycles."""
+    if record.cycles:
+        phases = np.linspace(*(record.cycles[key] for key in ("low", "high", "count")))
+        return scan_cycles(record.cycles["vehicle"], phases)
     result = run(record.scenario, changes=record.changes)
     if record.against:
         second = run(record.scenario, changes={**record.changes, **record.against})
@@ -182,6 +188,9 @@ def figure_data(record: DocumentFigure) -> "Dataset":
             record.labels,
         )
     data = result.data
+    if "yaw" in record.series:
+        # The documents draw yaw without jumps at half a turn.
+        data = data.assign(yaw=("time", np.unwrap(data["yaw"].values), data["yaw"].attrs))
     if record.setpoints:
         law = result.loaded.plan.law
         t = data["time"].values

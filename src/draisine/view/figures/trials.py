@@ -39,13 +39,13 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     axes = given_or_new(axes, (7.4, 2.4))
     before = ", ".join(_wheels(event["before"])) or "flight"
     boxes = (
-        (0.0, COLOURS[0], f"before t = {event['time']:.4f} s\nclosed: {before}"),
+        (-0.2, COLOURS[0], f"before t = {event['time']:.4f} s\nclosed: {before}"),
         (
-            5.3,
+            5.5,
             COLOURS[1],
             f"first trial\n{_list_impulses(event['predicted'])}\nrejected: negative impulse",
         ),
-        (10.9, COLOURS[2], f"second trial\n{_list_impulses(event['impulse'])}\naccepted"),
+        (10.75, COLOURS[2], f"second trial\n{_list_impulses(event['impulse'])}\naccepted"),
     )
     for x, colour, text in boxes:
         axes.text(
@@ -57,12 +57,12 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
             fontsize=font_size(8.5),
             bbox={"boxstyle": "round,pad=0.6", "fc": "white", "ec": colour, "lw": 1.8},
         )
-    for x, text in ((2.45, "collision"), (8.42, "release\nthe wheel")):
+    for x, text in ((2.4, "collision"), (8.62, "release\ncontact")):
         axes.annotate(
-            "", (x + 0.55, 0.0), (x - 0.55, 0.0), arrowprops={"arrowstyle": "-|>", "lw": 1.5}
+            "", (x + 0.48, 0.0), (x - 0.48, 0.0), arrowprops={"arrowstyle": "-|>", "lw": 1.5}
         )
-        axes.text(x, 0.14, text, ha="center", va="bottom", fontsize=font_size(8))
-    axes.set(xlim=(-1.8, 12.5), ylim=(-1.0, 1.0))
+        axes.text(x, 0.14, text, ha="center", va="bottom", fontsize=font_size(7.5))
+    axes.set(xlim=(-2.2, 12.6), ylim=(-1.0, 1.0))
     # The layout would shrink the axes to make room for texts that are inside them anyway.
     for drawn in axes.texts:
         drawn.set_in_layout(False)
