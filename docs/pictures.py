@@ -3,7 +3,8 @@
 A page asks for one by a fenced block. `{picture} NAME` gives the script's title, what it says about
 the picture, the picture itself and the code; `{look} NAME` gives the picture alone; `{thumbnails}
 page` gives small pictures that lead to all of the page's; a NAME with a folder is not in `gallery`.
-`{moving} SCENARIO` gives a film, `{stages} VEHICLE` the equations of a machine stage by stage.
+`{moving} SCENARIO` gives a film, `{stages} VEHICLE` the equations of a machine stage by stage,
+`{documents} DOCUMENT` a table of the figures of a founding document, and the figures.
 Pictures are kept beside the built pages.
 """
 
@@ -14,7 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-BLOCK = re.compile(r"^```\{(picture|look|thumbnails|moving|stages)\} ([\w/-]+)\n```$", re.MULTILINE)
+BLOCK = re.compile(
+    r"^```\{(picture|look|thumbnails|moving|stages|documents)\} ([\w/-]+)\n```$", re.MULTILINE
+)
 
 
 @cache
@@ -61,6 +64,8 @@ def draw_block(app: Any, page: str, found: re.Match[str]) -> str:
         return moving(app, page, name)
     if kind == "stages":
         return stages(name)
+    if kind == "documents":
+        return documents(app, page, name)
     if kind == "thumbnails":
         asked = [one[2] for one in BLOCK.finditer(found.string) if one[1] == "picture"]
         return thumbnails(app, page, asked)
@@ -77,6 +82,31 @@ def stages(vehicle: str) -> str:
     text = draisine.compile(vehicle).explain().write("html")
     inside = text.partition("</h1>")[2].rpartition("</div>")[0]
     return f"````{{raw}} html\n{inside.strip()}\n````"
+
+
+def documents(app: Any, page: str, document: str) -> str:
+    """Return the figures of a document: a table with commands, ranges and differences, then the pictures."""
+    from matplotlib import pyplot
+
+    from draisine.view.documents import axis_ranges, document_figures, draw_document_figure
+
+    rows, pictures = [], []
+    for record in document_figures():
+        if not record.name.startswith(f"{document}/"):
+            continue
+        target, where = place(app, page, f"{record.name}.png")
+        axes = draw_document_figure(record.name, target)
+        number = record.name.partition("/")[2]
+        rows.append(
+            f"| {number} | {record.caption} | `draisine figure {record.name}` | "
+            f"{'; '.join(axis_ranges(axes))} | {record.differs} |"
+        )
+        pictures.append(f"![{record.name}: {record.caption}]({where})")
+        pyplot.close("all")
+    head = (
+        "| figure | shows | command | computed range | differs from print |\n|---|---|---|---|---|"
+    )
+    return "\n".join([head, *rows]) + "\n\n" + "\n\n".join(pictures)
 
 
 def script_of(app: Any, name: str) -> Path:

@@ -14,6 +14,7 @@ def plot(
     *,
     figure: str | None = None,
     series: str | None = None,
+    every: float | None = None,
     width: Width = None,
     title: str | None = None,
     no_title: bool = False,
@@ -35,6 +36,8 @@ def plot(
         of the result.
     series
         Quantities to draw over time, in a phase plane or in a comparison: --series lean,steer.
+    every
+        Time between snapshots in s: --figure profile --every 0.5.
     title
         Title of the figures.
     no_title
@@ -64,10 +67,10 @@ def plot(
     for name in (
         names if len(names) > 1 else ()
     ):  # draw all figures once before writing: if one fails, none is written
-        draw(data, name, series=quantities, width=width, title=heading)
+        draw(data, name, series=quantities, every=every, width=width, title=heading)
     for name, target in targets.items():
         with report_file("figure", target):
-            draw(data, name, target, series=quantities, width=width, title=heading)
+            draw(data, name, target, series=quantities, every=every, width=width, title=heading)
     return max(map(open_file, targets.values())) if show else 0
 
 

@@ -115,7 +115,12 @@ class Judgement:
 
 
 def printed_documents() -> dict[str, str]:
-    """Return the documents whose numbers are listed: key -> citation.
+    """Return the documents whose numbers are listed.
+
+    Returns
+    -------
+    dict
+        Key of each document -> author, year and title.
 
     Examples
     --------
@@ -134,6 +139,11 @@ def _read_list() -> dict[str, Any]:
 
 def printed_numbers() -> Iterator[PrintedNumber]:
     """Yield the printed numbers of all documents in the order of `printed.toml`.
+
+    Yields
+    ------
+    PrintedNumber
+        A printed number and how to compute it.
 
     Examples
     --------

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-SERIES_FIGURES = ("histories", "phase", "comparison")
+SERIES_FIGURES = ("histories", "panels", "phase", "comparison", "log_difference", "heights")
 """Names of figures that accept a list of time series (`series`)."""
+
+SNAPSHOT_FIGURES = ("path", "profile", "top", "front", "side")
+"""Names of figures that accept the time between snapshots (`every`)."""
 
 
 def plot(
@@ -34,6 +37,7 @@ def plot(
     path: str | Path | None = None,
     *,
     series: Sequence[str] | None = None,
+    every: float | None = None,
     width: str | float | None = None,
     title: str | bool = True,
 ) -> Any:
@@ -49,7 +53,9 @@ def plot(
     path
         Path of the output file (.png, .jpg, .svg, .pdf with TrueType fonts).
     series
-        Names of time series to draw in histories, phase planes and comparisons.
+        Names of time series to draw in histories, panels, phase planes and comparisons.
+    every
+        Time between snapshots in s, for the figures path, profile, top, front and side.
     width
         Printed width, for example "85mm" for one column of a paper; the font size fits the text.
     title
@@ -77,7 +83,8 @@ def plot(
     """
     # The width must apply until the figure is written, because ticks are placed during drawing.
     with figure_width(width):
-        axes = draw_model(what.model) if isinstance(what, System) else _draw(what, figure, series)
+        is_vehicle = isinstance(what, System)
+        axes = draw_model(what.model) if is_vehicle else _draw(what, figure, series, every)
         drawn = parent_figure(axes)
         set_headline(drawn, title)
         # A single panel of the default size needs no adjustment of its layout.
@@ -100,7 +107,9 @@ def plot(
     return axes
 
 
-def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
+def _draw(
+    what: Any, figure: str | None, series: Sequence[str] | None, every: float | None = None
+) -> Any:
     """Draw a figure of a dataset or a vehicle and return its axes."""
     data = _reduce_instant(to_dataset(what))
     if isinstance(series, str):
@@ -116,12 +125,17 @@ def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
         raise ParameterError(
             f"The figure {figure} has no series. Figures with series: {', '.join(SERIES_FIGURES)}."
         )
+    if every is not None and figure not in SNAPSHOT_FIGURES:
+        raise ParameterError(
+            f"The figure {figure} has no snapshots. Figures with snapshots: {', '.join(SNAPSHOT_FIGURES)}."
+        )
     draw = find("figure", figure)
     series = [x for name in series or () for x in _parts(data, name)]
     if data.sizes.get("time") == 0:
         raise DataError("The result is empty: it has no samples in time.")
     try:
-        axes = draw(data, names=series) if series else draw(data)
+        options: dict[str, Any] = {"names": series} if series else {}
+        axes = draw(data, **options, **({} if every is None else {"every": every}))
     except KeyError as error:
         text = str(error.args[0]).partition(".")[0] if error.args else "something"
         raise DataError(f"The result is incomplete: {text}.") from error

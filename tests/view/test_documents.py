@@ -1,0 +1,153 @@
+"""Figures of the founding documents: each record draws, and the drawn curves have the printed peaks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+from draisine.cli.figure import figure
+from draisine.errors import ParameterError
+from draisine.registry import names
+from draisine.results.queries import parse_series
+from draisine.scenario.library import load
+from draisine.view.documents import document_figures, draw_document_figure, figure_data
+from draisine.view.figures.mode_graph import list_transitions
+from draisine.view.plot import SERIES_FIGURES, SNAPSHOT_FIGURES
+
+RECORDS = {record.name: record for record in document_figures()}
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Close the figures of a test."""
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_names_what_exists(name: str) -> None:
+    """Scenario, changes, figure plug, series and options of every record are valid."""
+    record = RECORDS[name]
+    assert record.figure in names("figure")
+    if record.cycles:
+        return
+    loaded = load(record.scenario, {**record.changes, **record.against})
+    for series in record.series:
+        if not series.endswith("_setpoint"):
+            parse_series(series, loaded.plan.system.model)
+    assert not record.series or record.figure in SERIES_FIGURES
+    assert record.every is None or record.figure in SNAPSHOT_FIGURES
+
+
+def find_lines(axes, label: str) -> list:
+    """Return the lines of a panel with a label."""
+    return [line for line in axes.get_lines() if line.get_label() == label]
+
+
+def test_tangential_impulses_of_the_impact() -> None:
+    """Figure 4.28 has the impulses along the ground below the forces.
+
+    At the first impact the front wheel stops: its point of contact moved forward relative to the ground
+    (the wheel spins backwards), so the ground pushes it back.
+    """
+    forces, impulses = draw_document_figure("mauny2018/4.28")
+    assert "force" in forces.get_ylabel() and "impulse" in impulses.get_ylabel()
+    (mark,) = find_lines(impulses, "front, along")
+    assert mark.get_ydata()[0] < -100.0
+    # The rejected trial keeps the rear wheel closed and is drawn as a cross.
+    assert find_lines(impulses, "rear, along, rejected trial")
+
+
+def test_normal_impulses_of_the_impact() -> None:
+    """Figure 4.27 shows the four impulses that the thesis prints: 126.6, -66.8, 133.3, 5.8 N s."""
+    _, impulses = draw_document_figure("mauny2018/4.27")
+    drawn = [line.get_ydata()[0] for line in impulses.get_lines() if line.get_marker() in "ox"]
+    for printed in (126.6, -66.8, 133.3, 5.8):
+        assert np.min(np.abs(np.array(drawn) - printed)) < 0.05
+
+
+def test_setpoints_are_series() -> None:
+    """Figures 2.25 and 2.26: the set-point reaches 5 degrees at 5 s, and is half of it at 2.5 s."""
+    data = figure_data(RECORDS["mauny2018/2.25"])
+    steer = data["steer_setpoint"].values
+    t = data["time"].values
+    assert steer[np.searchsorted(t, 5.0)] == pytest.approx(np.radians(5.0))
+    assert steer[np.searchsorted(t, 2.5 - 1e-9)] == pytest.approx(np.radians(2.5))
+    assert set(data["rear_wheel_rate_setpoint"].values) == {20.0}
+
+
+def test_snapshots_have_the_printed_interval() -> None:
+    """Figure 2.9 shows 5 s with 0.5 s between the snapshots."""
+    axes = draw_document_figure("mauny2018/2.9")
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert "machine every 0.5 s" in labels
+
+
+def test_the_graph_of_modes_is_complete() -> None:
+    """Four modes have twelve ordered pairs, and each one is a transition."""
+    pairs = {(start, end) for start, end, _, _ in list_transitions("rear", "front")}
+    assert pairs == {(i, j) for i in range(4) for j in range(4) if i != j}
+
+
+def test_the_trial_is_rejected_for_its_sign() -> None:
+    """Figure 4.23 shows the rejected and the accepted impulses that the thesis prints."""
+    axes = draw_document_figure("mauny2018/4.23")
+    texts = "\n".join(text.get_text() for text in axes.texts)
+    for printed in ("126.6 N s", "-66.8 N s", "133.3 N s"):
+        assert printed in texts
+
+
+def test_the_ball_lifts_the_far_end_of_the_bar() -> None:
+    """Figure 3.6 against statics of impulses: with all contacts closed everything stops.
+
+    The ball of mass m falls by h onto a place x right of the middle and gives m v; the supports at -L and L
+    would share it as a lever does, so that the left one would have to pull if x > L.
+    """
+    m, h, x, arm, g = 3.0, 0.2, 0.6, 0.4, 9.81
+    push = m * np.sqrt(2.0 * g * h)
+    expected = [0.5 * push * (1.0 - x / arm), 0.5 * push * (1.0 + x / arm), push]
+    axes = draw_document_figure("mauny2018/3.6")
+    trial = next(text.get_text() for text in axes.texts if "rejected" in text.get_text())
+    for name, value in zip(("left", "right", "ball"), expected, strict=True):
+        assert f"{name}: {value:.1f} N s" in trial
+    accepted = next(text.get_text() for text in axes.texts if "accepted" in text.get_text())
+    assert "left" not in accepted
+
+
+def test_rocr_has_two_families_of_cycles() -> None:
+    """Figure 1.18 shows two cycles for every phase."""
+    few = {"vehicle": "rocr", "low": 4.7, "high": 4.72, "count": 3}
+    data = figure_data(replace(RECORDS["mauny2018/1.18"], cycles=few))
+    assert data.sizes["family"] == 2
+
+
+def test_the_difference_is_below_ten_digits() -> None:
+    """Figures 2.18 and 2.19: the thesis claims equality to the tenth decimal."""
+    for number in ("2.18", "2.19"):
+        axes = draw_document_figure(f"mauny2018/{number}")
+        assert max(axes.get_lines()[0].get_ydata()) < -10.0
+
+
+def test_the_command_writes_files_and_rejects_mistakes(tmp_path, capsys) -> None:
+    """One figure goes to a file; unknown names and one file for several figures are errors."""
+    target = tmp_path / "graph.png"
+    assert figure("mauny2018/4.5", out=target) == 0
+    assert target.stat().st_size > 10_000
+    assert figure(list=True) == 0
+    assert "mauny2018/4.28" in capsys.readouterr().out
+    with pytest.raises(ParameterError, match="Did you mean"):
+        figure("mauny2018/4.99")
+    with pytest.raises(ParameterError, match="--folder"):
+        figure("mauny2017", out=target)
+    with pytest.raises(ParameterError, match="--list"):
+        figure()
+
+
+def test_snapshots_need_a_figure_with_snapshots() -> None:
+    """The option `every` is refused by figures without snapshots."""
+    from draisine.view.plot import plot
+
+    data = figure_data(RECORDS["mauny2018/4.26"])
+    with pytest.raises(ParameterError, match="no snapshots"):
+        plot(data, "gaps", every=0.5)
