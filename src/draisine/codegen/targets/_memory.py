@@ -296,7 +296,9 @@ def write_js_memory(memory: Memory, name: str) -> str:
     for element, word in ELEMENTS.items():
         size = max(1, memory.sizes[element])
         lines.append(f"  const {word} = new {JS_ELEMENTS[element]}({size});")
-        lines.append(f"  const {word}_view = (first, end) => {word}.subarray(first, end);")
+        lines.append(
+            f"  const {word}_view = (first, end) => withViews({word}.subarray(first, end));"
+        )
     lines += copies
     for k, (_, entries) in enumerate(memory.records):
         lines.append(f"  const record_{k} = {{")
