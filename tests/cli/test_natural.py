@@ -341,9 +341,9 @@ WRONG = [
         "`draisine new scenario mine --vehicle euler_disc` writes",
     ),
     ("run scooter.py", "'scooter.py' does not exist"),
-    ("ride car --export car.html", "does not support car, only bicycles on smooth"),
+    ("ride car --export car.html", "does not support car, only bicycles: --preset"),
     ("ride ramp-jump --export ramp.html", "Ride others without --export"),
-    ("ride --preset ramp --export ramp.html", "--preset steer-torque, steer-angle, steer-lean, "),
+    ("ride --preset loop --export loop.html", "--preset steer-torque, steer-angle, steer-lean, "),
     ("open run.html", "run.html: the file does not exist"),
     (
         "sweep mauny2018/drift --out drift.nc",

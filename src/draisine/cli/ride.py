@@ -35,8 +35,7 @@ def ride(
     record
         Write the last ride to this file (.nc, .zarr); `draisine run FILE` repeats it.
     export
-        Write a page that simulates bicycles on smooth ground without a server. All presets except ramp,
-        kerb, wheelie and brake are possible.
+        Write a page that simulates all presets without a server.
     """
     from draisine.codegen.files import write_text
     from draisine.errors import ParameterError
@@ -51,9 +50,6 @@ def ride(
         check_target(export, (".html",))
         with report_file("page", export), progress_bar(f"writing {export}") as progress:
             write_text(ride_page(progress, what or preset or DEFAULT_PRESET), export)
-        print(
-            "The page has smooth ground only; for ramp, kerb, wheelie and brake use `draisine ride`."
-        )
         return 0
     if record is not None:
         check_target(record, (".nc", ".zarr"))

@@ -10,9 +10,11 @@ from warnings import catch_warnings
 
 from draisine.errors import ParameterError
 from draisine.ride.machine import ride_system
-from draisine.ride.presets import PRESETS
+from draisine.ride.minify import minify
+from draisine.ride.presets import PRESETS, ground_of
 from draisine.ride.session import Session
 from draisine.ride.variants import describe_bicycle
+from draisine.simulation.contact.standalone.engine import write_terrain_engine
 from draisine.simulation.source import write_simulator
 from draisine.system.system import System
 from draisine.vehicles import parameter_sets
@@ -29,11 +31,19 @@ PAGE_MODULES = (
     "gauges",
     "plots",
     "link",
+    "grounds",
     "bicycles",
+    "motions",
     "local",
     "main",
 )
 """JavaScript modules of the page in the order of their imports."""
+
+ENGINE_EXPORTS = "create, begin, change, advance, time, state, observe, names, REACHED, reasons"
+"""Names of the functions and data of the generated simulator on terrain that the page uses."""
+
+WHEEL_RADII = ("rR", "rF")
+"""Parameters of a bicycle that are the radii of its wheels, rear and front."""
 
 SIMULATOR_EXPORTS = "create, step, observe, initial, frame, names"
 """Names of the functions and data of a generated simulator that the page uses."""
@@ -42,40 +52,39 @@ DEFAULT_BICYCLE = ""
 """Key of the bicycle with the vehicle's default parameters, in the table of bicycles by parameter set."""
 
 
-def page_presets() -> list[str]:
-    """Return the names of the presets that an exported page supports: those on smooth ground.
-
-    >>> "slope" in page_presets(), "ramp" in page_presets()
-    (True, False)
-    """
-    return [name for name, preset in PRESETS.items() if preset.ground is None]
+STEERED_BY_ANGLE = "+angle"
+"""End of the names of runs on terrain in which the rider controls the steer angle."""
 
 
 def ride_page(
     progress: Callable[[float], None] = lambda part: None, first: str = "steer-torque"
 ) -> str:
-    """Return the HTML text of a page with all presets on smooth ground and all bicycles.
+    """Return the HTML text of a page with all presets and all bicycles.
 
     `progress` is called with the completed fraction (0 to 1), `first` is the name of the first preset.
     """
-    names = page_presets()
-    if first not in names:
+    if first not in PRESETS:
         raise ParameterError(
-            f"An exported page does not support {first}, only bicycles on smooth ground: --preset "
-            f"{', '.join(names)}. Ride others without --export."
+            f"An exported page does not support {first}, only bicycles: --preset {', '.join(PRESETS)}. Ride "
+            "others without --export."
         )
-    sessions = [Session(names[0]), Session("skate")]
-    kinds = {_kind(session.system): session for session in sessions}
+    sessions = {name: Session(name) for name in dict.fromkeys((first, *PRESETS))}
+    kinds = {_kind(sessions[name].system): sessions[name] for name in ("steer-torque", "skate")}
     progress(0.1)
     simulators = ",\n".join(f"{json.dumps(k)}: {_simulator(s)}" for k, s in kinds.items())
+    progress(0.2)
+    terrain = _terrain(sessions)
     progress(0.4)
     data = {"kinds": {kind: _frame_layout(session) for kind, session in kinds.items()}}
     data["bicycles"] = _bicycles(kinds)
-    progress(0.7)
-    data["rides"] = {name: _ride(name, names) for name in dict.fromkeys((first, *names))}
+    progress(0.8)
+    data["rides"] = {name: _ride(session) for name, session in sessions.items()}
     progress(1.0)
     content = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    ride = f"globalThis.draisineRide = {{ simulators: {{\n{simulators}\n}}, ...{content} }};"
+    ride = (
+        f"globalThis.draisineRide = {{ simulators: {{\n{simulators}\n}}, terrain: {terrain}, "
+        f"...{content} }};"
+    )
     modules = "\n".join(["const modules = {};", *(_module(name) for name in PAGE_MODULES)])
     return _inlined(ride, modules)
 
@@ -102,16 +111,24 @@ def _simulator(session: Session) -> str:
     """Return the simulator of a ride as the text of a JavaScript expression."""
     start = session.stepper.state
     (text,) = write_simulator(session.system, "javascript", start, law=session.law).values()
-    return f"(() => {{\n{_shrunk(text)}\nreturn {{ {SIMULATOR_EXPORTS} }};\n}})()"
+    return _expression(text, SIMULATOR_EXPORTS)
 
 
-def _shrunk(text: str) -> str:
-    """Minify generated JavaScript code: short names, no comments."""
-    text = re.sub(r"^\s*(export |//.*\n)?", "", text, flags=re.MULTILINE)
-    for long, short in (("parameters", "P"), ("table", "T"), ("x", "X"), ("s", "S")):
-        text = re.sub(rf"\b{long}_(\d+)\b", rf"{short}\1", text)
-    text = re.sub(r";\nconst (?=[PTXS]\d)", ",\n", text)
-    return re.sub(r"(?<=[\w)\]]) ([-+*/=]) (?=[\w(])", r"\1", text)
+def _terrain(sessions: dict[str, Session]) -> str:
+    """Return the simulator of all rides on terrain as the text of a JavaScript expression."""
+    tasks = {}
+    for session in sessions.values():
+        if session.terrain is not None:
+            ground = ground_of(session.preset)
+            tasks[ground] = session.terrain_task(by_angle=False)
+            tasks[ground + STEERED_BY_ANGLE] = session.terrain_task(by_angle=True)
+    by_angle = [name for name in tasks if name.endswith(STEERED_BY_ANGLE)]
+    return _expression(write_terrain_engine(tasks, WHEEL_RADII, by_angle), ENGINE_EXPORTS)
+
+
+def _expression(text: str, exports: str) -> str:
+    """Return a generated JavaScript module as an expression, whose value contains the exported names."""
+    return f"(() => {{{minify(text)}\nreturn {{ {exports} }};\n}})()"
 
 
 def _frame_layout(session: Session) -> dict[str, Any]:
@@ -120,23 +137,34 @@ def _frame_layout(session: Session) -> dict[str, Any]:
     return {name: scene[name] for name in ("layout", "outputs", "inputs", "joints", "controls")}
 
 
-def _ride(name: str, names: list[str]) -> dict[str, Any]:
-    """Return the description of a preset as plain data for the page; `names` are those of all presets."""
-    session = Session(name)
+def _ride(session: Session) -> dict[str, Any]:
+    """Return the description of a preset as plain data for the page."""
     scene = session.description()
     start = {"forward_speed": 0.0, "lean_rate": 0.0}
     start |= {f"{j}_rate": 0.0 for j in scene["joints"] if not j.endswith("_wheel")}
-    return {
+    ride = {
         "preset": scene["preset"],
-        "presets": {each: scene["presets"][each] for each in names},
-        "elsewhere": {each: scene["presets"][each] for each in PRESETS if each not in names},
-        "ground": scene["ground"],
+        "presets": scene["presets"],
+        "fact": scene["fact"],
+        "ground": _without_lines(scene["ground"]),
         "rate": scene["rate"],
         "bicycle": session.preset.parameter_set or DEFAULT_BICYCLE,
         "parameters": session.preset.parameters,
         "start": start | dict(session.preset.start),
         "sticks": session.preset.sticks,
     }
+    if session.terrain is None:
+        return ride
+    state = session.terrain_task(by_angle=False).state
+    place = {"q": state.q.tolist(), "p": state.p.tolist()}
+    place["radius"] = session.system.parameters[WHEEL_RADII[0]]
+    return ride | {"terrain": ground_of(session.preset), "place": place}
+
+
+def _without_lines(ground: dict[str, Any]) -> dict[str, Any]:
+    """Return the description of a ground without grid lines, which the page computes."""
+    patches = [{k: v for k, v in patch.items() if k != "lines"} for patch in ground["patches"]]
+    return ground | {"patches": patches}
 
 
 def _module(name: str) -> str:

@@ -24,7 +24,7 @@ from draisine.ride.machine import PUSH_FORCE, SLIDERS, make_rider, ride_system
 from draisine.ride.presets import PRESETS, RIDE_GROUNDS, Preset, ground_of
 from draisine.ride.record import RideRecord
 from draisine.scenario.terrain import start_on
-from draisine.simulation.options import ContactOptions, Numerics
+from draisine.simulation.options import ContactOptions, Numerics, Task
 from draisine.simulation.stepper import DEFAULT_STEP, Stepper
 from draisine.system.closed_form import ClosedForm
 from draisine.system.generic import Generic, make_generic
@@ -68,6 +68,9 @@ PLANE_CONTACT = ContactOptions(fall=math.inf)
 
 TERRAIN_CONTACT = ContactOptions(rest_speed=0.05, fall=math.inf)
 """Contact options on a terrain; impacts slower than 0.05 m/s are plastic, so that rides run in real time."""
+
+TERRAIN_NUMERICS = Numerics(dt=DEFAULT_STEP, rtol=1e-8, atol=1e-10)
+"""Step and tolerances on a terrain; the tolerances keep event times within a microsecond."""
 
 
 class Session:
@@ -113,9 +116,7 @@ class Session:
             contact=PLANE_CONTACT
             if self.terrain is None
             else replace(TERRAIN_CONTACT, mu=self.preset.mu),
-            numerics=None
-            if self.terrain is None
-            else Numerics(dt=DEFAULT_STEP, rtol=1e-8, atol=1e-10),
+            numerics=None if self.terrain is None else TERRAIN_NUMERICS,
         )
         self.status = RideStatus.RIDING
         self.reason = ""
@@ -131,6 +132,25 @@ class Session:
     def _start(self) -> State:
         """Return the initial state of the ride."""
         return start_on(self.system, self.preset.start, self.terrain, self.preset.place)
+
+    def terrain_task(self, by_angle: bool) -> Task:
+        """Return the simulation task of this ride on its terrain, for a rider who controls the steer angle or
+        the steer torque.
+        """
+        contact = replace(TERRAIN_CONTACT, mu=self.preset.mu)
+        law = self._rider(by_angle)
+        start = self._start()
+        return Task(
+            self.system,
+            start,
+            TERRAIN_NUMERICS.dt,
+            self.terrain,
+            law,
+            None,
+            contact,
+            TERRAIN_NUMERICS,
+            None,
+        )
 
     @property
     def machine(self) -> ClosedForm | Generic:
@@ -176,15 +196,16 @@ class Session:
             self.status = RideStatus.FLIPPED
         elif self.law is not None and abs(pitch) > PITCH_LIMIT:
             self.status = RideStatus.TURNED_OVER
-        else:
+        elif self.terrain is None:
             self._judge_contacts(self.seen["forces"].tolist())
 
     def _judge_contacts(self, forces: list[float]) -> None:
-        """Update the status if a normal force is negative or friction exceeds its limit; forces in N."""
+        """Update the status if a normal force is negative or friction exceeds its limit; forces in N. On a
+        terrain wheels lift off and slide instead.
+        """
         mu = self.preset.mu
-        sticks = self.preset.sticks or self.terrain is not None
         for normal, along, across in zip(forces[::3], forces[1::3], forces[2::3], strict=True):
-            if normal < 0.0 and not sticks:
+            if normal < 0.0 and not self.preset.sticks:
                 self.status = RideStatus.LIFTED
             elif math.isfinite(mu) and math.hypot(along, across) > mu * normal:
                 self.status = RideStatus.SLIPPED

@@ -217,7 +217,7 @@ def js_dialect(number: Callable[[float], str], reserved: Iterable[str]) -> Diale
         "call": "{}({}, {}, {}, {})", "address": "programs[{}]",
     }  # fmt: skip
     return Dialect(
-        number, words, "{}.subarray({})", "Math.trunc({} / {})", "{} / {}", "{} * {} + 0", "0 - {}",
+        number, words, "view({}, {})", "Math.trunc({} / {})", "{} / {}", "{} * {} + 0", "0 - {}",
         ("false", "true"), "!!{}", ("===", "!=="), ".", "{{ at: {at}, stride: {stride} }}",
         "[{entries}]", "{}[{}]", "vector_{word}({arguments})", "[{values}]",
         lambda kind, name: f"let {name};", _js_head, "let", frozenset(reserved),
@@ -231,6 +231,17 @@ def _js_head(dialect: Dialect, routine: Routine, name: str) -> str:
 JS_HELPERS = """\
 const smaller = (a, b) => (b < a ? b : a);
 const larger = (a, b) => (b > a ? b : a);
+// An array whose views are kept: engines create them slowly and collect them slowly.
+const withViews = (array) => { array.views = null; return array; };
+// The elements of an array from an index on.
+function view(array, first) {
+  if (first === 0) return array;
+  const views = (array.views ??= new Map()), known = views.get(first);
+  if (known !== undefined) return known;
+  const made = withViews(array.subarray(first));
+  views.set(first, made);
+  return made;
+}
 """
 
 _JS_VECTORS = """\

@@ -286,6 +286,8 @@ def write_js_memory(memory: Memory, name: str) -> str:
         if block.is_shared or _is_filled(block):
             word = f"shared_{block.offset}" if block.is_shared else f"values_{k}"
             numbers = _texts(block, javascript.js_number)
+            if not block.is_shared:
+                numbers = numbers[: _filled_size(block)]  # the rest of the memory is zero
             array = JS_ELEMENTS[block.element]
             lines.append(f"const {word} = {array}.from([\n{_lines(numbers)}\n]);\n")
             if not block.is_shared:
@@ -294,6 +296,9 @@ def write_js_memory(memory: Memory, name: str) -> str:
     for element, word in ELEMENTS.items():
         size = max(1, memory.sizes[element])
         lines.append(f"  const {word} = new {JS_ELEMENTS[element]}({size});")
+        lines.append(
+            f"  const {word}_view = (first, end) => withViews({word}.subarray(first, end));"
+        )
     lines += copies
     for k, (_, entries) in enumerate(memory.records):
         lines.append(f"  const record_{k} = {{")
@@ -311,12 +316,12 @@ def _js_entry(memory: Memory, entry: Any) -> str:
         case _View():
             block, first = memory._locate(entry)
             if block is None:
-                view = "doubles.subarray(0, 0)"
+                view = "doubles_view(0, 0)"
             elif block.is_shared:
                 view = f"shared_{block.offset}.subarray({first}, {first + entry.size})"
             else:
                 begin = block.offset + first
-                view = f"{ELEMENTS[block.element]}.subarray({begin}, {begin + entry.size})"
+                view = f"{ELEMENTS[block.element]}_view({begin}, {begin + entry.size})"
             return view if entry.stride is None else f"{{ at: {view}, stride: {entry.stride} }}"
         case tuple():
             return f"[{', '.join(map(javascript.js_number, entry))}]"
@@ -328,6 +333,12 @@ def _js_entry(memory: Memory, entry: Any) -> str:
 def _is_filled(block: _Block) -> bool:
     """Return whether a block contains anything but positive zeros."""
     return bool(block.values.view(np.uint8).any())
+
+
+def _filled_size(block: _Block) -> int:
+    """Return the number of elements up to the last one that is not a positive zero."""
+    filled = block.values.view(np.uint8).reshape(len(block.values), -1).any(axis=1)
+    return int(np.flatnonzero(filled)[-1]) + 1
 
 
 def _texts(block: _Block, number: Callable[[float], str]) -> list[str]:

@@ -1,13 +1,18 @@
 // Bicycles that came with the page: their parameters, how far these go, and how they are drawn.
+import { withLines } from "./grounds.js";
+
 const ROUND = 60;
 
-// What the page is told of a ride on a bicycle with these parameters.
+// What the page is told of a ride on a bicycle with these parameters. On terrain there are only bicycles with the
+// same joints as that of the ride, and parameters begin the ride anew. A fact holds for the ride's own bicycle.
 export function sceneOf(ride, { kinds, bicycles }, set, parameters) {
   const bicycle = bicycles[set], sliders = Object.entries(bicycle.sliders);
   const changed = sliders.some(([name]) => name !== "slope" && parameters[name] !== bicycle.parameters[name]);
+  const fits = (name) => !ride.terrain || bicycles[name].kind === bicycle.kind;
   return {
-    preset: ride.preset, presets: ride.presets, elsewhere: ride.elsewhere, ground: ride.ground, rate: ride.rate, ...kinds[bicycle.kind],
-    sets: Object.keys(bicycles).filter(Boolean), parameter_set: set,
+    preset: ride.preset, presets: ride.presets, ground: withLines(ride.ground), rate: ride.rate, ...kinds[bicycle.kind],
+    fact: changed || set !== ride.bicycle ? "" : ride.fact, begins_anew: Boolean(ride.terrain),
+    sets: Object.keys(bicycles).filter((name) => name && fits(name)), parameter_set: set,
     machine: drawing(bicycle, parameters), chart: changed ? null : bicycle.chart,
     sliders: Object.fromEntries(sliders.map(([name, { low, high, meaning }]) => [name, { low, high, meaning, value: parameters[name] }])),
   };

@@ -1,5 +1,6 @@
 // The ride without a server: a simulator that came with the page, stepped here.
 import { sceneOf } from "./bicycles.js";
+import { SmoothMotion, TerrainMotion } from "./motions.js";
 
 const LIMITS = { lean: Math.PI / 4, steer: (75 * Math.PI) / 180, pitch: (75 * Math.PI) / 180 };
 const RIDING = 0, FELL = 1, FLIPPED = 2, LIFTED = 3, SLIPPED = 4, TURNED_OVER = 5, STOPPED = 6;
@@ -20,23 +21,26 @@ export class LocalEngine {
   open() {}
 
   say({ preset, reset, pace, mu, parameters, parameter_set: set }) {
-    if (preset) this.choose(preset, this.data.rides[preset].bicycle);
+    if (preset) {
+      this.mu = Infinity;
+      this.choose(preset, this.data.rides[preset].bicycle);
+    }
     if (set !== undefined) this.choose(this.scene.preset.name, set);
     if (parameters) this.change(parameters);
     if (reset) this.reset();
     if (pace !== undefined) this.pace = pace;
-    if (mu !== undefined) this.mu = mu ?? Infinity;
+    if (mu !== undefined) this.slide(mu ?? Infinity);
   }
 
   choose(name, set) {
     const bicycle = this.data.bicycles[set];
     this.ride = this.data.rides[name];
     this.set = set;
-    this.simulator = this.data.simulators[bicycle.kind];
+    const simulator = this.data.simulators[bicycle.kind];
+    this.motion = this.ride.terrain ? new TerrainMotion(this.data.terrain, simulator, this.ride) : new SmoothMotion(simulator);
     this.parameters = { ...bicycle.parameters };
     for (const [key, value] of Object.entries(this.ride.parameters)) if (key in this.parameters) this.parameters[key] = value;
     this.pace = this.ride.preset.pace;
-    this.mu = Infinity;
     this.describe();
     this.reset();
   }
@@ -47,58 +51,41 @@ export class LocalEngine {
   }
 
   reset() {
-    this.enter(this.parameters, this.ride.start);
+    this.motion.enter(this.parameters, this.ride.start, this.mu);
     this.count = this.owed = 0;
     this.clock = null;
     this.status = RIDING;
   }
 
-  // Put a machine with parameters into the state that is asked for.
-  enter(parameters, asked) {
-    const { create, initial, frame, names } = this.simulator;
-    const values = Float64Array.from(names.parameters, (name) => parameters[name]);
-    const known = Object.entries(asked).filter(([name]) => !name.endsWith("_rate") || [...names.outputs, ...names.joints].includes(name.slice(0, -5)));
-    this.machine = create(values, initial(values, Object.fromEntries(known)));
-    this.turn = frame(values).turn;
+  // Other friction: on terrain wheels slide, and the ride starts anew; else a ride ends where it needs more.
+  slide(mu) {
+    this.mu = mu;
+    if (this.ride.terrain) this.reset();
   }
 
-  // Ride on with other parameters, at the same place, speed, lean and steer; what cannot be is refused.
+  // Ride on with other parameters, at the same place, speed, lean and steer, or start anew on terrain; what cannot
+  // be is refused.
   change(changes) {
-    const parameters = { ...this.parameters, ...changes }, { state } = this.machine;
-    const commands = state.slice(state.length - this.scene.controls.length + 1);
+    const parameters = { ...this.parameters, ...changes };
     try {
-      this.enter(parameters, this.present());
+      this.motion.change(parameters, this.scene.controls.length - 1, this.ride.start, this.mu);
     } catch (error) {
       this.told({ refused: `${error.message}; the bicycle rides on as it was.` });
       return;
     }
-    this.machine.state.set(commands, state.length - commands.length);
     this.parameters = parameters;
     this.clock = null;
+    if (this.ride.terrain) [this.count, this.owed, this.status] = [0, 0, RIDING];
     this.describe();
-  }
-
-  // What stays as it is.
-  present() {
-    const seen = this.simulator.observe(this.machine, this.time), { names } = this.simulator, { state } = this.machine;
-    const output = (values, name) => values[names.outputs.indexOf(name)], asked = { x: seen.position[0], y: seen.position[1] };
-    for (const name of ["yaw", "lean", "forward_speed"]) asked[name] = output(seen.outputs, name);
-    asked.lean_rate = output(seen.output_rates, "lean");
-    names.joints.forEach((name, k) => {
-      asked[name] = state[7 + k];
-      if (!name.endsWith("_wheel")) asked[`${name}_rate`] = seen.v[seen.v.length - names.joints.length + k];
-    });
-    return asked;
   }
 
   get time() { return this.count / this.scene.rate; }
 
   // Step to now under commands, and show what is then.
   ask([push, ...commands]) {
-    const { machine } = this, { state } = machine;
-    state.set(commands, state.length - commands.length);
-    machine.own.x[1 + state.length + this.scene.inputs.indexOf("push.y")] = push;
-    for (let left = this.due(); left > 0 && this.status === RIDING; left--) this.step();
+    this.motion.command(push, commands, this.scene);
+    const due = this.due();
+    if (due > 0 && this.status === RIDING) this.advance(due);
     this.framed(this.frame());
   }
 
@@ -112,21 +99,19 @@ export class LocalEngine {
     return Math.min(whole, CATCH_UP);
   }
 
-  step() {
-    const wrong = this.simulator.step(this.machine, this.time, 1 / this.scene.rate);
-    this.count++;
+  advance(steps) {
+    const { count, wrong } = this.motion.advance(this.count, steps, this.scene.rate);
+    this.count = count;
     if (wrong) this.status = STOPPED;
   }
 
   frame() {
-    const seen = this.simulator.observe(this.machine, this.time), { state } = this.machine;
-    const joints = this.scene.joints.length, r = state.subarray(7, 7 + joints);
-    this.judge(seen, r);
-    const rider = state.subarray(state.length - this.scene.controls.length);
+    const seen = this.motion.observe(this.time, this.scene.controls.length);
+    this.judge(seen, seen.r);
     return Float64Array.from([
-      this.time, this.status, ...unturned(state.subarray(0, 4), this.turn), ...seen.position, ...r, ...seen.outputs,
+      this.time, this.status, ...seen.q, ...seen.position, ...seen.r, ...seen.outputs,
       ...seen.output_rates, ...seen.forces_world, ...seen.forces, ...seen.points, ...seen.gaps, ...seen.kinetic, ...seen.potential,
-      ...seen.inputs, ...rider,
+      ...seen.inputs, ...seen.rider,
     ]);
   }
 
@@ -136,7 +121,7 @@ export class LocalEngine {
     if (output("lean") > LIMITS.lean) this.status = FELL;
     else if (Math.abs(r[this.scene.joints.indexOf("steer")]) > LIMITS.steer) this.status = FLIPPED;
     else if (output("pitch") > LIMITS.pitch) this.status = TURNED_OVER;
-    else this.load(seen.forces);
+    else if (!this.ride.terrain) this.load(seen.forces);
   }
 
   // Whether the ground could push like that: a wheel that would be pulled, or that needs more friction than there is.
@@ -147,9 +132,4 @@ export class LocalEngine {
       else if (Math.hypot(along, across) > this.mu * normal && Number.isFinite(this.mu)) this.status = SLIPPED;
     });
   }
-}
-
-// The drawing's orientation for that of the inner base frame: q times the inverse of its turn.
-function unturned([a, b, c, d], [w, x, y, z]) {
-  return [a * w + b * x + c * y + d * z, b * w - a * x - c * z + d * y, c * w - a * y - d * x + b * z, d * w - a * z - b * y + c * x];
 }

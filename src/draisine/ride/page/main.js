@@ -73,11 +73,6 @@ class Page {
     at("question").querySelector("p").textContent = preset.answer;
     at("question").open = false;
     at("preset").replaceChildren(...Object.entries(this.scene.presets).map(([name, title]) => new Option(title, name, false, name === preset.name)));
-    for (const [name, title] of Object.entries(this.scene.elsewhere ?? {})) {
-      const option = new Option(`${title}: by draisine ride`, name);
-      option.disabled = true;
-      at("preset").append(option);
-    }
     at("pace").value = String(preset.pace);
     at("mu").value = "";
     this.camera.choose(this.scene.ground.patches.length ? "side" : "chase");

@@ -2,8 +2,9 @@
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from draisine.simulation.contact.kernels import (
     SIGNATURE_SIZE,
     ContactColumns,
 )
-from draisine.simulation.contact.query import UNBOUNDED_CORNER, ContactQuery
+from draisine.simulation.contact.query import UNBOUNDED_CORNER, Closed, ContactQuery
 from draisine.simulation.contact.run import place_on_terrain, run_on_terrain
 from draisine.simulation.contact.standalone.ground import GroundTable
 from draisine.simulation.contact.standalone.run import Schedule, StandaloneRun
@@ -72,8 +73,16 @@ class Standalone:
     closed_forms: dict[str, Compiled]  # for contact modes of the run, by name
 
 
-def make_standalone(task: Task) -> Standalone:
-    """Return the records of a standalone run of a task.
+class ModeChoice(Enum):
+    """Contact modes whose closed-form solutions a standalone run contains."""
+
+    RUN = auto()  # all that occur in the run of the task
+    START = auto()  # that of the start
+    WHEELS = auto()  # that of the start, and those in which one of its contacts is closed
+
+
+def make_standalone(task: Task, choice: ModeChoice = ModeChoice.RUN) -> Standalone:
+    """Return the records of a standalone run of a task, with the closed-form solutions of some contact modes.
 
     Raises
     ------
@@ -91,7 +100,7 @@ def make_standalone(task: Task) -> Standalone:
             "An exported simulator does not search moving ground. Use a moving ground of at most 64 features."
         )
     lift_start(query, t, y, task.contact.margin)
-    closed_forms = _add_closed_forms(query, task)
+    closed_forms = _add_closed_forms(query, _choose_modes(task, choice))
     driver = ArcDriver(query, task.contact, task.numerics, t, query.boxes(t, y))
     ground, near, capacity = _make_ground(query, task, len(driver.near))
     loop = driver.reserve(near, capacity)
@@ -116,10 +125,8 @@ def make_standalone(task: Task) -> Standalone:
     return Standalone(query, run, y, query.inputs.copy(), closed_forms)
 
 
-def _add_closed_forms(query: ContactQuery, task: Task) -> dict[str, Compiled]:
-    """Add the closed-form solutions of the contact modes that occur in the run of a task, and return them by
-    name. They make a run faster; all other contact modes are solved as dense linear systems.
-    """
+def _modes_of_run(task: Task) -> list[tuple[Closed, ...]]:
+    """Return the contact modes that occur in the run of a task."""
     trajectory: Trajectory | None = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -127,10 +134,27 @@ def _add_closed_forms(query: ContactQuery, task: Task) -> dict[str, Compiled]:
             trajectory = run_on_terrain(task)
         except SimulationError as error:
             trajectory = error.partial
+    arcs = () if trajectory is None else trajectory.arcs
+    return [tuple(getattr(arc, "closed", ())) for arc in arcs]
+
+
+def _choose_modes(task: Task, choice: ModeChoice) -> list[tuple[Closed, ...]]:
+    """Return the contact modes whose closed-form solutions are added."""
+    if choice is ModeChoice.RUN:
+        return _modes_of_run(task)
+    first = _modes_of_run(replace(task, until=task.numerics.start + task.numerics.dt))[0]
+    return [first, *((closed,) for closed in first if choice is ModeChoice.WHEELS)]
+
+
+def _add_closed_forms(
+    query: ContactQuery, run_modes: Iterable[tuple[Closed, ...]]
+) -> dict[str, Compiled]:
+    """Add the closed-form solutions of contact modes, and return them by name. They make a run faster; all
+    other contact modes are solved as dense linear systems.
+    """
     forms = query.table.pairs.forms
     modes: dict[Any, None] = {}
-    for arc in () if trajectory is None else trajectory.arcs:
-        closed = tuple(getattr(arc, "closed", ()))
+    for closed in run_modes:
         kinds = tuple((c.wheel, *query.table.kind(c), status) for c, status, _ in closed)
         if kinds not in modes and len(closed) <= MAX_CLOSED_FORM_WHEELS:
             modes[kinds] = None

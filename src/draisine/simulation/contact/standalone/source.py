@@ -44,7 +44,6 @@ from draisine.simulation.source import (
     js_program,
 )
 from draisine.system.compiled import Compiled
-from draisine.system.generic import Generic
 from draisine.system.layout import Layout
 from draisine.system.state import State
 from draisine.system.system import System
@@ -173,7 +172,7 @@ def _make_simulator(standalone: Standalone, task: Task) -> TerrainSimulator:
     system = machine.system
     reserved = [*c.C_RESERVED, *javascript.JS_RESERVED, *RESERVED_NAMES]
     name = make_identifier(system.vehicle.__name__, reserved)
-    compiled = _programs(machine, query) | standalone.closed_forms
+    compiled = exported_programs(query) | standalone.closed_forms
     programs = [
         replace(flatten_arrays(each.program), name=f"{name}_program_{_word(word)}")
         for word, each in compiled.items()
@@ -184,7 +183,7 @@ def _make_simulator(standalone: Standalone, task: Task) -> TerrainSimulator:
     memory.place()
     return TerrainSimulator(
         name=name,
-        names=_names(query),
+        names=exported_names(query),
         programs=programs,
         observed=machine.observe.outputs,
         memory=memory,
@@ -198,8 +197,9 @@ def _make_simulator(standalone: Standalone, task: Task) -> TerrainSimulator:
     )
 
 
-def _programs(machine: Generic, query: ContactQuery) -> dict[str, Compiled]:
-    """Return all compiled programs to which the records of the run refer, by name."""
+def exported_programs(query: ContactQuery) -> dict[str, Compiled]:
+    """Return all compiled programs to which the records of a run refer, by name."""
+    machine = query.machine
     programs = {"motion": machine.motion, "observe": machine.observe}
     for meeting in query.table.pairs.columns:
         word = machine.contacts.names[meeting]
@@ -213,7 +213,7 @@ def _word(text: str) -> str:
     return re.sub(r"\W", "_", text)
 
 
-def _names(query: ContactQuery) -> dict[str, list[str]]:
+def exported_names(query: ContactQuery) -> dict[str, list[str]]:
     """Return the names of inputs, states, outputs, wheels and joints, and features."""
     machine = query.machine
     model = machine.system.model
@@ -283,7 +283,7 @@ def _c_body(s: TerrainSimulator) -> str:
         features=_c_strings(s.names["features"]),
         attached=_c_strings(s.names["attached"]),
         kinds=_c_strings(KIND_NAMES),
-        reasons=_c_strings(_reasons()),
+        reasons=_c_strings(reason_texts()),
         states=len(s.start),
         given=max(1, len(s.inputs)),
         log_full=int(RunStatus.LOG_FULL),
@@ -298,7 +298,7 @@ def _c_strings(texts: Any) -> str:
     return ",\n".join(f"    {json.dumps(text)}" for text in (*texts, ""))
 
 
-def _reasons() -> list[str]:
+def reason_texts() -> list[str]:
     """Return the texts of the reasons why a run ended, indexed by status."""
     return [END_REASONS.get(k, "") for k in range(max(END_REASONS) + 1)]
 
@@ -321,7 +321,7 @@ def _js_files(s: TerrainSimulator) -> dict[str, str]:
         routines=routines,
         memory=write_js_memory(s.memory, "allocate"),
         kinds=json.dumps(KIND_NAMES),
-        reasons=json.dumps(_reasons()),
+        reasons=json.dumps(reason_texts()),
         reached=int(RunStatus.ARC_END),
         fell=int(RunStatus.FALL),
         log_full=int(RunStatus.LOG_FULL),
