@@ -7,9 +7,8 @@
 `contact`: wheels, blades and pins.
 `surface`: shapes of wheels and their contact points.
 `force`: external forces and force elements.
-`steps`: steps of walkers.
 `sensor`: sensors with sampling rate and errors.
-`model`: the multibody system as a tree of bodies.
+`model`: the multibody system as a tree of bodies, and the steps of walkers.
 `form`: symbols and frames of printed equations.
 `names`: names and units of states, outputs and results.
 `quantity`: numbers with units, such as "18deg".
@@ -20,9 +19,8 @@ from draisine.model.contact import HOLONOMIC, Blade, Contact, Flat, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement, Tyre, Wrench
 from draisine.model.joint import Guide, Joint, JointMotion, Motor, Prismatic, Revolute
-from draisine.model.model import BASE_GROUPS, BASE_TWIST, Model, Output, forward_speed
+from draisine.model.model import BASE_GROUPS, BASE_TWIST, Model, Output, Steps, forward_speed
 from draisine.model.sensor import Channel, ChannelErrors, Sampled, Sensor
-from draisine.model.steps import Steps
 from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Tip, Torus, round_surface
 
 __all__ = [

@@ -21,7 +21,6 @@ from draisine.model.force import Force, ForceElement
 from draisine.model.joint import Joint
 from draisine.model.names import RESERVED_RESULT_NAMES, motion_variables, sensor_variables
 from draisine.model.sensor import Sensor
-from draisine.model.steps import Steps
 
 BASE_TWIST = ("Vx", "Vy", "Vz", "Wx", "Wy", "Wz")
 """Names of the components of the base's twist in the axes of the base: linear (m/s), then angular
@@ -36,6 +35,31 @@ BASE_GROUPS: dict[str, tuple[int, ...]] = {
     "fixed": (),
 }
 """Indices of the free twist components of the base, by group of motions."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """Symmetry of the steps of a walker.
+
+    A step begins with the touch-down of the first foot and ends with that of the second. Exchanging
+    joints and shifting angles maps the end of a step to the beginning of the next.
+    """
+
+    feet: tuple[str, str]
+    # Name of the joint with which each joint exchanges its role after a step, by name of the joint
+    exchange: Mapping[str, str] = field(default_factory=dict)
+    # Angle (rad) that is added to each joint coordinate after a step, by name of the joint
+    turn: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints whose angles form the reduced state of a step."""
+        return tuple(dict.fromkeys([*self.exchange, *self.turn]))
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Names of the components of the reduced state: joint angles, then joint rates."""
+        return (*self.joints, *(f"{name}_rate" for name in self.joints))
 
 
 NAMED_IN_RESULTS = ("joint", "contact", "output", "sensor")

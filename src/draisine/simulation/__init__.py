@@ -9,7 +9,6 @@ a terrain they are unilateral, with friction and impacts.
 - `bilateral`: runs with ideal contacts in one contact mode. `singular`: steps through singular shapes.
   `many`: many such runs in SIMD lanes. `contact`: runs with unilateral contacts on a terrain. `regrip`: grips
   that change at prescribed times.
-- `python_law`: control laws that cannot be traced.
 - `integrators`, `impacts`: one method or model per file.
 - `trajectory`: the result of a run. `validity`: whether it is physically valid. `dataset`: labelled data.
 - `source`: simulators with ideal contacts as C and JavaScript source code. `contact.standalone.source`:

@@ -44,10 +44,10 @@ from draisine.simulation.integrators import (
     STEPS_PER_NATIVE_CALL,
     VALUE_NOT_FINITE,
     Problem,
+    PythonRate,
     Span,
 )
 from draisine.simulation.options import Task
-from draisine.simulation.python_law import PythonRate
 from draisine.simulation.singular import (
     SINGULAR_STEP_LENGTH,
     SingularShape,

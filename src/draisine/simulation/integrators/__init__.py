@@ -9,7 +9,7 @@ with equal steps that integrates many states in SIMD lanes.
 To define a Runge-Kutta method, pass its tableau to `explicit`; for other methods with equal steps, pass the
 routine of one step to `EqualSteps`. `_drivers` contains the code that all methods share: problem, workspace,
 projection and fall checks. `_explicit` and `_adams` contain the methods with equal steps, and
-`_dop853_tableau` the coefficients of dop853.
+`_dop853_tableau` the coefficients of dop853. `_python_law` calls control laws that cannot be compiled.
 """
 
 from draisine.simulation.integrators._drivers import (
@@ -33,6 +33,7 @@ from draisine.simulation.integrators._drivers import (
     step_loop_code,
 )
 from draisine.simulation.integrators._explicit import EqualSteps, explicit
+from draisine.simulation.integrators._python_law import PythonRate
 
 __all__ = [
     "DEGENERATE_PIVOT",
@@ -52,6 +53,7 @@ __all__ = [
     "VALUE_NOT_FINITE",
     "EqualSteps",
     "Problem",
+    "PythonRate",
     "Span",
     "explicit",
     "step_loop_code",
