@@ -25,6 +25,7 @@ PLUGIN_CONSTANTS = {
     "FORMULATION": "formulation",
     "LAW": "law",
     "ORDER": "integrator",
+    "SENSOR": "sensor",
     "SUFFIX": "printer",
     "SYMBOLS": "vehicle",
 }

@@ -13,9 +13,9 @@ import draisine
 from draisine import ContactOptions, Model, Numerics, Stepper, simulate, state
 from draisine.algebra.lie import rotation
 from draisine.errors import ModelError, ParameterError
-from draisine.mechanics.sensing import build_sensor, sensor_table
 from draisine.mechanics.sensors import ContactSwitch, Encoder, Imu, JointSensor, PoseSensor
 from draisine.model import Body, Motor, Revolute, inertia
+from draisine.model.sensor import build_sensor, sensor_table
 from draisine.simulation.sensing import noise_key, normal_numbers, run_readings
 from draisine.terrain import plane
 

@@ -3,7 +3,8 @@
 `tree`: links and their frames, assembled from the model.
 `kinematics`: forward kinematics (poses, velocities, accelerations, Jacobians of points).
 `base`: the base and its Lie group.
-`readings`: quantities that control laws, force elements and outputs read.
+`readings`: quantities that control laws, force elements, outputs and sensors (one file each in `sensors`)
+read.
 `newton_euler`: inverse dynamics (recursive Newton-Euler) and the mass matrix (composite bodies).
 `energy`: energies and momenta.
 `applied`: generalised forces of joint torques, external forces and force elements (one file each in

@@ -1,8 +1,10 @@
-"""Quantities of a moving multibody system that outputs, control laws and force elements read, over any scalar
-type.
+"""Quantities of a moving multibody system that outputs, control laws, force elements and sensors read, over
+any scalar type.
 
 Positions, velocities and angles are in the user's terms: world axes, the frame that coincides with the world
-frame in the zero configuration, names of bodies, joints and contacts. The file also checks and calls control
+frame in the zero configuration, names of bodies, joints and contacts. Control laws and force elements get
+`Readings` of the state. Sensors get `SensorReadings`, which contain accelerations and contact forces;
+`body_kinematics` is the outward pass over the tree of bodies for them. The file also checks and calls control
 laws.
 """
 
@@ -16,6 +18,7 @@ import numpy as np
 from draisine.algebra.lie import cross, yaw_lean_pitch
 from draisine.algebra.scalar import Array, Scalar, array, atan2, norm
 from draisine.errors import ModelError, did_you_mean, expect_known
+from draisine.mechanics.base import expand_speeds
 from draisine.mechanics.constraints import (
     Ground,
     contact_axes,
@@ -28,12 +31,15 @@ from draisine.mechanics.kinematics import (
     Point,
     Velocities,
     body_point,
+    geometry,
+    link_accelerations,
     point_drift,
     point_matrix,
     spin_matrix,
+    velocities,
 )
-from draisine.mechanics.tree import Tree
-from draisine.model import BASE_TWIST, Contact, Surface
+from draisine.mechanics.tree import Evaluate, Tree, as_floats, assemble
+from draisine.model import BASE_TWIST, Contact, Model, Surface
 from draisine.model.names import BASE_POSITION
 from draisine.registry import find, names
 
@@ -379,3 +385,118 @@ def call_law(
         if isinstance(inputs, Mapping) and isinstance(rates, Sequence | np.ndarray):
             return inputs, rates
     raise ModelError(f"law: it returns {result!r:.80}; {LAW_SIGNATURE}.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BodyKinematics:
+    """Motion of one body in world axes; points are identified by their coordinates in the zero
+    configuration.
+    """
+
+    R: Array  # rotation matrix from the zero configuration to the world, (3, 3)
+    p: Array  # m, position of the point at the origin in the zero configuration, (3,)
+    v: Array  # m/s, velocity of that point, (3,)
+    w: Array  # rad/s, angular velocity, (3,)
+    a: Array  # m/s2, acceleration of that point, (3,)
+    dw: Array  # rad/s2, angular acceleration, (3,)
+
+    def position(self, point: Array) -> Array:
+        """Return the position (m) of a point of the body."""
+        return self.p + self.R @ point
+
+    def acceleration(self, point: Array) -> Array:
+        """Return the acceleration (m/s2) of a point of the body."""
+        lever = self.R @ point
+        return self.a + cross(self.dw, lever) + cross(self.w, cross(self.w, lever))
+
+
+def body_kinematics(
+    model: Model,
+    base: Array,
+    p: Array,
+    r: Array,
+    v: Array,
+    vdot: Array,
+    evaluate: Evaluate = as_floats,
+) -> dict[str, BodyKinematics]:
+    """Return the motion of all bodies by name, from rotation matrix (3, 3) and position p (m) of the user's
+    base frame, joint coordinates r, speeds v and accelerations vdot.
+
+    `evaluate` returns numbers for expressions in parameters.
+    """
+    # Wheels are not folded into their carriers, because every body needs its own motion.
+    tree = assemble(model, evaluate=evaluate, fold=False)
+    zero = np.zeros(3)
+    speeds = expand_speeds(model, v)
+    geo = geometry(tree, r)
+    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], zero)
+    acc = link_accelerations(tree, geo, vel, expand_speeds(model, vdot), zero, zero, zero)
+    motions = {}
+    for j, link in enumerate(tree.links):
+        R = base @ geo.R0[j]
+        x = -(link.R.T @ link.o)  # origin of the zero configuration in the link's axes
+        motions[link.name] = BodyKinematics(
+            R @ link.R.T,
+            p + base @ geo.o0[j] + R @ x,
+            R @ (vel.V_link[j] + cross(vel.W[j], x)),
+            R @ vel.W[j],
+            R @ (acc.a[j] + acc.B[j] @ x),
+            R @ acc.alpha[j],
+        )
+    return motions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SensorReadings:
+    """Quantities of a multibody system at one instant that sensors read."""
+
+    model: Model
+    motions: Mapping[str, BodyKinematics]  # by body
+    r: Array  # joint coordinates, rad or m
+    v: Array  # speeds of the model
+    inputs: Array  # supplied inputs, N m or N
+    held: Array  # torques of prescribed joints, N m or N
+    loads: Array  # normal forces of contacts, N
+    gaps: Array  # gaps of contacts, m
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of gravity in world axes, m/s2, (3,)."""
+        return self.model.gravity
+
+    def body(self, name: str) -> BodyKinematics:
+        """Return the motion of a body."""
+        return self.motions[self.model.body(name).name]
+
+    def joint(self, name: str) -> Scalar:
+        """Return the coordinate of a joint, rad or m."""
+        return self.r[self._joint(name)]
+
+    def rate(self, name: str) -> Scalar:
+        """Return the rate of a joint, rad/s or m/s."""
+        self._joint(name)
+        return self.v[self.model.speeds.index(f"{name}_rate")]
+
+    def effort(self, name: str) -> Scalar:
+        """Return the torque (N m) or force (N) of the drive of a joint."""
+        prescribed = [joint.name for joint in self.model.joints if joint.motion is not None]
+        effort = self.inputs[self._joint(name)]
+        return effort + self.held[prescribed.index(name)] if name in prescribed else effort
+
+    def normal_force(self, name: str) -> Scalar:
+        """Return the normal force (N) of the ground on a contact."""
+        return self.loads[self._contact(name)]
+
+    def gap(self, name: str) -> Scalar:
+        """Return the gap (m) of a contact."""
+        return self.gaps[self._contact(name)]
+
+    def _joint(self, name: str) -> int:
+        names = [joint.name for joint in self.model.joints]
+        expect_known("no joint", name, names, ModelError)
+        return names.index(name)
+
+    def _contact(self, name: str) -> int:
+        names = [contact.name for contact in self.model.contacts]
+        expect_known("no contact", name, names, ModelError)
+        return names.index(name)

@@ -20,7 +20,7 @@ from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement, Tyre, Wrench
 from draisine.model.joint import Guide, Joint, JointMotion, Motor, Prismatic, Revolute
 from draisine.model.model import BASE_GROUPS, BASE_TWIST, Model, Output, Steps, forward_speed
-from draisine.model.sensor import Channel, ChannelErrors, Sampled, Sensor
+from draisine.model.sensor import ChannelErrors, Sampled, Sensor, SensorChannel
 from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Tip, Torus, round_surface
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "Ball",
     "Blade",
     "Body",
-    "Channel",
     "ChannelErrors",
     "Contact",
     "Coupling",
@@ -51,6 +50,7 @@ __all__ = [
     "Revolute",
     "Sampled",
     "Sensor",
+    "SensorChannel",
     "Steps",
     "Surface",
     "Tip",

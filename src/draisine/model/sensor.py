@@ -1,17 +1,21 @@
-"""Sensors: what a measuring device reads, how often, and with which errors.
+"""Sensors: what a measuring device reads, how often, and with which errors; sensors as tables, for files.
 
 A sensor is a record with a `name`, the names of its `channels` and a function `measure`, which returns the
 ideal signals. It is traced, so `measure` must work with any scalar type, like force elements. The record
 `Sampled` adds what all devices have in common: sampling rate, bias, noise and quantisation.
 """
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from draisine.algebra.scalar import Scalar
-from draisine.errors import ModelError, did_you_mean
+from draisine.errors import ModelError, did_you_mean, expect_known
+from draisine.registry import find, names
 
 if TYPE_CHECKING:
     from draisine.model.model import Model
@@ -24,7 +28,7 @@ MAX_RATE = 1e9
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class SensorChannel:
     """One scalar signal of a sensor.
 
     Channels of a vector belong to a group: `specific_force_x` to `specific_force`.
@@ -55,7 +59,7 @@ class Sensor(Protocol):
     def seed(self) -> int:
         """Seed of the noise."""
 
-    def channels(self, model: "Model") -> tuple[Channel, ...]:
+    def channels(self, model: "Model") -> tuple[SensorChannel, ...]:
         """Return the channels for a model; raise ModelError if a body, joint or contact does not exist."""
 
     def errors(self, model: "Model") -> tuple["ChannelErrors", ...]:
@@ -67,7 +71,7 @@ class Sensor(Protocol):
         Parameters
         ----------
         readings
-            `mechanics.sensing.SensorReadings` of the state, its accelerations and forces.
+            `mechanics.readings.SensorReadings` of the state, its accelerations and forces.
         """
 
 
@@ -125,7 +129,7 @@ class Sampled:
         if self.rate is None and any(_table(self.noise).values()):
             raise ModelError(f"{where}: noise needs a sampling rate. Set `rate`, in Hz.")
 
-    def channels(self, model: "Model") -> tuple[Channel, ...]:
+    def channels(self, model: "Model") -> tuple[SensorChannel, ...]:
         """Return the channels for a model; each sensor defines its own."""
         raise NotImplementedError
 
@@ -160,6 +164,50 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def signal_name(sensor: Sensor, channel: Channel) -> str:
+def signal_name(sensor: Sensor, channel: SensorChannel) -> str:
     """Return the name of a signal in results: sensor and channel, such as `imu_specific_force_x`."""
     return f"{sensor.name}_{channel.name}" if channel.name else sensor.name
+
+
+def build_sensor(table: Mapping[str, Any]) -> Sensor:
+    """Return the sensor that a table describes: its `kind` (see `draisine list sensors`) and its options.
+
+    Raises
+    ------
+    UnknownNameError
+        If the kind is unknown.
+    ModelError
+        If an option is missing, unknown or wrong.
+
+    Examples
+    --------
+    >>> build_sensor({"kind": "encoder", "name": "turns", "joint": "rear_wheel", "counts": 500}).joint
+    'rear_wheel'
+    """
+    kind = table.get("kind")
+    if not isinstance(kind, str):
+        raise ModelError(f"A sensor needs a `kind`: {', '.join(names('sensor'))}.")
+    sensor: Any = find("sensor", kind)
+    options = {key: value for key, value in table.items() if key != "kind"}
+    fields = {field.name: field for field in dataclasses.fields(sensor)}
+    for name in options:
+        expect_known(f"sensor {kind!r}: no option", name, fields, ModelError)
+    for name, field in fields.items():
+        has_default = (field.default, field.default_factory) != (dataclasses.MISSING,) * 2
+        if name not in options and not has_default:
+            raise ModelError(f"sensor {kind!r}: the option {name!r} is missing.")
+    built: Sensor = sensor(**options)
+    return built
+
+
+def sensor_table(sensor: Sensor) -> dict[str, Any] | None:
+    """Return the table that describes a sensor, see `build_sensor`; None if its kind has no name."""
+    kind = next((name for name in names("sensor") if find("sensor", name) is type(sensor)), None)
+    if kind is None:
+        return None
+    record: Any = sensor
+    options = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    return {"kind": kind} | {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in options.items()
+    }

@@ -17,9 +17,10 @@ from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import Graph
 from draisine.codegen.program import Program, run_program
 from draisine.errors import DataError, DraisineError, UnknownNameError
-from draisine.mechanics.sensing import body_kinematics, build_sensor
+from draisine.mechanics.readings import body_kinematics
 from draisine.model import Model, Wheel
 from draisine.model.motion import motion_of
+from draisine.model.sensor import build_sensor
 from draisine.registry import check_trust
 from draisine.results.attributes import read_table_attribute
 from draisine.simulation.dataset import sensor_attributes

@@ -5,7 +5,7 @@ reads predefined rides from `presets.toml`, `machine` adds a rider and a disturb
 `session` simulates a ride from commands to frames, `record` stores the inputs of a ride, `repeat`
 repeats a ride and converts it to a dataset, `chart` computes stability against speed, `server` provides
 one page and one socket on this computer only, `serve` runs the server process, `variants` describes the
-bicycles of an exported page, `export` writes a page without a server, and `page/` contains the page as
-plain ES modules.
+bicycles of an exported page, `export` writes a page without a server, `minify` shortens its programs, and
+`page/` contains the page as plain ES modules.
 
 """

@@ -10,6 +10,7 @@ a terrain they are unilateral, with friction and impacts.
   `many`: many such runs in SIMD lanes. `contact`: runs with unilateral contacts on a terrain. `regrip`: grips
   that change at prescribed times.
 - `integrators`, `impacts`: one method or model per file.
+- `sensing`: readings of sensors, with their sampling and errors.
 - `trajectory`: the result of a run. `validity`: whether it is physically valid. `dataset`: labelled data.
 - `source`: simulators with ideal contacts as C and JavaScript source code. `contact.standalone.source`:
   simulators on a terrain.

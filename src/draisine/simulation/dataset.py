@@ -23,7 +23,6 @@ import numpy as np
 import draisine
 from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
-from draisine.mechanics.sensing import sensor_table
 from draisine.model import Model
 from draisine.model.names import (
     STORED_VARIABLES,
@@ -34,6 +33,7 @@ from draisine.model.names import (
     output_names,
     variables,
 )
+from draisine.model.sensor import sensor_table
 from draisine.registry import plugin_label, trust
 from draisine.simulation.options import CONTACT, NUMERICS, Task
 from draisine.simulation.sensing import held_readings

@@ -31,7 +31,7 @@ GOLDEN_STEP = 0x9E3779B97F4A7C15
 MIX_FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 """Constants of SplitMix64: the increment of its counter, and the factors of its hash."""
 
-SAME_TIME = 1e-9
+READING_TIME_TOLERANCE = 1e-9
 """Largest difference (s) of two times that count as equal, such as a sample and a reading; sums of steps have
 smaller rounding errors.
 """
@@ -214,7 +214,9 @@ def run_readings(run: "Trajectory") -> dict[str, tuple[Floats, Floats]]:
             places = np.arange(len(times))
             ticks = np.zeros(len(times), dtype=np.int64)
         else:
-            ticks = np.arange(math.floor((float(run.t[-1]) - start + SAME_TIME) * sensor.rate) + 1)
+            ticks = np.arange(
+                math.floor((float(run.t[-1]) - start + READING_TIME_TOLERANCE) * sensor.rate) + 1
+            )
             times = start + ticks / sensor.rate
             source = _find_source(run, runs, times, sensor.rate)
             places = _places_of(source.t, times)
@@ -234,7 +236,7 @@ def _find_source(
     """
     for candidate in runs:
         distance = np.abs(candidate.t[_places_of(candidate.t, times)] - times)
-        if (distance <= SAME_TIME).all():
+        if (distance <= READING_TIME_TOLERANCE).all():
             return candidate
     task = run.task
     if task is None or run.simulate is None or not task.numerics.method.ADAPTIVE:
@@ -254,8 +256,8 @@ def _places_of(samples: Floats, times: Floats) -> NDArray[np.int64]:
     """Return the index of the first sample at or after each time; of several samples at the time of an event,
     the last one.
     """
-    first = np.searchsorted(samples, times - SAME_TIME)
-    last = np.searchsorted(samples, times + SAME_TIME, side="right") - 1
+    first = np.searchsorted(samples, times - READING_TIME_TOLERANCE)
+    last = np.searchsorted(samples, times + READING_TIME_TOLERANCE, side="right") - 1
     return np.minimum(np.maximum(first, last), len(samples) - 1)
 
 
@@ -277,7 +279,7 @@ def held_readings(run: "Trajectory") -> dict[str, Floats]:
         times, columns = readings[sensor.name]
         places: Sequence[int] | NDArray[np.int64] = np.arange(len(times))
         if sensor.rate is not None:
-            places = np.searchsorted(times, run.t + SAME_TIME, side="right") - 1
+            places = np.searchsorted(times, run.t + READING_TIME_TOLERANCE, side="right") - 1
         for channel, row in zip(sensor.channels(model), columns, strict=True):
             values[signal_name(sensor, channel)] = row[places]
     return values

@@ -3,7 +3,8 @@
 The function of a vehicle is called with symbols as parameters, its equations of motion are derived by
 `mechanics`, and the resulting straight-line programs are compiled by `codegen`.
 
-- `system`: a vehicle with its parameters. `tracing`: a vehicle and its control law as symbolic expressions.
+- `system`: a vehicle with its parameters. `tracing`: a vehicle and its control law as symbolic expressions,
+  and its sensors.
 - `derivation`: equations of motion of one contact mode. `mode_programs`: the programs of one contact
   mode.
 - `contact_programs`: programs from which every contact mode on every terrain is assembled.

@@ -40,8 +40,7 @@ from draisine.mechanics.tree import assemble
 from draisine.model import Sensor
 from draisine.system.contact_programs import free_gap
 from draisine.system.derivation import Derivation
-from draisine.system.sensing import trace_signals
-from draisine.system.tracing import rates_by_symbol
+from draisine.system.tracing import rates_by_symbol, trace_signals
 
 
 def yaw_lean_pitch_rates(

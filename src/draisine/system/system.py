@@ -35,9 +35,8 @@ from draisine.registry import find
 from draisine.system.artifacts import Artifacts, MachineTask, RecentCache
 from draisine.system.closed_form import MIN_PIVOT_RATIO, ClosedForm, check_inertia
 from draisine.system.compiled import Compiled
-from draisine.system.sensing import derive_sense, sense_inputs
 from draisine.system.state import State
-from draisine.system.tracing import Law
+from draisine.system.tracing import Law, derive_sense, sense_inputs
 from draisine.vehicles import (
     annotations,
     check_number,

@@ -1,5 +1,6 @@
 """Tracing of vehicles: the function of a vehicle is called with a symbol for each parameter, and its
-control law with symbols for the state. Both thus become part of straight-line programs.
+control law with symbols for the state. Both thus become part of straight-line programs. The signals of
+sensors are a program of their own.
 """
 
 import math
@@ -10,15 +11,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from draisine.algebra.scalar import Array, Scalar, array
-from draisine.algebra.trace import Expr, Graph
+from draisine.algebra.lie import rotation
+from draisine.algebra.scalar import Array, Floats, Scalar, array
+from draisine.algebra.trace import Expr, Graph, evaluate
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import DraisineError, ModelError, expect_known
 from draisine.mechanics.applied import ElementForces, element_forces, limit_inputs
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations.projected import Reconstruction
-from draisine.mechanics.readings import Readings, call_law
-from draisine.model import Guide, Model
+from draisine.mechanics.readings import Readings, SensorReadings, body_kinematics, call_law
+from draisine.model import Guide, Model, Sensor
+from draisine.system.layout import state_sizes
 from draisine.vehicles import build_model
 
 Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
@@ -188,3 +191,58 @@ def _scalar(name: str, value: Any) -> Scalar:
     elif isinstance(value, Expr):
         return value
     raise ModelError(f"law: {name!r:.80} is {value!r:.80}, which is not a finite number.")
+
+
+def derive_sense(tracing: Tracing, sensors: Sequence[Sensor]) -> Program:
+    """Return the program of the ideal signals of sensors, in their order.
+
+    Its inputs are outputs of the program `observe`, or of an observed sample on a terrain, so that sensors
+    work in the same way in all kinds of runs.
+    """
+    model = tracing.model
+    speeds = len(model.speeds)
+    contacts = len(model.contacts)
+    held = sum(joint.motion is not None for joint in model.joints)
+    more = {"w": len(model.inputs), "held": held, "loads": contacts, "gaps": contacts}
+    s = tracing.symbols(state_sizes(model, v=speeds, vdot=speeds) | more)
+    state = {name: s[name] for name in ("p", "r", "v", "vdot")}
+    signals = trace_signals(
+        tracing, sensors, rotation(s["q"]), state, s["w"], s["held"], s["loads"], s["gaps"]
+    )
+    return tracing.program("sense", s, {"signals": signals})
+
+
+def trace_signals(
+    tracing: Tracing,
+    sensors: Sequence[Sensor],
+    base: Array,
+    state: Mapping[str, Array],
+    *forces: Array,
+) -> list[Scalar]:
+    """Return the ideal signals of sensors, from the rotation matrix `base` of the user's base frame, the
+    state (p, r, v, vdot), and inputs, torques of prescribed joints, normal forces and gaps of contacts.
+    """
+    motions = body_kinematics(
+        tracing.model, base, **state, evaluate=lambda values: evaluate(values, tracing.nominal)
+    )
+    readings = SensorReadings(tracing.model, motions, state["r"], state["v"], *forces)
+    return [signal for sensor in sensors for signal in sensor.measure(readings)]
+
+
+def sense_inputs(
+    model: Model, q: Floats, p: Floats, r: Floats, observations: Mapping[str, Floats]
+) -> dict[str, Floats]:
+    """Return the inputs of the program `sense` by name, from the pose of the user's base frame, the joint
+    coordinates and the observations of a state; states may be columns.
+    """
+    return {
+        "q": q,
+        "p": p,
+        "r": r,
+        "v": observations["v"],
+        "vdot": observations["vdot"],
+        "w": observations["inputs"],
+        "held": observations["motion_torques"],
+        "loads": observations["forces"][: 3 * len(model.contacts) : 3],
+        "gaps": observations["gaps"],
+    }

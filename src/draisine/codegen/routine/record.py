@@ -111,14 +111,14 @@ def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
     return int(array.ctypes.data), rows // size
 
 
-Encoder = Callable[[Any, list[Any]], tuple[Any, ...]]
+ValueEncoder = Callable[[Any, list[Any]], tuple[Any, ...]]
 """Type of a function that returns the slot contents of a value, and appends the objects that must stay
 alive to a list.
 """
 
 
 @cache
-def encoder(kind: Kind) -> Encoder:
+def encoder(kind: Kind) -> ValueEncoder:
     """Return the function that encodes values of a type for a record."""
     if is_enum(kind):
         return lambda value, _: (int(kind(value)),)
@@ -201,7 +201,7 @@ class Packed:
 
 
 @cache
-def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Encoder]]]:
+def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, ValueEncoder]]]:
     """Return the indices of the fields of a record that need encoding: array fields with their data types,
     and all other such fields with their encoders.
 
@@ -209,7 +209,7 @@ def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Enco
     several slots shifts those after it.
     """
     arrays: list[tuple[int, Any]] = []
-    others: list[tuple[int, Encoder]] = []
+    others: list[tuple[int, ValueEncoder]] = []
     for k, kind in enumerate(fields(record).values()):
         if is_flat(kind):
             arrays.append((k, DTYPES[kind.element]))

@@ -38,7 +38,7 @@ from draisine.codegen.routine import (
     vectors,
 )
 from draisine.codegen.routine.kinds import DTYPES
-from draisine.codegen.routine.record import Encoder, encoder, find_array, pack
+from draisine.codegen.routine.record import ValueEncoder, encoder, find_array, pack
 from draisine.codegen.targets import _llvm_routine
 from draisine.codegen.targets._llvm import MachineCode, load_machine_code, source
 from draisine.codegen.targets._llvm_routine import (
@@ -155,7 +155,7 @@ def _c_types(kind: Kind) -> list[Any]:
     return [ctypes.c_double] * kind.size if is_fixed(kind) else [_C_TYPES[type_of(kind)]]
 
 
-def _encoder(kind: Kind) -> Encoder:
+def _encoder(kind: Kind) -> ValueEncoder:
     """Return the encoder of an argument: a matrix becomes two C arguments, a vector one per entry."""
     if is_record(kind):
         return lambda value, _: (value,)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from draisine.algebra.scalar import Scalar, where
 from draisine.errors import ModelError, expect_known
-from draisine.model.sensor import Channel, Sampled
+from draisine.model.sensor import Sampled, SensorChannel
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -57,11 +57,11 @@ class ContactSwitch(Sampled):
                 f"sensor {self.name!r}: a contact switch is on or off; it has no bias, noise or quantum."
             )
 
-    def channels(self, model: "Model") -> tuple[Channel, ...]:
+    def channels(self, model: "Model") -> tuple[SensorChannel, ...]:
         """Return the only channel: 1 if the switch is on, otherwise 0."""
         names = [contact.name for contact in model.contacts]
         expect_known(f"sensor {self.name!r}: no contact", self.contact, names, ModelError)
-        return (Channel("", "1", f"whether {self.contact} touches the ground"),)
+        return (SensorChannel("", "1", f"whether {self.contact} touches the ground"),)
 
     def measure(self, readings: Any) -> Sequence[Scalar]:
         """Return 1 if the switch is on, otherwise 0."""

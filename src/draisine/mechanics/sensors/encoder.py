@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from draisine.algebra.scalar import Scalar
 from draisine.errors import ModelError
-from draisine.model.sensor import Channel, Sampled
+from draisine.model.sensor import Sampled, SensorChannel
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -51,9 +51,9 @@ class Encoder(Sampled):
             object.__setattr__(self, "quantum", quantum)
         super().__post_init__()
 
-    def channels(self, model: "Model") -> tuple[Channel, ...]:
+    def channels(self, model: "Model") -> tuple[SensorChannel, ...]:
         """Return the only channel: the coordinate of the joint."""
-        return (Channel("", model.joint(self.joint).unit, f"encoder of {self.joint}"),)
+        return (SensorChannel("", model.joint(self.joint).unit, f"encoder of {self.joint}"),)
 
     def measure(self, readings: Any) -> Sequence[Scalar]:
         """Return the coordinate of the joint (rad or m)."""

@@ -9,7 +9,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, Vector, array
 from draisine.errors import ModelError
 from draisine.model.body import vector
-from draisine.model.sensor import Channel, Sampled
+from draisine.model.sensor import Sampled, SensorChannel
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -73,11 +73,11 @@ class Imu(Sampled):
         object.__setattr__(self, "point", vector(self.point, f"{where}, point"))
         object.__setattr__(self, "axes", sensor_axes(self.axes, f"{where}, axes"))
 
-    def channels(self, model: "Model") -> tuple[Channel, ...]:
+    def channels(self, model: "Model") -> tuple[SensorChannel, ...]:
         """Return three channels of the specific force and three of the angular velocity."""
         model.body(self.body)
         return tuple(
-            Channel(f"{group}_{axis}", unit, f"{meaning}, sensor axis {axis}")
+            SensorChannel(f"{group}_{axis}", unit, f"{meaning}, sensor axis {axis}")
             for group, unit, meaning in (
                 ("specific_force", "m/s2", "acceleration minus gravity"),
                 ("angular_velocity", "rad/s", "angular velocity"),

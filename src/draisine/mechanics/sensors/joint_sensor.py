@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from draisine.algebra.scalar import Scalar
-from draisine.model.sensor import Channel, Sampled
+from draisine.model.sensor import Sampled, SensorChannel
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -38,13 +38,13 @@ class JointSensor(Sampled):
     name: str
     joint: str
 
-    def channels(self, model: "Model") -> tuple[Channel, ...]:
+    def channels(self, model: "Model") -> tuple[SensorChannel, ...]:
         """Return the channels `position`, `rate` and `effort`."""
         joint = model.joint(self.joint)
         return (
-            Channel("position", joint.unit, f"coordinate of {self.joint}"),
-            Channel("rate", f"{joint.unit}/s", f"rate of {self.joint}"),
-            Channel("effort", joint.effort, f"torque or force of the drive of {self.joint}"),
+            SensorChannel("position", joint.unit, f"coordinate of {self.joint}"),
+            SensorChannel("rate", f"{joint.unit}/s", f"rate of {self.joint}"),
+            SensorChannel("effort", joint.effort, f"torque or force of the drive of {self.joint}"),
         )
 
     def measure(self, readings: Any) -> Sequence[Scalar]:

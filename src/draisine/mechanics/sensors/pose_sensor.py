@@ -9,7 +9,7 @@ import numpy as np
 from draisine.algebra.lie import yaw_lean_pitch
 from draisine.algebra.scalar import Scalar, Vector
 from draisine.model.body import vector
-from draisine.model.sensor import Channel, Sampled
+from draisine.model.sensor import Sampled, SensorChannel
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -34,8 +34,8 @@ class PoseSensor(Sampled):
     >>> import draisine
     >>> disc = draisine.compile("rolling_disc").with_sensors(PoseSensor("mocap", "disc"))
     >>> ride = draisine.Stepper(disc, draisine.state(disc, yaw=0.5, x=2.0))
-    >>> print(ride.values()["mocap_yaw"], ride.values()["mocap_position_x"])
-    0.5 2.0
+    >>> print(f"{ride.values()['mocap_yaw']:.9g} {ride.values()['mocap_position_x']:.9g}")
+    0.5 2
     """
 
     name: str
@@ -46,14 +46,14 @@ class PoseSensor(Sampled):
         super().__post_init__()
         object.__setattr__(self, "point", vector(self.point, f"sensor {self.name!r}, point"))
 
-    def channels(self, model: "Model") -> tuple[Channel, ...]:
+    def channels(self, model: "Model") -> tuple[SensorChannel, ...]:
         """Return three channels of the position and three angles."""
         model.body(self.body)
         return (
-            *(Channel(f"position_{axis}", "m", f"position, {axis}") for axis in "xyz"),
-            Channel("yaw", "rad", f"heading of {self.body}, positive to the left"),
-            Channel("lean", "rad", f"lean of {self.body}, positive to the right"),
-            Channel("pitch", "rad", f"pitch of {self.body}, positive nose down"),
+            *(SensorChannel(f"position_{axis}", "m", f"position, {axis}") for axis in "xyz"),
+            SensorChannel("yaw", "rad", f"heading of {self.body}, positive to the left"),
+            SensorChannel("lean", "rad", f"lean of {self.body}, positive to the right"),
+            SensorChannel("pitch", "rad", f"pitch of {self.body}, positive nose down"),
         )
 
     def measure(self, readings: Any) -> Sequence[Scalar]:

@@ -7,11 +7,11 @@ from types import UnionType
 from typing import Any, get_args
 
 from draisine.errors import DraisineError, UnknownNameError
-from draisine.mechanics.sensing import build_sensor
 from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
 from draisine.model.names import SYNONYMS
 from draisine.model.quantity import check_angle, parse_number
+from draisine.model.sensor import build_sensor
 from draisine.registry import find, is_parameter_file
 from draisine.scenario.overrides import nest_dotted_keys
 from draisine.scenario.schema import VehicleTable

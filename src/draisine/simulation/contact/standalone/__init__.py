@@ -3,7 +3,8 @@ exported simulators.
 
 `ground`: the search of ground features near the wheels. `steps`: time steps, and the change between them and
 event location. `run`: begin, advance to a time, change the inputs. `records`: the records of such a run.
-`source`: all of it as C and JavaScript. Runs in Python (`contact.run`) do the same work around `run_loop`
-with objects instead of records, because they compile closed-form solutions and store all that a trajectory
-reports.
+`observation`: forces, gaps and outputs at the present state. `source`: all of it as C and JavaScript.
+`engine`: several runs as one JavaScript simulator. Runs in Python (`contact.run`) do the same work around
+`run_loop` with objects instead of records, because they compile closed-form solutions and store all that a
+trajectory reports.
 """
