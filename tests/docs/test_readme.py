@@ -1,4 +1,4 @@
-"""What the first page says a newcomer sees is what a newcomer sees."""
+"""The README and the start page show what the first commands print and draw."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,7 @@ from draisine.cli import main
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+START = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^│ (\w+) +│ (\S+) +│" + r" +(\S+) │" * 4, re.MULTILINE)
 
 
@@ -24,7 +25,7 @@ def printed(tmp_path, monkeypatch, capsys):
 
 def test_first_command(printed, tmp_path):
     """The same table to five digits (the last may differ from one CPU to another), the same figure."""
-    recorded = re.search(r"```text\n(mauny2018/passive.*?)```", README, re.S)[1]
+    recorded = re.search(r"```text\n(mauny2018/passive.*?)```", START, re.S)[1]
     ours, theirs = ROW.findall(printed), ROW.findall(recorded)
     assert len(theirs) == 6
     assert [row[:2] for row in ours] == [row[:2] for row in theirs]
@@ -42,8 +43,8 @@ def test_what_a_run_prints_is_explained(printed, capsys):
     """Every line of the first run and of a jump begins with a word of the table in the start page."""
     assert not main(["run", "ramp-jump"])
     lines = [*printed.splitlines(), *capsys.readouterr().out.splitlines()]
-    told = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
-    words = re.findall(r"`([^`]+)`", "".join(re.findall(r"^\| (`.*?) \|", told, re.MULTILINE)))
+    rows = re.findall(r"^\| (`.*?) \|", START, re.MULTILINE)
+    words = re.findall(r"`([^`]+)`", "".join(rows))
     for line in lines:
         row, event = ROW.match(line), re.match(r"\d\.\d+ s  (\S+)", line)
         plain = re.match(r"mauny2018/|[┏┃┡└]|no files written|data: |figure: ", line)
