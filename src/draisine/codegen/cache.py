@@ -23,21 +23,22 @@ from draisine.errors import DataError
 _MAGIC = b"draisine1"
 """First bytes of a cache entry; the digit is the version of the file format."""
 
-_tidied: set[Path] = set()  # stores from which this process has removed leftovers
+_tidied: set[Path] = set()
+"""Folders from which this process has removed the temporary files of killed processes; once is enough."""
 
 
 def default_folder() -> Path:
-    """Return the folder of the cache: the environment variable DRAISINE_CACHE, or the platform's folder for
-    caches.
+    """Return the folder of the cache: the value of the environment variable DRAISINE_CACHE if it is set,
+    otherwise `draisine` in the platform's folder for caches.
     """
     if folder := os.environ.get("DRAISINE_CACHE"):
         return Path(folder)
     if base := os.environ.get("LOCALAPPDATA"):
         return Path(base) / "draisine" / "cache"
     base = os.environ.get("XDG_CACHE_HOME", "")
-    usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
+    cache_name = "Library/Caches" if sys.platform == "darwin" else ".cache"
     try:
-        return (Path(base) if base else Path.home() / usual) / "draisine"
+        return (Path(base) if base else Path.home() / cache_name) / "draisine"
     except RuntimeError:  # the user has no home folder
         return (
             Path(tempfile.gettempdir()) / f"draisine-{os.getuid() if hasattr(os, 'getuid') else 0}"
@@ -120,15 +121,15 @@ class Store:
 
 
 def _digest(key: str, content: bytes) -> bytes:
-    """Return the hash of key and content, which shows whether an entry is intact."""
+    """Return the hash of key and content; an entry with another hash is damaged or belongs to another key."""
     return hashlib.sha256(key.encode() + b"\0" + content).digest()
 
 
 def hold_over_fork(lock: "threading.RLock") -> None:
-    """Make each fork wait until no other thread holds a lock, so that the lock is released in the child
-    process.
+    """Register a lock for forks: each fork acquires the lock first and releases it in both processes.
 
-    Register inner locks first: a fork acquires the lock that was registered last before all others.
+    Without this, the child process would inherit a lock that another thread of its parent held, and wait for
+    it forever. Register inner locks first: a fork acquires the locks in the reverse order of registration.
     """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
@@ -137,7 +138,7 @@ def hold_over_fork(lock: "threading.RLock") -> None:
 
 
 def _renew_property_locks() -> None:
-    """Replace the lock of each `cached_property` of the package by a new one."""
+    """Replace the lock of each `cached_property` in the package by a new one that nobody holds."""
     modules = [module for name, module in sys.modules.items() if name.startswith("draisine.")]
     owners = [each for m in modules for each in vars(m).values() if isinstance(each, type)]
     for owner in owners:

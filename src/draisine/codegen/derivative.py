@@ -11,9 +11,10 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
     """Return a program whose `output` is followed by its derivatives along `count` directions of
     differentiation, eq. [tangent-flow].
 
-    The directions are an additional input `seeds` after the arrays of the state: `count` concatenated
-    displacements of the state. If the output is the time derivative of the state, integrating state and
-    directions together yields the exact derivatives of the motion with respect to its initial state.
+    The state consists of the input arrays `state`, n numbers in total. The directions are an additional
+    input `seeds` after these arrays: `count` concatenated displacements of the state, count * n numbers. If
+    the output is the time derivative of the state, integrating state and directions together yields the
+    exact derivatives of the motion with respect to its initial state.
 
     >>> steps = [("input", "x", 0), ("mul", 0, 0)]
     >>> square = Program("square", {"x": 1}, steps, {"rate": [1]}, [False, False])
@@ -44,7 +45,7 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
 
 
 def retrace(program: Program, graph: Graph, inputs: Mapping[str, Any]) -> list[Expr | float]:
-    """Return the values of all steps of a program as expressions of another graph, for given inputs."""
+    """Evaluate a program with expressions of `graph` as inputs; return the value of each of its steps."""
     values: list[Expr | float] = []
     for op, *rest in program.steps:
         if op == "const":

@@ -20,12 +20,14 @@ WORK_FOLDER_PREFIX = ".draisine-new-"
 """Prefix of the names of temporary folders."""
 
 MAX_REMOVALS = 50
-"""Largest number of attempts to remove a folder to which other threads still write."""
+"""Largest number of attempts to remove a temporary folder to which other threads still write."""
 REMOVAL_INTERVAL = 0.02
 """Time (s) between two attempts to remove a folder; writing the file of one data chunk takes less time."""
 
 REPLACED_FOLDER = "replaced"
-"""Name of the old folder inside the temporary one, until the new folder has replaced it."""
+"""Name, inside the temporary folder, of the folder that is being replaced. It is kept there until the new
+folder is in its place.
+"""
 
 
 @contextmanager
@@ -134,7 +136,7 @@ def _locked_folder(parent: Path) -> tuple[Path, int | None]:
         lock = _lock(folder)
         if folder.exists():
             return folder, lock
-        if lock is not None:  # another process removed it as a leftover before it was locked
+        if lock is not None:  # another process removed the folder before it was locked
             os.close(lock)
 
 
@@ -184,6 +186,7 @@ def lock(folder: Path) -> Iterator[None]:
 
 
 def _has_locks() -> bool:
+    """Return whether the operating system has file locks."""
     return importlib.util.find_spec("fcntl") is not None
 
 

@@ -80,8 +80,8 @@ def fingerprint(value: Any) -> str | None:
 
 
 class _Digest:
-    """Digest under construction, with the objects added so far. These are kept alive, so that their ids
-    stay unique.
+    """Digest under construction. It keeps all digested objects alive, because the `id` of a deleted object
+    may be reused.
     """
 
     def __init__(self) -> None:
@@ -124,9 +124,9 @@ class _Digest:
         if type(value) in _CONTAINERS:
             _CONTAINERS[type(value)](self, value)
             return
-        for kind, take in _DIGESTERS:
+        for kind, add_to_digest in _DIGESTERS:
             if isinstance(value, kind):
-                take(self, value)
+                add_to_digest(self, value)
                 return
         _digest_object(self, value)
 
@@ -139,8 +139,8 @@ class _Digest:
         return False
 
     def add_expression(self, x: Expr) -> None:
-        """Add a traced expression: the nodes on which it depends and that were not added yet, then its own
-        node index.
+        """Add a traced expression: first all nodes on which it depends, unless they were added before, then
+        the index of its own node.
         """
         if (id(x.graph), x.index) not in self._seen:
             for i in reachable(x.graph, [x.index]):
@@ -210,6 +210,7 @@ def _cell(cell: Any) -> Any:
 
 
 def _digest_code(digest: _Digest, code: CodeType) -> None:
+    """Add compiled code to a digest: bytecode, names and constants, but no line numbers."""
     digest.add_word("code", code.co_code)
     digest.add_word("handlers", code.co_exceptiontable)
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
@@ -228,6 +229,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _digest_builtin(digest: _Digest, value: Any) -> None:
+    """Add a function implemented in C to a digest: by its name; a bound method also with its object."""
     owner = value.__self__
     if isinstance(owner, ModuleType) or owner is None:
         if _library_of(value.__module__ or "builtins") not in _STABLE_LIBRARIES:
@@ -239,12 +241,14 @@ def _digest_builtin(digest: _Digest, value: Any) -> None:
 
 
 def _digest_ufunc(digest: _Digest, value: np.ufunc) -> None:
+    """Add a universal function of NumPy to a digest; others (np.frompyfunc) have no stable name."""
     if getattr(np, value.__name__, None) is not value:
         raise _Undigestible
     digest.add_word("ufunc", value.__name__)
 
 
 def _digest_slot(digest: _Digest, value: Any) -> None:
+    """Add a method that a class implements in C to a digest, such as `float.__add__`."""
     digest.add_word("slot", value.__qualname__)
     digest.add(value.__objclass__)
 

@@ -15,6 +15,7 @@ GREEK = (
     *("mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "varphi", "chi", "psi", "omega"),
     *("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"),
 )
+"""Names of the Greek letters that can be letters of a `Symbol`; all other letters are Latin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Symbol:
 
 
 PI = Symbol("pi")
-"""The symbol of the number pi, which needs no definition on a page."""
+"""Symbol of the number pi; unlike other symbols it needs no definition on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +136,9 @@ class Function:
 class MatrixFormula:
     """A matrix of expressions."""
 
-    # entries by row; None for an entry that equals its transposed one
+    # entries by row; None below the diagonal of a symmetric matrix, for an entry (i, j) equal to (j, i)
     rows: tuple[tuple["Expression | None", ...], ...]
-    bar: int | None = None  # column before which a vertical line is drawn
+    bar: int | None = None  # index of the column before which a vertical line is drawn, or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ Expression = (
 )
 
 Line = tuple[Symbol, Expression]
-"""Type of a definition `symbol = expression`."""
+"""Type of a definition `symbol = expression`: the pair (symbol, expression)."""
 
 ZERO = Number(Fraction(0))
 ONE = Number(Fraction(1))
@@ -269,10 +270,10 @@ class Page:
 
     title: str
     blocks: tuple[Block, ...] = field(repr=False)  # in the order of reading
-    # Abbreviations of cosines, sines and tangents: (symbol, function, angle).
+    # abbreviations of cosines, sines and tangents, such as c_a = cos(a): (symbol, function, angle)
     turns: tuple[tuple[Symbol, str, Symbol], ...] = field(default=(), repr=False)
     given: tuple[tuple[str, Symbol], ...] = field(default=(), repr=False)  # inputs: (name, symbol)
-    # meaning of each symbol
+    # sentence that explains each symbol
     meanings: Mapping[Symbol, str] = field(default_factory=dict, repr=False)
 
     def definitions(self) -> Iterator[Line]:

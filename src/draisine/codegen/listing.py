@@ -1,5 +1,7 @@
-"""Functions of a program written as lines of a programming language; long functions are split into
-several.
+"""Prologue and body of a program as lines of Python, C or JavaScript.
+
+Compilers and engines handle very long functions badly. Such a function is split into segments, which pass
+values to each other in a scratch array.
 """
 
 import re
@@ -32,14 +34,14 @@ class Segment:
     language.
     """
 
-    loads: list[tuple[int, Entry]]  # pairs of a step and the array entry from which it is read
-    fetches: list[int]  # steps to read from the scratch array
+    loads: list[tuple[int, Entry]]  # pairs (step, input entry that contains its value)
+    fetches: list[int]  # steps of earlier segments, whose values are read from the scratch array
     statements: list[Statement]  # assignments of this segment
-    keeps: list[int]  # steps to write to the scratch array
+    keeps: list[int]  # steps of this segment that later segments need: written to the scratch array
 
 
 def split_statements(section: Section, statements: Sequence[Statement], size: int) -> list[Segment]:
-    """Return the statements in segments of about `size` steps, which exchange values in a scratch array."""
+    """Split the statements of a section into segments of about `size` steps each."""
     groups: list[list[Statement]] = [[]]
     counts = [0]
     group_of: dict[int, int] = {}
@@ -149,10 +151,10 @@ class Notation:
 
 
 class Listing:
-    """One function over named arrays: its segments, and the text lines of each segment in a language of the
-    C family.
+    """Prologue or body of a program as text: its segments, and the lines of each segment.
 
     `sources` and `sinks` map the arrays that the function reads and writes to their names in the text.
+    `size` is the largest number of steps of a segment; None means one segment.
     """
 
     def __init__(
@@ -209,8 +211,9 @@ class Listing:
 
 
 def array_names(program: Program, reserved: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the names in the text for the arrays that the body of a program reads, and for those that it
-    writes, each by array name.
+    """Return the identifiers of the arrays that the body of a program reads, and of those that it writes.
+
+    Both results map the name of an array in the program to its identifier in the text.
     """
     inputs = [x for x in program.inputs if x != "parameters"]
     names = make_identifiers([*inputs, *program.outputs], [*reserved, "s", "scratch", "table"])

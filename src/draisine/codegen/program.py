@@ -95,8 +95,10 @@ def step_arguments(step: Instruction) -> tuple[int, ...]:
 def trace_program(
     name: str, inputs: Mapping[str, Sequence[Expr]], outputs: Mapping[str, Sequence[Any]]
 ) -> Program:
-    """Return the program that computes traced expressions (the outputs) from the symbols of the input
-    arrays.
+    """Return the program that computes traced expressions from symbols.
+
+    `inputs` contains the symbols of each input array, `outputs` the expressions of each output array, all by
+    array name. Each symbol in the expressions must be an entry of an input array.
     """
     leaves: dict[int, Instruction] = {}
     for array, symbols in inputs.items():
@@ -154,8 +156,8 @@ def select_outputs(program: Program, selected: Mapping[str, Sequence[int]]) -> P
 
 
 def flatten_arrays(program: Program) -> Program:
-    """Return a program whose inputs form one array x and whose outputs form one array, the
-    convention of machine code.
+    """Return a program with the array convention of machine code: all inputs but the parameters are
+    concatenated to one array `x`, all outputs to one array `out`.
     """
     start = 0
     starts = dict[str, int]()
@@ -233,5 +235,7 @@ def _doubles(address: int, size: int) -> Floats:
 
 @cache
 def prototype() -> Any:
-    """Return the C function type of a compiled program: (x, table, out, count)."""
+    """Return the C function type of a compiled program, with the arguments (x, table, out, count): three
+    addresses of doubles, and a number of states.
+    """
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)

@@ -1,8 +1,8 @@
 """Statements: the steps of a program combined into expressions of readable length.
 
-A step that is used once is inlined; a step that is used more often, or an expression that becomes too wide,
-gets a name. Operations are not reordered: sums and products keep their parentheses, so that every target
-rounds as the program does.
+A step that is used once becomes part of the expression that uses it. A step that is used more often, or an
+expression that becomes too wide, is assigned to a local name. Operations are not reordered: sums and products
+keep their parentheses, so that every target language rounds as the program does.
 """
 
 from collections import Counter
@@ -52,7 +52,9 @@ class Section:
     """The prologue or the body of a program."""
 
     steps: list[int]  # indices of the steps
-    leaves: dict[int, Entry]  # array entry from which a step is read, by index of the step
+    leaves: dict[
+        int, Entry
+    ]  # steps that are not computed but read: index of the step -> array entry
     results: list[tuple[Entry, int]]  # pairs of an array entry and the step that is written to it
 
 
@@ -68,8 +70,8 @@ class Statement:
 
 
 def split_sections(program: Program) -> tuple[Section, Section]:
-    """Return the prologue and the body of a program as sections; the results of the prologue are the
-    entries of PROLOGUE_TABLE.
+    """Return the prologue and the body of a program as sections. The prologue writes the entries of the
+    array PROLOGUE_TABLE, the body reads them.
     """
     slots = {step: (PROLOGUE_TABLE, k) for k, step in enumerate(program.table)}
     outputs = [
@@ -87,6 +89,7 @@ def split_sections(program: Program) -> tuple[Section, Section]:
 def _section(
     program: Program, leaves: dict[int, Entry], results: list[tuple[Entry, int]]
 ) -> Section:
+    """Return the section that computes results from leaves, with the steps that it needs."""
     needed: set[int] = set()
     stack = [step for _, step in results]
     while stack:
@@ -100,8 +103,8 @@ def _section(
 
 
 class _Gatherer:
-    """Combines the steps of a section into statements; `open` contains the expressions that have no name
-    yet.
+    """Combines the steps of a section into statements. `open` contains the expressions that are not yet
+    assigned to a name: (expression, steps that it reads, size in steps) by index of the step.
     """
 
     def __init__(
@@ -123,8 +126,8 @@ class _Gatherer:
         self.uses = uses + Counter(step for _, step in section.results)
 
     def term(self, i: int) -> tuple[Term, frozenset[int], int]:
-        """Return step i as an operand: its open expression, its name or its number; further the steps that
-        it reads, and its size in steps.
+        """Return step i as an operand (its open expression, its name or its number), the steps that the
+        operand reads, and its size in steps.
         """
         if i in self.open:
             return self.open[i]

@@ -28,10 +28,10 @@ A4.
 # Estimated widths of italic letters of Computer Modern, in units of 5 pt; all others have 1.1.
 _LETTER_WIDTHS = dict.fromkeys("mwMW", 1.75) | dict.fromkeys("ABCDEGHKNOQRUVXYZ", 1.5)
 _LETTER_WIDTHS |= dict.fromkeys("iljtfrIJ", 0.8)
-_SIGN = 2.4
-_BRACKET = 0.8
-_SPACE = 0.35
-_SMALL = 0.72
+_SIGN = 2.4  # a plus or minus sign with the spaces around it
+_BRACKET = 0.8  # one parenthesis
+_SPACE = 0.35  # the space between two factors
+_SMALL = 0.72  # size of subscripts, exponents and fractions, relative to normal
 
 
 def formula_width(x: Expression) -> float:
@@ -71,6 +71,7 @@ def formula_width(x: Expression) -> float:
 
 
 def _number(value: Fraction) -> float:
+    """Return the width of a number, which is printed as an integer, a fraction or a decimal."""
     signed = 1.5 if value < 0 else 0.0
     if value.denominator == 1:
         return len(str(abs(value.numerator))) + signed

@@ -33,6 +33,7 @@ from draisine.codegen.formula import (
 _ATOM = 2
 _PRODUCT = 1
 _SUM = 0
+"""Precedence levels: an operand with a lower level than its operation needs gets parentheses."""
 
 
 def _fraction(value: Fraction) -> str:
@@ -48,7 +49,8 @@ class Infix:
     power: str = "{0}^{1}"  # template of a power
     call: str = "{0}({1})"  # template of a function call
     pi: str = "pi"  # text of the number pi
-    functions: dict[str, str] = field(default_factory=dict)  # name, or template with braces
+    # name of the function in the language, or template of its call, by name in a formula
+    functions: dict[str, str] = field(default_factory=dict)
     comment: str = "# {0}"  # template of a heading
     remark: str = "# {0}"  # template of a sentence, or of an equation without definition
     definition: str = "{0} = {1}"  # template of a definition
@@ -74,11 +76,11 @@ class Infix:
                 right = self.formula(step[1])
             yield self.definition.format(self.symbol(symbol), right)
 
-    def sentence(self, said: Paragraph | Relation) -> list[str]:
-        """Return a sentence, or an equation that defines no symbol, in lines of at most 100 characters."""
-        if isinstance(said, Relation):
-            return [f"{self.formula(said.left)} = {self.formula(said.right)}"]
-        parts = (x if isinstance(x, str) else self.formula(x) for x in said.parts)
+    def sentence(self, block: Paragraph | Relation) -> list[str]:
+        """Return a paragraph, or an equation that defines no symbol, in lines of at most 100 characters."""
+        if isinstance(block, Relation):
+            return [f"{self.formula(block.left)} = {self.formula(block.right)}"]
+        parts = (x if isinstance(x, str) else self.formula(x) for x in block.parts)
         return wrap("".join(parts), 100, break_long_words=False, break_on_hyphens=False)
 
     def formula(self, x: Expression, level: int = _SUM) -> str:
@@ -129,9 +131,10 @@ class Infix:
 
 
 def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
-    """Return the symbol and the entries of a matrix, with symmetric entries filled in.
+    """Return the symbol and the entries of a matrix.
 
-    A column vector that is printed as a transposed row is returned as a column.
+    Entries that are omitted because the matrix is symmetric are filled in. A column vector that is printed
+    as a transposed row is returned as a column.
     """
     rows = [list(row) for row in block.matrix.rows]
     matrix = [
@@ -146,9 +149,10 @@ def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
 
 
 def steps(page: Page) -> Iterator[str | Paragraph | Relation | Line | Assignment]:
-    """Yield headings, sentences, definitions and matrices in order.
+    """Yield the headings (as text), sentences, definitions and matrices of a page in order of evaluation.
 
-    Cosines and sines are defined immediately after their angles.
+    Abbreviations of cosines and sines come immediately after the definition of their angle, or first if the
+    angle is an input.
     """
     defined = {symbol for symbol, _ in page.definitions()}
     turns = [

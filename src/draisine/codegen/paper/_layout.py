@@ -8,7 +8,9 @@ from draisine.codegen.formula import Expression, Line, Sum, Symbol, symbols_in
 from draisine.codegen.width import LINE_WIDTH, formula_width, symbol_width
 
 COLUMN_COUNTS = (4, 3, 2, 1)
-"""Possible numbers of columns of short definitions, in order of preference."""
+"""Possible numbers of columns for definitions; if several fill their rows equally well, the first one is
+chosen.
+"""
 
 
 def line_width(line: Line) -> float:
@@ -17,10 +19,10 @@ def line_width(line: Line) -> float:
 
 
 def group_lines(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
-    """Return the definitions in groups of one to four columns, with each symbol defined before its uses.
+    """Arrange definitions in groups (number of columns, definitions), each symbol defined before its uses.
 
-    Greedy algorithm: of the definitions whose symbols are all defined, those that best fill the rows of one
-    number of columns come next.
+    Greedy algorithm: among the definitions whose symbols are all defined, the next group consists of those
+    that fit into n columns; n is the number of columns with the most definitions per row.
     """
     remaining = list(lines)
     fitting = {line[0]: _columns(line) for line in lines}
@@ -49,8 +51,8 @@ def _needs(line: Line) -> set[Symbol]:
 
 
 def _fill(columns: int, column_counts: Sequence[int]) -> tuple[float, int]:
-    """Return the mean number of definitions per printed row, and the number of definitions that fit into
-    the columns.
+    """Return how well definitions fill rows of the given number of columns: their mean number per row, and
+    how many fit at all. `column_counts` is the largest number of columns into which each of them fits.
     """
     fitting = sum(n >= columns for n in column_counts)
     return (fitting / -(-fitting // columns) if fitting else 0.0, fitting)

@@ -55,8 +55,8 @@ _HTML_HEAD = """<!DOCTYPE html>
 """Head of a complete page. All styles are below `.equations`, so that they do not affect a notebook."""
 
 _LETTERS = dict(zip(GREEK, "αβγδεζηθκλμνξπρστϕφχψωΓΔΘΛΞΠΣΦΨΩ", strict=True))
-_DOTS = {1: "˙", 2: "¨"}
-_TIMES = "<mo>&#x2062;</mo>"
+_DOTS = {1: "˙", 2: "¨"}  # accents of first and second time derivatives
+_TIMES = "<mo>&#x2062;</mo>"  # invisible times sign between factors
 
 
 def write(page: Page) -> str:
@@ -105,7 +105,7 @@ def _table(lines: Sequence[Line]) -> str:
 
 
 def _broken(line: Line) -> str:
-    """Return a definition, broken into several lines if it is wider than a page."""
+    """Return a definition as MathML, broken into several lines if it is wider than a page."""
     parts = break_line(line)
     first = _equation(symbol(line[0]), _terms(parts[0]))
     if len(parts) == 1:

@@ -50,7 +50,9 @@ _LATEX_PREAMBLE = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \tight"""
 
 CONTINUATION = r"&\quad"
-"""LaTeX text at the start of a line that continues the previous one; pages do not break between them."""
+"""LaTeX text at the start of a line that continues the equation of the previous line; no page break is
+allowed between the two lines.
+"""
 
 _LATEX_FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "exp": r"\exp"}
 
@@ -72,6 +74,7 @@ def write(page: Page) -> str:
 
 
 def _is_row(block: Block) -> bool:
+    """Return whether a block assigns a matrix with one row; consecutive ones may share a line."""
     return isinstance(block, Assignment) and len(block.matrix.rows) == 1
 
 
@@ -158,7 +161,9 @@ def symbol(s: Symbol) -> str:
 
 
 def join_terms(terms: Sequence[Expression], continued: bool = False) -> str:
-    """Return the LaTeX text of the terms of a sum with their signs."""
+    """Return the LaTeX text of the terms of a sum with their signs; if the sum is `continued` from the
+    previous line, the first term has a sign, too.
+    """
     text = ""
     for t in terms:
         if is_negative(t):
@@ -199,12 +204,14 @@ def formula(x: Expression) -> str:
 
 
 def _raised(x: Expression) -> bool:
+    """Return whether an expression needs parentheses as the base of a power."""
     return isinstance(x, (Quotient, Function, Power, Product)) or (
         isinstance(x, Name) and x.symbol.primes > 0
     )
 
 
 def _factor(x: Expression) -> str:
+    """Return the LaTeX text of an expression, with parentheses around a sum."""
     if not isinstance(x, Sum):
         return formula(x)
     text = formula(x)

@@ -8,16 +8,17 @@ compiled: to machine code (LLVM), C99 and JavaScript, by the writers in `targets
     matrices     `Matrix`, `IntegerMatrix`: A[i, j], a row A[i], the rest A[i:], a[:n * m].reshape(n, m)
     vectors      `Vec2`, `Vec3`, `Vec4`, `Vec6`: values with + - * /, dot and cross; v[i], x, y, z = v
     records      a `Record` with fields to assign, a NamedTuple of the same types (read-only),
-                 tuple[<record>, ...] of several; programs by their `Address`
+                 tuple[<record>, ...] of several; compiled programs by their `Address`
     statements   = += -= *= /=, if, while, for in range or each, break, continue, return, calls;
                  several results: `return a, b` with `-> tuple[float, int]`, `a, b = f(x)`
     slices       x[:n] = u[:n] + f * A[i, :n], and += -= *= /=: entry by entry, see `vectors`
     expressions  + - * / // % ** < <= > >= == != and or not, `is` for enumerations, `a if c else b`,
                  routines, and abs min max sqrt isfinite float int; // and % take no negative numbers
 
-Names from outside are constants, enumerations or other routines, of the module or of the function around
-it: a routine inside a function is a template. `for k in each(n)` declares that the iterations are
-independent: one SIMD lane each in machine code, a plain loop elsewhere.
+Non-local names refer to constants, enumerations or other routines of the module or of the enclosing
+function. A routine inside a function is therefore a template: every call of that function makes a routine
+with other constants. `for k in each(n)` declares that the iterations are independent: in machine code, each
+iteration is one SIMD lane, elsewhere the loop is a plain one.
 
 `kinds`: types of values. `fixed`: vectors of fixed size. `record`: records and their memory. `function`:
 the function itself. `syntax`: walks through syntax trees. `vectors`: slices written as loops. `subset`:

@@ -30,8 +30,20 @@ T = TypeVar("T")
 
 
 def call(address: Any, x: Floats, table: Floats, out: Floats, count: int) -> None:
-    """Call a compiled program with (x, table, out, count); `address` is the address of its machine code, or
-    a Python function.
+    """Evaluate a compiled program.
+
+    Parameters
+    ----------
+    address
+        Address of the program's machine code, or a Python function with the same arguments.
+    x
+        Concatenated inputs, without parameters.
+    table
+        Results of the prologue.
+    out
+        Array to which the concatenated outputs are written.
+    count
+        Number of states of a SIMD program, whose arrays then have the shape (entries, count).
     """
     if callable(address):
         address(x, table, out, count)
@@ -81,7 +93,9 @@ class Routine:
 
     @cached_property
     def outside(self) -> dict[str, Any]:
-        """The objects of non-local names: objects of its module and of the enclosing function."""
+        """The values of the non-local names that the function uses: objects of its module and of the
+        enclosing function, by name.
+        """
         code = self.function.__code__
         cells = self.function.__closure__ or ()
         around = dict(zip(code.co_freevars, [c.cell_contents for c in cells], strict=True))
@@ -90,8 +104,9 @@ class Routine:
         return {n: x for n in sorted(names) if (x := scope.get(n)) is not None}
 
     def _own(self, functions: Mapping[tuple[str, int], T]) -> T:
-        """Return the entry of this routine in a mapping over all functions of its file, whose keys are name
-        and line.
+        """Return the entry of this routine in a mapping over all functions of its file.
+
+        The keys of the mapping are the name and the line of the `def` of each function.
         """
         code = self.function.__code__
         # The first line of the code object is that of the decorator, which is above the `def` of
@@ -139,7 +154,9 @@ class Routine:
         return _digest(self._file), self.function.__code__.co_firstlineno
 
     def _meanings(self, place: dict[Any, str]) -> list[tuple[str, Any]]:
-        """Return the constants and routines to which non-local names refer."""
+        """Return pairs (non-local name, constant, type or routine); a routine of the family is replaced by
+        its text in `place`.
+        """
         names = self.outside.items()
         return [
             (n, place.get(x, x)) for n, x in names if isinstance(x, _CONSTANT_TYPES) or is_type(x)
@@ -180,9 +197,7 @@ class Routine:
             ) from None
 
     def place(self, line: int = 1) -> str:
-        """Return the file and the line number in it, for a line number counted from the start of the
-        routine.
-        """
+        """Return the location `file:line` of a line of the routine; line 1 is that of its decorator."""
         code = self.function.__code__
         return f"{code.co_filename}:{code.co_firstlineno + line - 1}"
 
@@ -204,11 +219,11 @@ class Routine:
 
 
 _CONSTANT_TYPES = (bool, int, float, Routine)
-"""Types of the non-local objects that a routine may use."""
+"""Types of the non-local objects that a routine may use, besides IntEnums and fixed-size vectors."""
 
 
 def is_type(x: Any) -> bool:
-    """Return whether a routine may call an object as a type: an IntEnum or a fixed-size vector."""
+    """Return whether an object is a type that a routine may call: an IntEnum or a fixed-size vector."""
     return is_enum(x) or is_fixed(x)
 
 

@@ -30,13 +30,16 @@ IntegerMatrix = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 """Annotation of an array of integers with two axes; the entries of a row are contiguous."""
 
 Address = NewType("Address", int)
-"""Annotation of the address of a compiled program, which is called with (x, table, out, count)."""
-
-each = range
-"""Range of a loop whose iterations are independent of each other; machine code executes each iteration in
-one SIMD lane.
+"""Annotation of the address of a compiled program, which a routine calls by `call(address, x, table, out,
+count)`.
 """
 
+each = range
+"""Range of a loop whose iterations are independent of each other. Machine code executes several iterations
+at once, each in one SIMD lane.
+"""
+
+# Kinds of numbers, of a call without result (VOID) and of the address of a compiled program.
 INT = "int"
 FLOAT = "float"
 BOOL = "bool"
@@ -59,7 +62,7 @@ MATRIX = ArrayKind(FLOAT, 2)
 INTEGER_MATRIX = ArrayKind(INT, 2)
 
 Kind = str | type | ArrayKind | tuple[Any, ...]
-"""Type of the compiler's representation of types."""
+"""Annotation of a kind, which is how the compiler represents the type of a value."""
 
 DTYPES: dict[Kind, Any] = {
     FLOAT: np.dtype(np.float64), INT: np.dtype(np.int64), BOOL: np.dtype(np.bool_),
@@ -72,6 +75,7 @@ _ANNOTATIONS: list[tuple[Any, Kind, str]] = [
     (Matrix, MATRIX, "Matrix"), (IntegerMatrix, INTEGER_MATRIX, "IntegerMatrix"),
     (Address, ADDRESS, "Address"),
 ]  # fmt: skip
+"""Annotations of arguments and results, each with its kind and its text in error messages."""
 
 
 class MutableFields:
@@ -155,9 +159,10 @@ def name_of(kind: Kind) -> str:
 
 
 def describe_kinds(kinds: Iterable[Kind]) -> list[Any]:
-    """Return the description of all records and enumerations among some types as plain data, for a digest.
+    """Return the definitions of all records and enumerations among the given types as plain data.
 
-    The fields of records determine the memory layout, the members of enumerations the constants.
+    They are part of the cache key of machine code: the fields of a record determine its memory layout, the
+    members of an enumeration are compiled as constants.
     """
     descriptions: dict[Kind, Any] = {}
     remaining = list(kinds)

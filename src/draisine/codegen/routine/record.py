@@ -1,9 +1,9 @@
 """Records of routines and their memory layout: `Record`, whose fields routines may assign, and named
 tuples, which are read-only.
 
-A record occupies slots of eight bytes, in the order of its fields. Numbers are stored in place, a fixed-size
-vector with one slot per entry. An array is a pointer, a matrix a pointer and its row stride (in entries), a
-record inside another one a pointer, several records a pointer to pointers.
+A record occupies slots of eight bytes, in the order of its fields. A number has one slot, a fixed-size vector
+one slot per entry. An array is stored as a pointer, a matrix as a pointer and its row stride (in entries), a
+record inside another record as a pointer, a tuple of records as a pointer to an array of pointers.
 """
 
 import ctypes
@@ -80,7 +80,7 @@ def _structure(record: type) -> struct.Struct:
 
 
 def find_array(array: Any, dtype: Any) -> int:
-    """Return the memory address of the elements of an array."""
+    """Return the memory address of the elements of a contiguous array with the given data type."""
     if array.dtype != dtype or not array.flags.c_contiguous:
         raise TypeError(f"A routine needs a contiguous array of {dtype}.")
     # A ctypes view is five times as fast as `ndarray.ctypes`, but does not exist for arrays
@@ -112,8 +112,8 @@ def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
 
 
 ValueEncoder = Callable[[Any, list[Any]], tuple[Any, ...]]
-"""Type of a function that returns the slot contents of a value, and appends the objects that must stay
-alive to a list.
+"""Type of a function (value, references) that returns the contents of the slots of a value. It appends the
+objects to which the slots point to the list `references`, so that the caller can keep them alive.
 """
 
 
@@ -149,8 +149,8 @@ def _encode_records(values: Any, references: list[Any]) -> tuple[Any, ...]:
 
 
 def pack(value: Any) -> Any:
-    """Return an object that has the memory `address` of a record: the record itself, or a packed named
-    tuple.
+    """Return a record in the form that machine code reads, with its memory `address`: a named tuple is
+    copied to a `Packed`, other records are returned as they are.
     """
     return value if isinstance(value, (Packed, Record)) else Packed(value)
 
@@ -161,8 +161,8 @@ def pack(value: Any) -> Any:
 class Packed:
     """A named tuple copied to memory in the layout of records, for machine code.
 
-    It keeps the tuple's arrays alive. Records inside the tuple may be packed already; `others` are kept
-    as long as this one is. In Python it can be read like the tuple itself.
+    It keeps the arrays of the tuple alive. Records inside the tuple may be packed already. Its fields can
+    be read like those of the tuple. `others` is a cache for its users: variants of this record by any key.
     """
 
     def __init__(self, record: Any) -> None:
@@ -202,11 +202,11 @@ class Packed:
 
 @cache
 def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, ValueEncoder]]]:
-    """Return the indices of the fields of a record that need encoding: array fields with their data types,
-    and all other such fields with their encoders.
+    """Return the indices of the fields that `struct` cannot pack directly: array fields with their data
+    types, then matrices, vectors, records, bools and enumerations with their encoders.
 
-    Arrays are frequent and have a faster path. The other fields come in reverse order, because a field of
-    several slots shifts those after it.
+    Arrays are frequent and have a faster path. The other fields come in reverse order, because encoding a
+    field of several slots shifts the indices of the fields after it.
     """
     arrays: list[tuple[int, Any]] = []
     others: list[tuple[int, ValueEncoder]] = []
@@ -298,6 +298,8 @@ class Record(MutableFields):
 
 
 _MISSING = object()
+"""Default of a field without default."""
+
 _RECORD_ATTRIBUTES = ("_bytes", "_first", "_kept", "_objects", "address", "_as_parameter_")
 """Attributes of a record object that are not fields."""
 
@@ -310,7 +312,9 @@ def _accesses(record: type) -> "dict[str, _Access]":
 
 @cache
 def _defaults(record: type) -> tuple[bytes, dict[str, Any]]:
-    """Return the memory of a record with the defaults of its numbers, and the defaults of other fields."""
+    """Return the initial memory of a record, which contains the defaults of its numbers and vectors, and the
+    defaults of all other fields by name (`_MISSING` if a field has none).
+    """
     content = bytearray(max(1, _structure(record).size))
     others: dict[str, Any] = {}
     for name, access in _accesses(record).items():
@@ -365,9 +369,10 @@ class _Field:
 
 
 class _Access:
-    """Storage of a field: its offset in memory, and functions that read and encode its value.
+    """Storage of a field: its offset `at` in memory (bytes), and functions that read and encode its value.
 
-    Arrays and records are not read from memory (None); numbers need no encoder (None).
+    `read` is None for arrays and records, because a pointer cannot be turned back into a Python object;
+    `encode` is None for numbers, which `struct` packs directly.
     """
 
     def __init__(self, slot: Slot) -> None:
@@ -413,7 +418,7 @@ def make_record(record: type, **values: Any) -> Any:
 
 @cache
 def _array_types(record: type) -> dict[str, Any]:
-    """Return the element types of all array fields, by name."""
+    """Return the NumPy data types of all array and matrix fields of a record, by name."""
     return {
         name: DTYPES[kind.element]
         for name, kind in fields(record).items()

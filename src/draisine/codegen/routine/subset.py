@@ -35,18 +35,19 @@ from draisine.codegen.routine.vectors import expand_slices, slice_length
 from draisine.errors import RoutineError
 
 _ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+"""Comparison operators of numbers in the subset."""
 
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A routine with the types of its expressions, the input of the code writers."""
+    """A checked routine with the types of its expressions; writers of code need no other input."""
 
     routine: Routine
-    body: list[ast.stmt]
+    body: list[ast.stmt]  # statements without docstring and slice statements
     kinds: dict[ast.expr, Kind]  # types of all expressions
     names: dict[str, Kind]  # types of the local names, without arguments
     lanes: frozenset[str]  # local names with one value per SIMD lane
-    # object to which each non-local name refers: number, routine, type or word of
+    # number, routine or type to which each non-local name refers; for a function, its name in
     # ROUTINE_FUNCTIONS
     meaning: dict[str, Any]
     constants: dict[ast.expr, IntEnum]  # members of enumerations in the source text
@@ -65,12 +66,13 @@ class _SubsetReader:
 
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
+        # The fields without comment become those of `Definition`.
         self.kinds: dict[ast.expr, Kind] = {}
         self.names: dict[str, Kind] = {}
         self.lanes: set[str] = set()
-        self.closed: set[str] = set()
-        self.each: str | None = None
-        self.indexing = False
+        self.closed: set[str] = set()  # variables of loops that have ended
+        self.each: str | None = None  # variable of the current loop over `each`
+        self.indexing = False  # whether the current expression is an index
         self.meaning: dict[str, Any] = {}
         self.constants: dict[ast.expr, IntEnum] = {}
 
@@ -195,6 +197,7 @@ class _SubsetReader:
         )
 
     def loop(self, node: ast.For, name: str) -> None:
+        """Check a loop over `range` or `each` with the loop variable `name`."""
         match node.iter:
             case ast.Call(func=ast.Name(id="each"), args=[size], keywords=[]):
                 if self.each is not None:
@@ -489,6 +492,7 @@ class _SubsetReader:
         return name not in self.routine.parameters and name not in self.names
 
     def outside(self, node: ast.expr, name: str) -> Any:
+        """Return the object to which a non-local name refers."""
         names = self.routine.outside
         if name in names:
             return names[name]
@@ -549,6 +553,7 @@ class _SubsetReader:
                                  "size, * and / by a number, dot and cross")  # fmt: skip
 
     def common(self, node: ast.expr, a: Kind, b: Kind) -> Kind:
+        """Return the type of a conditional expression from the types of its two branches."""
         if {a, b} == {INT, FLOAT}:
             return FLOAT
         if a != b:
@@ -666,8 +671,8 @@ class _SubsetReader:
         return bool(names & (self.lanes | {self.each or ""}))
 
     def stride(self, index: ast.expr) -> bool:
-        """Return whether an index grows by one from one SIMD lane to the next; reject other dependences on
-        the lane.
+        """Return whether an index grows by one from one SIMD lane to the next (False: it is the same in all
+        lanes); reject an index that depends on the lane in another way.
         """
         try:
             return is_lane_index(index, self.each or "")
@@ -684,7 +689,7 @@ def has_slice(node: ast.Subscript) -> bool:
 
 
 def _last_index(node: ast.Subscript) -> ast.expr:
-    """Return the last index of a subscript, which counts contiguous elements."""
+    """Return the last index of a subscript; elements with consecutive last indices are contiguous."""
     return node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
 
 
@@ -696,7 +701,7 @@ def _guess(word: str, candidates: Any) -> str:
 
 
 def is_lane_index(index: ast.expr, name: str) -> bool:
-    """Return whether an index is a sum with the loop variable as a term.
+    """Return whether an index is the loop variable `name`, or a sum with it as one term.
 
     Raise ValueError if the variable occurs in another way.
     """
@@ -734,7 +739,7 @@ def loop_bounds(loop: ast.For) -> tuple[ast.expr | None, ast.expr]:
 
 
 def _ends(body: list[ast.stmt]) -> bool:
-    """Return whether every path through the statements returns."""
+    """Return whether every path through the statements ends in a `return`."""
     match body[-1] if body else None:
         case ast.Return():
             return True

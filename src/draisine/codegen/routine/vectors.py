@@ -1,11 +1,14 @@
 """Slice statements in routines, which are rewritten as loops before the compiler checks types.
 
-`x[a : a + n] = u[:n] + f * v[b:][:n]` has the same meaning as in NumPy, entry by entry. Operands are slices
-with the same stated length, + - * / and abs of them, and numbers. Each number is computed once, before the
-loop. `A[j::m][:n]` are n entries with the stride m. In a matrix `A[i, :n]` is a part of a row, `A[:n, j]` a
-part of a column and `A[:n, :m] = ...` a block. A slice may be written and read in one statement at the same
-indices, a known number of entries ahead, or a whole number of lengths away; other overlaps are rejected.
-Overlaps of arrays with different names cannot be detected.
+`x[a : a + n] = u[:n] + f * v[b:][:n]` has the same meaning as in NumPy, entry by entry. Its operands are
+slices with the same length in the source text, + - * / and abs of slices, and numbers. Each number is
+computed once, before the loop. `A[j::m][:n]` are n entries with the stride m. In a matrix, `A[i, :n]` is a
+part of a row, `A[:n, j]` a part of a column and `A[:n, :m] = ...` a block.
+
+A statement may read and write slices of one array only if no entry is read after it has been overwritten:
+the slices must have the same indices, or the slice that is read must begin a constant number of entries
+later, or their distance must be an integer multiple of their length. Other overlaps are rejected. Overlaps
+of arrays with different names cannot be detected.
 
 `f(*a[i : i + 3])` passes three entries of an array.
 """
@@ -25,8 +28,10 @@ indivisible subexpressions.
 """
 
 _ENTRYWISE_OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+"""Operators that slices may have as operands."""
+
 _COLUMN_STRIDE: WholePolynomial = {("a column",): 1}
-"""Symbolic stride of the entries of a matrix column, which has no name in the source text."""
+"""Symbol of the stride between entries of a matrix column; in the source text this stride has no name."""
 
 
 def expand_slices(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
@@ -43,7 +48,7 @@ def expand_slices(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
 
 
 def is_vector(node: ast.AST) -> bool:
-    """Return whether an expression is a slice with an end, or a part of a column."""
+    """Return whether an expression is a slice with an end (a[i:j]), or a part of a matrix column."""
     match node:
         case ast.Subscript(slice=ast.Slice(upper=ast.expr())):
             return True
@@ -69,7 +74,7 @@ def _is_block(node: ast.AST) -> bool:
 
 
 def _is_abbreviated(node: ast.AST) -> bool:
-    """Return whether `_Normaliser` changes a syntax node."""
+    """Return whether a syntax node is a notation that `_Normaliser` replaces: A[i, a:b] or *a[i : i + 3]."""
     match node:
         case ast.Starred() | ast.Subscript(slice=ast.Tuple(elts=[_, ast.Slice()])):
             return True
@@ -106,7 +111,7 @@ class _Normaliser(ast.NodeTransformer):
         return node
 
     def entries(self, node: ast.Starred) -> list[ast.expr]:
-        """Return the entries of a slice whose length is a constant number."""
+        """Return the expressions a[i], a[i + 1], ... for `*a[i : i + n]`, where n must be a number."""
         array_slice = node.value
         length = (
             _length(array_slice)
@@ -135,9 +140,9 @@ class _VectorWriter:
 
     def __init__(self, refuse: Refusal, taken: set[str]) -> None:
         self.refuse = refuse
-        self.taken = taken
-        self.entry = self.name("entry")
-        self.before: list[ast.stmt] = []
+        self.taken = taken  # names in use
+        self.entry = self.name("entry")  # loop variable of all loops over entries
+        self.before: list[ast.stmt] = []  # assignments of scalar operands, before the current loop
 
     def name(self, word: str) -> str:
         """Return a new name that begins with `word`."""
@@ -146,9 +151,11 @@ class _VectorWriter:
         return f"{word}_{number}"
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Return statements without slice statements."""
         return [new for statement in body for new in self.statement(statement)]
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
+        """Return one statement, rewritten as a loop if it assigns a slice or a block."""
         match node:
             case ast.If(test=test, body=body, orelse=orelse):
                 return [place_at(node, ast.If(test, self.block(body), self.block(orelse)))]
@@ -189,8 +196,8 @@ class _VectorWriter:
     def in_row(
         self, node: ast.expr, target: ast.Subscript, length: WholePolynomial, counter: str
     ) -> ast.expr:
-        """Return an expression of matrix blocks for one row of them; scalar operands are assigned to new
-        names.
+        """Return an expression of matrix blocks, restricted to the row with the index `counter`. Scalar
+        operands are assigned to new names before the loop.
         """
         if isinstance(node, ast.Subscript) and _is_block(node):
             return self.row(node, target, length, counter)
@@ -212,15 +219,17 @@ class _VectorWriter:
     def row(
         self, block: ast.Subscript, target: ast.Subscript, length: WholePolynomial, counter: str
     ) -> ast.expr:
-        """Return the part of a row that lies in a matrix block."""
+        """Return the row slice of a matrix block with the index `counter` in the block, after a check that
+        block and target have the same number of rows and do not overlap.
+        """
         rows = _rows(block)
         target_rows = _rows(target)
         if _length(rows) != length:
             self.refuse(block, f"has {_text(_length(rows))} rows in `{ast.unparse(block)}` and "
                                f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
-        apart = _sum(_place(rows)[0], _place(target_rows)[0], -1)
+        distance = _sum(_place(rows)[0], _place(target_rows)[0], -1)
         same = ast.unparse(block.value) == ast.unparse(target.value)
-        if same and apart and not _is_multiple(apart, length):
+        if same and distance and not _is_multiple(distance, length):
             self.refuse(block, f"may write `{ast.unparse(block)}` while it reads it; write a loop")
         assert isinstance(rows.slice, ast.Slice) and isinstance(block.slice, ast.Tuple)
         index: ast.expr = ast.Name(counter, ast.Load())
@@ -264,28 +273,30 @@ class _VectorWriter:
             self.refuse(vector, f"has {_text(_length(vector))} entries in `{ast.unparse(vector)}` and "
                              f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
         if ast.unparse(_array(vector)) == ast.unparse(_array(target)):
-            (start, step) = _place(vector)
-            (place, pace) = _place(target)
-            apart = _sum(start, place, -1)
-            plain = step == pace == {(): 1}
-            # Reading ahead is safe, because entries are read before they are overwritten;
-            # slices that are a multiple of their length apart do not overlap.
-            ahead = apart.keys() == {()} and apart[()] > 0
-            if (apart or step != pace) and not (plain and (ahead or _is_multiple(apart, length))):
+            (start, stride) = _place(vector)
+            (target_start, target_stride) = _place(target)
+            distance = _sum(start, target_start, -1)
+            contiguous = stride == target_stride == {(): 1}
+            # Reading ahead is safe, because entries are read before they are overwritten. Slices
+            # whose distance is a multiple of their length do not overlap.
+            ahead = distance.keys() == {()} and distance[()] > 0
+            if (distance or stride != target_stride) and not (
+                contiguous and (ahead or _is_multiple(distance, length))
+            ):
                 self.refuse(
                     vector, f"may write `{ast.unparse(vector)}` while it reads it; write a loop"
                 )
 
     def check_ends(self, vector: ast.Subscript) -> None:
-        """Reject slices whose actual length may differ from the written one."""
+        """Reject slices whose length may differ from the difference of their bounds, such as a[:n][i:]."""
         last, *others = _slices(vector)
         if last.step is not None or any(inner.upper is not None for inner in others):
             self.refuse(vector, f"cannot use the slice `{ast.unparse(vector)}`: write its step first and its "
                              "end last, as in `a[j::m][:n]`")  # fmt: skip
 
     def element(self, node: ast.expr) -> ast.expr:
-        """Return the expression of one entry of a slice expression; scalar operands are assigned to new
-        names.
+        """Return a slice expression for the single entry with the index `self.entry`. Scalar operands are
+        assigned to new names before the loop.
         """
         match node:
             case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice() as rows, column])) if _is_column(
@@ -356,8 +367,8 @@ def _expression(node: ast.AST, length: WholePolynomial) -> ast.expr:
 
 
 def slice_length(node: ast.expr) -> WholePolynomial:
-    """Return the number of entries of a slice with an end, or an integer expression, in a form in which
-    equal numbers are equal.
+    """Return the number of entries of a slice with an end, or the value of an integer expression, as a
+    polynomial. Equal polynomials show that two lengths are equal.
     """
     if isinstance(node, ast.Subscript) and is_vector(node):
         return _length(node)
@@ -371,7 +382,7 @@ def _rows(block: ast.Subscript) -> ast.Subscript:
 
 
 def _array(node: ast.expr) -> ast.expr:
-    """Return the array of which slices of slices, or a column, are taken."""
+    """Return the array of a slice, of nested slices or of a column: `a` for a[i:][:n], `A` for A[:n, j]."""
     match node:
         case ast.Subscript(value=array, slice=ast.Slice()):
             return _array(array)
@@ -391,7 +402,7 @@ def _slices(node: ast.expr) -> list[ast.Slice]:
 
 
 def _steps(node: ast.expr) -> list[str]:
-    """Return the strides of slices that are not contiguous, as text."""
+    """Return the strides of an expression of slices as text; an empty list if its entries are contiguous."""
     if _is_column(node):
         return ["column"]
     return [
@@ -437,11 +448,13 @@ def _polynomial(node: ast.expr) -> WholePolynomial:
 
 
 def _sum(first: WholePolynomial, second: WholePolynomial, sign: int) -> WholePolynomial:
+    """Return first + sign * second, without zero coefficients."""
     coefficients = {key: first.get(key, 0) + sign * second.get(key, 0) for key in (*first, *second)}
     return {key: number for key, number in coefficients.items() if number}
 
 
 def _product(first: WholePolynomial, second: WholePolynomial) -> WholePolynomial:
+    """Return the product of two polynomials."""
     total: WholePolynomial = {}
     for a, x in first.items():
         for b, y in second.items():
@@ -449,10 +462,10 @@ def _product(first: WholePolynomial, second: WholePolynomial) -> WholePolynomial
     return total
 
 
-def _is_multiple(apart: WholePolynomial, length: WholePolynomial) -> bool:
+def _is_multiple(distance: WholePolynomial, length: WholePolynomial) -> bool:
     """Return whether a distance is an integer multiple of a length."""
-    numbers = {apart.get(key, 0) / length[key] for key in length}
-    return apart.keys() == length.keys() and len(numbers) == 1 and numbers.pop().is_integer()
+    ratios = {distance.get(key, 0) / length[key] for key in length}
+    return distance.keys() == length.keys() and len(ratios) == 1 and ratios.pop().is_integer()
 
 
 def _text(length: WholePolynomial) -> str:

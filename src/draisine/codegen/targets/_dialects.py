@@ -1,9 +1,14 @@
 """Notations of C99 and JavaScript for routines: types, numbers, functions, declarations.
 
-Arrays of doubles are `double *` and Float64Array, arrays of bools `_Bool *` and Uint8Array. A matrix is a
-structure of a pointer to its first element and its row stride. A fixed-size vector is a structure in C and
-an array in JavaScript. Records are structures and objects, programs functions of (x, table, out, count).
-Addresses of programs, integers in machine code, are replaced by indices into the array `programs`.
+                       C                             JavaScript
+    array of doubles   double *                      Float64Array
+    array of bools     _Bool *                       Uint8Array
+    matrix             structure {pointer, stride}   object {view, stride}
+    fixed-size vector  structure of an array         array
+    record             structure                     object
+    program            function pointer              function of (x, table, out, count)
+
+The address of a program, an integer in machine code, is replaced by its index in the array `programs`.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,9 +40,10 @@ class Dialect:
     """Notation of a language for routines; templates are filled by `str.format`."""
 
     number: Callable[[float], str]  # function from a number to its text
-    functions: dict[str, str]  # word of ROUTINE_FUNCTIONS, or "word of int", "word of bool" -> call
-    rest: str  # template of the view of an array from one element to its end
-    whole_quotient: str  # template of a // b for integers
+    # templates of function calls: by value of ROUTINE_FUNCTIONS, or by "abs of int" and the like
+    functions: dict[str, str]
+    rest: str  # template of a[i:], the view of an array from element i to its end
+    whole_quotient: str  # template of a // b for integers, a truncated quotient
     quotient: str  # template of a / b for integers
     product: str  # template of a * b for integers
     negative: str  # template of -a for an integer
@@ -175,7 +181,9 @@ def _c_record(record: type) -> str:
 
 
 def _used(routines: Iterable[Routine]) -> list[Kind]:
-    """Return all types in routines and their callees; the types inside a record come before the record."""
+    """Return all types that occur in routines and their callees. The types of the fields of a record precede
+    the record, as C requires.
+    """
     kinds: dict[Kind, None] = {}
 
     def add(kind: Kind) -> None:

@@ -1,7 +1,8 @@
-"""Sine, cosine and atan2 as LLVM text, for doubles and for vectors of either precision.
+"""Sine, cosine and atan2 as LLVM text, for doubles and for vectors of doubles or singles.
 
-Arguments are reduced by multiples of pi/2, which is represented as a sum of three numbers (Cody and Waite);
-the polynomials on the remaining interval have the coefficients of fdlibm.
+Sine and cosine: a multiple of pi/2 is subtracted from the argument, with pi/2 as a sum of three numbers so
+that the difference is accurate (Cody and Waite). On the remaining interval, polynomials with the coefficients
+of fdlibm are evaluated. atan2 is that of the C library.
 """
 
 import math
@@ -22,10 +23,13 @@ _SIN = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
     2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
 )  # fmt: skip
+"""Coefficients of x^3, x^5, ..., x^13 in the polynomial of sin(x) on |x| <= pi/4 (fdlibm, k_sin.c)."""
+
 _COS = (
     4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
     -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
 )  # fmt: skip
+"""Coefficients of x^4, x^6, ..., x^14 in the polynomial of cos(x) on |x| <= pi/4 (fdlibm, k_cos.c)."""
 
 
 def elementary(kind: str) -> str:
@@ -54,7 +58,9 @@ def _circular(kind: str, name: str, shift: int) -> list[str]:
 
 
 def _reduction(kind: str) -> list[str]:
-    """Return LLVM text of x modulo pi/2 as r1 + d; multiples of pi/2 are subtracted in three parts."""
+    """Return LLVM text of r1 + d = x - n pi/2 with the nearest integer n. The correction d is the rounding
+    error of r1.
+    """
     parts = _HALF_PI_SINGLE if "float" in kind else _HALF_PI
     s = suffix(kind)
     (high, middle, low) = (llvm_constant(kind, x) for x in parts)
@@ -73,7 +79,7 @@ def _reduction(kind: str) -> list[str]:
 def _short_series(kind: str) -> list[str]:
     """Return LLVM text of sine and cosine of r1 + d by polynomials in Estrin's scheme.
 
-    Its chain of dependent operations is shorter than that of Horner's scheme.
+    Estrin's chain of dependent operations is shorter than that of Horner's scheme.
     """
     s = suffix(kind)
     unit = llvm_constant(kind, 1.0)
@@ -106,7 +112,9 @@ def _short_series(kind: str) -> list[str]:
 
 
 def _quarter(kind: str, shift: int) -> list[str]:
-    """Return LLVM text that selects sine or cosine with its sign by the number of quarter turns."""
+    """Return LLVM text that selects the sine or cosine of r1 + d, and its sign, by the number n + `shift` of
+    quarter turns.
+    """
     entry = "i32" if "float" in kind else "i64"
     integers = alike(kind, entry)
     flags = alike(kind, "i1")

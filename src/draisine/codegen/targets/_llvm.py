@@ -1,9 +1,10 @@
 """Compilation of LLVM text to machine code for this computer, with a cache on disk.
 
 LLVM is not thread-safe, so llvmlite guards each call by a lock of its own. If a process forks while another
-thread holds this lock, it is never released in the child process. Therefore only `host` and `load` call
-llvmlite, under `_lock`, and a fork waits for `_lock`. Loaded code does not need llvmlite: its addresses are
-looked up once, and the next `load` disposes of engines that are no longer used.
+thread holds this lock, it is never released in the child process. Therefore only `host` and
+`load_machine_code` call llvmlite, under `_lock`, and a fork waits for `_lock`. Loaded code does not need
+llvmlite: its addresses are looked up once, and the next call of `load_machine_code` closes the engines that
+are no longer used.
 """
 
 import hashlib
@@ -23,23 +24,25 @@ import llvmlite.binding as llvm
 from draisine.codegen.cache import Store, hold_over_fork
 
 PASSES = {"inline": ("always_inliner",), "few": ("always_inliner", "sroa", "simplify_cfg")}
-"""Optimisation passes before code generation, by name; `all` means LLVM's own pipeline.
+"""Optimisation passes of LLVM before code generation, by name of the choice; the choice `all`, LLVM's own
+pipeline, is not listed here.
 
-Programs have no loops and no repeated values, so inlining is enough (`inline`). Routines whose work is in
-the programs that they call use `few` passes, which take a tenth of the time of `all`.
+Programs have no loops and no common subexpressions, so inlining is enough for them (`inline`). A routine
+that spends its time in the programs that it calls is compiled with `few` passes, which takes a tenth of the
+time of `all`.
 """
 
 FAST_SWITCHES = {"few": ("-disable-lsr", "-disable-cgp", "-enable-misched=false")}
-"""Switches of LLVM's code generator for some of PASSES: no strength reduction of loops, no preparation of
+"""Switches of LLVM's code generator by key of PASSES: no strength reduction of loops, no preparation of
 code, no scheduling. Code generation takes 40 % less time, and runs on terrain are as fast.
 """
 
 ORDERED_SWITCHES = ("-enable-misched=false",)
-"""Switches of LLVM's code generator for LLVM text whose steps are already in a good order."""
+"""Switches of LLVM's code generator for text that `_schedule` has ordered: LLVM must keep this order."""
 
 _log = logging.getLogger(__name__)
 _lock = threading.RLock()
-_disused: deque[Any] = deque()
+_disused: deque[Any] = deque()  # engines to close, whose `MachineCode` no longer exists
 hold_over_fork(_lock)
 
 
@@ -70,7 +73,7 @@ def host() -> tuple[str, str, int]:
 
 
 def lanes() -> int:
-    """Return the number of states that SIMD code advances at once on this CPU."""
+    """Return the number of states that SIMD code evaluates at once on this CPU: doubles per register."""
     return host()[2]
 
 
@@ -82,11 +85,11 @@ def load_machine_code(
     passes: str = "all",
     ordered: bool = False,
 ) -> MachineCode:
-    """Return the machine code of an LLVM text, loaded from the store or compiled.
+    """Return machine code, loaded from the store or compiled from the LLVM text that `text()` returns.
 
-    `task` consists of all inputs of `text`, which is called only if the store has no entry for the task.
-    `functions` are the names of the functions whose addresses are needed. If `ordered`, LLVM keeps the
-    order of the text.
+    `task` contains all inputs of `text`, and is part of the cache key; `text` is called only if the store has
+    no entry for it. `functions` are the names of the functions whose addresses are needed. If `ordered`, LLVM
+    keeps the order of the text.
     """
     identity = (host(), llvmlite.__version__, source([__file__]), passes, task)
     key = hashlib.sha256(repr(identity).encode()).hexdigest()
@@ -112,7 +115,9 @@ def _read(path: str) -> bytes:
 
 
 def source(paths: Iterable[str]) -> str:
-    """Return a digest of files, so that machine code of other versions of them is not reused."""
+    """Return a digest of source files. As a part of the cache key it prevents the use of machine code that
+    other versions of these files have written.
+    """
     return hashlib.sha256(b"\0".join(map(_read, paths))).hexdigest()
 
 
@@ -124,10 +129,10 @@ def _machine() -> Any:
 
 
 def compile_object(text: str, passes: str = "all", ordered: bool = False) -> bytes:
-    """Return the object file of an LLVM text, optimised by the passes with a name in PASSES, or by "all".
+    """Return the object file of an LLVM text; `passes` is a key of PASSES, or "all".
 
-    LLVM's own pipeline leaks some 60 kB per call. Switches of LLVM are global to the process, so they are
-    set for this text and reset.
+    LLVM's own pipeline ("all") leaks about 60 kB per call. Switches of LLVM are global to the process, so
+    they are set for this text and reset afterwards.
     """
     machine = _machine()
     module = llvm.parse_assembly(text)
@@ -175,7 +180,7 @@ def to_single(x: float) -> float:
 
 
 def alike(kind: str, entry: str) -> str:
-    """Return the LLVM type that has as many entries as `kind`, each of the type `entry`.
+    """Return the LLVM type with the shape of `kind` (scalar or vector) and entries of the type `entry`.
 
     >>> alike("<4 x double>", "i1")
     '<4 x i1>'

@@ -44,7 +44,7 @@ from draisine.codegen.routine.subset import (
 from draisine.codegen.targets._llvm import hex_number, llvm_constant, suffix
 
 _TYPES: dict[Kind, str] = {INT: "i64", FLOAT: "double", BOOL: "i1", VOID: "void", ADDRESS: "i64"}
-_MATRIX = "{ ptr, i64 }"
+_MATRIX = "{ ptr, i64 }"  # address of the first element, row stride in elements
 _FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 _INT_OPS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv", ast.Mod: "srem",
@@ -59,12 +59,14 @@ _INT_TESTS = {
 
 
 MAX_INLINED_LINES = 40
-"""Number of lines of LLVM text up to which a function is inlined, because a call would cost as much as the
-function itself.
+"""Largest number of lines (of LLVM text) of a function that is inlined; a call of such a short function
+would cost as much as the function itself.
 """
 
 KnownFields = tuple[tuple[type, str, int], ...]
-"""Type of a list of record fields that are compiled as constants: (record, field, integer)."""
+"""Type of the record fields whose values are known and compiled as constants: triples (class of the record,
+name of the field, integer).
+"""
 
 
 def write_llvm(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) -> str:
@@ -131,18 +133,18 @@ def _stored(kind: Kind) -> str:
 
 
 def _extended(type_: str) -> str:
-    """Return the type of a result; the C calling convention requires zero-extended bools."""
+    """Return the LLVM type of a result; the C calling convention requires zero-extended bools."""
     return "zeroext i1" if type_ == "i1" else type_
 
 
 def _argument(type_: str) -> str:
-    """Return the type of an argument; the C calling convention requires zero-extended bools."""
+    """Return the LLVM type of an argument; the C calling convention requires zero-extended bools."""
     return "i1 zeroext" if type_ == "i1" else type_
 
 
 def _results_entry(routine: Routine) -> str:
-    """Return the LLVM text of a function that writes the results of a routine to slots of eight bytes at a
-    pointer.
+    """Return the LLVM function that Python calls for a routine with several results: it calls the routine
+    and writes the results to consecutive slots of eight bytes at the pointer `%results`.
     """
     kinds = result_kinds(routine.returns)
     type_all = type_of(routine.returns)
@@ -201,11 +203,11 @@ class _LlvmWriter:
         self.symbols = symbols
         self.known = {(record, field): integer for record, field, integer in known}
         self.lines: list[str] = []
-        self.slots: list[str] = []
-        self.count = 0
-        self.width = 1
-        self.each = ""
-        self.exits: list[tuple[str, str]] = []
+        self.slots: list[str] = []  # declarations of stack slots, at the top of the function
+        self.count = 0  # number of new names so far
+        self.width = 1  # SIMD lanes of the statements that are being written
+        self.each = ""  # variable of the current loop over `each`
+        self.exits: list[tuple[str, str]] = []  # labels for `continue`, `break` of the open loops
 
     def function(self) -> str:
         """Return the LLVM text of the function."""
@@ -235,10 +237,12 @@ class _LlvmWriter:
     # --- text
 
     def new(self) -> str:
+        """Return a name that is not used yet."""
         self.count += 1
         return f"t{self.count}"
 
     def emit(self, type_: str, text: str) -> Value:
+        """Write an instruction, and return its result, a value of the given LLVM type."""
         name = f"%{self.new()}"
         self.lines.append(f"  {name} = {text}")
         return Value(type_, name)
@@ -286,7 +290,7 @@ class _LlvmWriter:
                 self.value(value)
 
     def jump_out(self, label: str) -> None:
-        """Write a jump to a label; the unreachable text after it needs its own label."""
+        """Write a jump to a label, and a new label after it, because LLVM requires one after each jump."""
         self.jump(label)
         self.label(self.new())
 
@@ -320,7 +324,7 @@ class _LlvmWriter:
         return self.emit(type_, f"extractvalue {combined.type} {combined.text}, {k}")
 
     def extract_all(self, combined: Value, node: ast.expr) -> list[Value]:
-        """Return all entries of a structure or vector."""
+        """Return all entries of a structure or vector, the value of the expression `node`."""
         kind = self.definition.kinds[node]
         types = (
             [type_of(entry) for entry in kind]
@@ -417,8 +421,10 @@ class _LlvmWriter:
     def counting_loop(
         self, node: ast.For, first: Value, end: Value, step: int, counter: str | None = None
     ) -> None:
-        """Write a loop from `first` to `end`; the counter keeps its last value, with which the following
-        loop begins.
+        """Write a loop from `first` to `end` (exclusive).
+
+        `counter` is the stack slot of the loop variable, by default a new one. It keeps its last value, with
+        which the loop over the remaining iterations begins.
         """
         assert isinstance(node.target, ast.Name)
         again, inside, onward, done = (self.new() for _ in range(4))
@@ -522,13 +528,15 @@ class _LlvmWriter:
         return self.emit(kind, f"load {kind}, ptr %{name}.a")
 
     def field(self, record: ast.expr, field: str) -> Value:
+        """Return the value of a field of a record."""
         owner = self.definition.kinds[record]
         assert isinstance(owner, type)
         if (owner, field) in self.known:
             return self.number(self.known[owner, field])
         address, kind = self.field_address(record, field)
         stored = "i64" if kind == "i1" else kind
-        # Routines assign neither the fields of named tuples nor arrays and records in any record.
+        # LLVM may move loads of fields that no routine assigns: the fields of named tuples, and
+        # arrays and records in any record.
         pointer = kind in ("ptr", _MATRIX)
         fixed = "" if is_mutable(owner) and not pointer else ", !invariant.load !0"
         value = self.emit(stored, f"load {stored}, ptr {address}, align 8{fixed}")
@@ -565,7 +573,7 @@ class _LlvmWriter:
         return self.as_bool(value) if _is_bool(type_) else value
 
     def element(self, node: ast.Subscript) -> tuple[str, str, str]:
-        """Return the address of an element, its type, and its type in memory.
+        """Return the address of an array element, its LLVM type, and its LLVM type in memory.
 
         The types are SIMD vectors if the index varies between SIMD lanes.
         """
@@ -682,7 +690,9 @@ class _LlvmWriter:
         return self.emit(flags, f"{test} {a.type} {a.text}, {b.text}")
 
     def condition_value(self, node: ast.expr) -> Value:
-        """Return a condition as a value; in SIMD lanes all operands are evaluated."""
+        """Return a condition as a value. Without SIMD lanes, `and` and `or` skip operands as in Python; with
+        them, all operands are evaluated.
+        """
         if not self.each and isinstance(node, ast.BoolOp):
             return self.choice(ast.IfExp(node, ast.Constant(True), ast.Constant(False)), "i1")
         if isinstance(node, ast.UnaryOp):
@@ -698,6 +708,9 @@ class _LlvmWriter:
         return combined
 
     def choice(self, node: ast.IfExp, kind: str = "") -> Value:
+        """Return the value of a conditional expression: a select of two values in SIMD lanes, otherwise
+        jumps, so that only one branch is evaluated.
+        """
         if self.each:
             test = self.value(node.test)
             a, b = self.common_type(self.value(node.body), self.value(node.orelse))

@@ -31,44 +31,48 @@ from draisine.codegen.routine.record import Packed
 from draisine.codegen.targets import c, javascript
 
 ELEMENTS = {FLOAT: "doubles", INT: "integers", BOOL: "flags"}
-"""Names of the arrays that contain all elements of one type, by element type."""
+"""Names of the exported arrays, by element type; each array contains all elements of its type."""
 
 C_ELEMENTS = {FLOAT: "double", INT: "int64_t", BOOL: "_Bool"}
 JS_ELEMENTS = {FLOAT: "Float64Array", INT: "Int32Array", BOOL: "Uint8Array"}
 """Types of the arrays in ELEMENTS, in C and in JavaScript, by element type."""
 
 MAX_JS_INTEGER = 2**31
-"""Upper bound of the integers in JavaScript's Int32Array."""
+"""Exclusive upper bound of the integers in JavaScript's Int32Array."""
 
 NUMBERS_PER_LINE = 8
+"""Numbers in one line of the exported text."""
 
 
 @dataclass(eq=False)
 class _Block:
-    """Arrays that share memory: a range of addresses, and its contents."""
+    """A range of addresses that contains one array, or several that share memory, and its contents."""
 
-    element: str
+    element: str  # type of the elements, a key of ELEMENTS
     low: int  # address of the first byte
     high: int  # address after the last byte
     values: Any  # copy of the elements
     is_shared: bool  # whether all vehicles use the same constant copy
     number: int  # index of its first array; blocks are written in this order, not by address
-    offset: int = 0  # of its first element among those of its type, or number of the shared array
+    # index of its first element in the exported array of its type; if shared, number of the block
+    offset: int = 0
 
 
 @dataclass
 class Memory:
-    """All records and arrays to which a record refers, in the order in which they can be built.
+    """All records and arrays to which a record refers, directly or indirectly. A record comes after the
+    records to which it refers, so that exported code can create them in this order.
 
     Parameters
     ----------
     programs
         Index of each program by its address.
     program_fields
-        Names of the fields whose integers may be addresses of programs; all other integers in them are
-        smaller than addresses.
+        Names of array fields that contain addresses of programs. An address is replaced by the program's
+        index; other integers in these arrays are kept, because they are smaller than any address.
     shared
-        Classes of records whose arrays never change: all vehicles share them.
+        Classes of records whose arrays never change. They are exported once, as constants that all
+        vehicles share.
     """
 
     programs: Mapping[int, int]
@@ -95,8 +99,8 @@ class Memory:
         return self._numbers[id(record)]
 
     def _entry(self, owner: type, name: str, kind: Kind, value: Any) -> Any:
-        """Return the representation of a field: a reference to a record, array or program by index, or a
-        number.
+        """Return the exported value of a field: a number, a vector as a tuple, or a reference by index to a
+        record, an array or a program.
         """
         if is_record(kind):
             return _Reference(self.add(value))
@@ -121,7 +125,9 @@ class Memory:
     # --- arrays
 
     def place(self) -> None:
-        """Find the blocks of arrays that share memory, and assign each block its offset."""
+        """Merge arrays that share memory into blocks, copy their elements, and assign each block its offset
+        in the exported array of its type.
+        """
         order = sorted(range(len(self._arrays)), key=lambda k: self._address(k)[0])
         for k in order:
             low, high = self._address(k)
@@ -147,6 +153,7 @@ class Memory:
         self.sizes = sizes
 
     def _address(self, k: int) -> tuple[int, int]:
+        """Return the addresses of the first byte of array k and after its last byte."""
         array = self._arrays[k][0]
         return array.ctypes.data, array.ctypes.data + array.nbytes
 
@@ -214,7 +221,8 @@ class _View:
 
 def write_c_memory(memory: Memory, name: str) -> str:
     """Return the memory as C text: the type `<name>_memory`, the shared arrays, and the function
-    `<name>_reset`, which fills a memory. The types of records, and the array `programs`, must precede it.
+    `<name>_reset`, which writes the initial values to a memory. The types of the records and the array
+    `programs` must precede this text in the C file.
     """
     lines = ["typedef struct {"]
     for element, word in ELEMENTS.items():
@@ -277,8 +285,9 @@ def _c_entry(memory: Memory, name: str, entry: Any) -> str:
 
 
 def write_js_memory(memory: Memory, name: str) -> str:
-    """Return the memory as JavaScript: the function `<name>`, which returns the last record of a new
-    memory. The constant `programs` must precede it.
+    """Return the memory as JavaScript text: the function `<name>`, which creates all records and arrays with
+    their initial values and returns the last record, which refers to all others. The constant `programs`
+    must precede this text.
     """
     lines: list[str] = []
     copies = []
@@ -331,7 +340,7 @@ def _js_entry(memory: Memory, entry: Any) -> str:
 
 
 def _is_filled(block: _Block) -> bool:
-    """Return whether a block contains anything but positive zeros."""
+    """Return whether a block contains anything but positive zeros, with which new memory begins."""
     return bool(block.values.view(np.uint8).any())
 
 

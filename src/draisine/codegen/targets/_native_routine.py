@@ -73,7 +73,7 @@ def is_interpreted() -> bool:
 
 
 class _Workspaces(threading.local):
-    """Scratch records of one thread."""
+    """Scratch records of the current thread: `kept`, by constructor and sizes."""
 
     def __init__(self) -> None:
         self.kept: dict[Any, Any] = {}
@@ -86,10 +86,10 @@ MAX_WORKSPACES = 16
 
 
 def workspace(make: Callable[..., Any], *sizes: int) -> Any:
-    """Return a scratch record with arrays of given sizes that belongs to this thread, packed if it is a
-    named tuple.
+    """Return the scratch record `make(*sizes)` of this thread, packed if it is a named tuple.
 
-    It is created by `make(*sizes)` once, and contains the values of its last use.
+    The record is created at the first call. Later calls return the same record, with the values that its
+    last user left in it.
     """
     records = _workspaces.kept
     key = (make, *sizes)
@@ -101,8 +101,8 @@ def workspace(make: Callable[..., Any], *sizes: int) -> Any:
 
 
 def entry_symbol(routine: Routine) -> str:
-    """Return the symbol of the function that Python calls; for a routine with several results, this
-    function stores them in memory.
+    """Return the LLVM symbol of the function that Python calls: the routine itself, or, if it has several
+    results, the function that stores these in memory.
     """
     return llvm_symbol(routine) + (".results" if has_results(routine.returns) else "")
 
@@ -166,7 +166,7 @@ def _encoder(kind: Kind) -> ValueEncoder:
 
 
 class _Results:
-    """Memory for several results of a routine, which machine code writes."""
+    """Layout of the memory to which machine code writes the several results of a routine."""
 
     def __init__(self, kind: Kind) -> None:
         self._kinds = result_kinds(kind)
@@ -178,7 +178,7 @@ class _Results:
         self._slots = slots
 
     def read(self, call: Callable[[int], None]) -> Any:
-        """Return the results of a call to which the address of this memory is passed."""
+        """Allocate the memory, pass its address to `call`, and return the results that it then contains."""
         memory = bytearray(self._form.size)
         call(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
         entries = iter(self._form.unpack(memory))

@@ -1,9 +1,10 @@
 """List scheduling of a program's steps for one state: steps on the longest path come first.
 
-The evaluation of one state is limited by latency: the instruction window of a core is about a hundred
-instructions, a program has several times as many, and in the order of tracing the core would often wait for
-operands. List scheduling (Gibbons and Muchnick 1986, doi:10.1145/13310.13312) for a core that begins three
-steps per cycle is 13 % faster than LLVM's own order, with identical results.
+The evaluation of one state is limited by latency. A processor core chooses its next instruction among about
+a hundred, a program has several times as many, and in the order of tracing the core would often wait for
+operands. We therefore sort the steps by list scheduling (Gibbons and Muchnick 1986,
+doi:10.1145/13310.13312) for a core that begins three steps per cycle: the code is 13 % faster than in LLVM's
+own order, and its results are identical.
 """
 
 from bisect import insort
@@ -24,12 +25,14 @@ MAX_CANDIDATES = 4
 """Number of the most urgent steps among which the one that frees most values is chosen."""
 
 OPERATION_LATENCY = {"inv": 13, "sqrt": 21, "sin": 50, "cos": 50, "exp": 60, "atan2": 80, "neg": 1}
-"""Latency of operations in cycles; all others have 4, and a product that is fused with a sum has 1."""
+"""Latency of operations in cycles. All others have 4; a product that is fused with a sum to one
+multiply-add has 1.
+"""
 
 
 def by_longest_path(program: Program, steps: Sequence[int]) -> list[int]:
-    """Return the steps of a program in an order that minimises waiting; `steps` and the result are
-    topological orders.
+    """Return the steps of a program in the order of list scheduling, in which the core seldom waits. In
+    `steps` and in the result, every step comes after its operands.
 
     >>> chain = [("input", "x", 0), ("neg", 0), ("sin", 0), ("sin", 2), ("add", 1, 3)]
     >>> by_longest_path(Program("f", {"x": 1}, chain, {"y": [4]}, [False] * 5), [1, 2, 3, 4])
@@ -42,6 +45,7 @@ def by_longest_path(program: Program, steps: Sequence[int]) -> list[int]:
         for k in reads[i]:
             users[k].append(i)
     latency = {i: _latency(program, i, users[i]) for i in steps}
+    # Latency of the longest path from the beginning of each step to the end of the program, in cycles.
     remaining: dict[int, int] = {}
     for i in reversed(steps):
         remaining[i] = latency[i] + max((remaining[k] for k in users[i]), default=0)
@@ -51,8 +55,8 @@ def by_longest_path(program: Program, steps: Sequence[int]) -> list[int]:
 def _latency(program: Program, i: int, users: Sequence[int]) -> int:
     """Return the latency of a step in cycles."""
     op = program.steps[i][0]
-    taken_in = op == "mul" and len(users) == 1 and program.steps[users[0]][0] in ("add", "sub")
-    return 1 if taken_in else OPERATION_LATENCY.get(op, 4)
+    is_fused = op == "mul" and len(users) == 1 and program.steps[users[0]][0] in ("add", "sub")
+    return 1 if is_fused else OPERATION_LATENCY.get(op, 4)
 
 
 def _begin_in_turn(

@@ -24,8 +24,8 @@ CHOICE_LEVEL = -3
 OR_LEVEL = -2
 AND_LEVEL = -1
 TEST_LEVEL = 0
-"""Precedence levels of conditions in ascending order, all below those of sums and products in
-`statements`.
+"""Precedence levels of conditional expressions, `||`, `&&` and comparisons, in ascending order; all are below
+the levels of sums and products in `statements`.
 """
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, int]] = {
@@ -33,6 +33,8 @@ _ARITHMETIC: dict[type[ast.operator], tuple[str, int]] = {
     ast.Mult: ("*", PRODUCT_LEVEL), ast.Div: ("/", PRODUCT_LEVEL),
     ast.FloorDiv: ("/", PRODUCT_LEVEL), ast.Mod: ("%", PRODUCT_LEVEL),
 }  # fmt: skip
+"""Sign and precedence level of each arithmetic operation."""
+
 _TESTS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
@@ -43,13 +45,16 @@ _WORDS: dict[type[ast.operator], str] = {
 
 
 def write_text_routine(routine: Routine, dialect: Dialect, name: str) -> str:
-    """Return the source text of a routine with the given name, preceded by all routines that it calls."""
+    """Return the source text of a routine as a function called `name`, preceded by all routines that it
+    calls.
+    """
     return write_text_routines({routine: name}, dialect, name)
 
 
 def write_text_routines(entries: Mapping[Routine, str], dialect: Dialect, prefix: str) -> str:
-    """Return the source text of routines with given names, preceded by all routines that they call; the
-    names of these get a prefix.
+    """Return the source text of several routines, preceded by all routines that they call.
+
+    `entries` contains the name of each routine in the text. The names of their callees get the prefix.
     """
     family = list(dict.fromkeys(member for routine in entries for member in routine.family))
     names = {member: f"{prefix}_{member.__name__}" for member in family}
@@ -101,6 +106,7 @@ class _TextWriter:
         return "\n".join([f"{first}\n{{", *head, *self.lines, "}", ""])
 
     def line(self, text: str) -> None:
+        """Write a line with the current indentation."""
         self.lines.append(f"{'    ' * self.depth}{text}")
 
     # --- statements
@@ -417,8 +423,8 @@ class _TextWriter:
             return self.dialect.whole_quotient.format(a, b), PRODUCT_LEVEL
         if isinstance(node.op, ast.Div) and are_integers:
             return self.dialect.quotient.format(a, b), PRODUCT_LEVEL
-        # In JavaScript, 0 * -1 is negative zero, which is allowed for an index, but not for a
-        # value.
+        # In JavaScript, 0 * -1 is negative zero: harmless as an index, wrong as the value of an
+        # integer.
         if isinstance(node.op, ast.Mult) and are_integers and not self.indexing:
             return self.dialect.product.format(a, b), SUM_LEVEL
         return f"{a} {sign} {b}", level

@@ -126,7 +126,7 @@ _C_NOTATION = Notation(
 
 
 def _head(start: str, read: Iterable[str], filled: Iterable[str]) -> str:
-    """Return the head of a C function; lines break between arguments only."""
+    """Return the head of a C function that reads and fills arrays; lines break between arguments only."""
     arguments = [f"const~double~*{x}" for x in read] + [f"double~*{x}" for x in filled]
     text = f"{start.replace(' ', '~')}({', '.join(arguments) or 'void'})"
     return fill(text, 100, subsequent_indent="    ").replace("~", " ")
@@ -138,11 +138,13 @@ def _signature(name: str, listing: Listing, scope: str) -> str:
 
 
 def _function(name: str, listing: Listing, scope: str) -> list[str]:
-    """Return the lines of a function; a long function calls static functions that share a scratch array."""
+    """Return the lines of a C function. A long function becomes a sequence of calls of static functions,
+    which share a scratch array.
+    """
     read = {x for piece in listing.pieces for x in listing.read(piece)}
     filled = {x for piece in listing.pieces for x in listing.filled(piece)}
     arrays = [*listing.sources.values(), *listing.sinks.values()]
-    # All arrays are arguments, whether used or not; casts to void suppress compiler warnings.
+    # All arrays are arguments, even unused ones; casts to void suppress compiler warnings about these.
     unused = [f"    (void){x};" for x in arrays if x not in read | filled]
     head = _signature(name, listing, scope)
     if len(listing.pieces) == 1:
@@ -168,6 +170,7 @@ def _function(name: str, listing: Listing, scope: str) -> list[str]:
 
 
 _DECLARATION = "const double"
+"""Keywords that declare a local number in C."""
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

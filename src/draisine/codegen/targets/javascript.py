@@ -2,8 +2,9 @@
 
 A program `f` becomes two functions and a constant, the size of the table:
     fPrologue(parameters, table)    f(<inputs>..., table, <outputs>...)    fTableSize
-All inputs but the parameters come in the program's order, whether used or not. Engines do not
-optimise one huge function, so a long program is split into short ones that share a scratch array.
+The arguments of `f` are all inputs but the parameters, in the program's order, even unused ones. JavaScript
+engines do not optimise one huge function, so a long program is split into short functions that share a
+scratch array.
 """
 
 import math
@@ -34,6 +35,9 @@ JS_RESERVED = [
     "switch", "this", "throw", "true", "try", "typeof", "var", "void", "while", "with", "yield",
     "Float64Array", "Infinity", "Math", "NaN",
 ]  # fmt: skip
+"""Keywords of JavaScript and the global names that generated code uses; a program or array with such a name
+gets an underscore.
+"""
 
 
 def emit(
@@ -117,6 +121,7 @@ def _function(name: str, listing: Listing) -> list[str]:
 
 
 def _body(listing: Listing, piece: Segment) -> list[str]:
+    """Return the indented lines of a segment."""
     return [f"  {line}" for line in listing.lines(piece, "const")]
 
 

@@ -1,8 +1,9 @@
 r"""Programs as a complete LaTeX document for human readers.
 
-Steps used once are inlined, other steps are named by a letter and an index. Steps that depend on parameters
-alone come first. Quotients are written as fractions, products and sums without unnecessary parentheses: the
-text shows what is computed, not the order of rounding.
+A step that is used once becomes part of the expression that uses it; other steps are named by a letter and
+an index. Steps that depend on parameters alone come first. Quotients are written as fractions, sums and
+products without unnecessary parentheses: unlike the other targets, the text does not show the order of
+rounding.
 """
 
 import re
@@ -25,7 +26,9 @@ MAX_LATEX_WIDTH = 74
 """Width of an expression (characters) above which it is split, so that lines fit on A4."""
 
 MAX_DISPLAY_ROWS = 60
-"""Largest number of rows of one aligned display; TeX keeps a display in memory as a whole."""
+"""Largest number of rows of one aligned display. TeX typesets a display as a whole and runs out of memory if
+it is too long.
+"""
 
 _GREEK = {
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
@@ -89,8 +92,8 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
 
 
 def _gathered(program: Program, section: Section, names: dict[int, str]) -> list[Statement]:
-    """Return the statements of a section; a step that has no name yet is written as its index between
-    markers.
+    """Return the statements of a section as LaTeX. A step that has no symbol yet is written as `@index@`,
+    which `_row` replaces when all symbols are known.
     """
 
     def name(i: int) -> Term:
@@ -100,6 +103,7 @@ def _gathered(program: Program, section: Section, names: dict[int, str]) -> list
 
 
 def _row(statement: Statement, names: Mapping[int, str], outputs: Mapping[Entry, str]) -> str:
+    """Return a statement as a row of a display: symbol, = and expression."""
     left_side = names.get(statement.step, "")
     if statement.place is not None and statement.place in outputs:
         left_side = outputs[statement.place]
@@ -135,7 +139,7 @@ def _escaped(name: str) -> str:
 def _symbols(
     arrays: Mapping[str, int], names: Mapping[str, Sequence[str]], used: Iterable[str]
 ) -> dict[Entry, str]:
-    """Return unique LaTeX symbols of all array entries, different from the symbols in use."""
+    """Return a unique LaTeX symbol for each array entry; it differs from the symbols that are `used`."""
     symbols: dict[Entry, str] = {}
     used_symbols = set(used)
     for array, size in arrays.items():
@@ -168,7 +172,7 @@ def _symbol(name: str, indices: Sequence[int]) -> str:
 
 
 def _letters(symbols: Iterable[str]) -> list[str]:
-    """Return two letters with which no symbol begins, for steps of the prologue and of the body."""
+    """Return two letters with which no symbol begins: one for the steps of the prologue, one for the body."""
     used = {text.lstrip("{")[0] for text in symbols if text}
     free = [x for x in "kzabdefhijlmnosvxyCDEGHJKLNPQSTUVWXYZ" if x not in used]
     return [*free, "k", "z"][:2]
@@ -181,11 +185,13 @@ def _width(text: str) -> int:
 
 
 def _bracketed(text: str) -> str:
+    """Return a text in parentheses, which grow with fractions."""
     tall = r"\frac" in text or r"\left" in text
     return rf"\left({text}\right)" if tall else f"({text})"
 
 
 def _held(term: Term, level: int) -> str:
+    """Return the text of a term, in parentheses if its precedence is below `level`."""
     return term.text if term.level >= level else _bracketed(term.text)
 
 

@@ -7,9 +7,9 @@ coefficients on a quarter turn, arguments reduced with fused multiply-adds, accu
 A program `f` becomes three functions over arrays of doubles. `x` contains its concatenated inputs without
 parameters, `table` the results of its prologue, `out` its concatenated outputs:
     f_prologue(parameters, table)    f(x, table, out)    f_batch(x, table, out, count)
-In `f_batch` the index of entry k of state i is `k * count + i`; count is a multiple of the lanes. It can
-compute in single precision with twice as many lanes; then its table has single precision, too, and all
-other arrays have doubles.
+`f_batch` evaluates `count` states, a multiple of the number of lanes; entry k of state i has the index
+`k * count + i`. It can compute in single precision with twice as many lanes. Then the table is in single
+precision, too; all other arrays contain doubles.
 """
 
 import re
@@ -55,19 +55,20 @@ __all__ = [
 ]
 
 MAX_UNSPLIT_STEPS = 1500
-"""Largest number of steps of a program that is compiled as one function. The time of code generation grows
-faster than the length of a block, and than the number of uses of its values.
+"""Largest number of steps of a program that is compiled as one function. LLVM's time for a function grows
+faster than its length, so longer programs are split.
 """
 
 NATIVE_CHUNK_STEPS = 400
-"""Number of program steps per function if a program is split."""
+"""Number of steps in each function of a split program."""
 
 
 class Native:
-    """A program as machine code: addresses of its functions and sizes of their arrays.
+    """A program as machine code: addresses of its functions and sizes of their arrays (`size_in` of x,
+    `size_table`, `size_out`).
 
     Code for one state, for SIMD lanes and in single precision is compiled at first use, or loaded from the
-    store; each contains the prologue. The object keeps the machine code alive.
+    store; each piece contains its own prologue. The object keeps the machine code alive.
     """
 
     def __init__(self, program: Program, store: Store | None = None) -> None:
@@ -89,8 +90,8 @@ class Native:
 
     @property
     def prologue(self) -> int:
-        """The address of the prologue: in machine code that is already loaded, otherwise in the code for
-        one state.
+        """The address of the prologue, in a piece of machine code that is already loaded; if there is none,
+        the code for one state is loaded.
         """
         pieces = list(self._pieces)
         return self._find("_prologue", *(pieces[0] if pieces else ()))
@@ -117,13 +118,14 @@ class Native:
 def routine_code(
     *routines: Routine, width: int = 1, passes: str = "all", known: KnownFields = ()
 ) -> list[NativeRoutine]:
-    """Return routines as machine code with `width` SIMD lanes; the results of the latest 64 requests are
-    cached.
+    """Return routines as machine code with `width` SIMD lanes, from the cache in memory (the latest 64
+    calls) or on disk; see `compile_routines`.
     """
     return compile_routines(*routines, width=width, passes=passes, known=known, store=Store())
 
 
 _shared: dict[Routine, NativeRoutine] = {}
+"""Machine code of the routines that `share_code` has registered."""
 
 
 def share_code(routines: Sequence[NativeRoutine]) -> None:
@@ -200,7 +202,10 @@ def _symbol(program: Program) -> str:
 
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
+"""LLVM instruction of each operation with two operands."""
+
 _CLEAR_FUNCTION = "draisine.clear"
+"""Symbol of the LLVM function that `_clear` writes."""
 
 
 def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:
@@ -219,8 +224,8 @@ def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _clear(kind: str) -> str:
-    """Return the LLVM loop that writes zeros, because programs may have thousands of consecutive zero
-    outputs.
+    """Return the LLVM function that writes `count` zeros in a loop. Programs may have thousands of
+    consecutive zero outputs, whose separate stores would make the code long.
     """
     step = "1" if kind == "double" else "%stride"
     return f"""define internal void @{_CLEAR_FUNCTION}(ptr %out, i64 %count, i64 %stride) noinline {{
@@ -241,8 +246,8 @@ done:
 
 
 class _ProgramWriter:
-    """Writer of one LLVM function: the prologue, or the body in scalars or SIMD lanes; long functions are
-    split.
+    """Writer of the prologue or the body of a program as an LLVM function. The type `kind` of its values is
+    a scalar (one state) or a vector (SIMD lanes). A long function is split into several.
     """
 
     def __init__(self, program: Program, kind: str, prologue: bool = False) -> None:
@@ -269,7 +274,9 @@ class _ProgramWriter:
         return list(enumerate(flat))
 
     def function(self) -> str:
-        """Return the LLVM text of the function and of the functions into which it is split."""
+        """Return the LLVM text of the function. If it is split, its parts precede it and pass values to each
+        other in a scratch array.
+        """
         steps = [i for i in self.wanted if self.program.steps[i][0] not in ("const", "input")]
         size = NATIVE_CHUNK_STEPS if len(steps) > MAX_UNSPLIT_STEPS else MAX_UNSPLIT_STEPS
         chunks = [steps[k : k + size] for k in range(0, len(steps), size)] or [[]]
@@ -303,6 +310,11 @@ class _ProgramWriter:
         keeps: set[int],
         results: Sequence[tuple[int, int]],
     ) -> str:
+        """Return the LLVM text of one function that computes `steps`.
+
+        It stores the values of `keeps` in the scratch array, at the indices `shared`, and the results at
+        their indices in the output array: pairs (index, step).
+        """
         self.lines: list[str] = []
         self.known: dict[int, str] = {}
         self.shared = shared
@@ -338,6 +350,9 @@ class _ProgramWriter:
         return f"{head}{attributes} {{\n" + "\n".join(self.lines) + "\n  ret void\n}\n"
 
     def _address(self, base: str, k: int, strided: bool) -> str:
+        """Write the address of entry k of an array, and return its name. In a strided array, as those of the
+        caller are in SIMD code, the entries of one state are `%stride` apart.
+        """
         name = f"%a{len(self.lines)}"
         if self.simd and strided:
             entry = self.entry if base == "%table" else "double"
@@ -367,6 +382,9 @@ class _ProgramWriter:
         self.lines.append(f"  store {stored} {value}, ptr {address}, {align}")
 
     def _value(self, i: int) -> str:
+        """Return the LLVM operand of step i: a constant, or the name of its value, which is loaded first if
+        it is an input or was computed by another function.
+        """
         if i in self.known:
             return self.known[i]
         step = self.program.steps[i]
@@ -384,6 +402,7 @@ class _ProgramWriter:
         return value
 
     def _step(self, i: int, step: Instruction) -> None:
+        """Write the LLVM instructions of step i."""
         kind = self.kind
         tag = f"%s{i}"
         args = [self._value(k) for k in step[1:]]
@@ -422,7 +441,9 @@ _HEADER = """declare double @atan2(double, double)
 
 
 def _batch(name: str, width: int, entry: str) -> str:
-    """Return the LLVM loop over groups of `width` states; `entry` is the LLVM type of the table entries."""
+    """Return the LLVM function that evaluates `count` states, `width` of them at a time; `entry` is the LLVM
+    type of the table entries.
+    """
     return f"""define void @{name}_batch(ptr %x, ptr %table, ptr %out, i64 %count) {{
 entry:
   %any = icmp sgt i64 %count, 0

@@ -1,7 +1,7 @@
 """Programs as plain Python over NumPy, which runs without draisine.
 
-A program `f` becomes two functions; entries may be numbers or arrays, so that inputs may have further axes
-after the first:
+A program `f` becomes two functions. The entries of their arguments may be numbers, or arrays of equal shape
+for many states at once:
     f_prologue(parameters) -> table    f(inputs..., table) -> {output: array}
 """
 
@@ -93,7 +93,7 @@ def _notation(library: str) -> Notation:
 
 
 def _values(listing: Listing) -> list[str]:
-    """Return the assignments of all steps as lines of Python."""
+    """Return the assignments of a function to local names as lines of Python."""
     lines = [
         f"    {listing.name(i)} = {listing.sources[array]}[{k}]"
         for i, (array, k) in listing.section.leaves.items()
@@ -103,7 +103,7 @@ def _values(listing: Listing) -> list[str]:
 
 
 def _array(listing: Listing, name: str, library: str, indent: int) -> str:
-    """Return the expression that assembles one result array, as text."""
+    """Return the Python expression of the result array `name`, one entry per line."""
     entries = [
         s.term.text for s in listing.statements if s.place is not None and s.place[0] == name
     ]
