@@ -1,11 +1,10 @@
 """Cache of everything that is derived from a vehicle: choices of pivots, symbolic programs and machine
-code.
+code. Pivots are the entries of the constraint rows by which dependent speeds are eliminated.
 
-An artifact is derived at its first use. Its pivots are the entries by which the constraint rows are
-eliminated. The most recent artifacts are kept in memory, and all of them in the user's store. Each is
-derived independently of the others, at the parameters with which the vehicle was compiled, so that it does
-not depend on earlier requests. A control law without a fingerprint (its content is not known) is traced
-each time.
+Each of these artifacts is derived at its first use. The most recent ones are kept in memory, and all of them
+in the user's store. Each is derived independently of the others, at the parameters with which the vehicle was
+compiled, so that it does not depend on earlier requests. A control law that has no fingerprint, because it
+depends on files or on compiled objects, for example, cannot be cached and is traced each time.
 """
 
 import hashlib
@@ -54,7 +53,9 @@ _DERIVING_SUBPACKAGES = (
     "vehicles",
     "system",
 )
-"""Names of the subpackages whose code determines the result of a derivation."""
+"""Names of the subpackages whose code determines the derived programs. A change of this code makes stored
+programs invalid.
+"""
 
 T = TypeVar("T")
 PivotPoint = tuple[tuple[float, ...], tuple[float, ...]]
@@ -98,8 +99,8 @@ class RecentCache:
 
 @dataclass(frozen=True, eq=False)
 class MachineTask:
-    """Request for the compiled closed form of one contact mode: its control law and its choice of
-    pivots.
+    """Request for one contact mode in closed form: which contacts are closed, with which control law, and
+    where pivots are chosen.
     """
 
     mode: Mode  # status of each contact
@@ -166,7 +167,9 @@ class Artifacts:
 
     vehicle: Callable[..., Model]  # function that returns the model
     structure: dict[str, Any]  # arguments of the vehicle that determine its structure
-    nominal: dict[str, float]  # parameter values at which pivots are chosen
+    nominal: dict[
+        str, float
+    ]  # parameter values at which the vehicle was compiled and pivots are chosen
     store: Store | None = None  # store for derived programs and machine code
     _recent: RecentCache = field(default_factory=RecentCache, repr=False)
 
@@ -220,8 +223,8 @@ class Artifacts:
     def decide(
         self, task: MachineTask, parameters: Mapping[str, float]
     ) -> tuple[tuple[str, ...], PivotPoint | None]:
-        """Return the labels of the redundant constraint rows, which are omitted, and the configuration at
-        which pivots are chosen (None: zero configuration).
+        """Return which constraint rows are omitted, because they are redundant (labels), and at which
+        configuration pivots are chosen (None: the zero configuration).
         """
         rank_survey = self.survey(task.mode, parameters)
         if task.configuration is None:
@@ -283,8 +286,8 @@ class Artifacts:
     def contact_programs(
         self, law: Law | None, states: int, motions: tuple[Program, ...]
     ) -> Programs:
-        """Return the programs of the vehicle without ground and of each wheel on each kind of ground
-        feature; `motions` are the programs of moving ground.
+        """Return the programs of the vehicle on a terrain (see `contact_programs`) under a control law with
+        `states` states. `motions` are the programs of moving ground.
         """
         moving = [motion.dumps() for motion in motions]
         key = self._key("contact", fingerprint((law, states, moving)))
@@ -359,8 +362,8 @@ def require_system(what: str, system: object) -> None:
 
 
 MAX_MODELS_CHECKED = 64
-"""Number of distinct parameter sets up to which the model of every set is built and checked; one model
-takes 0.1 ms.
+"""Largest number of distinct parameter sets of which every model is built and checked. Building one model
+takes 0.1 ms; of larger numbers of sets only the doubtful ones are checked.
 """
 
 

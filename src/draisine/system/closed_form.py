@@ -77,10 +77,14 @@ class ClosedForm:
     project = CompiledProgram("project", "One Newton step to the nearest closed configuration.")
     rows = CompiledProgram("rows", "Constraint rows and gaps of a configuration.")
     entry = CompiledProgram(
-        "enter", "The y of a user's state, and the residuals of its constraints."
+        "enter", "The state vector y of a user's state, and the residuals of its constraints."
     )
-    masses = CompiledProgram("masses", "Masses and rows of any mode, in the user's speeds.")
-    free = CompiledProgram("free", "The saddle-point system of any mode, in the user's speeds.")
+    masses = CompiledProgram(
+        "masses", "Mass matrix and constraint rows of all contact modes, in the user's speeds."
+    )
+    free = CompiledProgram(
+        "free", "The saddle-point system of all contact modes, in the user's speeds."
+    )
     initial = CompiledProgram(
         "initial", "All values that can be requested of an initial state, with derivatives."
     )
@@ -115,7 +119,9 @@ class ClosedForm:
         return self.artifacts.mode_programs(self.task, self.choice)
 
     def exported_observe(self) -> Program:
-        """Return the program `observe` for exports; with sensors, its last output are their ideal signals."""
+        """Return the program `observe` for exports; if the system has sensors, its last output `signals`
+        contains their ideal signals.
+        """
         if not self.system.model.sensors:
             return self.programs["observe"]
         added = self.system.added_sensors
@@ -142,9 +148,9 @@ class ClosedForm:
         return np.abs(self.rate(q=q, r=r)["pivots"])
 
     def pivots_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
-        """Return the magnitudes of the pivots (pivots, sets) at the configuration at which they were
-        chosen, for sets of parameters (parameters, sets). `frames` are the inner base frames of these sets,
-        computed by default.
+        """Return the magnitudes of the pivots (pivots, sets) for many sets of parameters (parameters, sets),
+        at the configuration at which the pivots were chosen. `frames` are the inner base frames of these
+        sets; they are computed if omitted.
         """
         if self._chosen_at is None:
             x = self.rate.inputs.pack(q=(frames or self.frames_for(parameters))[0])
@@ -170,10 +176,10 @@ class ClosedForm:
         return MIN_PIVOT_RATIO * self.pivots_for(parameters, frames)
 
     def sound(self) -> bool:
-        """Return whether pivots and frames that were chosen for other parameters are valid for the
-        parameters of this system.
+        """Return whether this closed form, derived at the nominal parameters, is valid for the parameters of
+        the system.
 
-        They are invalid if a joint axis has become parallel to the axis that aligns its frame, or if a
+        It is invalid if a joint axis has become parallel to the reference axis of its frame, or if a
         redundant constraint row has become independent.
         """
         # The common case needs no further computation.
@@ -205,7 +211,7 @@ class ClosedForm:
 
     @cached_property
     def _unheld(self) -> Floats:
-        """The placeholder anchor points of pins, for states whose pins are not checked."""
+        """Zeros for the anchor points of pins, used when the positions of pins are not checked."""
         return np.zeros(self.entry.inputs.count("anchors"))
 
     @cached_property
@@ -220,7 +226,9 @@ class ClosedForm:
 
     @property
     def columns(self) -> list[int]:
-        """The indices of the free speeds among (V, W, rdot); a planar base, for example, excludes some."""
+        """The indices of the free speeds among (V, W, rdot). A base with fewer than six degrees of freedom,
+        such as a planar one, excludes some of (V, W).
+        """
         return free_columns(self.system.model)
 
     def inner_pose(
@@ -246,8 +254,8 @@ class ClosedForm:
         return user, p - _rotate(user, origin)
 
     def user_speeds(self, s: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
-        """Return the user's speeds v (n, N) for the speeds s of the inner base frame, whose V is that of
-        its origin; `frames` are the inner base frames of other parameters, one column per state.
+        """Return the user's speeds v (n, N) for speeds s (n, N) of the inner base frame, with V at its
+        origin. `frames` are the inner base frames of other parameters, one column per state.
         """
         speeds = np.zeros((6 + len(self.system.model.joints), s.shape[1]))
         speeds[self.columns] = s
@@ -403,8 +411,8 @@ def check_inertia(tree: Tree, mode: Mode) -> None:
     at_rest = np.zeros(6 + n)
     inputs = np.zeros(len(model.inputs))
     idle: Floats | None = None
-    # The zero configuration may be singular: a configuration without symmetry near it is tested as
-    # well.
+    # The zero configuration may be singular by its symmetry. Therefore, a nearby configuration
+    # without symmetry is tested as well.
     for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):
         out = multiplier.evaluate_free_dynamics(tree, np.eye(3), np.zeros(3), r, at_rest, inputs)
         joints = [*np.eye(6 + n)[driven], *couplings.coupling_rows(tree, geometry(tree, r))]
@@ -436,5 +444,7 @@ def _rotate(q: Floats, x: Floats) -> Floats:
 
 
 def _machine_again(system: "System", task: MachineTask) -> ClosedForm:
-    """Return the compiled contact mode of an unpickled system; its machine code comes from the store."""
+    """Return the compiled contact mode of an unpickled system; pickles contain no machine code, which comes
+    from the store.
+    """
     return system.make(task)

@@ -83,21 +83,21 @@ class Compiled:
 
     @property
     def wide_address(self) -> int:
-        """The memory address of the code that evaluates many states in SIMD lanes; the number of states is
-        a multiple of `lanes`.
+        """The memory address of the code that evaluates many states in SIMD lanes, `void f(x, table, out,
+        count)`; count is a multiple of `lanes`.
         """
         return self.native.batch
 
     @property
     def single_address(self) -> int:
-        """The memory address of the code in single precision; the number of states is a multiple of `2 *
-        lanes`.
+        """The memory address of the code that evaluates many states in single precision, `void f(x, table,
+        out, count)`; count is a multiple of `2 * lanes`.
         """
         return self.native.single_batch
 
     @property
     def lanes(self) -> int:
-        """The number of states in one SIMD register."""
+        """The number of states that SIMD code evaluates at once."""
         return self.native.lanes
 
     def tables(self, parameters: Floats) -> Floats:

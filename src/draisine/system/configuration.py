@@ -1,15 +1,15 @@
 """Solve for configurations and speeds with requested values, for many sets of parameters at once.
 
-Configurations are found by Newton's method, then speeds by linear equations. Hard equations are the
-requested values and the constraints. Soft equations keep the other coordinates at their values in the zero
-configuration: joints first, then position and heading, then lean, pitch and height. A soft equation is used
-if it is independent of all equations before it.
+Configurations are found by Newton's method, then speeds by linear equations. A configuration must satisfy the
+hard equations: the requested values and the constraints. Usually they do not determine it. The soft equations
+keep the other coordinates at their values in the zero configuration: joints first, then position and heading,
+then lean, pitch and height. A soft equation is used if it is independent of all equations before it.
 
 Speeds without a request are zero if possible, in this order: rates of joints, angular velocity of the base,
-spins of rolling wheels, translation. So a wheel rolls before anything else moves. Near a singularity a zero
-can require very large speeds elsewhere: a leaning torus wheel could have its forward speed without any
-spin, with a yaw rate of hundreds of rad/s. A zero that multiplies the kinetic energy is therefore dropped
-before the other zeros.
+spins of rolling wheels, translation. Joints and base thus stay at rest while wheels roll. Near a singularity,
+a zero speed can require very large speeds elsewhere: a leaning torus wheel could have its forward speed
+without any spin, with a yaw rate of hundreds of rad/s. The requirement of a zero speed is therefore dropped
+if it multiplies the kinetic energy.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -42,14 +42,14 @@ BASE_LINEAR_VELOCITIES = ("Vx", "Vy", "Vz")
 """Names of the components of the base's linear velocity (m/s), in its own axes."""
 
 WEAK_ZERO_RESIDUAL = 0.3
-"""Residual of a constraint row of unit length, after projection onto the rows before it (1 if it is
-perpendicular to all of them), below which the zero of this row may be dropped.
+"""A zero speed is weak, and may be dropped, if its equation is nearly dependent on the equations before it.
+This is the bound on the part of its unit row that is perpendicular to all rows before it (1: perpendicular).
 """
 
 COSTLY_ENERGY_FACTOR = 10.0
-"""Increase of the least kinetic energy, as a factor, above which a weak zero is dropped; 10 means about
-three times the speeds. Both conditions are needed, because the zero speed of a light part often sets a
-heavy part in motion.
+"""A weak zero speed is dropped if it multiplies the least kinetic energy by more than this factor; 10 means
+about three times the speeds. The energy alone is no criterion: a light part at rest often requires that a
+heavy part moves.
 """
 
 MIN_SCALED_MASS = 1e-9
@@ -69,14 +69,12 @@ MAX_RESIDUAL = 1e-11
 """Largest residual (m, rad) of a solution; rounding errors of coordinates of up to 1e4 m stay below it."""
 
 MIN_SOFT_RESIDUAL = 1e-3
-"""Residual of an equation row of unit length, after projection onto the rows before it, above which a soft
-equation counts as independent; with a smaller bound it would change other coordinates by large amounts.
+"""A soft equation counts as independent if the part of its unit row that is perpendicular to all rows before
+it is longer than this. A nearly dependent equation would change other coordinates by large amounts.
 """
 
 MIN_HARD_RESIDUAL = 1e-9
-"""Residual of an equation row of unit length, after projection onto the rows before it, above which a hard
-equation counts as independent; hard equations are dropped only if they are redundant up to rounding.
-"""
+"""The same bound for hard equations, which are dropped only if they are redundant up to rounding."""
 
 
 def find_configurations(
@@ -148,9 +146,10 @@ class Configuration:
         self.joints = [model.joints[k].name for k in order]
         self.soft = [*self.joints, *SOFT_POSE]
         level, tilted = self._evaluate_level_and_tilted(np.arange(count))
+        # All named values (N, values) of the zero configuration, on level ground and on the slope.
         self.start = level["values"].T
         self._drawn = tilted["values"].T
-        # Named values that depend on speeds are rates; all others are coordinates.
+        # `fast`: named values that depend on speeds are rates; all others are coordinates.
         gradients = self.by_speed()
         self.fast = {name for name, row in zip(self.names, gradients, strict=True) if np.any(row)}
 
@@ -331,9 +330,11 @@ class Configuration:
                     )
         return ""
 
-    def _solve_newton(self, goal: Mapping[str, Floats], some: Floats, precision: Floats) -> Floats:
-        """Move the configurations with indices `some` to a goal by Newton's method; return the largest
-        residual (m, rad) of the hard equations of each.
+    def _solve_newton(
+        self, goal: Mapping[str, Floats], indices: Floats, precision: Floats
+    ) -> Floats:
+        """Move the configurations with the given indices to a goal by Newton's method; return, for each, the
+        largest residual (m, rad) of its hard equations.
         """
         angles = [
             i for i, k in enumerate(self.machine.columns) if k >= 3 and k - 6 not in self._spinning
@@ -341,7 +342,7 @@ class Configuration:
         hard_error = np.full(len(self.y), np.inf)
         error = np.full(len(self.y), np.inf)
         size = np.full(len(self.y), np.inf)
-        active = some
+        active = indices
         for _ in range(60):
             residual, rows, hard, chosen = self._equations(goal, active)
             hard_error[active] = np.abs(residual[:, :hard]).max(axis=1, initial=0.0)
@@ -362,13 +363,13 @@ class Configuration:
             turn = np.abs(step[:, angles]).max(axis=1, initial=MAX_NEWTON_ANGLE)
             damped = step * (MAX_NEWTON_ANGLE / turn)[:, None]
             self.y[active] = displace(self.machine, self.y[active], damped)
-        return hard_error[some]
+        return hard_error[indices]
 
     def _equations(
         self, goal: Mapping[str, Floats], indices: Floats
     ) -> tuple[Floats, Floats, int, Floats]:
-        """Return the equations of some configurations: hard ones (closed contacts, then the goal) and soft
-        ones (the other coordinates keep their initial values).
+        """Return the equations of the configurations with the given indices: first the hard ones (closed
+        contacts, then the goal), then the soft ones (the other coordinates keep their initial values).
 
         Returns
         -------
@@ -384,14 +385,14 @@ class Configuration:
         """
         level, tilted = self._evaluate_level_and_tilted(indices)
         index = self.names.index
-        grips = self._grips()
+        pin_conditions = self._pin_conditions()
         values = level["values"].T
         conditions = level["conditions"].T
         J, K = (
             out["by_pose"].reshape(self.columns, -1, len(indices)).transpose(2, 1, 0)
             for out in (level, tilted)
         )
-        kept = [k for k in range(conditions.shape[1]) if k not in grips]
+        kept = [k for k in range(conditions.shape[1]) if k not in pin_conditions]
         soft = [name for name in self.soft if name not in goal]
         deviations = [tilted["values"][index(name)] - x[indices] for name, x in goal.items()]
         deviations += [values[:, index(name)] - self.start[indices, index(name)] for name in soft]
@@ -494,8 +495,8 @@ class Configuration:
         return out["b"].T, C[:, :, machine.columns]
 
     def _zeros(self, requested: Collection[str]) -> tuple[list[str], list[str]]:
-        """Return the names of the speeds that are zero if possible, in order of priority: first those that
-        vanish while the vehicle rolls, then wheel spins and translation.
+        """Return the names of the speeds that are zero if possible, in two lists in order of priority: those
+        that vanish while the vehicle rolls straight ahead, then wheel spins and translation.
         """
         model = self.machine.system.model
         spins = [f"{model.joints[k].name}_rate" for k in sorted(self._spinning)]
@@ -544,8 +545,10 @@ class Configuration:
             "by several joints, couple these joints."
         )
 
-    def _grips(self) -> list[int]:
-        """Return the indices of the position constraints of pins, which may close at any position."""
+    def _pin_conditions(self) -> list[int]:
+        """Return the indices of the position constraints of pins in space. They are no equations for the
+        configuration, because a pin may close at any position.
+        """
         model = self.machine.system.model
         if model.ground is not None:
             return []
@@ -661,11 +664,12 @@ class _Span:
 def _choose_zeros(
     C: Floats, b: Floats, rows: Floats, first: int, masses: Callable[[], Floats]
 ) -> NDArray[np.bool_]:
-    """Return a mask of the rows (N, rows, n) that are set to zero for speeds with `C s = b`: one after the
-    other, if they are independent of those before. `masses` returns the mass matrices (N, n, n).
+    """Choose which of the equations `rows s = 0` (N, rows, n) are imposed besides the hard ones, `C s = b`.
 
-    Some of the `first` rows are nearly dependent on those before, and their zeros multiply the kinetic
-    energy. These weak rows are postponed until the clearly independent ones are chosen.
+    The rows are examined in their order; a row is chosen if it is independent of the rows before it. One of
+    the `first` rows that is nearly dependent on the rows before it and would multiply the kinetic energy is
+    postponed until all clearly independent rows are chosen. `masses` returns the mass matrices (N, n, n).
+    The result is a mask (N, rows).
     """
     cases, count, n = rows.shape
     span = _Span(cases, n)
@@ -708,8 +712,8 @@ class _LeastEnergy:
         self._waiting.append((rows, values, chosen))
 
     def factor(self, rows: Floats) -> Floats:
-        """Return the factor (N,) by which the least kinetic energy grows if rows become zero, eq.
-        [dear-zero].
+        """Return the factor (N,) by which the least kinetic energy grows if the equation `rows s = 0`, with
+        rows (N, n), is added; eq. [dear-zero].
         """
         span, x = self._solve()
         missing, residual = self._split(span, x, rows)

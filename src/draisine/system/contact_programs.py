@@ -56,8 +56,8 @@ from draisine.terrain.feature import ObstacleMotion
 _GEOMETRY_SIZES = {"gap": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3}
 _GEOMETRY_SIZES |= {"local_point": 3, "local_normal": 3, "fold": 3, "armed": 1}
 _ROW_SIZES = {"c": 3, "stretch": 1, "b": 3, "along": 3}
-"""Numbers of values of the outputs of a contact program, by name: those of its geometry, and those that
-follow its three constraint rows C.
+"""Sizes of the outputs of a contact program by name: the geometry of the contact, and the outputs after its
+three constraint rows C. `model.surface.FeatureContact` explains the geometry (gap, fold, stretch, ...).
 """
 
 GEOMETRY_SUFFIX = ".geometry"
@@ -67,11 +67,11 @@ GEOMETRY_SUFFIX = ".geometry"
 def row_layout(model: Model) -> Layout:
     """Return the layout of the outputs that the programs of all contacts share.
 
-    Vehicles with force elements at contacts (tyres) have further outputs: the generalised force of the
-    elements at zero load (`push`) and per newton of load (`lift`), the same for reported quantities
-    (`forces`, `lifted`: normal, along, across, power and stored energy), the rates of the element states,
-    and whether the force is nonlinear in the load (`uneven`). If it is, these values are valid near one
-    load only.
+    Vehicles with force elements at contacts (tyres) have further outputs. The generalised force of the
+    elements is `push + lift * load` with the normal load in N; the reported quantities (normal, along and
+    across force, power, stored energy) are `forces + lifted * load`. `rates` are the time derivatives of the
+    element states. `uneven` is 1 if the force is nonlinear in the load, so that these linear functions are
+    valid near one load only.
     """
     n = len(model.speeds)
     has_elements = any(contact_elements(model, c) for c in model.contacts)
@@ -141,9 +141,8 @@ def flats_by_kind(contact: Contact) -> dict[str, Flat]:
 
 
 def free_gap(contact: Contact) -> Scalar:
-    """Return the gap (m) at which the contact of an undeflected wheel begins to carry load. A tyre on a
-    vertical spring begins at a positive gap, because the model defines the wheel with the tyre deflected by
-    its load.
+    """Return the gap (m) below which a contact carries load. It is positive for a tyre on a vertical spring,
+    because the model defines the wheel with the deflected tyre, and zero for all other contacts.
     """
     tyre: Any = contact.tyre if isinstance(contact, Wheel) else None
     return tyre.free_gap if getattr(tyre, "sprung", False) else 0.0
@@ -251,7 +250,7 @@ class TerrainDerivation:
         return self.tracing.act(self._readings, None, self.symbols["z"])
 
     def _act(
-        self, wheel: Wheel | Blade, met: ContactRows, ground: Array, load: Any
+        self, wheel: Wheel | Blade, rows: ContactRows, ground: Array, load: Any
     ) -> FeatureForces | None:
         """Return the forces of the force elements at a wheel on a ground feature; None if the wheel has no
         force elements.
@@ -260,7 +259,7 @@ class TerrainDerivation:
         ----------
         wheel
             The wheel or blade.
-        met
+        rows
             Contact frame and constraint rows of the wheel.
         ground
             Velocity of the ground at the contact point, m/s.
@@ -271,9 +270,9 @@ class TerrainDerivation:
         if not elements:
             return None
         along = self._along | {"t[0]": 1.0}
-        point = array(tangent(list(met.meeting.point), along, met.meeting.held))
-        relative = met.C @ self.speeds - array([axis @ ground for axis in met.axes])
-        readings = read_feature(self._readings, wheel, met, relative, point - ground)
+        point = array(tangent(list(rows.meeting.point), along, rows.meeting.held))
+        relative = rows.C @ self.speeds - array([axis @ ground for axis in rows.axes])
+        readings = read_feature(self._readings, wheel, rows, relative, point - ground)
         z = self.symbols["z"][: self.model.memory]
         return feature_forces(readings, elements, z, load)
 
@@ -499,37 +498,37 @@ class TerrainDerivation:
         pose = (self.tree, self.geo, self.R, s["p"])
         flats = flats_by_kind(wheel)
         if kind in flats:
-            met = contact_rows_on_body(*pose, wheel, flats[kind])
+            rows = contact_rows_on_body(*pose, wheel, flats[kind])
         elif kind == "patch":
             f = array([*s["f"], *s["cell"]])
-            met = contact_rows(*pose, wheel, kind, f, None if motion is None else (R, p))
+            rows = contact_rows(*pose, wheel, kind, f, None if motion is None else (R, p))
         else:
             f = s["f"] if motion is None else move_feature(kind, s["f"], R, p)
-            met = contact_rows(*pose, wheel, kind, f)
+            rows = contact_rows(*pose, wheel, kind, f)
         outputs: dict[str, Any] = {
-            "gap": [met.meeting.gap - free_gap(wheel)],
-            "point": met.meeting.point,
-            "normal": met.meeting.normal,
-            "centre": met.centre,
-            "axle": met.surface.axle,
-            "local_point": R.T @ (met.meeting.point - p),
-            "local_normal": R.T @ met.meeting.normal,
-            "fold": met.meeting.fold,
+            "gap": [rows.meeting.gap - free_gap(wheel)],
+            "point": rows.meeting.point,
+            "normal": rows.meeting.normal,
+            "centre": rows.centre,
+            "axle": rows.surface.axle,
+            "local_point": R.T @ (rows.meeting.point - p),
+            "local_normal": R.T @ rows.meeting.normal,
+            "fold": rows.meeting.fold,
             "armed": [wheel.armed(self._readings) if wheel.armed else 1.0],
         }
         if has_rows:
             along = self._along | ({} if motion is None else {"t[0]": 1.0})
-            outputs |= self._rows(wheel, met, self._ground_velocity(met, R, p), along)
+            outputs |= self._rows(wheel, rows, self._ground_velocity(rows, R, p), along)
         return self._contact_program(f"{wheel.name}_{kind}", outputs, has_rows, kind == "patch")
 
-    def _ground_velocity(self, met: ContactRows, R: Array, p: Array) -> Array:
+    def _ground_velocity(self, rows: ContactRows, R: Array, p: Array) -> Array:
         """Return the velocity (3) of moving ground at the contact point, m/s."""
         Rdot = array(tangent(list(R.ravel()), {"t[0]": 1.0})).reshape(3, 3)
         pdot = array(tangent(list(p), {"t[0]": 1.0}))
-        return pdot + Rdot @ (R.T @ (met.meeting.point - p))
+        return pdot + Rdot @ (R.T @ (rows.meeting.point - p))
 
     def _rows(
-        self, wheel: Wheel | Blade, met: ContactRows, ground: Array, along: dict[str, Any]
+        self, wheel: Wheel | Blade, rows: ContactRows, ground: Array, along: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the constraint rows of a wheel on a ground feature: `C v = b` with the velocity b (m/s) of
         the ground, `C vdot = c` with c = bdot - Cdot v by differentiation along the motion, the direction
@@ -537,16 +536,16 @@ class TerrainDerivation:
         """
         # On moving ground the velocity of the wheel relative to the ground vanishes, not its
         # absolute velocity.
-        b = array([axis @ ground for axis in met.axes])
-        relative = met.C @ self.speeds - b
+        b = array([axis @ ground for axis in rows.axes])
+        relative = rows.C @ self.speeds - b
         outputs: dict[str, Any] = {
-            "C": met.C[:, self.columns],
-            "c": [-x for x in tangent(list(relative), along, met.meeting.held)],
-            "stretch": [met.meeting.stretch],
+            "C": rows.C[:, self.columns],
+            "c": [-x for x in tangent(list(relative), along, rows.meeting.held)],
+            "stretch": [rows.meeting.stretch],
             "b": b,
-            "along": met.meeting.along,
+            "along": rows.meeting.along,
         }
-        acting = self._act(wheel, met, ground, self.symbols["f"][LOAD])
+        acting = self._act(wheel, rows, ground, self.symbols["f"][LOAD])
         if acting is not None:
             outputs |= {
                 "push": acting.force_at_zero_load[self.columns],

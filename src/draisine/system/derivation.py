@@ -31,13 +31,11 @@ from draisine.system.tracing import Commanded, Tracing, make_readings, rates_by_
 
 @dataclass(frozen=True, slots=True)
 class Pivoting:
-    """Choice of independent speeds, and of the pivots that eliminate the others, at the nominal
-    configuration.
-    """
+    """Choice of the independent speeds, and of the pivots that eliminate the dependent ones."""
 
     independent: list[int]  # indices of the independent speeds
     pivots: list[Pivot]  # pivots in the order of elimination
-    sizes: list[float]  # magnitudes of the state-dependent pivots
+    sizes: list[float]  # magnitudes of the state-dependent pivots where they were chosen
     names: list[str]  # names of the independent speeds
     spare: list[str]  # labels of the redundant constraint rows, which are omitted
     along_tree: bool = False  # whether rows are eliminated joint by joint along the tree
@@ -84,7 +82,7 @@ class Derivation:
 
     @cached_property
     def R(self) -> Array:
-        """The rotation matrix (3, 3) of the base."""
+        """The rotation matrix (3, 3) of the inner base frame, from its axes to the world's."""
         return base_rotation(self.model, self.symbols["q"])
 
     @cached_property
@@ -163,19 +161,21 @@ class Derivation:
             self.tree, rows.geo, rows.world, self.driven.inputs, rows.ref
         )
 
-        def act(loads: Mapping[str, Scalar]) -> ElementForces:
+        def evaluate_elements(loads: Mapping[str, Scalar]) -> ElementForces:
             reading = replace(self.readings, loads=loads)
             return self.tracing.act(reading, self.mode, self.symbols["z"])
 
-        def move(Q: Array) -> projected.Reduced:
+        def solve_dynamics(Q: Array) -> projected.Reduced:
             return projected.solve_reduced_dynamics(
                 self.moving, force + Q, t, self.model.gravity, self.driven.guides
             )
 
-        def lack(Q: Array) -> Array:
+        def find_imbalance(Q: Array) -> Array:
             return projected.imbalance(self.moving, force + Q, t, self.model.gravity)
 
-        solved = solve_loads(act, move, lack, self.moving, self.tracing.graph)
+        solved = solve_loads(
+            evaluate_elements, solve_dynamics, find_imbalance, self.moving, self.tracing.graph
+        )
         if solved.loads and self.driven.guides:
             raise ModelError(
                 "A force element that reads loads (a tyre) cannot be combined with a law that guides joints."

@@ -42,10 +42,11 @@ feature, and the motion of that feature (None if it is fixed).
 
 @dataclass(frozen=True, eq=False)
 class Generic:
-    """The compiled vehicle on a terrain. The program `motion` computes the mass matrix M and the bias force
-    F, `contacts[wheel, kind, motion]` the constraint rows of a wheel on a ground feature.
+    """The compiled vehicle on a terrain, from which the contact engine assembles every contact mode.
 
-    Its state is y = (q, p, r, v, z), with the base frame and the speeds of the user.
+    The program `motion` computes the mass matrix M and the bias force F of the vehicle without ground,
+    `contacts[wheel, kind, motion]` the constraint rows of a wheel on a ground feature. The state is y = (q,
+    p, r, v, z), with the base frame and the speeds of the user.
     """
 
     system: System
@@ -121,8 +122,9 @@ class Generic:
 
     @property
     def givens(self) -> int:
-        """The number of inputs of closed forms after those of `motion`: coordinates of ground features and
-        friction coefficients, for the contact mode with most contacts.
+        """The number of further inputs of closed forms, after those of `motion`: for each contact the
+        coordinates of its ground feature and a friction coefficient. It is that of the contact mode with the
+        most contacts, so that all closed forms can use one array.
         """
         return MAX_CLOSED_FORM_WHEELS * (FEATURE + 1)
 
@@ -149,7 +151,7 @@ class Generic:
 
     @cached_property
     def shared(self) -> dict[Any, Any]:
-        """The objects that all runs of this compiled vehicle share, by owner."""
+        """A cache for objects that all runs of this compiled vehicle share, each under a key of its own."""
         return {}
 
     @property
@@ -237,19 +239,19 @@ class ContactPrograms(Mapping[ContactPair, Compiled]):
         }
         self._bound: dict[ContactPair, Compiled] = {}
 
-    def __getitem__(self, meeting: ContactPair) -> Compiled:
-        if meeting not in self._bound:
-            self._bound[meeting] = self._programs.bind(self.names[meeting], self._values)
-        return self._bound[meeting]
+    def __getitem__(self, pair: ContactPair) -> Compiled:
+        if pair not in self._bound:
+            self._bound[pair] = self._programs.bind(self.names[pair], self._values)
+        return self._bound[pair]
 
-    def geometry(self, meeting: ContactPair) -> Compiled:
-        """Return the program that computes only the geometry of a contact, the first part of its
-        outputs.
+    def geometry(self, pair: ContactPair) -> Compiled:
+        """Return the program that computes only the geometry of a contact (gap, point, normal, ...) and no
+        constraint rows.
         """
-        return self._programs.bind(self.names[meeting] + GEOMETRY_SUFFIX, self._values)
+        return self._programs.bind(self.names[pair] + GEOMETRY_SUFFIX, self._values)
 
-    def __contains__(self, meeting: object) -> bool:
-        return meeting in self.names
+    def __contains__(self, pair: object) -> bool:
+        return pair in self.names
 
     def __iter__(self) -> Iterator[ContactPair]:
         return iter(self.names)

@@ -77,7 +77,7 @@ def yaw_lean_pitch_rates(
 
 
 def derive_rate(d: Derivation) -> Program:
-    """Return the program of the time derivative ydot, and of the state-dependent pivots."""
+    """Return the program of the time derivative ydot, and of the pivots that depend on the state."""
     moving = d.moving
     speeds = moving.speeds
     if d.correction is not None:
@@ -91,7 +91,9 @@ def derive_rate(d: Derivation) -> Program:
 
 
 def derive_observe(d: Derivation, sensors: Sequence[Sensor] = ()) -> Program:
-    """Return the program of all outputs for a state; ideal signals of given sensors are the last output."""
+    """Return the program of all outputs for a state. With sensors, the last output `signals` contains their
+    ideal signals.
+    """
     rows = d.constraint_rows
     moving = d.moving
     reduced = d.reduced
@@ -271,8 +273,11 @@ def derive_frame(d: Derivation) -> Program:
     return d.tracing.program("frame", d.inputs, {"R": base.R, "o": base.o})
 
 
-class _Bare(NamedTuple):
-    """The saddle-point system of all contact modes in the user's speeds, without force elements."""
+class _SaddlePoint(NamedTuple):
+    """The saddle-point system of all contact modes in the user's speeds, without force elements.
+
+    It contains the constraint rows of all contacts; each contact mode uses some of them.
+    """
 
     inputs: dict[str, Array]  # input arrays of the programs
     readings: Readings
@@ -282,7 +287,7 @@ class _Bare(NamedTuple):
     motions: list[Any]  # position, velocity and acceleration of prescribed joints
 
 
-def _bare(d: Derivation) -> _Bare:
+def _saddle_point(d: Derivation) -> _SaddlePoint:
     """Return the saddle-point system of all contact modes, without force elements."""
     model = d.model
     s = d.symbols | _user(d, {"q": 4, "p": 3})
@@ -298,7 +303,7 @@ def _bare(d: Derivation) -> _Bare:
     joints = [eye[6 + k] for k in constraints.prescribed_joints(model)]
     vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], zero)
     world = constraints.ground(tree, geo, R)
-    return _Bare(
+    return _SaddlePoint(
         {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"], "z": s["z"]},
         Readings(tree, geo, world, s["p"], vel, speeds, zero, t),
         multiplier.evaluate_free_dynamics(tree, R, s["p"], s["r"], speeds, s["w"], t),
@@ -312,42 +317,44 @@ def derive_masses(d: Derivation) -> Program:
     """Return the program of the mass matrix and the constraint rows of all contact modes, in the user's
     speeds.
     """
-    return d.tracing.program("masses", (bare := _bare(d)).inputs, _masses(d, bare))
+    return d.tracing.program("masses", (saddle := _saddle_point(d)).inputs, _masses(d, saddle))
 
 
-def _masses(d: Derivation, bare: _Bare) -> dict[str, Any]:
-    """Return the mass matrix and the constraint rows of all contact modes, by output name."""
+def _masses(d: Derivation, saddle: _SaddlePoint) -> dict[str, Any]:
+    """Return the mass matrix M (n, n) and the constraint rows C (rows, n) of all contact modes, by name."""
     columns = free_columns(d.model)
-    C = np.vstack([bare.dynamics.C, *(row[None, :] for row in bare.joint_rows)])[:, columns]
-    return {"M": bare.dynamics.M[np.ix_(columns, columns)], "C": C}
+    C = np.vstack([saddle.dynamics.C, *(row[None, :] for row in saddle.joint_rows)])[:, columns]
+    return {"M": saddle.dynamics.M[np.ix_(columns, columns)], "C": C}
 
 
 def derive_free(d: Derivation) -> Program:
-    """Return the program of the saddle-point system of all contact modes in the user's speeds, with the
-    tyre forces of this contact mode.
+    """Return the program of the saddle-point system of all contact modes in the user's speeds: `M vdot + F
+    = C' lam`, `C vdot = c`, `C v = b`. F contains the tyre forces of this contact mode.
     """
-    bare = _bare(d)
-    dynamics = bare.dynamics
-    readings = bare.readings
-    F = dynamics.F - d.tracing.act(readings, d.mode, bare.inputs["z"]).Q
-    c = [*dynamics.c, *[motion[2] for motion in bare.motions], *[-x for x in bare.drifts]]
+    saddle = _saddle_point(d)
+    dynamics = saddle.dynamics
+    readings = saddle.readings
+    F = dynamics.F - d.tracing.act(readings, d.mode, saddle.inputs["z"]).Q
+    c = [*dynamics.c, *[motion[2] for motion in saddle.motions], *[-x for x in saddle.drifts]]
     b = [
         *[0.0] * len(dynamics.c),
-        *[motion[1] for motion in bare.motions],
-        *[0.0] * len(bare.drifts),
+        *[motion[1] for motion in saddle.motions],
+        *[0.0] * len(saddle.drifts),
     ]
     armed = [contact.armed(readings) if contact.armed else 1.0 for contact in d.model.contacts]
-    outputs = _masses(d, bare) | {"F": F[free_columns(d.model)], "c": c}
+    outputs = _masses(d, saddle) | {"F": F[free_columns(d.model)], "c": c}
     outputs |= {"b": b, "gaps": dynamics.gaps, "armed": armed}
-    return d.tracing.program("free", bare.inputs, outputs)
+    return d.tracing.program("free", saddle.inputs, outputs)
 
 
 def derive_variation(d: Derivation) -> Program:
-    """Return the program of `M udot = f`, all outputs of a state and the rates of its speeds, each with its
-    derivative along one direction of differentiation, eq. [variation].
+    """Return the program of the reduced dynamics `M udot = f` and of all outputs, each with its derivative
+    along one direction of differentiation, eq. [variation].
 
-    The direction consists of a displacement dx of the configuration (in the coordinates of the speeds: V at
-    the origin of the base, W, rdot, in the inner base frame), and of dt, du, dz, dw.
+    The outputs are the mass matrix M (`mass`), f (`force`), zdot, the position constraints (`conditions`),
+    all named values and speeds (`seen`) and the accelerations (`paced`). `d<name>` is the derivative of the
+    output `<name>`. The direction consists of a displacement dx of the configuration (in the coordinates of
+    the speeds: V at the origin of the base, W, rdot, in the inner base frame), and of dt, du, dz, dw.
     """
     tree = d.tree
     s = d.symbols
@@ -389,7 +396,9 @@ def derive_variation(d: Derivation) -> Program:
 
 
 def _user(d: Derivation, sizes: Mapping[str, int]) -> dict[str, Array]:
-    """Return symbols of the user's state, in the user's base frame instead of the inner one."""
+    """Return symbols for arrays of the user's state, which refer to the user's base frame instead of the
+    inner one; `sizes` are the lengths of the arrays by name.
+    """
     symbols = d.tracing.symbols({f"user {name}": size for name, size in sizes.items()})
     return {name: symbols[f"user {name}"] for name in sizes}
 

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 NEARLY_FLAT_HEADING = 1e-3
-"""Length of a wheel's heading vector (sine of the angle between axle and ground normal) below which it is
-checked whether the wheel lies flat.
+"""Length of a wheel's heading vector, below which the wheel may lie flat and is examined more exactly. The
+length is the sine of the angle between axle and ground normal.
 """
 
 FLAT_SLOPE = 4e-5
-"""Angle (rad) between a wheel's plane and the ground below which the wheel counts as lying flat; its
-contact point has then lost all significant digits.
+"""Angle (rad) between the plane of a wheel and the ground below which the wheel counts as lying flat. At
+smaller angles, its contact point has no significant digits.
 """
 
 
@@ -129,6 +129,7 @@ def angles_of(q: Floats) -> dict[str, float]:
 
 
 def _short(x: float) -> str:
+    """Return a number with four digits; rounding errors are printed as 0."""
     return f"{x + 0.0 if abs(x) > 1e-12 else 0.0:.4g}"
 
 
@@ -224,8 +225,8 @@ def initial_values(requested: Mapping[str, Any], model: "Model") -> dict[str, fl
 
 
 def describe_flat_lean(lean: float) -> str:
-    """Return the reason why a lean angle (rad) is not possible, or an empty string: at 90 degrees the
-    heading is undefined.
+    """Return the reason why a lean angle (rad) cannot be requested, or an empty string. The lean must stay
+    between -90 and 90 degrees, where the heading is defined.
 
     >>> describe_flat_lean(20.0)
     "lean = 20 rad lies flat or beyond, it stays between -90deg and 90deg. Degrees are written '20deg'."

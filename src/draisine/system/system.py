@@ -71,8 +71,8 @@ class MachineMatrices(NamedTuple):
 class System:
     """A compiled vehicle with its parameters, ready to run.
 
-    The independent speeds and pivots are those chosen for the parameters with which the vehicle was
-    compiled, as long as they are valid for the present parameters.
+    The independent speeds and the pivots were chosen for the parameters with which the vehicle was compiled.
+    They are chosen again only if they are not valid for the present parameters.
 
     >>> bicycle = compile("whipple")
     >>> heavier = bicycle.with_parameters(mB=100.0)     # no new derivation, no new compilation
@@ -245,7 +245,7 @@ class System:
         return self.make(MachineTask(self.mode(mode), law, states, correction, pivot_point))
 
     def make(self, task: MachineTask) -> ClosedForm:
-        """Return the compiled contact mode of a request."""
+        """Return the compiled contact mode that a request describes; the most recent ones are cached."""
 
         def derive() -> ClosedForm:
             machine = ClosedForm(self, self.artifacts, task)

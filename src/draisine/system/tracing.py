@@ -90,8 +90,8 @@ class Tracing:
         return trace_program(name, {"parameters": list(self.parameters.values()), **arrays}, flat)
 
     def command(self, readings: Readings, z: Array, given: Array) -> "Commanded":
-        """Return inputs, guided joints and state rates under the control law; `given` are the inputs
-        without the control law.
+        """Return inputs, guided joints and state rates under the control law. The inputs `given` from
+        outside are added to those of the law; z are the states of force elements and law.
         """
         complete = replace(readings, remembered=z[: self.model.memory])
         return apply_law(self.law, complete, z[self.model.memory :], given)
@@ -123,8 +123,8 @@ def make_readings(moving: Reconstruction, t: Scalar) -> Readings:
 
 
 def rates_by_symbol(**rates: Any) -> dict[str, Any]:
-    """Return the time derivatives of arrays as a dictionary by symbol name, for derivatives along a
-    motion.
+    """Return the time derivatives of all symbols by name, from those of arrays of symbols: `q=qdot` becomes
+    {"q[0]": qdot[0], ...}. `tangent` needs this form for derivatives along a motion.
     """
     return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
 
