@@ -45,9 +45,9 @@ class Locomotion:
     """
 
     tree: Tree
-    geo: Geometry
-    world: Ground
-    active: list[Active]
+    geo: Geometry  # poses of the links
+    world: Ground  # orientation of the ground
+    active: list[Active]  # closed contacts
     labels: list[str]  # label of each constraint row, (m,)
     outer: list[int]  # indices of the components of v = (V, W, rdot) that form eta
     inner: list[int]  # indices of the rates of the driven joints in v
@@ -397,8 +397,8 @@ ConnectionKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Kind of connection (kinematic, mechanical, mixed, ...) that describes the locomotion of a
-    system, with its reason.
+    """Classification of the locomotion of a system: which connection relates the motion of its base to that
+    of its joints, and why.
     """
 
     kind: ConnectionKind

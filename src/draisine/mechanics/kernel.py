@@ -17,6 +17,7 @@ from draisine.algebra.scalar import Array, Floats, Scalar, array, is_zero, sqrt
 from draisine.errors import SingularityError
 
 Pivot = tuple[int, int]
+"""Position of a pivot in a matrix: (row, column)."""
 
 
 def plan(values: NDArray[np.float64], pattern: NDArray[np.bool_], cost: Array) -> list[Pivot]:
@@ -185,8 +186,9 @@ def eliminate(A: Array, pivots: Sequence[Pivot]) -> Elimination:
 
 
 def kernel_basis(solve: Callable[[list[Scalar]], Array], m: int, n: int) -> Array:
-    """Return the kernel basis H (n, n - m), eq. [kernel]; `solve` solves m rows and n - m
-    independent speeds.
+    """Return the kernel basis H (n, n - m) of m constraint rows, eq. [kernel].
+
+    `solve` returns the n speeds for m right-hand sides of the rows, followed by n - m independent speeds.
     """
     columns = [solve([0.0] * m + list(e)) for e in np.eye(n - m)]
     return np.column_stack(columns) if columns else np.zeros((n, 0))
@@ -231,8 +233,8 @@ def independent_vectors(
 
 
 def _pivot_key(pivot: Scalar, entry_count: int, j: int) -> tuple[bool, bool, int, int]:
-    """Return the sort key of a diagonal pivot: nonzero first, then constant, few entries, low
-    index.
+    """Return the sort key of a diagonal pivot; the least key is eliminated first. Nonzero pivots come first,
+    among them those that do not depend on the state, then those with few entries in their column.
     """
     return is_zero(pivot), not getattr(pivot, "fixed", False), entry_count, j
 
@@ -281,9 +283,9 @@ def minimum_norm_multipliers(
     """Return the minimum-norm multipliers of all constraint rows C from those of independent
     constraint rows, eq. [shared-forces].
 
-    `lam` are the multipliers of the rows `keep`. Forces are weighed by the square roots of their
-    compliances. Torques have zero compliance and no common measure with forces: they count only in
-    columns of the static multipliers that contain no force.
+    `lam` are the multipliers of the independent rows, whose indices are `keep`. The norm contains each force
+    times the square root of its compliance. A torque has zero compliance and no common unit with forces: it
+    counts only in columns of the static multipliers that contain no force.
     """
     N = static_multipliers(solver, C, keep)
     full = np.zeros(len(C), dtype=object)

@@ -24,8 +24,8 @@ from draisine.mechanics.formulations.projected import (
 from draisine.model import Model
 
 LOAD_TOLERANCE = 1e-6
-"""Largest residual of a load after the Newton steps, relative to the load (or to 1 N if it is
-smaller).
+"""Residual of a load, relative to the load (to 1 N for smaller loads), at which the convergence measure
+`load_convergence` has fallen to one half. The integrator monitors this measure like a pivot.
 """
 
 LOAD_NEWTON_STEPS = 6
@@ -61,9 +61,9 @@ class LoadRecorder(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadSolution:
-    """Forces of the elements and loads of the contacts that are consistent with each other."""
+    """Forces of the force elements and loads of the contacts that are consistent with each other."""
 
-    acting: ElementForces
+    acting: ElementForces  # forces of all force elements
     reduced: Reduced  # reduced dynamics under these forces
     loads: Mapping[str, Scalar]  # normal forces of the contacts whose load an element reads, N
     # Quantities that must not vanish: pivots of the Newton matrix (1 without coupling), and the
@@ -80,9 +80,24 @@ def solve_loads(
 ) -> LoadSolution:
     """Solve for the loads of contacts together with the forces of elements that depend on them.
 
-    `act` returns the forces of the elements for given loads, `move` the dynamics under a generalised force,
-    `unbalanced` the part of a generalised force that the rows do not balance. `graph` provides the symbols
-    with respect to which forces are differentiated.
+    Parameters
+    ----------
+    act
+        Function from the loads (N) by contact to the forces of all force elements.
+    move
+        Function from a generalised force Q (6 + n,) to the reduced dynamics.
+    unbalanced
+        Function from Q to Q minus the force that admissible accelerations require, see
+        `projected.imbalance`.
+    moving
+        Velocities at the state.
+    graph
+        Expression graph, which provides symbols of the loads: forces are differentiated by them.
+
+    Returns
+    -------
+    LoadSolution
+        Forces, loads, and the quantities that the integrator monitors.
     """
     names = [a.contact.name for a in moving.rows.active if "normal" in a.names]
     zero_loads: dict[str, Scalar] = dict.fromkeys(names, 0.0)

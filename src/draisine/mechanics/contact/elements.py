@@ -26,9 +26,10 @@ from draisine.mechanics.readings import Readings, Slip
 from draisine.model import Blade, Contact, ForceElement, Model, Wheel, Wrench
 
 ROW_NAMES = ("normal", "along", "across")
+"""Names of the constraint rows of a wheel, in order: components of the contact velocity."""
 
-# Layout of the values that are reported for the elements of a contact: force (normal, along,
-# across) in N, then power and stored energy.
+# Layout of the values that are reported for the force elements at a contact: force (normal, along,
+# across) in N, then power and stored energy of the tyre.
 POWER = 3  # index of the power of the tyre (W) in the reported values
 ENERGY = 4  # index of the energy stored in the tyre (J) in the reported values
 REPORTED = 5  # number of values reported per contact
@@ -46,10 +47,9 @@ def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceEle
 
 
 def tyre_rows(wheel: Wheel) -> int:
-    """Return the number of constraint rows of a wheel whose tyre generates the other contact
-    forces.
+    """Return the number of constraint rows of a wheel with a tyre.
 
-    The rows are taken in the order normal, along, across; the tyre generates the forces in the
+    The rows are the first ones in the order normal, along, across. The tyre generates the forces in the
     remaining directions.
     """
     names = wheel.rows["tyre"]
@@ -68,10 +68,8 @@ class FeatureReadings(Readings):
 
     wheel: str
     touch: ContactRows  # contact of the wheel with the ground feature
-    relative: (
-        # Velocity of the material point relative to the ground (normal, along, across), m/s, (3,)
-        Array
-    )
+    # Velocity of the material point relative to the ground (normal, along, across), m/s, (3,)
+    relative: Array
     # Velocity of the contact point relative to the ground, world axes, m/s, (3,)
     travel_velocity: Array
 
@@ -164,8 +162,10 @@ class FeatureForces:
 def feature_forces(
     readings: FeatureReadings, elements: Sequence[tuple[int, ForceElement]], z: Array, load: Expr
 ) -> FeatureForces:
-    """Return the forces of the elements at a contact, linearised about the load (N), a traced
-    symbol.
+    """Return the forces of the force elements at a contact, linearised about a load.
+
+    `elements` contains each element with the index of its first state, z all element states; `load` is the
+    symbol of the load (N).
     """
     n = len(readings.speeds)
     ends = [n, n + REPORTED]

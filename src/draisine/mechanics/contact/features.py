@@ -2,8 +2,8 @@
 [contact-rows].
 
 A feature is a face, an edge, a vertex or a smooth patch of the terrain, or a plane of another body.
-`Surface.contact_with` computes the contact point and the normal. The rows are the components of the
-velocity of the wheel's material point at the contact: normal, along the heading, across it.
+`Surface.contact_with` computes the contact point and the normal. The constraint rows are the components of
+the velocity of the wheel's material point at the contact, in the order normal, along the heading, across.
 """
 
 from dataclasses import dataclass, replace
@@ -24,15 +24,23 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Blade, Flat, Wheel
 from draisine.model.surface import FeatureContact, Surface
 
-# Index, in the values of an edge, of the side that a torus touches: 0, or 1 and -1 if it touches
-# twice
-SIDE = 6
-# Index, in the values of a feature, of the load (N) about which force elements are linearised
-LOAD = 7
-# Number of values that describe a ground feature. Face: (N, d, 0, 0, 0, load). Edge: (Q, e, side,
-# load). Vertex: (Q, 0, 0, load). Patch: (N, d, distance from this plane, deviation of normals, 0,
-# load); its polynomial is a further input.
 FEATURE = 8
+"""Number of values that describe a ground feature, with three values for each vector:
+
+- face: unit normal N, offset d of the plane `N . x = d` (m), 0, 0, 0, load
+- edge: point Q (m), unit direction e, side, load
+- vertex: point Q (m), 0, 0, 0, 0, load
+- patch: N and d of its mean plane, largest distance from this plane (m), deviation of normals, 0, load; its
+  polynomial is a separate input.
+"""
+
+SIDE = 6
+"""Index of the side among the values of an edge. A torus that touches an edge twice has one contact on each
+side, 1 and -1; if it touches once, the side is 0.
+"""
+
+LOAD = 7
+"""Index of the load (N) among the values of a feature: force elements are linearised about it."""
 
 
 def move_feature(kind: str, f: Array, R: Array, p: Array) -> Array:
@@ -51,7 +59,7 @@ class ContactRows:
     meeting: FeatureContact  # gap (m), contact point, normal, heading
     centre: Array  # hub of the wheel, m, (3,)
     surface: Surface  # surface of the wheel
-    at: Point  # material point of the wheel at the contact
+    at: Point  # material point of the wheel that touches the ground
     axes: tuple[Array, Array, Array]  # normal, along (in the plane of the wheel), across
     # Jacobian of the contact velocity along the axes, for v = (V, W, rdot), (3, 6 + joints)
     C: Array
@@ -77,7 +85,7 @@ def contact_rows(
     R, p
         Rotation (3, 3) and position (m) of the base.
     wheel
-        The wheel or blade. A blade has no constraint along its heading: that row is zero.
+        The wheel or blade. A blade slides freely along its heading: that row is zero.
     kind, f
         Kind and values of the ground feature; the coefficients of a patch's polynomial follow its
         values.

@@ -13,7 +13,7 @@ Method.
    which yields the null space H of C.
 3. `_loads`: normal forces that cause friction or tyre forces follow from the response of the multipliers to
    forces, eq. [sliding-closed-form]; for tyres that are nonlinear in the load, by unrolled Newton steps.
-4. `HeldMachine.respond`: H' M H udot = H' f, then the multipliers.
+4. `ConstrainedMachine.respond`: H' M H udot = H' f, then the multipliers.
 
 Pivots are outputs. If a pivot falls below a tenth of its nominal value, the run uses the dense system
 instead.
@@ -40,8 +40,9 @@ from draisine.model import Model, Wheel
 MAX_CLOSED_FORM_WHEELS = 2
 """Largest number of wheels of a model for which closed forms of contact modes are generated.
 
-Three wheels on a plane have redundant constraint rows; which ones depends on the ground features.
-Models with more wheels use the dense linear system, whose rank is computed numerically.
+Three wheels on a plane have redundant constraint rows, and it depends on the ground features which rows are
+redundant. Models with three or more wheels therefore use the dense linear system, whose rank is computed
+numerically.
 """
 
 FACE_NORMAL = (0.0, 0.0, 1.0)
@@ -57,12 +58,12 @@ Signature = tuple[tuple[int, str, int], ...]
 constraint rows of each closed contact.
 """
 
-Act = Callable[[Any, ContactRows, Array, Expr], FeatureForces | None]
-"""Function that returns the forces of the elements at a contact, linearised about a load; None
-without elements.
+EvaluateElements = Callable[[Any, ContactRows, Array, Expr], FeatureForces | None]
+"""Type of a function that returns the forces of the force elements at a wheel, linearised about a load, or
+None if the wheel has no force elements.
 
-Its arguments are a wheel, its constraint rows on a ground feature, the velocity of the ground, and
-the load (N).
+Its arguments are the wheel, its constraint rows on a ground feature, the velocity of the ground at the
+contact (m/s, (3,)), and the load (N).
 """
 
 
@@ -118,7 +119,7 @@ def mode_name(model: Model, signature: Signature) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeMachine:
-    """Configuration, speeds and equation terms `M vdot + F = C' lam` of a system without contacts."""
+    """Multibody system without contacts at one state: poses, speeds and terms of `M vdot + F = C' lam`."""
 
     tree: Tree
     geo: Geometry
@@ -127,18 +128,18 @@ class FreeMachine:
     speeds: Array  # all speeds (V, W, rdot)
     # Time derivatives of the configuration's symbols, by name of the symbol
     along: Mapping[str, Any]
-    columns: list[int]  # indices of the speeds that the group of the base leaves free
-    M: Array
-    F: Array
-    held: Array  # rows that are active in every contact mode: held vdot = held_c
-    held_c: list[Scalar]
+    columns: list[int]  # indices of the free speeds among all speeds; a planar base excludes some
+    M: Array  # mass matrix for the free speeds, (n, n)
+    F: Array  # bias force, (n,)
+    held: Array  # constraint rows that are active in every contact mode, `held vdot = held_c`
+    held_c: list[Scalar]  # right-hand sides of these rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModeMotion:
     """Accelerations and contact forces of a contact mode."""
 
-    vdot: Array
+    vdot: Array  # accelerations of the free speeds, (n,)
     forces: list[Scalar]  # contact forces (normal, along, across) of each contact, N
     rates: Array  # time derivatives of the states of the force elements at contacts
     pivots: list[Scalar]  # pivots of the elimination, relative to their nominal values
@@ -148,18 +149,18 @@ class ModeMotion:
 class _Rows:
     """Constraint rows `C vdot = c` of a contact mode, and the forces of friction and tyres."""
 
-    C: Array
-    c: list[Scalar]
-    drags: list[
-        tuple[Array, Array] | None
-    ]  # friction and tyre force per unit normal force: generalised, and along the contact axes
+    C: Array  # (m, n)
+    c: list[Scalar]  # (m,)
+    # Friction and tyre force per newton of normal force, by contact (None without): generalised
+    # force (n,), and components normal, along, across (3,)
+    drags: list[tuple[Array, Array] | None]
     push: Array  # generalised force of the force elements at zero load, (n,)
     # Force (N) of the force elements at zero load, by contact: normal, along, across
     forces: list[Array]
     rates: Array  # time derivatives of the states of all force elements
-    uneven: dict[
-        int, Expr
-    ]  # symbols of the loads about which nonlinear tyres are linearised, by contact
+    # Contacts with tyres that are nonlinear in the load: symbol of the load about which the tyre is
+    # linearised, by index of the contact
+    uneven: dict[int, Expr]
 
     def about(self, loads: Mapping[int, Scalar]) -> "_Rows":
         """Return the constraint rows and forces with nonlinear tyres linearised about given loads
@@ -182,19 +183,17 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HeldMachine:
-    """Multibody system under constraint rows C, with their elimination, null space H and mass
-    matrices.
-    """
+class ConstrainedMachine:
+    """Multibody system with n speeds under m constraint rows C, prepared for solving its dynamics."""
 
-    solver: Elimination
-    H: Array
-    MH: Array
-    inertia: Array
+    solver: Elimination  # factors of [C; S], with the selection S of the independent speeds
+    H: Array  # basis of the null space of C, (n, n - m)
+    MH: Array  # product of mass matrix and H, (n, n - m)
+    inertia: Array  # reduced mass matrix H' M H, (n - m, n - m)
 
     def respond(self, force: Array) -> tuple[Array, Array]:
-        """Return vdot and the multipliers of the constraint rows `C vdot = 0` for a generalised
-        force.
+        """Return the accelerations vdot (n,) and the multipliers (m,) under `C vdot = 0` for a generalised
+        force (n,).
         """
         udot = solve_symmetric(self.inertia, self.H.T @ force)
         rows = len(self.H) - self.H.shape[1]
@@ -214,7 +213,7 @@ def solve_mode(
     features: Array,
     mu: Array,
     drawing: Mapping[str, float],
-    act: Act,
+    act: EvaluateElements,
 ) -> ModeMotion:
     """Return accelerations and contact forces of a contact mode, eqs. [reduced-dynamics] and
     [multipliers].
@@ -232,7 +231,7 @@ def solve_mode(
     drawing
         Values of all symbols in the nominal configuration, in which pivots are chosen.
     act
-        Forces of elements at contacts.
+        Function that returns the forces of the force elements at a contact.
     """
     point = dict(drawing)
     rows = _rows(free, signature, features, mu, point, act)
@@ -259,7 +258,7 @@ def solve_mode(
 
 
 def relative_pivots(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
-    """Return those pivots that depend on the state, each divided by its nominal value."""
+    """Return the pivots that depend on the state, each divided by its magnitude at the nominal `point`."""
     varying = [x for x in pivots if isinstance(x, Expr) and not x.fixed]
     nominal_sizes = np.abs(np.asarray(evaluate(varying, point), float)) if varying else []
     return [x / size for x, size in zip(varying, nominal_sizes, strict=True)]
@@ -312,9 +311,12 @@ def _rows(
     features: Array,
     mu: Array,
     point: dict[str, float],
-    act: Act,
+    act: EvaluateElements,
 ) -> _Rows:
-    """Return the constraint rows of a contact mode; add nominal values of the features to `point`."""
+    """Return the constraint rows of a contact mode, and friction and tyre forces.
+
+    The values of the ground features in the nominal configuration are added to `point`.
+    """
     rows: list[Array] = []
     targets: list[Scalar] = []
     drags: list[tuple[Array, Array] | None] = []
@@ -369,10 +371,8 @@ def _feature_below(
 
 
 def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
-    """Return the generalised friction force per unit normal force, and its components (normal,
-    along, across).
-
-    The friction opposes the slip velocities.
+    """Return the friction force per newton of normal force: as a generalised force (n,), and as components
+    normal, along, across (3,). It opposes the slip velocities `slips` (m/s).
     """
     slip_squared = slips[1] * slips[1] + slips[2] * slips[2]
     sliding = slip_squared > 0.0
@@ -383,7 +383,7 @@ def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
 
 def eliminate_constraints(
     C: Array, M: Array, first: int, point: Mapping[str, float]
-) -> HeldMachine:
+) -> ConstrainedMachine:
     """Return a multibody system with mass matrix M under the constraint rows C, with [C; S]
     eliminated along nominal pivots.
 
@@ -403,4 +403,4 @@ def eliminate_constraints(
     solver = eliminate(A, pivots)
     H = kernel_basis(solver.solve, m, n)
     MH = M @ H
-    return HeldMachine(solver, H, MH, H.T @ MH)
+    return ConstrainedMachine(solver, H, MH, H.T @ MH)

@@ -1,11 +1,13 @@
-"""Closed form for wheels that all roll on faces: the equations on a plane with one normal per
-wheel.
+"""Closed form of contact modes in which all wheels roll on faces: the equations on a plane, with a separate
+normal for each wheel.
 
-A contact that blocks every direction needs no contact axes: its rows are the components of the velocity of
-its point in the base's frame, and the face only determines the point. The rows are therefore as short as on
-the plane, with the base's frame aligned with its joints and its velocity taken at the first contact
-(`formulations.projected`). If the speeds violate the rows, the slip velocity stays constant in world axes;
-`modes.solve_mode` rotates it with the heading.
+A contact that blocks every direction needs no contact axes: its constraint rows are the components, in the
+base's frame, of the velocity of the contact point. The face only determines this point. The rows are
+therefore as short as those on level ground, where the base's frame is aligned with its joints and its
+velocity is taken at the first contact (`formulations.projected`).
+
+If the speeds violate the rows, the slip velocity stays constant in world axes here; in `modes.solve_mode` it
+rotates with the heading.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,8 +80,8 @@ def solve_rolling(
         _touch(tree, geo, R, model.contacts[k], features[FEATURE * i : FEATURE * i + 3])
         for i, (k, *_) in enumerate(signature)
     ]
-    # Take the velocity of the base at the contact with the shortest path to the base: its rows are
-    # the shortest.
+    # The velocity of the base is taken at a contact, so that the rows of this contact are nearly
+    # constant. Choose the contact with the shortest path to the base.
     nearest = min(touching, key=lambda touch: len(tree.path(touch.at.link)))
     ref = nearest.at.c
     W = base.R.T @ v[3:6]

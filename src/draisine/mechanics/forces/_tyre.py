@@ -25,8 +25,8 @@ TWIST_RELAXATION = 1.0 / 3.0
 SMOOTHING_SPEED = 1e-3
 """Rolling speed (m/s) below which the sign of the direction of travel is smoothed.
 
-It is far below walking speed, and large enough that a starting or stopping wheel needs many
-integration steps to pass it.
+It is far below walking speed, but so large that the integrator resolves the change of direction of a
+starting or stopping wheel by many steps.
 """
 
 

@@ -27,8 +27,8 @@ from draisine.mechanics.tree import Tree, as_floats, assemble
 from draisine.model import Model
 
 DEPENDENCE_TOLERANCE = 1e-9
-"""Largest distance of a unit constraint row from the span of other rows at which it counts as
-dependent on them; rounding errors of rows are about 1e-15.
+"""A constraint row counts as dependent on other rows if its unit row is nearer than this to their span;
+rounding errors of rows are about 1e-15.
 """
 
 CLOSURE_TOLERANCE = 1e-9
@@ -42,10 +42,9 @@ class RedundantRow:
 
     label: str
     repeats: tuple[str, ...]  # labels of the constraint rows on which this row depends
-    parameters: tuple[
-        str, ...
-        # Parameters for whose values alone the row is redundant; empty if it is always redundant
-    ] = ()
+    # Parameters at whose present values the row is redundant, while it is independent at other
+    # values; empty if the row is always redundant
+    parameters: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         when = f"for these values of {', '.join(self.parameters)}" if self.parameters else "always"
@@ -56,7 +55,7 @@ class RedundantRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """Rank and redundant rows of the constraints of a contact mode."""
+    """Result of the search for redundant constraint rows of a contact mode."""
 
     labels: tuple[str, ...]  # labels of all constraint rows
     redundant: tuple[RedundantRow, ...] = ()
@@ -74,16 +73,14 @@ class Survey:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Numerical configuration at a time: pose q, p of the internal base frame, and joint
-    coordinates r.
-    """
+    """Numerical configuration of a tree in a contact mode, whose constraint rows are examined."""
 
     tree: Tree
     mode: Mode
-    q: Floats
-    p: Floats
-    r: Floats
-    t: float = 0.0
+    q: Floats  # quaternion of the internal base frame, (4,)
+    p: Floats  # position of the internal base frame, m, (3,)
+    r: Floats  # joint coordinates, rad or m, (n,)
+    t: float = 0.0  # time, s, which determines prescribed joints
 
     @cached_property
     def rows(self) -> projected.Rows:
@@ -94,8 +91,8 @@ class Place:
 
     @cached_property
     def C(self) -> Floats:
-        """Constraint matrix with unit rows along their named directions, over the free components
-        of v.
+        """Constraint matrix (m, free speeds) with one unit row per label; contact rows are along normal,
+        along, across.
         """
         rows = self.rows
         columns = free_columns(self.tree.model)
@@ -140,11 +137,11 @@ class Place:
             if error < 1e-14 or not error < previous_error:
                 break
             J = np.array(rows, float)[:, columns]
-            # Far from the manifold, redundant constraint rows differ by about the residual:
-            # truncate smaller singular values, so that a step does not try to satisfy their
-            # difference.
-            cut = min(0.1, max(1e-9, 10 * error))
-            step = -np.linalg.lstsq(J, np.array(values, float), rcond=cut)[0]
+            # Far from the manifold, redundant rows differ from each other by about the residual.
+            # Their difference is a row with a small singular value, which would cause a large
+            # step: truncate it.
+            cutoff = min(0.1, max(1e-9, 10 * error))
+            step = -np.linalg.lstsq(J, np.array(values, float), rcond=cutoff)[0]
             # A bound of 0.3 (rad or m) keeps a step within the range of the linearisation.
             place = place.moved(step / max(1.0, float(np.abs(step).max()) / 0.3))
         return place, error
@@ -186,10 +183,12 @@ def place_drawing(model: Model, mode: Mode) -> Place:
 def survey_redundancy(
     draw: Callable[[Mapping[str, float]], Model], parameters: Mapping[str, float], mode: Mode
 ) -> Survey:
-    """Return rank and redundant constraint rows of a contact mode; `draw` maps parameters to the
-    model.
+    """Find the redundant constraint rows of a contact mode; `draw` maps parameters to the model.
 
-    Contradicting constraint rows raise an error that names them.
+    Raises
+    ------
+    RedundancyError
+        If constraint rows contradict each other; the error names them.
     """
     model = draw(parameters)
     labels = tuple(constraints.row_labels(model, mode))
@@ -247,7 +246,10 @@ def independent_rows(C: Floats, first: Sequence[bool], rank: int) -> list[int]:
 
 
 def _neighbours(nominal: Place, anchors: Floats) -> list[Place]:
-    """Return three neighbouring configurations on the constraint manifold, at later times."""
+    """Return up to three configurations on the constraint manifold near a nominal one.
+
+    Each has another time, so that prescribed joints are displaced as well.
+    """
     rng = np.random.default_rng(2)
     columns = len(free_columns(nominal.tree.model))
     neighbours = []
@@ -274,8 +276,8 @@ def _smallest_singular_value(place: Place, rank: int) -> float:
 
 
 def _dependent(C: Floats, b: Floats | None = None) -> tuple[int, ...]:
-    """Return the indices of linearly dependent rows of C; with b, of those whose dependence b
-    violates.
+    """Return the indices of the rows of C that are linearly dependent; with b, only of those rows whose
+    equations `C v = b` contradict each other.
     """
     U, s, _ = np.linalg.svd(C)
     null = U[:, int((s > DEPENDENCE_TOLERANCE).sum()) :]

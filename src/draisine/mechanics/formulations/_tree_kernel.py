@@ -53,7 +53,7 @@ class LocalRow:
     joint.
     """
 
-    link: int
+    link: int  # index of the link
     w: Array  # coefficients of the link's twist in the link's frame, (6,)
     # Index of the rotor's joint, or of the prescribed joint; None for a contact
     joint: int | None = None

@@ -21,6 +21,7 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Model
 
 FORMULATION = "the saddle-point system of accelerations and multipliers"
+"""Description of the method; the attribute marks this module as a formulation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,8 +32,8 @@ class FreeDynamics:
 
     M: Array  # mass matrix, (6 + n, 6 + n)
     F: Array  # bias force including the generalised forces of the inputs, (6 + n,)
-    # Constraint rows of the k contacts, three each (normal, along, across, or x, y, z), (3 k, 6 +
-    # n)
+    # Constraint rows of the k contacts, three each (normal, along, across, or x, y, z for a pin),
+    # (3 k, 6 + n)
     C: Array
     c: Array  # right-hand side of the acceleration rows, (3 k,)
     gaps: list[Scalar]  # gap of each contact, m
@@ -95,7 +96,9 @@ def motion_row_indices(model: Model) -> list[int]:
 
 
 def scaled_saddle(M: Floats, C: Floats) -> tuple[Floats, Floats]:
-    """Return the saddle-point matrix with equilibrated rows and columns, and their scale factors."""
+    """Return the saddle-point matrix (n + m, n + m), scaled symmetrically so that its entries have similar
+    magnitudes, and the factors by which rows and columns were divided.
+    """
     K = np.block([[M, -C.T], [C, np.zeros((len(C), len(C)))]])
     scale = np.sqrt(np.maximum(np.abs(K).max(axis=1), 1e-300))
     return K / scale[:, None] / scale[None, :], scale
@@ -137,7 +140,7 @@ def solve_kkt_system(
     U, s, Vt = np.linalg.svd(K)
     # Below a reciprocal condition number of 1e-13, rounding errors dominate the solution.
     if s[-1] < 1e-13 * s[0]:
-        _explain(M, C, labels, speed_names)
+        _raise_singularity(M, C, labels, speed_names)
     x = (Vt.T @ ((U.T @ rhs) / s)) / scale
     return x[:n], x[n:]
 
@@ -152,16 +155,16 @@ def solve_redundant_kkt_system(
     rank: int,
     compliances: Floats,
 ) -> tuple[Floats, Floats]:
-    """Solve the saddle-point system with redundant constraint rows, of which `rank` are independent
-    in general.
+    """Solve the saddle-point system with redundant constraint rows; `rank` of them are independent.
 
-    An orthogonal basis of the row space replaces the rows. lam is the minimum-norm solution,
-    weighted by `compliances` (zero for torques), eq. [shared-forces].
+    Arguments and results are those of `solve_kkt_system`. An orthogonal basis of the row space replaces the
+    rows. The multipliers are those of minimum norm, weighted by `compliances` (m,) (zero for torques), eq.
+    [shared-forces].
     """
     U, s, Vt = np.linalg.svd(C)
     # In a singular configuration even the independent rows lose rank.
     if s[rank - 1] < 1e-9 * s[0]:
-        _explain(M, C, labels, speed_names)
+        _raise_singularity(M, C, labels, speed_names)
     N = U[:, rank:]
     U = U[:, :rank]
     s = s[:rank]
@@ -171,8 +174,12 @@ def solve_redundant_kkt_system(
     return vdot, lam - N @ np.linalg.lstsq(scale[:, None] * N, scale * lam, rcond=None)[0]
 
 
-def _explain(M: Floats, C: Floats, labels: Sequence[str], speed_names: Sequence[str]) -> None:
-    """Raise the error that names the cause of a singular saddle-point system."""
+def _raise_singularity(
+    M: Floats, C: Floats, labels: Sequence[str], speed_names: Sequence[str]
+) -> None:
+    """Raise the error that names the cause of a singular saddle-point system: the dependent constraint rows,
+    or the speed without inertia.
+    """
     if len(C):
         norms = np.linalg.norm(C, axis=1)
         U, s, _ = np.linalg.svd(C / np.maximum(norms, 1e-300)[:, None])
@@ -221,9 +228,10 @@ def _weakest(M: Floats, C: Floats) -> tuple[Floats, float]:
 
 
 def solve_by_nullspace(M: Floats, F: Floats, C: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return vdot and lam from an orthonormal basis of the kernel of C (QR factorisation of C').
+    """Return vdot (n,) and lam (m,) of `M vdot + F = C' lam`, `C vdot = c` with independent rows.
 
-    It is used in configurations in which pivots of the closed form vanish.
+    The method is the projection onto an orthonormal basis of the kernel of C (QR factorisation of C'). It
+    replaces the closed form in configurations in which pivots of the latter vanish.
     """
     Q, R = np.linalg.qr(C.T, mode="complete")
     m = len(c)

@@ -59,6 +59,7 @@ from draisine.mechanics.tree import Evaluate, Tree
 from draisine.model import Guide, Model, Surface
 
 FORMULATION = "the free dynamics projected on the kernel of the constraints, in closed form"
+"""Description of the method; the attribute marks this module as a formulation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +68,10 @@ class Rows:
 
     tree: Tree
     mode: Mode
-    geo: Geometry
-    world: Ground
-    contact_points: list[tuple[Point, Surface]]
-    active: list[constraints.Active]
+    geo: Geometry  # poses of the links
+    world: Ground  # orientation of the ground
+    contact_points: list[tuple[Point, Surface]]  # touching point and surface of every contact
+    active: list[constraints.Active]  # closed contacts
     reference: int | None  # index of the contact at which the velocity of the base is taken
     ref: Array  # position of that contact point in the base's frame, m
     p: Array  # position of the base's origin, m
@@ -84,7 +85,7 @@ class Rows:
 
     @cached_property
     def local(self) -> list[LocalRow]:
-        """Constraint rows over the twists of single links."""
+        """The same constraint rows, each as a linear form of the twist of one link, for long trees."""
         return local_rows(self.tree, self.geo, self.world, self.active)
 
 
@@ -162,11 +163,11 @@ def velocity_residual(rows: Rows, speeds: Array, t: Scalar, along_tree: bool) ->
 def holonomic_residuals(
     row_data: Rows, r: Array, t: Scalar, anchors: Array
 ) -> tuple[list[Scalar], list[Array], list[int]]:
-    """Return the residuals of the holonomic constraints, their rows, and the indices of these rows
-    in C.
+    """Return the residuals (m or rad) of the holonomic constraints, their gradients (6 + n,) over (V, W,
+    rdot), and the indices of their rows in C.
 
-    Pins are attached at their `anchors`. A pin in moving ground has no residual, because only its velocity
-    is constrained.
+    Pins are attached at their `anchors` (m, concatenated). A pin in moving ground has no residual, because
+    only its velocity is constrained.
     """
     tree = row_data.tree
     p = row_data.p
@@ -244,9 +245,9 @@ def choose_speeds(
 ) -> list[int]:
     """Return the indices of independent speeds, for the constraint rows C at a nominal state.
 
-    C is over the user's speeds. The speeds are tried in the order `preferred`; a speed is accepted if its
-    row is independent of the constraints and of the speeds accepted before. A row that loses rank in this
-    configuration raises an error that names it.
+    C (m, n) is over the user's speeds. The speeds are tried in the order `preferred`. A speed is accepted if
+    its unit row is independent of the constraint rows and of the speeds accepted before it. If a constraint
+    row depends on the rows before it in this configuration, RedundancyError names it.
     """
     basis: list[np.ndarray] = []
     check_rows(C, labels)
@@ -257,7 +258,8 @@ def choose_speeds(
                 "near it: the shape is singular. Start from another shape, or let wheels that block one "
                 "another slip, by tyres or by the status 'sliding'."
             )
-    # Remainders below 1e-6 would make the pivots ill-conditioned.
+    # A unit row that is nearer than 1e-6 to the span of the others would make pivots
+    # ill-conditioned.
     return independent_vectors(np.eye(model_speeds), basis, 1e-6, preferred)
 
 
@@ -442,8 +444,8 @@ def solve_reduced_dynamics(
 def _balance(
     moving: Reconstruction, force: Array, t: Scalar, gravity: Array
 ) -> tuple[Array, Array]:
-    """Return accelerations that satisfy the constraint rows at zero udot, and the generalised force
-    they leave unbalanced.
+    """Return accelerations (6 + n,) that satisfy the constraint rows at zero udot, and the applied force
+    (6 + n,) minus the force that these accelerations require.
     """
     rows = moving.rows
     vel = moving.vel
@@ -461,9 +463,10 @@ def _balance(
 
 
 def imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Array:
-    """Return a generalised force minus the required force of admissible accelerations.
+    """Return an applied force (6 + n,) minus the force that admissible accelerations require.
 
-    The multipliers depend only on this difference, for any choice of admissible accelerations.
+    The loads are linear in this difference, whichever accelerations are chosen among those that satisfy the
+    constraint rows.
     """
     rows = moving.rows
     solver = moving.solver
@@ -557,8 +560,8 @@ def normal_forces(rows: Rows, multipliers: Array) -> dict[str, Scalar]:
 
 
 def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Array]:
-    """Return the row a of `dN = a Q` for each named contact: its load per generalised force, eq.
-    [loads].
+    """Return, for each named contact, the row a (6 + n,) by which a generalised force Q changes its load:
+    `dN = a Q`, eq. [loads].
 
     Joints whose accelerations a control law prescribes are not supported.
     """
@@ -610,6 +613,8 @@ def solve_guides(
 
 
 def map_rate(tree: Tree, W: Array, refdot: Array) -> Array:
-    """Return Tdot v', which is nonzero because `ref` moves relative to the base."""
+    """Return Tdot v' (6 + n,), with T of `user_map`. It is nonzero because `ref` moves relative to the base
+    with the velocity `refdot` (m/s).
+    """
     drift = tree.links[0].R @ cross(refdot, W)
     return np.concatenate([drift, np.zeros(3 + len(tree.model.joints))])

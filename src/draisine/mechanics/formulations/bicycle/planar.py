@@ -57,7 +57,7 @@ YAW = 2
 ROLL = 3
 PITCH = 4
 FIRST_JOINT = 5
-"""Index of the first joint among coordinates and speeds, after SE(2), roll and pitch."""
+"""Indices of the coordinates and speeds: position and heading of the contact frame, roll, pitch, joints."""
 
 FORWARD = np.array([1.0, 0.0, 0.0])
 """Unit vector along the track of the rear wheel, in the contact frame of that wheel."""
