@@ -35,7 +35,8 @@ class TooLong(Exception):
 
 
 class Cut:
-    """Traced graph cut at named nodes; `lines` collects the definitions in the order of evaluation.
+    """Converter of traced values to polynomials in the symbols of a page. It stops at nodes that have a
+    symbol; `lines` collects the definitions of symbols in the order of evaluation.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class Cut:
     expand
         Whether values are written in the given symbols only; a value that is too long raises
         `TooLong`.
-    swell
+    max_intermediate_terms
         Largest number of terms of an intermediate value without a separate symbol.
     """
 
@@ -58,9 +59,9 @@ class Cut:
         names: Names,
         arrange: Callable[[Polynomial], Expression],
         expand: bool = False,
-        swell: int = MAX_INTERMEDIATE_TERMS,
+        max_intermediate_terms: int = MAX_INTERMEDIATE_TERMS,
     ) -> None:
-        self.swell = swell
+        self.max_intermediate_terms = max_intermediate_terms
         self.graph = graph
         self.names = names
         self.arrange = arrange
@@ -75,8 +76,7 @@ class Cut:
         self._counts: dict[str, int] = {}
 
     def label(self, x: Any, polynomial: Polynomial) -> None:
-        """Replace node x of the graph by a given polynomial in everything that is printed later,
-        and -x by its negative.
+        """Print node x of the graph as a given polynomial from now on, and -x as its negative.
 
         If x is y times a parameter, y is printed as the quotient: the graph multiplies parameters
         with each other first, so that y alone may occur elsewhere.
@@ -159,7 +159,9 @@ class Cut:
         """Return a polynomial unchanged, or a new symbol for it if it is long and an intermediate
         value (not `last`).
         """
-        if last or len(value) <= (MAX_EXPANDED_TERMS if self.expand else self.swell):
+        if last or len(value) <= (
+            MAX_EXPANDED_TERMS if self.expand else self.max_intermediate_terms
+        ):
             return value
         if self.expand:
             raise TooLong
@@ -193,7 +195,7 @@ class Cut:
         a, b = sorted((a, b), key=len)
         if self.expand and len(a) * len(b) > 4 * MAX_EXPANDED_TERMS:
             raise TooLong
-        if len(a) > 1 and len(a) * len(b) > 4 * self.swell and not self.expand:
+        if len(a) > 1 and len(a) * len(b) > 4 * self.max_intermediate_terms and not self.expand:
             b = po.variable(self._atom("abbreviation", b, self.arrange))
         return po.multiply_polynomials(a, b, self.names.pairs)
 

@@ -23,13 +23,13 @@ class Stage:
     title: str
     """Heading of the stage."""
     says: str
-    """Explanation; symbols are between dollar signs."""
+    """Explanation of the stage in sentences; symbols are between dollar signs."""
     show: Callable[[Subject], Iterator[ShownQuantity]]
     """Function that yields the quantities of the stage."""
 
 
 def _vector(letter: str, j: int, axes: Sequence[str]) -> list[list[Symbol]]:
-    """Return the symbols of the components of a vector of the j-th link."""
+    """Return the symbols of the components of a vector of link j as a column, one row per axis."""
     return [[Symbol(letter, (f"{j}{axis}",)) for axis in axes]]
 
 
@@ -156,7 +156,9 @@ def explain(subject: Subject, title: str) -> Equations:
     # A draft shows whether all entries are short enough to be printed without abbreviations.
     expand = True
     try:
-        _fill(Sheet(subject.graph, expand, longest=MAX_EXPLAINED_TERMS, draft=True), subject)
+        _fill(
+            Sheet(subject.graph, expand, max_entry_terms=MAX_EXPLAINED_TERMS, draft=True), subject
+        )
     except TooLong:
         expand = False
     return Equations(_fill(Sheet(subject.graph, expand), subject).page(title), subject)

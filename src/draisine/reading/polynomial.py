@@ -10,9 +10,13 @@ from fractions import Fraction
 from math import gcd, isqrt
 
 Monomial = tuple[tuple[int, int], ...]
+"""Type of a product of powers: pairs (index of a name, power), sorted by index."""
+
 Polynomial = dict[Monomial, Fraction]
+"""Type of a polynomial: the coefficient of each monomial."""
+
 Pairs = Mapping[int, int]
-"""Index of the cosine that belongs to each sine."""
+"""Type of the pairs of sines and cosines: index of the cosine by index of the sine of the same angle."""
 
 UNIT: Monomial = ()
 """Monomial 1, without factors."""
@@ -56,7 +60,7 @@ def scale(a: Polynomial, factor: Fraction | int) -> Polynomial:
 
 
 def times(a: Monomial, b: Monomial, power: int = 1) -> Monomial:
-    """Return the product a b^power of two monomials.
+    """Return the monomial a b^power.
 
     >>> times(((1, 2), (3, 1)), ((1, -2), (2, 1)))
     ((2, 1), (3, 1))

@@ -62,16 +62,18 @@ def sentence(text: str) -> list[str | Expression]:
 
 @dataclass
 class _Grid:
-    """Matrix under construction: values of its entries and their current expressions."""
+    """Matrix under construction. Wide entries are replaced by symbols until the matrix fits on the page."""
 
-    sheet: "Sheet"
-    rows: list[list[Any]]
-    symbols: Sequence[Sequence[Symbol]]
-    symmetric: bool
-    bar: int | None
-    kind: str
-    written: dict[tuple[int, int], Expression] = field(default_factory=dict)
-    short: dict[Any, Expression] = field(default_factory=dict)
+    sheet: "Sheet"  # page of the matrix
+    rows: list[list[Any]]  # traced values of the entries
+    symbols: Sequence[Sequence[Symbol]]  # symbol that may replace each entry
+    symmetric: bool  # whether only the upper triangle is written
+    bar: int | None  # column before which a vertical line is drawn
+    kind: str  # kind of the symbols
+    written: dict[tuple[int, int], Expression] = field(
+        default_factory=dict
+    )  # (row, column) -> text
+    short: dict[Any, Expression] = field(default_factory=dict)  # symbols in use, by value
 
     def __post_init__(self) -> None:
         first = [i if self.symmetric else 0 for i in range(len(self.rows))]
@@ -79,14 +81,14 @@ class _Grid:
         self.values = {(i, j): self.sheet.polynomial(self.rows[i][j]) for i, j in self.places}
 
     def write(self, place: tuple[int, int]) -> None:
-        """Write an entry of the matrix; use a symbol if the expression is wider than its column."""
+        """Write the entry at (row, column); use a symbol if its expression exceeds MAX_ENTRY_WIDTH."""
         row = self.rows[place[0]]
         self.written[place] = self.sheet.arrange(self.sheet.cut.polynomial(row[place[1]]))
         if formula_width(self.written[place]) > MAX_ENTRY_WIDTH and len(row) > 1:
             self.shorten(place)
 
     def shorten(self, place: tuple[int, int]) -> None:
-        """Replace an entry by the symbol of its index, or by the symbol of an equal entry."""
+        """Replace the entry at (row, column) by its symbol, or by that of an equal entry."""
         sheet = self.sheet
         i, j = place
         x = self.rows[i][j]
@@ -119,9 +121,9 @@ class Sheet:
     expand
         Whether everything is written in the given symbols. Otherwise an intermediate quantity is
         written as its symbol after its definition.
-    swell
+    max_intermediate_terms
         Largest number of terms of an intermediate value without a separate symbol.
-    longest
+    max_entry_terms
         Largest number of terms of an entry that is written out; a longer one raises `TooLong`.
     draft
         Whether expressions are plain sums, without a search for the narrowest form.
@@ -132,15 +134,15 @@ class Sheet:
         graph: Graph,
         expand: bool = False,
         *,
-        swell: int = MAX_INTERMEDIATE_TERMS,
-        longest: int = MAX_WRITTEN_TERMS,
+        max_intermediate_terms: int = MAX_INTERMEDIATE_TERMS,
+        max_entry_terms: int = MAX_WRITTEN_TERMS,
         draft: bool = False,
     ) -> None:
         self.legend: Mapping[str, str] = LEGEND
-        self.longest = longest
+        self.max_entry_terms = max_entry_terms
         self.names = Names()
         self.arrange = Arranger(self.names, draft)
-        self.cut = Cut(graph, self.names, self.arrange, expand, swell)
+        self.cut = Cut(graph, self.names, self.arrange, expand, max_intermediate_terms)
         self.blocks: list[Block] = []
         self.meanings: dict[str, str] = {}
         self.rates: dict[Symbol, Polynomial] = {}
@@ -234,7 +236,7 @@ class Sheet:
     def polynomial(self, x: Any) -> Polynomial:
         """Return a traced value as a polynomial in names; raise `TooLong` if it has too many terms."""
         value = self.cut.polynomial(x)
-        if self.expand and len(value) > self.longest:
+        if self.expand and len(value) > self.max_entry_terms:
             raise TooLong
         return value
 

@@ -68,8 +68,8 @@ def describe_rows(subject: Subject) -> str:
 
 
 def _moments(subject: Subject) -> list[tuple[int, int]]:
-    """Return the index pairs of the relevant entries of an inertia tensor; (2, 2) only for a planar
-    model.
+    """Return the index pairs of the entries of an inertia tensor that occur in the equations; for a planar
+    model, only (2, 2), the moment about z.
     """
     if is_planar(subject.model):
         return [(2, 2)]

@@ -37,8 +37,8 @@ BLOCKS = {
     "S": ("z", "q"),
     "T": ("z", "z"),
 }
-"""Left and right vectors of each matrix by letter: the equations it belongs to, and the vector it
-multiplies.
+"""Place of each matrix, by its letter: (equations to which it belongs, vector that it multiplies). C, for
+example, belongs to the equations of udot and multiplies u.
 """
 
 

@@ -84,7 +84,8 @@ def write_linear(subject: Subject, title: str) -> Equations:
     """
     straight = StraightRunning(subject)
     sheet = Sheet(
-        subject.graph, swell=MAX_EXPANDED_TERMS if _is_legible(straight) else MAX_UNNAMED_TERMS
+        subject.graph,
+        max_intermediate_terms=MAX_EXPANDED_TERMS if _is_legible(straight) else MAX_UNNAMED_TERMS,
     )
     sheet.legend = LEGEND | LINEAR_LEGEND
     _name_given(sheet, straight)
