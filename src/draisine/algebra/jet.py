@@ -88,6 +88,7 @@ class Jet:
 
 
 def _jet(x: Any) -> Jet:
+    """Return a jet unchanged, and any other scalar as a jet with zero derivatives."""
     return x if isinstance(x, Jet) else Jet(x)
 
 

@@ -17,11 +17,19 @@ from numpy.typing import NDArray
 from draisine.algebra import trace
 
 Scalar = Any
-Array = NDArray[Any]
-Floats = NDArray[Any]  # array that contains only floats
-Vector = Any  # three scalars in any sequence; stored as an array
+"""Type of a number or expression of any of these algebras."""
 
-_ALGEBRAS = ("draisine", "sympy", "mpmath")  # packages whose types are scalars
+Array = NDArray[Any]
+"""Type of an array of scalars."""
+
+Floats = NDArray[Any]
+"""Type of an array that contains only floats."""
+
+Vector = Any
+"""Type of an argument with three scalars in any sequence; it is stored as an array (3,)."""
+
+_ALGEBRAS = ("draisine", "sympy", "mpmath")
+"""Packages whose types are scalars; CasADi has its own wrapper."""
 
 ZERO_TOLERANCE = 1e-12
 """Largest rounding error of floats, as a fraction of their scale, that `vanishes` treats as zero."""

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 _DIGITS = 50  # decimal digits of the values at the random points
 _EXACT = Context(prec=_DIGITS)
-_ROUND = Context(
-    prec=34
-)  # values with equal digits are equal; 16 digits remain for rounding errors
+# Values that agree after rounding to 34 digits are equal: 16 digits remain for rounding errors.
+_ROUND = Context(prec=34)
 _TINY = Decimal("1e-36")  # relative difference below which a value equals a double
 _DECIMAL_ONE = Decimal(1)
 _TRIALS = 48

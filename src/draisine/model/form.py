@@ -19,9 +19,8 @@ class Form:
     symbols: Mapping[str, str] = field(default_factory=dict)
     # Unit and meaning of each parameter
     meanings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    vehicle: Callable[..., Model] | None = (
-        None  # function from the parameters of the form to a model; None for the vehicle itself
-    )
+    # Function from the parameters of the form to a model; None for the vehicle itself
+    vehicle: Callable[..., Model] | None = None
     # Conversion of the vehicle's parameters to those of the form
     convert: Callable[[Mapping[str, float]], dict[str, float]] | None = None
     # Frame of the base; None for one at the hub of the first wheel
@@ -29,12 +28,10 @@ class Form:
     place: str = ""  # description of the origin of the base's frame, in words
     # Descriptions of the axes of the base's frame, in words
     axes: tuple[str, str, str] = ("x", "y", "z")
-    angles: Mapping[str, float] = field(
-        default_factory=dict
-    )  # angles of the base with their nominal values (rad)
+    # Angles of the base with their nominal values (rad)
+    angles: Mapping[str, float] = field(default_factory=dict)
     # Function from these angles to the rotation of the base; None for yaw, lean and pitch
     rotation: Rotation | None = None
-    contact_angles: Mapping[str, str] = field(
-        default_factory=dict
-    )  # LaTeX symbol of the contact angle, by contact
+    # LaTeX symbol of the angle of the contact point on its wheel, by contact
+    contact_angles: Mapping[str, str] = field(default_factory=dict)
     independent: tuple[str, ...] = ()  # names of the preferred independent speeds

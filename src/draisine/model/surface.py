@@ -21,6 +21,7 @@ from draisine.errors import ModelError
 from draisine.model.body import vector
 
 AXLE_LEFT = np.array([0.0, 1.0, 0.0])
+"""Default direction of an axle: to the left, so that a wheel with a positive spin rolls forward."""
 
 EDGE_ITERATIONS = 10
 """Number of Halley steps of the search for the point of a line that is nearest to a ring.
@@ -69,8 +70,8 @@ MAX_LEAN = math.pi / 3.0
 """Largest lean (rad) for which patches of smooth ground are divided; bicycles fall before."""
 
 OBLIQUE = 1e-4
-"""Squared sine of the angle between axle and normal below which the heading is not computed from
-the axle.
+"""Squared sine of the angle between axle and normal below which the wheel lies almost flat; its heading is
+then any direction perpendicular to the normal, because the axle does not determine it.
 """
 
 PARALLEL_LINE = 1e-6
@@ -89,11 +90,8 @@ class FeatureContact:
     along: Array  # unit vector along the heading
     gap: Scalar  # signed distance of surface and ground feature, m, negative for penetration
     stretch: Scalar = 1.0  # rate of the gap divided by the normal velocity of the material point
-    fold: tuple[Scalar, ...] = (
-        0.0,
-        0.0,
-        0.0,
-    )  # length that decides the number of nearest points, m, eq. [edge-fold]
+    # Lengths (m) that decide how many points of the feature are locally nearest, eq. [edge-fold]
+    fold: tuple[Scalar, ...] = (0.0, 0.0, 0.0)
     # Converged unknowns of the contact search; derivatives are taken through its last step only
     held: tuple[Scalar, ...] = ()
 
