@@ -34,6 +34,7 @@ from draisine.scenario.schema import CycleScenario, LinearScenario, SweepScenari
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle import to_thesis
 
+# Verdicts, as defined at the top of this file.
 AGREES = "agrees"
 ROUNDING = "agrees within rounding"
 DISPUTED = "disputed"

@@ -20,9 +20,8 @@ class SteadyRequest:
     """Specification of the steady motion in which a run starts."""
 
     prescribed: Mapping[str, float]  # prescribed quantities by name, SI units and radians
-    free: tuple[str, ...] | None = (
-        None  # names of unknown inputs; None: a default choice that can maintain the motion
-    )
+    # Names of the inputs that are solved for; None: a default choice that can maintain the motion
+    free: tuple[str, ...] | None = None
     inputs: Mapping[str, float] = field(default_factory=dict)  # given inputs by name, N m or N
 
 
@@ -30,24 +29,23 @@ class SteadyRequest:
 class Start:
     """Specification of an initial state: initial values, or a steady motion."""
 
-    values: Mapping[str, float] = field(
-        default_factory=dict
-    )  # initial values by name, SI units and radians
+    # Initial values by name, SI units and radians
+    values: Mapping[str, float] = field(default_factory=dict)
     mode: Mapping[str, str] | None = None  # status of each contact (open, rolling, sliding) by name
     at_rest: bool | None = None  # whether unspecified speeds minimise the kinetic energy
     place: WheelPlace | None = None  # initial position of a wheel on a terrain
-    steady: SteadyRequest | None = None
+    steady: SteadyRequest | None = None  # steady motion in which the run starts
 
 
 @dataclass(frozen=True)
 class Plan:
     """The objects that a valid scenario describes, ready for simulation or analysis."""
 
-    scenario: Scenario
-    system: System
+    scenario: Scenario  # validated tables
+    system: System  # compiled vehicle
     start: Start = field(default_factory=Start)
-    law: Any = None
-    terrain: Terrain | None = None
+    law: Any = None  # combined control law, including input signals; None without
+    terrain: Terrain | None = None  # None: contacts with level ground are bilateral
     contact: ContactOptions = field(default_factory=ContactOptions)
     numerics: Numerics = field(default_factory=Numerics)
     motion: Steady | None = None  # steady motion in which the run starts; `law` contains its inputs

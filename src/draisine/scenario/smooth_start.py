@@ -1,9 +1,10 @@
 """Initial position of a vehicle on smooth ground.
 
-A vehicle on level ground is moved rigidly: each wheel gets the distance from the smooth ground that it had
-from the level ground. The unknowns are the height and two rotations about the centre of one wheel, which
-stays above its place. Newton's method with the least change solves for them (`place_on_smooth`). A vehicle
-with more than three wheels cannot touch with all of them: it is lifted until none is too deep.
+A vehicle on level ground is moved rigidly, so that each wheel has the same distance from the smooth ground as
+it had from the level ground. The unknowns are the height and two rotations about the centre of one wheel,
+which stays above a given point. Newton's method with minimum-norm steps solves for them (`place_on_smooth`).
+A vehicle with more than three wheels cannot touch with all of them: it is lifted until no wheel is below the
+ground.
 """
 
 from collections.abc import Sequence

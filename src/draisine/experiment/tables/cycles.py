@@ -48,6 +48,7 @@ FAMILY_QUANTITIES = (
 """Names of the scalar results that are computed for every limit cycle of a family."""
 
 JointStatus = Literal["free", "held"]
+"""Status of the prescribed joints during an impact: held, or free and reset to their motion afterwards."""
 
 
 @with_recipe

@@ -49,7 +49,9 @@ MIN_CURVE_POINTS = 10
 """Smallest number of speeds that are connected by curves; fewer speeds are drawn as points."""
 
 LABEL_LEFT_FROM = 0.75
-"""Fraction of the speed axis beyond which the note of a critical speed is drawn on its left side."""
+"""Position on the speed axis, as a fraction of its length, beyond which the note of a critical speed is
+drawn to the left of its point, so that it stays inside the figure.
+"""
 
 WEAVE_LABEL_LEFT_FROM = 0.25
 """Fraction of the speed axis beyond which the note of the weave speed is drawn on its left side.
