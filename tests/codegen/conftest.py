@@ -1,4 +1,4 @@
-"""Programs that every target is tried on."""
+"""Programs with which every target is tested."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def small() -> Case:
 
 @pytest.fixture(scope="session")
 def bicycle(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
-    """The programs of a bicycle on both wheels, near upright; one of them on tyres."""
+    """Programs of a bicycle on both wheels with nearly upright states; one of them is on tyres."""
     system = compile(whipple, store=Store(tmp_path_factory.mktemp("cache")))
     programs = system.machine().programs
     rng = np.random.default_rng(3)

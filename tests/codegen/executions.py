@@ -1,7 +1,7 @@
-"""Runs a routine in every way there is, and returns all numbers that it leaves behind.
+"""Execution of a routine in Python, machine code, C and JavaScript, with all numbers that it produces.
 
 The numbers are the result and then, argument by argument, the entries of arrays and the fields of
-records, as integers and hexadecimal doubles, so that equal texts are equal bits.
+records after the call, as integers and hexadecimal doubles, so that equal texts mean equal bits.
 """
 
 import json
@@ -38,7 +38,7 @@ STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
 
 
 def duplicate(value: Any) -> Any:
-    """Return arguments that share no memory with others."""
+    """Return a deep copy of an argument, so that executions do not share memory."""
     if isinstance(value, Record):
         kinds = fields(type(value))
         return type(value)(**{name: duplicate(getattr(value, name)) for name in kinds})
@@ -50,7 +50,7 @@ def duplicate(value: Any) -> Any:
 
 
 def leaves(value: Any, kind: Kind) -> list[float | int]:
-    """Return all numbers in a value of a kind."""
+    """Return all numbers in a value of a given type, in the order of its fields and entries."""
     if kind == VOID:
         return []
     if is_record(kind):

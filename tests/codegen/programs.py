@@ -1,4 +1,4 @@
-"""Programs that every target is tried on, and points to try them at."""
+"""Programs with which every target is tested, with inputs for them."""
 
 import random
 from functools import cache
@@ -18,13 +18,13 @@ Inputs = dict[str, NDArray[np.float64]]
 
 
 class Case(NamedTuple):
-    """A program and inputs for it."""
+    """A program with inputs for one state."""
 
     program: Program
     inputs: Inputs
 
     def batch(self, count: int) -> Inputs:
-        """Return the inputs of `count` states near the given one, same parameters."""
+        """Return the inputs of `count` states near this one as columns, with the same parameters."""
         rng = np.random.default_rng(7)
         return {
             name: x
@@ -105,7 +105,7 @@ def long(steps: int, seed: int = 0) -> Case:
 
 @cache
 def wide(outputs: int) -> Case:
-    """Return a program whose steps do not need each other."""
+    """Return a program of independent steps."""
     steps: list[tuple[object, ...]] = [("input", "x", k) for k in range(4)]
     for k in range(outputs):
         steps += [("const", k + 0.1), ("add", k % 4, len(steps))]
@@ -115,7 +115,7 @@ def wide(outputs: int) -> Case:
 
 
 def assert_close(found: NDArray[np.float64], expected: NDArray[np.float64], rtol: float) -> None:
-    """Hold one array equal to another, relative to the largest entry of each column."""
+    """Assert that two arrays are equal up to `rtol` times the largest entry of each column."""
     found, expected = np.asarray(found), np.asarray(expected)
     assert found.shape == expected.shape
     scale = np.abs(expected).max(axis=0, initial=0.0)
@@ -123,7 +123,7 @@ def assert_close(found: NDArray[np.float64], expected: NDArray[np.float64], rtol
 
 
 def compile_and_call(case: Case, folder: Path) -> bytes:
-    """Return the bytes of all outputs by machine code that is kept in a folder."""
+    """Return the bytes of all outputs, computed by machine code from the store in a folder."""
     parameters = case.inputs.get("parameters", np.zeros(0))
     code = Compiled(Native(case.program, Store(folder)), parameters)
     inputs = [case.inputs[name] for name in case.program.inputs if name != "parameters"]

@@ -1,4 +1,4 @@
-"""Derivatives of programs: integrated seeds are the exact derivatives of the motion."""
+"""Directional derivatives of programs, whose integrals are the exact derivatives of the motion."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ STATE = ("q", "p", "r", "u", "z")
 
 
 @pytest.mark.parametrize("vehicle", ["rocr", "whipple", "snakeboard"])
-def test_tangents_of_a_right_hand_side(vehicle):
-    """Complex steps cannot pass through the native code, so differences of fourth order judge."""
+def test_directional_derivatives_equal_differences(vehicle):
+    """The reference are differences of fourth order, because native code does not accept complex steps."""
     system = compile(vehicle)
     program = system.machine().programs["rate"]
     both = with_tangents(program, STATE, "rate", 2)
@@ -42,7 +42,7 @@ def test_tangents_of_a_right_hand_side(vehicle):
         assert_allclose(ours, wanted, atol=1e-8 * max(1.0, np.abs(wanted).max()))
 
 
-def test_seeds_follow_the_state_in_the_inputs():
+def test_seeds_are_inputs_after_the_state():
     both = with_tangents(compile("rocr").machine().programs["rate"], STATE, "rate", 3)
     names = list(both.inputs)
     assert names.index("seeds") == names.index("z") + 1

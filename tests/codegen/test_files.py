@@ -23,7 +23,7 @@ ENDINGS = (".nc", ".zarr", ".csv", ".png")
 
 
 def python(code, *given, **options):
-    """Run some lines of Python in a new process; return the printed text."""
+    """Run lines of Python in a new process; return the printed text."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, given)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
     assert done.returncode == 0, done.stderr
@@ -34,7 +34,7 @@ def names(folder):
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path):
+def test_a_failed_write_keeps_the_old_file(tmp_path):
     path = tmp_path / "a.txt"
     write_text("old", path)
 
@@ -81,8 +81,8 @@ FULL = """
 """
 
 
-def old_files(folder):
-    """Put small results into a folder."""
+def write_old_files(folder):
+    """Write small results of all formats and a cache entry to a folder."""
     for ending in ENDINGS:
         if ending == ".zarr":
             (folder / "a.zarr").mkdir()
@@ -96,8 +96,8 @@ def contents(folder):
     return {p: p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def check_full(folder, limit, reason):
-    """Write results that do not fit: each raises an error with the system's reason, the old ones are kept."""
+def check_failed_writes(folder, limit, reason):
+    """Assert that results that do not fit raise errors with the system's reason and keep the old results."""
     before, entries = contents(folder), names(folder)
     *told, kept = python(FULL, folder, limit, *ENDINGS).splitlines()
     expected = [f"{folder / ('a' + ending)}: cannot be written: {reason}." for ending in ENDINGS]
@@ -109,13 +109,13 @@ def check_full(folder, limit, reason):
 
 @posix
 @pytest.mark.parametrize("limit", [8000, 1])
-def test_files_that_may_not_grow(tmp_path, limit):
-    old_files(tmp_path)
-    check_full(tmp_path, limit, "File too large")
+def test_a_file_size_limit_keeps_old_files(tmp_path, limit):
+    write_old_files(tmp_path)
+    check_failed_writes(tmp_path, limit, "File too large")
 
 
 @posix
-def test_a_full_disk(tmp_path):
+def test_a_full_disk_keeps_old_files(tmp_path):
     """With a few kilobytes of free space, and with none: then netCDF cannot even create its file."""
     command = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(tmp_path)]
     try:
@@ -123,11 +123,11 @@ def test_a_full_disk(tmp_path):
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"no disk may be mounted here ({error})")
     try:
-        old_files(tmp_path)
-        check_full(tmp_path, 0, "No space left on device")
+        write_old_files(tmp_path)
+        check_failed_writes(tmp_path, 0, "No space left on device")
         with pytest.raises(OSError, match="No space"), (tmp_path / "filler").open("wb") as filler:
             filler.write(bytes(2**20))
-        check_full(tmp_path, 0, "No space left on device")
+        check_failed_writes(tmp_path, 0, "No space left on device")
     finally:
         subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
 
@@ -145,7 +145,7 @@ KILLED = """
 
 
 @posix
-def test_leftovers_of_a_killed_run_are_removed_by_the_next(tmp_path):
+def test_temporary_files_of_a_killed_run_are_removed_by_the_next(tmp_path):
     path = tmp_path / "a.txt"
     command = [sys.executable, "-c", textwrap.dedent(KILLED), str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
@@ -163,7 +163,7 @@ def test_leftovers_of_a_killed_run_are_removed_by_the_next(tmp_path):
 
 
 @posix
-def test_leftovers_in_the_cache_are_removed(tmp_path):
+def test_temporary_files_in_the_cache_are_removed(tmp_path):
     left = tmp_path / f"{WORK_FOLDER_PREFIX}abc"
     left.mkdir()
     (left / "key").write_bytes(b"half")
@@ -173,7 +173,7 @@ def test_leftovers_in_the_cache_are_removed(tmp_path):
 
 
 @posix
-def test_a_folder_that_was_moved_away_is_not_lost(tmp_path):
+def test_a_replacement_killed_between_its_moves_is_completed(tmp_path):
     """Killed between its two moves: the old folder is away, the new one not yet in its place."""
     left = tmp_path / f"{WORK_FOLDER_PREFIX}abc"
     for name, text in ((REPLACED_FOLDER, "old"), ("a.zarr", "new")):
@@ -185,7 +185,7 @@ def test_a_folder_that_was_moved_away_is_not_lost(tmp_path):
 
 
 @posix
-def test_a_link_is_never_followed(tmp_path):
+def test_symbolic_links_are_not_followed(tmp_path):
     kept = tmp_path / "precious"
     kept.mkdir()
     (tmp_path / f"{WORK_FOLDER_PREFIX}link").symlink_to(kept)
@@ -194,7 +194,7 @@ def test_a_link_is_never_followed(tmp_path):
 
 
 @posix
-def test_pipes_and_foreign_files_in_the_cache(tmp_path):
+def test_pipes_and_foreign_files_in_the_cache_are_ignored(tmp_path):
     """A pipe that nobody writes into would be waited for, for ever."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "foreign").write_bytes(b"foreign" * 100)

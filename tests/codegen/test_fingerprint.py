@@ -27,7 +27,7 @@ def law(readings, z):
     return {"steer": -GAIN * scalar.sin(readings.rate("steer"))}, []
 
 
-def doubled(x):
+def twice_inner(x):
     return 2 * inner(x)
 
 
@@ -35,7 +35,7 @@ def inner(x):
     return x + GAIN
 
 
-class Keeper:
+class CallableLaw:
     def __init__(self, gain):
         self.gain = gain
 
@@ -43,26 +43,30 @@ class Keeper:
         return {"steer": -self.gain * readings.rate("steer")}, []
 
 
-def test_a_global_that_a_function_reads_is_part_of_it(monkeypatch):
-    before = fingerprint(law), fingerprint(doubled)
+def test_digests_of_functions_depend_on_globals_they_read(monkeypatch):
+    before = fingerprint(law), fingerprint(twice_inner)
     monkeypatch.setitem(globals(), "GAIN", 2.0)
     assert fingerprint(law) != before[0]
-    assert fingerprint(doubled) != before[1]
+    assert fingerprint(twice_inner) != before[1]
 
 
 def test_digests_of_objects_depend_on_their_content():
-    assert fingerprint(Keeper(1.0)) == fingerprint(Keeper(1.0)) != fingerprint(Keeper(2.0))
-    assert fingerprint(Keeper(1.0).__call__) != fingerprint(Keeper(2.0).__call__)
+    assert (
+        fingerprint(CallableLaw(1.0))
+        == fingerprint(CallableLaw(1.0))
+        != fingerprint(CallableLaw(2.0))
+    )
+    assert fingerprint(CallableLaw(1.0).__call__) != fingerprint(CallableLaw(2.0).__call__)
     assert fingerprint(math.sin) is not None
     assert fingerprint(object()) is None
 
 
 @pytest.mark.parametrize("kind", ["global", "attribute"])
-def test_a_law_that_changed_is_traced_anew(monkeypatch, kind):
+def test_a_changed_law_is_traced_again(monkeypatch, kind):
     """Also within one process, and although the function or object is the same."""
     system = draisine.compile("whipple")
     start = draisine.state(system, forward_speed=4.6, lean_rate=0.5)
-    used = law if kind == "global" else Keeper(1.0)
+    used = law if kind == "global" else CallableLaw(1.0)
 
     def torque():
         run = draisine.simulate(
@@ -279,7 +283,7 @@ HOLDERS = [
 ]
 
 
-def acts(law):
+def evaluate_law(law):
     return law(None, z=None)[0]["steer"]
 
 
@@ -287,18 +291,18 @@ def acts(law):
 @given(
     st.sampled_from(HOLDERS), st.sampled_from(HOLDERS), st.tuples(VALUES, VALUES, VALUES, VALUES)
 )
-def test_laws_that_act_differently_never_share_a_digest(first, second, values):
+def test_laws_of_different_behaviour_have_different_digests(first, second, values):
     """Whatever holds their numbers: cells, defaults, attributes, slots, classes, containers."""
     one, other = first(*values[:2]), second(*values[2:])
     told = fingerprint(one)
     assert told is not None
     assert told == fingerprint(one)
-    if acts(one) != acts(other):
+    if evaluate_law(one) != evaluate_law(other):
         assert told != fingerprint(other)
 
 
 @given(VALUES, VALUES)
-def test_data_that_differ_never_share_a_digest(a, b):
+def test_different_data_have_different_digests(a, b):
     if repr(a) != repr(b):
         assert fingerprint(a) != fingerprint(b)
         assert fingerprint((a, [b])) != fingerprint((b, [a]))
@@ -351,7 +355,7 @@ def test_objects_without_stable_content_have_no_digest(law):
     assert fingerprint({"inside": [law]}) is None
 
 
-def test_digests_are_the_same_in_every_process():
+def test_digests_are_equal_in_all_processes():
     """Whatever seeds the hashes of strings and wherever things lie in memory."""
     code = (
         "from draisine.codegen.fingerprint import fingerprint\n"

@@ -1,4 +1,4 @@
-"""How much work the bicycle's equations are: a count, so a promise that can be kept."""
+"""Numbers of arithmetic operations in the bicycle's equations, a measure of cost without timing."""
 
 import pytest
 
@@ -18,8 +18,8 @@ MODES = {
 
 
 @pytest.mark.parametrize("name", MODES)
-def test_right_hand_sides_and_multipliers_stay_lean(name):
-    """All 26 parameters are free and quaternion rates included; multipliers cost 110 more at most."""
+def test_operation_counts_of_the_bicycle_are_bounded(name):
+    """With all 26 parameters as symbols and quaternion rates; multipliers cost at most 110 more."""
     statuses, limit = MODES[name]
     nominal = draisine.compile("whipple").parameters
     tracing = trace_vehicle(whipple, nominal, {})

@@ -1,4 +1,4 @@
-"""Routines: the same in Python and in machine code, at every width; errors outside of the subset."""
+"""Routines: equal results in Python and machine code for all SIMD widths, and errors outside the subset."""
 
 import shutil
 import subprocess
@@ -18,7 +18,7 @@ from draisine.errors import RoutineError
 
 
 class Task(NamedTuple):
-    """A record with a field of every kind."""
+    """A record with a field of every type."""
 
     n: int
     scale: float
@@ -28,7 +28,7 @@ class Task(NamedTuple):
 
 @routine
 def ordered(task: Task, least: float) -> int:
-    """Sort, and count the entries above `least`."""
+    """Sort entries in place, and return the number of those above `least`."""
     n, a, order = task.n, task.a, task.order
     for i in range(n):
         order[i] = i
@@ -46,7 +46,7 @@ def ordered(task: Task, least: float) -> int:
 
 @routine
 def mixed(task: Task, out: Floats, terms: int) -> float:
-    """Use everything that there is."""
+    """Use every statement and expression of the subset."""
     n, h = task.n, task.scale
     rest = out[n:]
     for k in each(n):
@@ -72,7 +72,7 @@ def task():
 
 @pytest.mark.parametrize("passes", ["all", "few"])
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
-def test_machine_code_gives_the_bits_of_python(task, width, passes):
+def test_machine_code_equals_python_bit_for_bit(task, width, passes):
     ours, theirs = np.zeros(26), np.zeros(26)
     expected = mixed(task, theirs, 5)
     order = task.order.copy()
@@ -101,7 +101,7 @@ def test_a_template_is_compiled_for_its_constants():
     assert np.array_equal(a, 6.0 * np.arange(5.0))
 
 
-def test_the_key_holds_the_callees():
+def test_the_cache_key_depends_on_the_callees():
     def caller(inner):
         @routine
         def outer(a: Floats) -> None:
@@ -113,7 +113,7 @@ def test_the_key_holds_the_callees():
     assert caller(scaled(2.0)).text == caller(scaled(2.0)).text
 
 
-def test_the_key_distinguishes_two_callees():
+def test_the_cache_key_depends_on_the_order_of_callees():
     twice, thrice = scaled(2.0), scaled(3.0)
 
     @routine
@@ -150,7 +150,7 @@ def test_a_routine_without_source_text_is_refused():
         compile_routines(scope["lost"])
 
 
-def test_two_instances_of_a_template_live_in_one_module():
+def test_two_instances_of_a_template_compile_together():
     twice, thrice = scaled(2.0), scaled(3.0)
 
     @routine
@@ -247,7 +247,7 @@ def test_errors_show_file_line_and_text(bad, line, why):
 
 
 @pytest.mark.skipif(shutil.which("nm") is None, reason="needs nm")
-def test_objects_need_pow_and_copies_of_memory_alone(tmp_path):
+def test_object_code_calls_only_pow_and_memory_functions(tmp_path):
     path = tmp_path / "mixed.o"
     path.write_bytes(_llvm.compile_object(write_llvm([mixed], 4)))
     listed = subprocess.run(["nm", "-u", path], capture_output=True, text=True, check=True)
@@ -255,7 +255,7 @@ def test_objects_need_pow_and_copies_of_memory_alone(tmp_path):
 
 
 class Sized(NamedTuple):
-    """A record with a field that the compiler may assume."""
+    """A record with a field that is compiled as a constant."""
 
     n: int
     a: Floats
@@ -269,8 +269,8 @@ def doubled(p: Sized) -> int:
 
 
 @pytest.mark.parametrize("width", [1, 4])
-def test_code_that_knows_a_field_does_not_read_it(width):
-    """The record has seven, the code assumes three: three entries are doubled."""
+def test_a_field_compiled_as_a_constant_is_not_read(width):
+    """The record contains 7 and the code is compiled for 3, so only three entries are doubled."""
     a = np.ones(7)
     (code,) = compile_routines(doubled, width=width, known=((Sized, "n", 3),))
     assert code(Packed(Sized(7, a))) == 3
@@ -278,7 +278,7 @@ def test_code_that_knows_a_field_does_not_read_it(width):
     assert compile_routines(doubled, width=width)[0](Packed(Sized(7, a))) == 7
 
 
-def test_a_record_is_made_from_sizes():
+def test_make_record_creates_arrays_of_given_sizes():
     order = np.arange(2)
     made = make_record(Task, n=3, scale=0.5, a=4, order=order)
     assert (made.n, made.scale) == (3, 0.5)

@@ -142,7 +142,7 @@ def test_arrays_of_a_record_are_replaced_in_python():
     assert c.clock.steps == 13
 
 
-def test_a_named_tuple_holds_a_record_that_routines_assign(tmp_path):
+def test_routines_assign_records_inside_named_tuples(tmp_path):
     @routine
     def in_tuple(sizes: Sizes) -> bool:
         sizes.clock.steps += sizes.n
@@ -167,7 +167,7 @@ def test_a_record_checks_its_fields():
         Clock().status = 2
 
 
-def test_a_record_is_made_from_sizes():
+def test_make_record_creates_arrays_of_given_sizes():
     made = make_record(Contact, gap=0.0, jacobian=(3, 5), order=3, closed=2, clock=Clock(),
                        sizes=contact().sizes)  # fmt: skip
     assert made.jacobian.shape == (3, 5)
@@ -187,7 +187,7 @@ def heaviest(contacts: tuple[Contact, ...], count: int) -> int:
     return best
 
 
-def test_several_records_are_a_sequence(tmp_path):
+def test_tuples_of_records_are_sequences(tmp_path):
     contacts = (contact(0.1), contact(0.7), contact(0.3))
     assert_same_everywhere(heaviest, contacts, 3, folder=tmp_path)
 
@@ -249,7 +249,7 @@ def clip(x: Floats, out: Flags, n: int, limit: float) -> None:
     out[n : 2 * n] = False
 
 
-def test_bools_exist_in_lanes(tmp_path):
+def test_bools_in_lanes_agree(tmp_path):
     x, out = np.linspace(-1.0, 3.0, 11), np.zeros(22, dtype=bool)
     out[15] = True
     assert_same_everywhere(clip, x, out, 11, 0.7, folder=tmp_path)
@@ -293,7 +293,7 @@ def test_a_member_is_an_argument_and_a_result():
     assert interpreted(next_status, Status.SLIDING, 3.5)[:2] == ["3", "1"]
 
 
-def test_the_key_of_machine_code_has_the_values_of_members():
+def test_the_cache_key_depends_on_the_values_of_members():
     def reader(one):
         @routine
         def value() -> int:
@@ -307,7 +307,7 @@ def test_the_key_of_machine_code_has_the_values_of_members():
     assert compile_routines(reader(second))[0]() == 2
 
 
-def test_the_key_of_machine_code_has_the_fields_of_inner_records():
+def test_the_cache_key_depends_on_the_fields_of_inner_records():
     def make(**types):
         inner = type("Inner", (Record,), {"__annotations__": types})
         outer = type("Outer", (Record,), {"__annotations__": {"inner": inner}})

@@ -1,5 +1,5 @@
-"""Statements about vectors: the same bits in Python, machine code, C and JavaScript, and what they
-refuse.
+"""Slice statements of routines: equal bits in Python, machine code, C and JavaScript, and the errors for
+statements that are not supported.
 """
 
 import json
@@ -28,7 +28,7 @@ def first(a: Floats) -> float:
 
 @routine
 def mixed(x: Floats, y: Floats, order: Integers, n: int) -> float:
-    """Write vectors of every form: the first entry of x counts how often a number is computed."""
+    """Use slices of every form; the first entry of x counts how often a scalar operand is computed."""
     if n > 2:
         x[1 : 1 + n] = y[:n]
     x[n + 1 :][:n] = (y[:n] - y[n:][:n]) / y[0] - abs(y[n : 2 * n]) * 3
@@ -45,7 +45,7 @@ def mixed(x: Floats, y: Floats, order: Integers, n: int) -> float:
 
 
 def reference(x, y, order, n):
-    """Return the same, entry by entry."""
+    """Compute the same as `mixed`, entry by entry."""
     x[0] = 1.0
     first_row = [y[i] + x[0] * y[n + i] for i in range(n)]
     second = [(y[i] - y[n + i]) / y[0] - abs(y[n + i]) * 3 for i in range(n)]
@@ -71,14 +71,14 @@ def expected(arrays):
     return x, y, order
 
 
-def test_python_gives_the_bits_of_loops(arrays, expected):
+def test_slices_in_python_equal_loops_bit_for_bit(arrays, expected):
     assert mixed(*arrays, N) == 1.0
     assert all(map(np.array_equal, arrays, expected))
 
 
 @pytest.mark.parametrize("passes", ["all", "few"])
 @pytest.mark.parametrize("width", [1, 2, 4])
-def test_machine_code_gives_the_bits_of_loops(arrays, expected, width, passes):
+def test_slices_in_machine_code_equal_loops_bit_for_bit(arrays, expected, width, passes):
     assert compile_routines(mixed, width=width, passes=passes)[0](*arrays, N) == 1.0
     assert all(map(np.array_equal, arrays, expected))
 
@@ -96,7 +96,7 @@ int main(void)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (cc)")
-def test_c_gives_the_bits_of_loops(arrays, expected, tmp_path):
+def test_slices_in_c_equal_loops_bit_for_bit(arrays, expected, tmp_path):
     x, y, order = arrays
     numbers = (", ".join(map(repr, a.tolist())) for a in (y, order))
     head = "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n" + C_HELPERS
@@ -109,7 +109,7 @@ def test_c_gives_the_bits_of_loops(arrays, expected, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript engine (node)")
-def test_javascript_gives_the_bits_of_loops(arrays, expected, tmp_path):
+def test_slices_in_javascript_equal_loops_bit_for_bit(arrays, expected, tmp_path):
     x, y, order = arrays
     given = (f"new Float64Array({a.tolist()})" for a in (x, y, order))
     page = JS_HELPERS + write_text(mixed, javascript.JS_DIALECT, "mixed")

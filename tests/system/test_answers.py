@@ -1,4 +1,4 @@
-"""What results show of themselves in a plain shell, and what wrong arguments are told."""
+"""Text representations of results, error messages for wrong arguments, and matrices of a state."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ UPRIGHT = draisine.state(BICYCLE, forward_speed=5.0)
         ),
     ],
 )
-def test_results_are_short_and_readable_in_a_shell(made: Callable[[], Any], told: str) -> None:
+def test_representations_of_results_are_short(made: Callable[[], Any], told: str) -> None:
     text = " ".join(repr(made()).split())
     assert " ".join(told.split()) in text
     assert len(text) < 600
@@ -47,26 +47,26 @@ def test_results_are_short_and_readable_in_a_shell(made: Callable[[], Any], told
         (lambda: draisine.compile("whipple", steering=3), "steering = 3 is a plain value"),
     ],
 )
-def test_arguments_of_the_wrong_kind_are_told_the_way_out(
+def test_errors_for_arguments_of_wrong_type_name_the_remedy(
     call: Callable[[], Any], told: str
 ) -> None:
     with pytest.raises(ParameterError, match=told):
         call()
 
 
-def test_speed_means_the_forward_speed_in_python_as_on_the_command_line() -> None:
+def test_speed_is_a_synonym_of_forward_speed() -> None:
     assert (draisine.state(BICYCLE, speed=5.0).v == UPRIGHT.v).all()
 
 
 @pytest.mark.parametrize("language", ["c", "javascript", "python", "jax"])
-def test_programs_name_the_entries_of_their_arrays(language: str) -> None:
+def test_source_text_lists_the_names_of_array_entries(language: str) -> None:
     text = write_program(BICYCLE, language)
     assert "parameters: w, c, lam, g, rR" in text
     assert "w: steer_torque, rear_wheel_torque, front_wheel_torque." in text
 
 
 @pytest.mark.parametrize("vehicle", ["whipple", "segway", "snakeboard", "cart_pole"])
-def test_matrices_are_those_of_energy_motion_and_rows(vehicle):
+def test_matrices_satisfy_energy_and_equations_of_motion(vehicle):
     """v' M v / 2 is the kinetic energy; the motion satisfies M vdot + F = C' lam and C vdot = c."""
     system = draisine.compile(vehicle)
     moving = {"forward_speed": 2.0} if "forward_speed" in system.outputs else {}

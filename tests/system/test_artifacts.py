@@ -24,18 +24,18 @@ RK4 = draisine.Numerics(integrator="rk4", dt=0.01)
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    """A place where derived things are kept, so that fresh systems are quick."""
+def shared_store(tmp_path_factory):
+    """A store that all tests of this file share, so that each vehicle is derived once."""
     return Store(tmp_path_factory.mktemp("kept"))
 
 
 def small(system, scale=0.02):
-    """Return a toy of the same shape: its pivots are as much smaller as its lengths."""
+    """Return the bicycle with scaled lengths; its pivots are lengths and scale with them."""
     return system.with_parameters(**{n: scale * system.parameters[n] for n in LENGTHS})
 
 
-def turned_round(system, steer=1.2):
-    """Return a run whose pivots vanish on the way: the handlebar is turned right round."""
+def run_through_vanishing_pivots(system, steer=1.2):
+    """Return the final state of a run in which pivots vanish, because the steer angle becomes large."""
     start = draisine.state(system, forward_speed=0.5, steer=steer, lean=0.1)
     run = draisine.simulate(system, start, 1.2, inputs={"steer": 3.0})
     assert len(run.arcs) > 1
@@ -48,7 +48,7 @@ def ride(system, simulate=draisine.simulate):
     return np.concatenate([end.q, end.p, end.r, end.v])
 
 
-class Damper:
+class SteerDamper:
     def __init__(self, gain):
         self.gain = gain
 
@@ -60,7 +60,7 @@ MASS = 1.0
 
 
 def pendulum(*, length: float = 1.0):
-    """A drawing that reads a global."""
+    """Return a model that depends on a global variable."""
     from draisine.model import Body, Model, Revolute, inertia
 
     bob = Body("bob", MASS, (length, 0.0, 0.0), inertia(0.1, 0.1, 0.1))
@@ -69,38 +69,38 @@ def pendulum(*, length: float = 1.0):
     return Model([post, bob], [hinge], base="fixed")
 
 
-def test_a_drawing_that_changed_is_derived_anew(monkeypatch, kept):
-    """I rddot = m g l and I = 0.1 + m l^2: of the mass that counts when the vehicle is compiled."""
+def test_a_model_with_a_changed_global_is_derived_again(monkeypatch, shared_store):
+    """I rddot = m g l with I = 0.1 + m l^2, for the value of the global mass at compilation."""
 
-    def pull():
-        system = draisine.compile(pendulum, store=kept)
+    def initial_acceleration():
+        system = draisine.compile(pendulum, store=shared_store)
         return system.accelerate(draisine.state(system))[0][0]
 
     for mass in (1.0, 3.0, 1.0):
         monkeypatch.setitem(globals(), "MASS", mass)
-        assert_allclose(pull(), 9.81 * mass / (0.1 + mass), rtol=1e-12)
-    assert draisine.compile(pendulum, store=kept).artifacts is (
-        draisine.compile(pendulum, store=kept).artifacts
+        assert_allclose(initial_acceleration(), 9.81 * mass / (0.1 + mass), rtol=1e-12)
+    assert draisine.compile(pendulum, store=shared_store).artifacts is (
+        draisine.compile(pendulum, store=shared_store).artifacts
     )
 
 
-def test_a_run_does_not_know_of_runs_before_it(kept):
-    """Neither of other sizes of the machine, nor of other pivots chosen on the way."""
-    alone = turned_round(draisine.compile("whipple", store=kept))
-    toy = ride(small(draisine.compile("whipple", store=kept)))
-    system = draisine.compile("whipple", store=kept)
+def test_runs_do_not_depend_on_earlier_runs(shared_store):
+    """Neither runs with other parameters nor other choices of pivots influence a run."""
+    alone = run_through_vanishing_pivots(draisine.compile("whipple", store=shared_store))
+    toy = ride(small(draisine.compile("whipple", store=shared_store)))
+    system = draisine.compile("whipple", store=shared_store)
     assert_array_equal(ride(small(system)), toy)
-    turned_round(system, steer=1.4)
-    assert_array_equal(turned_round(system), alone)
+    run_through_vanishing_pivots(system, steer=1.4)
+    assert_array_equal(run_through_vanishing_pivots(system), alone)
     assert_array_equal(ride(small(system)), toy)
 
 
-def test_floors_of_pivots_are_those_of_the_run(kept):
-    """A pivot that is a length shrinks with the machine, wherever the machine was derived."""
-    system = draisine.compile("whipple", store=kept)
+def test_pivot_bounds_scale_with_the_parameters(shared_store):
+    """The bound of a pivot follows the parameters of the run, not those of the derivation."""
+    system = draisine.compile("whipple", store=shared_store)
     system.machine().floors  # noqa: B018 - derived for the large one first
     toy = small(system)
-    fresh = draisine.compile("whipple", store=kept, **toy.parameters)
+    fresh = draisine.compile("whipple", store=shared_store, **toy.parameters)
     assert_allclose(toy.machine().floors, fresh.machine().floors, rtol=1e-12)
     assert_allclose(
         system.machine().floors,
@@ -112,17 +112,17 @@ def test_floors_of_pivots_are_those_of_the_run(kept):
     assert_array_equal(both.T, [system.machine().floors, toy.machine().floors])
 
 
-def test_threads_give_the_same_bits(kept):
-    alone = ride(draisine.compile("whipple", store=kept))
-    system = draisine.compile("whipple", store=kept)
+def test_runs_in_threads_are_identical(shared_store):
+    alone = ride(draisine.compile("whipple", store=shared_store))
+    system = draisine.compile("whipple", store=shared_store)
     with ThreadPoolExecutor(4) as pool:
         for end in pool.map(ride, [system] * 8):
             assert_array_equal(end, alone)
 
 
-def test_runs_on_terrain_survive_a_pickle(kept):
-    """Whole: states, forces and events are those of the run to the bit."""
-    system = draisine.compile("rolling_disc", store=kept)
+def test_a_pickled_run_on_terrain_is_identical(shared_store):
+    """States, forces and events equal those of the run bit by bit."""
+    system = draisine.compile("rolling_disc", store=shared_store)
     start = draisine.state(system, forward_speed=2.0, lean=0.1)
     run = draisine.simulate(system, start, 0.2, terrain=plane())
     again = pickle.loads(pickle.dumps(run))
@@ -132,10 +132,10 @@ def test_runs_on_terrain_survive_a_pickle(kept):
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_processes_and_pickles_give_the_same_bits(kept, start):
+def test_runs_in_processes_and_of_pickles_are_identical(shared_store, start):
     if start not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {start} here")
-    system = small(draisine.compile("whipple", store=kept), 0.5)
+    system = small(draisine.compile("whipple", store=shared_store), 0.5)
     alone = ride(system)
     assert_array_equal(ride(pickle.loads(pickle.dumps(system))), alone)
     machine = pickle.loads(pickle.dumps(system.machine()))
@@ -179,26 +179,26 @@ for k in range(20):
 print([os.waitpid(child, 0)[1] for child in children])
 os._exit(0)
 """
-"""Twenty children of a process in which three threads simulate one machine after the other."""
+"""Script that forks twenty children from a process in which three threads simulate without pause."""
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_children_of_a_process_with_threads_simulate_too():
-    """A fork copies locks but not the threads that hold them."""
+def test_forks_of_a_process_with_threads_do_not_deadlock():
+    """A fork copies locks, but not the threads that would release them."""
     command = [sys.executable, "-W", "ignore", "-c", FORKS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     assert json.loads(done.stdout) == [0] * 20
 
 
-def test_what_is_kept_on_disk_gives_the_same_bits(kept, tmp_path):
+def test_stored_programs_give_identical_runs(shared_store, tmp_path):
     cold, warm = (draisine.compile("whipple", store=Store(tmp_path)) for _ in range(2))
     assert_array_equal(ride(cold), ride(warm))
-    assert_array_equal(ride(cold), ride(draisine.compile("whipple", store=kept)))
+    assert_array_equal(ride(cold), ride(draisine.compile("whipple", store=shared_store)))
 
 
-def test_pivots_chosen_elsewhere_share_their_programs(kept):
-    """Programs belong to the pivots, not to the place where these were chosen."""
-    system = draisine.compile("whipple", store=kept)
+def test_equal_pivots_of_other_configurations_share_programs(shared_store):
+    """Programs depend on the pivots, not on the configuration at which the pivots were chosen."""
+    system = draisine.compile("whipple", store=shared_store)
     drawn = system.machine()
     q, r = drawn.inner_pose(np.array([1.0, 0, 0, 0]), np.zeros(3))[0], np.array([0.01, 0.0, 0.0])
     beside = system.machine(configuration=(q, r))
@@ -208,31 +208,34 @@ def test_pivots_chosen_elsewhere_share_their_programs(kept):
     assert not np.array_equal(beside.floors, drawn.floors)
 
 
-def test_memory_keeps_the_most_recent_things_only():
-    kept, made = RecentCache(3), []
+def test_the_cache_in_memory_drops_the_least_recently_used():
+    cache, made = RecentCache(3), []
 
-    def ask(key):
-        return kept.get(key, lambda: made.append(key) or key)
+    def request(key):
+        return cache.get(key, lambda: made.append(key) or key)
 
     for key in (1, 2, 3, 1, 4, 1):
-        assert ask(key) == key
+        assert request(key) == key
     assert made == [1, 2, 3, 4]
-    ask(2)
+    request(2)
     assert made == [1, 2, 3, 4, 2]
-    assert ask(None) is None and ask(None) is None
+    assert request(None) is None and request(None) is None
     assert made[-2:] == [None, None]
 
 
-def test_laws_do_not_fill_the_memory(kept):
-    system = draisine.compile("rolling_disc", store=kept)
-    laws = [Damper(float(k)) for k in range(MAX_ARTIFACTS_IN_MEMORY + 5)]
+def test_the_number_of_cached_closed_forms_is_bounded(shared_store):
+    system = draisine.compile("rolling_disc", store=shared_store)
+    laws = [SteerDamper(float(k)) for k in range(MAX_ARTIFACTS_IN_MEMORY + 5)]
     for law in laws:
         system.machine(law=law)
     assert len(system._machines._objects) == MAX_ARTIFACTS_IN_MEMORY
     assert fingerprint(laws[0]) != fingerprint(laws[1])
 
 
-def test_a_vehicle_compiled_again_is_ready(kept):
-    first, again = (draisine.compile("rolling_disc", store=kept) for _ in range(2))
+def test_compiling_a_vehicle_again_reuses_its_artifacts(shared_store):
+    first, again = (draisine.compile("rolling_disc", store=shared_store) for _ in range(2))
     assert first.artifacts is again.artifacts
-    assert draisine.compile("rolling_disc", store=kept, radius=0.4).artifacts is not first.artifacts
+    assert (
+        draisine.compile("rolling_disc", store=shared_store, radius=0.4).artifacts
+        is not first.artifacts
+    )

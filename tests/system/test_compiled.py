@@ -1,4 +1,4 @@
-"""Programs bound to parameters, and bound again."""
+"""Compiled programs bound to parameters, and bound again to others."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import draisine
 from draisine.system.compiled import Compiled
 
 
-def test_code_that_is_bound_again_is_the_same_code_with_the_tables_of_the_new_parameters():
+def test_rebinding_keeps_machine_code_and_recomputes_the_table():
     bicycle = draisine.compile("whipple")
     other = bicycle.with_parameters(c=0.05, lam=0.4)
     rate = bicycle.machine().rate

@@ -1,4 +1,4 @@
-"""Named stretches of rows: they tile the row, and programs agree with them."""
+"""Layouts of flat arrays: named slices cover the array, and programs use the same slices."""
 
 import copy
 import pickle
@@ -18,7 +18,7 @@ SIZES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 5))
 
 
 @given(SIZES)
-def test_stretches_tile_the_row(sizes):
+def test_slices_cover_the_array_without_overlap(sizes):
     layout = Layout(sizes)
     row = np.arange(layout.size)
     assert layout.size == sum(sizes.values())
@@ -27,20 +27,20 @@ def test_stretches_tile_the_row(sizes):
 
 
 @given(SIZES, st.integers(1, 3))
-def test_packing_undoes_splitting(sizes, columns):
+def test_packing_is_the_inverse_of_splitting(sizes, columns):
     layout = Layout(sizes)
     for row in (np.arange(1.0, 1.0 + layout.size), np.ones((layout.size, columns))):
         if sizes:
             assert_array_equal(layout.pack(**layout.split(row)), row)
 
 
-def test_a_vector_beside_columns_is_the_same_in_all_of_them():
+def test_packing_repeats_a_vector_in_all_columns():
     layout = Layout({"a": 2, "b": 1, "c": 2})
     row = layout.pack(a=[1.0, 2.0], b=[[3.0, 4.0, 5.0]])
     assert_array_equal(row, [[1, 1, 1], [2, 2, 2], [3, 4, 5], [0, 0, 0], [0, 0, 0]])
 
 
-def test_wrong_names_and_sizes_are_errors():
+def test_unknown_names_and_wrong_sizes_raise_errors():
     layout = Layout({"q": 4, "p": 3})
     with pytest.raises(AttributeError, match=r"no slice 'r'; it has q, p\."):
         _ = layout.r
@@ -57,7 +57,7 @@ def test_layouts_can_be_copied_and_pickled():
 
 
 @pytest.mark.parametrize("vehicle", ["whipple", "snakeboard", "rocr"])
-def test_y_is_what_stands_between_time_and_inputs(vehicle):
+def test_the_state_lies_between_time_and_inputs(vehicle):
     machine = compile(vehicle).machine()
     inputs = input_layout(machine.programs["rate"])
     y = inputs.span("q", "z")
@@ -65,7 +65,7 @@ def test_y_is_what_stands_between_time_and_inputs(vehicle):
     assert output_layout(machine.programs["rate"]).count("rate") == machine.layout.size
 
 
-def test_every_contact_tells_the_same_row():
+def test_all_contact_programs_have_the_same_layouts():
     machine = make_generic(compile("whipple"))
     row = row_layout(machine.system.model)
     whole = np.arange(float(row.size))

@@ -1,4 +1,4 @@
-"""Memory stays as it is: a piece of `bench/memory.py` in a process of its own."""
+"""The memory of a process does not grow: a part of `bench/memory.py` in its own process."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
-def test_simulations_leave_nothing_behind():
+def test_simulations_free_their_memory():
     script = Path(__file__).parents[2] / "bench" / "memory.py"
     command = [sys.executable, str(script), "--simulations", "400", "--laws", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -1,4 +1,4 @@
-"""Starts from rest: no momentum along what the contacts leave free."""
+"""Initial states at rest: zero momentum along the directions that the contacts leave free."""
 
 import numpy as np
 import pytest
@@ -10,32 +10,35 @@ from draisine.experiment.run import run
 from draisine.scenario.library import load
 
 
-def momenta(system, start):
+def linear_and_angular_momentum(system, start):
     machine = system.machine()
     seen = machine.observation(machine.enter(start))
     return np.concatenate([seen["momentum"], seen["angular_momentum"]])
 
 
 @pytest.mark.parametrize("name", ["fish", "falling_cat"])
-def test_prescribed_joints_alone_give_no_momentum(name):
+def test_at_rest_prescribed_joints_cause_no_momentum(name):
     system = draisine.compile(name, drive="sine")
     start = draisine.state(system)
     assert np.abs(start.v[:3]).max() > 0.01
-    assert_allclose(momenta(system, start), 0.0, atol=1e-14)
-    assert np.abs(momenta(system, draisine.state(system, at_rest=False))).max() > 0.1
-    assert np.abs(momenta(system, draisine.state(system, Wz=1.0))).max() > 0.001
+    assert_allclose(linear_and_angular_momentum(system, start), 0.0, atol=1e-14)
+    assert (
+        np.abs(linear_and_angular_momentum(system, draisine.state(system, at_rest=False))).max()
+        > 0.1
+    )
+    assert np.abs(linear_and_angular_momentum(system, draisine.state(system, Wz=1.0))).max() > 0.001
 
 
-def test_a_scallop_stays_where_it_is():
-    """Purcell: a motion that is its own reverse leads nowhere, in an ideal fluid too."""
+def test_a_reciprocal_stroke_has_no_net_displacement():
+    """Purcell's scallop theorem also holds in an ideal fluid."""
     system = draisine.compile("fish", drive="sine", lag=0.0)
     swum = draisine.simulate(system, draisine.state(system), 2.0).to_xarray()
     assert np.abs(swum.position.values).max() > 0.01
     assert_allclose(swum.position.values[-1], 0.0, atol=1e-9)
 
 
-def test_rest_on_blades_is_least_energy_on_the_rows():
-    """Of all motions of a roller racer whose arm swings, the one at rest has the least energy."""
+def test_rest_minimises_the_kinetic_energy_under_the_constraints():
+    """For a roller racer with a swinging arm, rest is M-orthogonal to all admissible changes of speed."""
     system = draisine.compile("roller_racer", drive="sine", phase=0.7)
     rest = draisine.state(system, at_rest=True)
     seen = system.machine().free(q=rest.q, p=rest.p, r=rest.r, v=rest.v)
@@ -46,14 +49,14 @@ def test_rest_on_blades_is_least_energy_on_the_rows():
     assert_allclose((C @ rest.v)[-1], seen["b"][-1], rtol=1e-14)
 
 
-def test_free_joints_keep_the_rates_that_are_asked_for():
+def test_at_rest_free_joints_have_requested_rates():
     system = draisine.compile("falling_cat")
     start = draisine.state(system, sway=0.3, bend_rate=2.0, sway_rate=-1.0, at_rest=True)
     assert_allclose(start.v[6:], [2.0, -1.0], rtol=1e-14)
-    assert_allclose(momenta(system, start), 0.0, atol=1e-14)
+    assert_allclose(linear_and_angular_momentum(system, start), 0.0, atol=1e-14)
 
 
-def test_scenarios_ask_for_rest_and_for_none():
+def test_the_scenario_key_at_rest_selects_rest():
     fish = [
         run(load("locomotion/fish", {"run.until": 0.01} | more)).data.momentum.values[0]
         for more in ({}, {"initial.at_rest": True}, {"initial.at_rest": False})

@@ -1,5 +1,5 @@
-"""Starts: the zeros of speeds that are left open, and many states at once, each to the bit the one
-that it would be alone.
+"""Initial states: values of speeds that are not requested, and many states solved at once, which equal
+single states bit by bit.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_is_the_one_alone(name):
+def test_states_solved_together_equal_single_states(name):
     system, (asked, changed) = draisine.compile(name), CASES[name]
     draw, count = np.random.default_rng(2), 9
     values = {n: draw.uniform(*ends, count) for n, ends in asked.items()}
@@ -48,7 +48,7 @@ def test_each_is_the_one_alone(name):
             assert np.array_equal(found[part][:, k], getattr(alone, part)), (k, part)
 
 
-def test_those_that_cannot_be_are_told_and_leave_the_others_as_they_are():
+def test_infeasible_states_are_reported_and_do_not_affect_others():
     system = draisine.compile("whipple")
     asked = {
         "lean": [0.1, 0.2, np.pi / 2, 0.1],
@@ -67,8 +67,8 @@ def test_those_that_cannot_be_are_told_and_leave_the_others_as_they_are():
             assert np.array_equal(found["v"][:, k], draisine.state(system, **one).v)
 
 
-def test_tyres_start_without_slip_where_that_can_be():
-    """Of two starts the second is asked to slip: its front wheel moves to the side."""
+def test_tyres_start_without_slip_unless_slip_is_requested():
+    """The second of two states has a requested slip: its front wheel moves sideways."""
     system = draisine.compile("motorcycle")
     found, wrong = states(system, {"forward_speed": [10.0, 10.0], "Vy": [0.0, 0.3]})
     assert wrong == ["", ""]
@@ -79,8 +79,8 @@ def test_tyres_start_without_slip_where_that_can_be():
 
 
 @pytest.mark.parametrize("lean", [0.1, -0.6])
-def test_a_torus_wheel_starts_with_its_spin(lean):
-    """Without other turning the centre of a torus moves with spin (radius - crown + crown cos lean)."""
+def test_a_torus_wheel_starts_with_the_spin_of_rolling(lean):
+    """Without yaw, the speed of the centre is the spin times (radius - crown + crown cos(lean))."""
     radius, crown, speed = 0.5, 0.05, 3.0
     disc = draisine.compile("rolling_disc", radius=radius, crown=crown)
     start = draisine.state(disc, forward_speed=speed, lean=lean)
@@ -88,16 +88,16 @@ def test_a_torus_wheel_starts_with_its_spin(lean):
     assert_allclose(start.v[3:], [0.0, spin, 0.0], rtol=0, atol=1e-12)
 
 
-def test_a_zero_that_multiplies_the_energy_gives_way():
-    """A unicycle whose hub and wheel are asked for pitches its frame instead of yawing wildly."""
+def test_a_zero_speed_that_multiplies_the_energy_is_dropped():
+    """A unicycle with requested hub speed and wheel rate pitches its frame instead of yawing fast."""
     unicycle = draisine.compile("unicycle", rW=0.25, crown=0.05)
     start = draisine.state(unicycle, lean=0.1, forward_speed=1.0, wheel_rate=1.7)
     rolling = 0.25 - 0.05 + 0.05 * np.cos(0.1)
     assert_allclose(start.v[3:6], [0.0, 1.0 / rolling - 1.7, 0.0], rtol=0, atol=1e-12)
 
 
-def test_a_steered_bicycle_starts_with_the_speed_of_its_turn():
-    """The steer rate stays zero though a swing of the bar takes less energy than the speed."""
+def test_a_requested_yaw_rate_determines_the_speed_of_a_steered_bicycle():
+    """The steer rate stays zero, although a steer rate would need less kinetic energy than the speed."""
     bicycle = draisine.compile("whipple")
     start = draisine.state(bicycle, steer=0.1, yaw_rate=0.5)
     speed = start.v[0]
@@ -105,13 +105,13 @@ def test_a_steered_bicycle_starts_with_the_speed_of_its_turn():
     assert_allclose(speed, 0.5 * 1.02 / (0.1 * np.cos(np.pi / 10)), rtol=0.02)
 
 
-def knife_edged(name):
+def has_knife_edges(name):
     """Return whether a vehicle has wheels without crowns."""
     return any(type(wheel.surface) is Disc for wheel in find("vehicle", name)().wheels)
 
 
-def crowned(name):
-    """Return a vehicle on torus tyres in place of its knife edges; its one parameter is their crown."""
+def with_torus_tyres(name):
+    """Return a vehicle with torus tyres instead of knife edges; its only parameter is their crown radius."""
 
     def vehicle(*, crown: float = 0.01) -> Model:
         model = find("vehicle", name)()
@@ -126,7 +126,7 @@ def crowned(name):
     return vehicle
 
 
-ASKED = (
+REQUESTS = (
     {},
     {"roll_rate": 3.0, "Wz": 0.5},
     {"lean": 0.1, "forward_speed": 2.0},
@@ -139,11 +139,11 @@ ASKED = (
 )
 
 
-@pytest.mark.parametrize("name", [name for name in names("vehicle") if knife_edged(name)])
-def test_the_start_of_a_torus_wheel_tends_to_that_of_a_knife_edge(name):
-    edge, torus = draisine.compile(name), draisine.compile(crowned(name))
+@pytest.mark.parametrize("name", [name for name in names("vehicle") if has_knife_edges(name)])
+def test_states_on_torus_tyres_tend_to_those_on_knife_edges(name):
+    edge, torus = draisine.compile(name), draisine.compile(with_torus_tyres(name))
     radius = min(float(w.surface.reach) for w in edge.model.wheels if type(w.surface) is Disc)
-    for asked in ASKED:
+    for asked in REQUESTS:
         try:
             limit = draisine.state(edge, **asked)
         except draisine.errors.DraisineError:
@@ -166,12 +166,12 @@ def turn(bicycle):
 
 
 class TestElementStates:
-    """States of force elements, such as the deflections of tyres, are part of a start."""
+    """States of force elements, such as the deflections of tyres, are part of an initial state."""
 
     TIGHT = draisine.Numerics(rtol=1e-12, atol=1e-13)
 
     @pytest.mark.parametrize("terrain", [None, plane()])
-    def test_a_run_from_a_steady_turn_stays_in_it(self, bicycle, turn, terrain):
+    def test_a_run_that_starts_in_a_steady_turn_stays_steady(self, bicycle, turn, terrain):
         options = {"terrain": terrain, "inputs": turn.inputs, "numerics": self.TIGHT}
         data = draisine.simulate(bicycle, turn.state, 1.0, **options).to_xarray()
         assert np.abs(data.element_state.values[0]).min() > 1e-4
@@ -180,7 +180,7 @@ class TestElementStates:
             assert_allclose(values, np.broadcast_to(values[0], values.shape), rtol=1e-9, atol=1e-9)
         assert np.abs(np.diff(data.yaw)).min() > 1e-3
 
-    def test_time_steps_stay_in_it_nearly(self, bicycle, turn):
+    def test_time_stepping_stays_steady_to_first_order(self, bicycle, turn):
         stepped = draisine.ContactOptions(solver="time_stepping", step=1e-3)
         options = {"terrain": plane(), "inputs": turn.inputs, "contact": stepped}
         data = draisine.simulate(bicycle, turn.state, 0.3, **options).to_xarray()
@@ -188,7 +188,7 @@ class TestElementStates:
             values = data[name].values
             assert_allclose(values, np.broadcast_to(values[0], values.shape), atol=1e-5)
 
-    def test_steppers_and_lanes_stay_in_it(self, bicycle, turn):
+    def test_steppers_and_lanes_stay_steady(self, bicycle, turn):
         stepper = draisine.Stepper(bicycle, turn.state, inputs=turn.inputs)
         stepper.step(0.5)
         assert_allclose(stepper.state.element_state, turn.state.element_state, atol=1e-9)
@@ -200,17 +200,17 @@ class TestElementStates:
         lean = list(bicycle.outputs).index("lean")
         assert_allclose(many["outputs"][lean], [0.2, 0.0], atol=1e-9)
 
-    def test_its_linear_system_is_that_of_its_state(self, bicycle, turn):
+    def test_linearisation_at_the_state_equals_that_of_the_steady_motion(self, bicycle, turn):
         found = linearise(bicycle, turn.state, inputs=turn.inputs)
         assert_allclose(found.A, turn.linear().A, atol=1e-9 * np.abs(found.A).max())
 
-    def test_accelerations_are_those_of_the_deflected_tyres(self, bicycle, turn):
-        """Steadily all speeds of the base but its pose's are constant, by both formulations."""
+    def test_accelerations_in_a_steady_turn_are_zero(self, bicycle, turn):
+        """In a steady turn all speeds are constant, in both formulations."""
         for formulation in ("multiplier", "projected"):
             vdot, _ = bicycle.accelerate(turn.state, turn.inputs, formulation=formulation)
             assert_allclose(vdot, 0.0, atol=1e-7)
 
-    def test_a_run_goes_on_from_its_final_state(self, bicycle):
+    def test_a_run_continues_from_its_final_state(self, bicycle):
         start = draisine.state(bicycle, forward_speed=5.0, lean_rate=0.3)
         whole, half = (
             draisine.simulate(bicycle, start, t, numerics=self.TIGHT).final() for t in (0.4, 0.2)
@@ -220,7 +220,7 @@ class TestElementStates:
         for name in ("v", "element_state"):
             assert_allclose(getattr(rest, name), getattr(whole, name), atol=1e-10)
 
-    def test_they_are_asked_for_and_checked(self, bicycle):
+    def test_element_states_can_be_requested_and_are_checked(self, bicycle):
         z = [0.01, 0.0, -0.01, 0.0]
         start = draisine.state(bicycle, forward_speed=5.0, element_state=z)
         assert "z[0]=0.01" in repr(start)
@@ -234,8 +234,8 @@ class TestElementStates:
         with pytest.raises(ConfigurationError, match=r"element_state has the shape \(4,\) instead"):
             draisine.simulate(ideal, start, 0.01)
 
-    def test_runs_by_other_formulations_refuse_them(self, bicycle):
-        """They would keep the tyres without deflection, and so without side forces."""
+    def test_other_formulations_refuse_element_states(self, bicycle):
+        """They would leave the tyres undeflected, without side forces."""
         start = draisine.state(bicycle, forward_speed=5.0)
         numerics = draisine.Numerics(formulation="multiplier")
         with pytest.raises(ModelError, match="does not integrate the states of force elements"):

@@ -1,4 +1,4 @@
-"""Records as data: a routine in C and JavaScript finds the numbers that Python wrote."""
+"""Records as data: an exported routine reads in C and JavaScript the values that Python stored."""
 
 import math
 import shutil
@@ -74,7 +74,7 @@ def example():
 
 
 EXPECTED = 10.0 + 7.0 - 2.0 + 0.75 + 100.0 * 2.0 + 2.0 + 1000.0 * 2.0
-"""The sum by hand: `part` shares its memory with `whole`, and the program doubles the first entry."""
+"""Sum computed by hand: `part` shares its memory with `whole`, and the program doubles the first entry."""
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def memory():
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (cc)")
-def test_c_reads_the_memory(memory, tmp_path):
+def test_c_finds_the_values_of_python(memory, tmp_path):
     text = f"""
 #include <math.h>
 #include <stdint.h>
@@ -117,7 +117,7 @@ int main(void)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript engine (node)")
-def test_javascript_reads_the_memory(memory, tmp_path):
+def test_javascript_finds_the_values_of_python(memory, tmp_path):
     text = f"""
 const programs = [(x, table, out) => {{ out[0] = 2.0 * x[0]; }}];
 {JS_HELPERS + js_types(collect)}

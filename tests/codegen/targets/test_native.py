@@ -1,4 +1,4 @@
-"""Machine code: equal to the reference, the same bits in every lane; a store that cannot hurt."""
+"""Machine code of programs: equal to the reference, identical in all lanes; the store of machine code."""
 
 import gc
 import multiprocessing
@@ -83,7 +83,7 @@ def split(code: Native, case: Case, flat: Floats) -> dict[str, Floats]:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """A store that the tests share, so that each program is compiled once."""
     return Store(tmp_path_factory.mktemp("kept"))
 
@@ -96,35 +96,37 @@ def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestAgreement:
-    def test_scalar_equals_reference(self, case: Case, kept: Store) -> None:
-        code = Native(case.program, kept)
+    def test_scalar_equals_reference(self, case: Case, shared_store: Store) -> None:
+        code = Native(case.program, shared_store)
         found = split(code, case, call(code, stacked(case, case.inputs), table(code, case)))
         tolerance = 1e-14 if len(case.program.steps) < 1000 else 1e-13
         for name, values in run_program(case.program, **case.inputs).items():
             assert_close(found[name], values, tolerance)
 
-    def test_lanes_equal_scalar_bit_for_bit(self, case: Case, kept: Store) -> None:
-        code = Native(case.program, kept)
+    def test_lanes_equal_scalar_bit_for_bit(self, case: Case, shared_store: Store) -> None:
+        code = Native(case.program, shared_store)
         given, x = table(code, case), stacked(case, case.batch(3 * code.lanes))
         found = call_batch(code, x, given)
         for k in range(x.shape[1]):
             single = call(code, np.ascontiguousarray(x[:, k]), given)
             assert single.tobytes() == np.ascontiguousarray(found[:, k]).tobytes()
 
-    def test_the_prologue_is_the_same_in_every_piece(self, case: Case, kept: Store) -> None:
-        """Code for lanes alone is made without that for one state, and leaves the same bits."""
-        one, wide = (Native(case.program, kept) for _ in range(2))
+    def test_every_piece_of_machine_code_has_the_same_prologue(
+        self, case: Case, shared_store: Store
+    ) -> None:
+        """Code for lanes and code for one state are separate pieces with identical prologues."""
+        one, wide = (Native(case.program, shared_store) for _ in range(2))
         assert one.call
         assert wide.batch
         assert table(one, case).tobytes() == table(wide, case).tobytes()
         assert [len(code._pieces) for code in (one, wide)] == [1, 1]
 
-    def test_single_precision_reads_and_writes_doubles(
-        self, bicycle: dict[str, Case], kept: Store
+    def test_single_precision_has_the_error_of_24_bits(
+        self, bicycle: dict[str, Case], shared_store: Store
     ) -> None:
-        """Its error is that of numbers with 24 bits, whatever the column."""
+        """Inputs and outputs are doubles; the error in every column is that of single precision."""
         case = bicycle["rate"]
-        code = Native(case.program, kept)
+        code = Native(case.program, shared_store)
         given, x = table(code, case), stacked(case, case.batch(6 * code.lanes))
         tables = np.repeat(given[:, None], x.shape[1], axis=1).astype(np.float32)
         out, exact = np.full((code.size_out, x.shape[1]), np.nan), call_batch(code, x, given)
@@ -140,7 +142,7 @@ class TestAgreement:
 
     @pytest.mark.parametrize("size", [3, 40, 10_000])
     @pytest.mark.parametrize("make", [lambda: long(400), lambda: wide(90)], ids=["long", "wide"])
-    def test_cut_programs_are_the_same(
+    def test_split_programs_equal_the_reference(
         self, size: int, make: Callable[[], Case], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         case = make()
@@ -161,15 +163,15 @@ class TestAgreement:
             found = call(Native(program), np.array([1.5]), np.zeros(0))
             assert_close(found, np.exp([1.5]), 1e-15)
 
-    def test_code_outlives_other_code(self, small: Case) -> None:
+    def test_machine_code_stays_valid_when_other_code_is_disposed(self, small: Case) -> None:
         codes = [Native(small.program) for _ in range(4)]
-        kept = codes[1]
+        survivor = codes[1]
         del codes
         again = Native(small.program)
-        x, given = stacked(small, small.inputs), table(kept, small)
-        assert call(kept, x, given).tobytes() == call(again, x, given).tobytes()
+        x, given = stacked(small, small.inputs), table(survivor, small)
+        assert call(survivor, x, given).tobytes() == call(again, x, given).tobytes()
 
-    def test_threads_may_compile(self, small: Case) -> None:
+    def test_threads_compile_identical_code(self, small: Case) -> None:
         with ThreadPoolExecutor(4) as pool:
             codes = list(pool.map(lambda _: Native(small.program), range(8)))
         found = {call(c, stacked(small, small.inputs), table(c, small)).tobytes() for c in codes}
@@ -184,10 +186,10 @@ def both() -> Native:
 
 
 class TestSineAndCosine:
-    """Largest errors measured over [-1e5, 1e5]: 0.75 ulp for both, next to zeros 1e-27 absolute."""
+    """The largest measured error over [-1e5, 1e5] is 0.75 ulp; next to zeros it is 1e-27 absolute."""
 
     def errors(self, both: Native, x: Floats) -> Floats:
-        """Return the errors in units in the last place, beyond 1e-27."""
+        """Return the errors in units in the last place; errors below 1e-27 count as zero."""
         padded = np.resize(x, (1, -(-len(x) // both.lanes) * both.lanes))
         found = call_batch(both, padded, np.zeros(0))[:, : len(x)]
         out = np.zeros((2, len(x)))
@@ -201,11 +203,11 @@ class TestSineAndCosine:
         return out
 
     @pytest.mark.parametrize("limit", [0.8, 10.0, 1e5, 1e9])
-    def test_within_one_ulp(self, both: Native, limit: float) -> None:
+    def test_errors_are_below_one_ulp(self, both: Native, limit: float) -> None:
         x = np.random.default_rng(1).uniform(-limit, limit, 3000)
         assert self.errors(both, x).max() <= 0.8
 
-    def test_next_to_zeros(self, both: Native) -> None:
+    def test_errors_next_to_zeros_are_below_one_ulp(self, both: Native) -> None:
         rng = np.random.default_rng(2)
         with mpmath.workdps(40):
             turns = [float(int(k) * mpmath.pi / 2) for k in rng.integers(-63661, 63662, 1000)]
@@ -213,7 +215,7 @@ class TestSineAndCosine:
             assert self.errors(both, x).max() <= 0.8
 
     def test_single_precision(self, both: Native) -> None:
-        """Two units in the last place of single precision, up to a hundred turns."""
+        """The error is at most two units in the last place, up to a hundred revolutions."""
         x = np.random.default_rng(3).uniform(-600.0, 600.0, (1, 4096))
         x = np.ascontiguousarray(x.astype(np.float32).astype(float))
         out = np.empty((2, 4096))
@@ -231,7 +233,7 @@ class TestSineAndCosine:
 
 
 def changed(content: bytes, where: str) -> bytes:
-    """Return an entry after an accident."""
+    """Return the content of an entry after the given damage."""
     middle = len(content) // 2
     return {
         "empty": b"",
@@ -265,7 +267,9 @@ class TestStore:
         "accident",
         ["empty", "cut short", "cut in the head", "one bit", "longer", "bad magic", "not ours"],
     )
-    def test_a_damaged_entry_is_made_anew(self, small: Case, tmp_path: Path, accident: str) -> None:
+    def test_a_damaged_entry_is_compiled_again(
+        self, small: Case, tmp_path: Path, accident: str
+    ) -> None:
         store = Store(tmp_path)
         first = self.compiled(small, store)
         path = self.entry(store)
@@ -275,14 +279,14 @@ class TestStore:
         assert self.compiled(small, store).tobytes() == first.tobytes()
         assert path.read_bytes() == sound
 
-    def test_an_entry_of_another_name_is_not_taken(self, tmp_path: Path) -> None:
+    def test_a_renamed_entry_is_ignored(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
         store.put("one", b"content")
         shutil.copy(tmp_path / "one", tmp_path / "other")
         assert store.get("one") == b"content"
         assert store.get("other") is None
 
-    def test_a_folder_in_the_place_of_an_entry(self, small: Case, tmp_path: Path) -> None:
+    def test_a_folder_with_the_name_of_an_entry_is_kept(self, small: Case, tmp_path: Path) -> None:
         store = Store(tmp_path)
         first = self.compiled(small, store)
         path = self.entry(store)
@@ -292,7 +296,7 @@ class TestStore:
         assert list(tmp_path.iterdir()) == [path]
 
     @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users on this platform")
-    def test_an_entry_of_another_user_is_not_taken(
+    def test_an_entry_of_another_user_is_ignored(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store = Store(tmp_path)
@@ -300,20 +304,22 @@ class TestStore:
         monkeypatch.setattr(os, "getuid", lambda: os.stat(tmp_path).st_uid + 1)
         assert store.get("key") is None
 
-    def test_other_programs_have_other_entries(self, small: Case, tmp_path: Path) -> None:
+    def test_different_programs_have_different_entries(self, small: Case, tmp_path: Path) -> None:
         store = Store(tmp_path)
         self.compiled(small, store)
         self.compiled(wide(3), store)
         self.compiled(wide(4), store)
         assert len(list(tmp_path.iterdir())) == 3
 
-    def test_a_place_that_cannot_be_a_folder(self, small: Case, tmp_path: Path) -> None:
+    def test_without_a_usable_folder_nothing_is_cached(self, small: Case, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         store = Store(tmp_path / "file" / "cache")
         assert_close(self.compiled(small, store), expected(small), 1e-14)
         assert store.get("key") is None
 
-    def test_a_disk_that_is_full(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_full_disk_leaves_no_partial_entry(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
@@ -323,7 +329,7 @@ class TestStore:
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
-    def test_a_read_only_folder(self, small: Case, tmp_path: Path) -> None:
+    def test_a_read_only_folder_is_read_but_not_written(self, small: Case, tmp_path: Path) -> None:
         first = self.compiled(small, Store(tmp_path))
         self.entry(Store(tmp_path))
         tmp_path.chmod(0o500)
@@ -343,11 +349,13 @@ class TestStore:
         monkeypatch.setattr(Path, "home", homeless)
         assert default_folder().name.startswith("draisine")
 
-    def test_the_environment_decides(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_environment_variable_selects_the_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("DRAISINE_CACHE", str(tmp_path))
         assert Store().folder == tmp_path
 
-    def test_many_threads(self, tmp_path: Path) -> None:
+    def test_concurrent_threads_read_complete_entries(self, tmp_path: Path) -> None:
         content = [bytes([k]) * 100_000 for k in range(8)]
 
         def work(k: int) -> bool:
@@ -362,7 +370,7 @@ class TestStore:
             assert all(pool.map(work, range(8)))
         assert [p.name for p in tmp_path.iterdir()] == ["key"]
 
-    def test_many_processes(self, tmp_path: Path) -> None:
+    def test_concurrent_processes_read_complete_entries(self, tmp_path: Path) -> None:
         script = (
             "import sys; from pathlib import Path; from draisine.codegen.cache import Store\n"
             "store, mine = Store(Path(sys.argv[1])), sys.argv[2].encode() * 100_000\n"
@@ -376,11 +384,12 @@ class TestStore:
         assert [p.wait(timeout=120) for p in started] == [0, 0, 0]
         assert [p.name for p in tmp_path.iterdir()] == ["key"]
 
-    def test_processes_that_compile_the_same(
+    def test_processes_that_compile_the_same_program_agree(
         self, small: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Another package may have installed a top-level module `tests`: the processes import what they
-        call from `codegen.programs`. An executor raises if a process cannot; a pool would wait for ever.
+        """Processes import their function from `codegen.programs`, because another package may have
+        installed a top-level module `tests`. A process executor raises an error if an import fails; a
+        pool would wait for ever.
         """
         (tmp_path / "tests").mkdir()
         (tmp_path / "tests" / "__init__.py").touch()
@@ -464,7 +473,7 @@ def test_a_fork_waits_until_a_public_name_is_imported():
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is told by Linux alone")
 def test_disposed_machine_code_frees_its_memory():
-    """LLVM's own pipeline would leak 61 kB per call."""
+    """LLVM's own pipeline would leak 61 kB per compilation."""
 
     def pages() -> int:
         gc.collect()
@@ -483,8 +492,8 @@ def test_disposed_machine_code_frees_its_memory():
     assert (pages() - before) * 4096 < 120 * 12_000
 
 
-def test_zeros_in_a_row_are_written_by_a_loop():
-    """Outputs that are zero, one or thousands, for one state and in lanes."""
+def test_consecutive_zero_outputs_are_written():
+    """Single and many consecutive zero outputs, for one state and in lanes."""
     steps = [("const", 0.0), ("input", "x", 0), ("const", 2.0)]
     entries = [0, 0, 0, 1, 0, 2, 0, 0] + [0] * 100 + [1]
     program = Program("sparse", {"x": 1}, steps, {"y": entries}, [True, False, True])

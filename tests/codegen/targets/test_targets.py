@@ -1,4 +1,4 @@
-"""Emitted text is run, and held equal to the reference."""
+"""Emitted text is executed and compared with the reference."""
 
 import ctypes
 import json
@@ -58,7 +58,7 @@ def test_the_small_program_has_every_operation(small: Case) -> None:
     }  # fmt: skip
 
 
-def test_flattened_programs_compute_the_same(case: Case) -> None:
+def test_flattened_programs_have_the_same_outputs(case: Case) -> None:
     flat = flatten_arrays(case.program)
     x = np.concatenate([np.zeros(0), *(case.inputs[name] for name in states(case.program))])
     given = {"x": x} | {k: v for k, v in case.inputs.items() if k == "parameters"}
@@ -68,16 +68,16 @@ def test_flattened_programs_compute_the_same(case: Case) -> None:
 
 
 class TestPython:
-    def test_numbers(self, case: Case) -> None:
+    def test_outputs_equal_the_reference(self, case: Case) -> None:
         assert_outputs(call_python(python.emit(case.program), case.program, case.inputs), case)
 
-    def test_arrays(self, case: Case) -> None:
+    def test_many_states_equal_the_reference(self, case: Case) -> None:
         inputs = case.batch(5)
         found = call_python(python.emit(case.program), case.program, inputs)
         for name, expected in run_program(case.program, **inputs).items():
             assert_close(found[name], expected, RTOL)
 
-    def test_parameters_with_axes(self, small: Case) -> None:
+    def test_arrays_of_parameters_equal_the_reference(self, small: Case) -> None:
         inputs = {k: np.stack([x, 1.1 * x], axis=-1) for k, x in small.inputs.items()}
         found = call_python(python.emit(small.program), small.program, inputs)
         for name, expected in run_program(small.program, **inputs).items():
@@ -99,7 +99,7 @@ class TestC:
         assert done.returncode == 0, done.stderr
         return ctypes.CDLL(str(library))
 
-    def test_numbers(self, case: Case, tmp_path: Path) -> None:
+    def test_outputs_equal_the_reference(self, case: Case, tmp_path: Path) -> None:
         program = case.program
         library = self.build(c.emit(program), tmp_path)
         table = np.zeros(len(program.table))
@@ -122,19 +122,19 @@ class TestC:
         self.build(c.emit(program), tmp_path).constants(None, ctypes.c_void_p(found.ctypes.data))
         assert found.tobytes() == np.array(numbers).tobytes()
 
-    def test_long_programs_are_cut(self) -> None:
+    def test_long_programs_are_split(self) -> None:
         assert "_part1(" in c.emit(long(6000).program)
         assert "_part" not in c.emit(long(1800).program)
 
     @pytest.mark.parametrize("size", [7, 150])
-    def test_where_they_are_cut_does_not_matter(
+    def test_outputs_do_not_depend_on_the_split(
         self, size: int, small: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(c, "MAX_C_FUNCTION_STEPS", size)
         for k, case in enumerate([small, long(500), wide(200)]):
             folder = tmp_path / str(k)
             folder.mkdir()
-            self.test_numbers(case, folder)
+            self.test_outputs_equal_the_reference(case, folder)
 
 
 @needs_node
@@ -164,7 +164,7 @@ class TestJavaScript:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    def test_numbers(self, case: Case, tmp_path: Path) -> None:
+    def test_outputs_equal_the_reference(self, case: Case, tmp_path: Path) -> None:
         assert_outputs(self.call(case, tmp_path), case)
 
     def test_functions_are_short(self, bicycle: dict[str, Case]) -> None:
@@ -192,7 +192,7 @@ class TestJax:
         parameters = self.jax.numpy.asarray(case.inputs["parameters"])
         return getattr(made, name), getattr(made, f"{name}_prologue")(parameters)
 
-    def test_numbers(self, case: Case, functions) -> None:
+    def test_outputs_equal_the_reference(self, case: Case, functions) -> None:
         function, table = functions
         found = self.jax.jit(function)(*[case.inputs[x] for x in states(case.program)], table)
         assert_outputs({name: np.asarray(found[name]) for name in case.program.outputs}, case)
@@ -207,7 +207,7 @@ class TestJax:
             shape = (len(expected), 3)
             assert_close(np.asarray(found[name]), np.broadcast_to(expected.T, shape[::-1]).T, RTOL)
 
-    def test_derivative(self, bicycle: dict[str, Case]) -> None:
+    def test_jacobian_equals_differences(self, bicycle: dict[str, Case]) -> None:
         program, inputs = bicycle["rate"]
         made = module(jax.emit(program))
         table = made.rate_prologue(self.jax.numpy.asarray(inputs["parameters"]))
@@ -259,25 +259,27 @@ class TestLatex:
         text = latex.emit(case.program).partition(r"\subsection*{Outputs}")[2]
         assert len(self.rows(text)) == sum(map(len, case.program.outputs.values()))
 
-    def test_names_of_parameters(self, bicycle: dict[str, Case]) -> None:
+    def test_given_parameter_names_are_used_as_symbols(self, bicycle: dict[str, Case]) -> None:
         program = bicycle["rate"].program
         names = [f"m{chr(ord('A') + k)}" for k in range(program.inputs["parameters"])]
         text = latex.emit(program, names={"parameters": names})
         assert "m_{B}" in text
         assert r"\mathit{parameters}" not in text
 
-    def test_reading_is_shorter_than_running(self, bicycle: dict[str, Case]) -> None:
+    def test_the_document_has_fewer_rows_than_steps(self, bicycle: dict[str, Case]) -> None:
         program = bicycle["rate"].program
         assert len(self.rows(latex.emit(program))) < 0.6 * len(program.steps)
 
-    def test_an_output_called_as_an_input(self, bicycle: dict[str, Case]) -> None:
+    def test_an_output_with_the_name_of_an_input_has_its_own_symbol(
+        self, bicycle: dict[str, Case]
+    ) -> None:
         text = latex.emit(bicycle["project"].program)
         assert "{q_{0}}' &=" in text
         assert "\nq_{0} &=" not in text
 
     @needs_latex
     @pytest.mark.parametrize("which", ["small", "rate"])
-    def test_compiles(
+    def test_the_document_compiles_without_overfull_lines(
         self, which: str, small: Case, bicycle: dict[str, Case], tmp_path: Path
     ) -> None:
         program = small.program if which == "small" else bicycle[which].program
@@ -290,12 +292,12 @@ class TestLatex:
 
 
 @pytest.mark.parametrize("target", [c, javascript, jax, latex, python])
-def test_the_same_text_every_time(target, small: Case) -> None:
+def test_emitted_text_is_reproducible(target, small: Case) -> None:
     assert target.emit(small.program) == target.emit(small.program)
 
 
 @pytest.mark.parametrize("target", [c, javascript, jax, latex, python])
-def test_a_program_without_anything(target) -> None:
+def test_an_empty_program_can_be_emitted(target) -> None:
     assert target.emit(Program("nothing", {}, [], {}, []))
 
 
@@ -307,5 +309,5 @@ def test_identifiers_never_collide() -> None:
     assert "for" not in found
 
 
-def test_wide_programs_are_cut_too() -> None:
+def test_wide_programs_are_split() -> None:
     assert "widePart3" in javascript.emit(wide(1000).program)
