@@ -18,8 +18,8 @@ def ridden():
     return run(load("kooijman2008/weave"))
 
 
-def test_all_26_runs_are_kept_beside_the_curves(ridden):
-    """At the mean speed of each window, and those speeds are computed, too."""
+def test_all_26_measured_runs_are_stored_with_the_computed_curves(ridden):
+    """Each measurement is stored at the mean speed of its window, at which eigenvalues are computed, too."""
     data = ridden.data
     real = data.measured_quantity.values == "eigenvalue_real[weave]"
     assert real.sum() == 26
@@ -29,7 +29,7 @@ def test_all_26_runs_are_kept_beside_the_curves(ridden):
 
 
 def test_standard_deviations_of_measurements_are_reported(tmp_path):
-    """Moore's standard deviations; one for each value that is expected, and for no others."""
+    """Moore's standard deviations are reported; each must belong to an expected value."""
     _, findings = check(load("moore2012/identified"))
     assert [finding.spread for finding in findings[:3]] == [0.02, 0.0006, 0.004]
     shipped = (files("draisine.scenarios") / "moore2012" / "identified.toml").read_text("utf-8")
@@ -57,8 +57,8 @@ def test_measured_marks_are_drawn(ridden):
     assert sorted(len(line.get_xdata()) for line in marks) == [26, 28]
 
 
-def test_a_long_title_is_broken_within_its_figure(ridden):
-    """Both lines of it are seen, and no word is lost."""
+def test_a_long_title_is_wrapped_inside_its_figure(ridden):
+    """Both lines of the title are visible, and no word is missing."""
     figure = plot(ridden.data).figure
     (title,) = [text for text in figure.texts if text.get_text() == figure.get_suptitle()]
     assert title.get_window_extent().width <= figure.bbox.width
@@ -92,7 +92,7 @@ def test_the_assisted_weave_agrees_within_its_bounds(assisted):
 
 
 def test_measured_parameters_give_bands(assisted):
-    """Where their deviations are known, eigenvalues have theirs, drawn as bands."""
+    """Known standard deviations of parameters yield those of eigenvalues, which are drawn as bands."""
     data = assisted[0].data
     wide = data.eigenvalue_real_deviation.sel(eigenmode="weave").values
     assert np.all((wide > 0.01) & (wide < 1.0))
@@ -115,7 +115,7 @@ def test_a_disputed_number_must_differ(tmp_path):
 
 
 def test_measurements_are_kept_if_the_model_is_changed(ridden):
-    """All marks of the scenario as it was; they are compared, and nothing is judged by them."""
+    """The measurements of the unchanged scenario are stored and compared, but deviations are no failure."""
     result, findings = check(load("kooijman2008/weave", {"vehicle.parameters.c": 0.06}))
     for name in ("measured_value", "measured_speed", "measured_from"):
         assert (result.data[name].values == ridden.data[name].values).all()

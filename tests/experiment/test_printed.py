@@ -59,7 +59,7 @@ def test_numbers_refuted_by_the_theory_page_are_disputed() -> None:
         assert judge_number(find_number(document, quantity)).verdict == DISPUTED
 
 
-def test_the_drift_is_that_of_the_method_of_the_text() -> None:
+def test_the_drift_is_computed_with_the_method_of_the_text() -> None:
     """Table 2.2 is computed with predictor and corrector; the reason states the predictor alone."""
     number = find_number("mauny2018", "drift of the front contact, step 1 ms")
     assert number.at["integrator"] == "abm4"
@@ -96,7 +96,7 @@ def test_a_dispute_about_a_number_that_agrees_is_unfounded() -> None:
     assert judge_number(replace(number, reason="no reason")).verdict == UNFOUNDED
 
 
-def test_the_exit_code_tells_errors(
+def test_the_exit_code_reports_errors(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command returns 1 if a number has no verdict, and lists all of them as JSON."""

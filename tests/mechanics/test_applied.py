@@ -57,7 +57,7 @@ def cart(*, k: float = 30.0, d: float = 2.0, own: bool = True) -> Model:
     )
 
 
-def test_elements_on_joints_are_as_good_as_their_data():
+def test_force_elements_on_joints_equal_springs_of_joints():
     one, other = draisine.compile(cart), draisine.compile(cart, own=False)
     start = draisine.state(one, rail=0.3, hinge=0.5, rail_rate=-1.0, hinge_rate=2.0)
     for formulation in ("projected", "multiplier"):
@@ -72,7 +72,7 @@ def falling(*, mass: float = 2.0, area: float = 0.5, g: float = 9.81) -> Model:
     return Model([stone], forces=[AirDrag("stone", area)], gravity=(0, 0, -g))
 
 
-def test_the_fall_of_a_stone_through_air_has_its_closed_form():
+def test_a_stone_falling_through_air_follows_the_closed_form():
     """v = v1 tanh(g t / v1) with the terminal velocity v1; also on a terrain without contact."""
     system = draisine.compile(falling)
     run = draisine.simulate(system, draisine.state(system), 2.0)
@@ -83,7 +83,7 @@ def test_the_fall_of_a_stone_through_air_has_its_closed_form():
     assert_allclose(over.final().v, run.final().v, rtol=1e-7, atol=1e-12)
 
 
-def test_wind_carries_a_body_along():
+def test_a_body_approaches_the_velocity_of_the_wind():
     def blown(*, mass: float = 1.0) -> Model:
         body = Body("leaf", mass, (0, 0, 0), inertia(0.1, 0.1, 0.1))
         return Model(
@@ -159,7 +159,7 @@ def test_stiff_tyres_tend_to_ideal_rolling_with_order_one():
     assert np.log10(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.03)
 
 
-def test_a_mode_may_leave_tyres_out(bicycle):
+def test_rolling_modes_do_not_use_tyres(bicycle):
     """With ideally rolling wheels, the bicycle equals the one without tyres."""
     mode = {"rear": "rolling", "front": "rolling"}
     ideal = draisine.compile("whipple")
@@ -287,7 +287,7 @@ def test_load_dependent_stiffness_does_not_change_straight_running():
     assert_allclose(roots[0], roots[1], rtol=1e-8, atol=1e-8)
 
 
-def test_loads_that_cannot_be_known_are_named():
+def test_errors_name_loads_that_cannot_be_read():
     system = draisine.compile(loaded)
     with pytest.raises(ModelError, match="load of contact 'rear' cannot be read"):
         system.accelerate(draisine.state(system, forward_speed=3.0))
@@ -317,7 +317,7 @@ def test_tyres_stay_within_their_operation_counts():
     assert one < other <= 2.1 * ideal
 
 
-def test_camber_at_a_point_ahead_creates_no_energy():
+def test_camber_thrust_with_its_moment_creates_no_energy():
     """Sharp's camber thrust creates energy; the same thrust with its moment does not."""
     arm, sigma, C = 0.04, 0.2, 9000.0
     rise = {}
@@ -332,7 +332,7 @@ def test_camber_at_a_point_ahead_creates_no_energy():
     assert rise[SharpTyre] > 1e-6
 
 
-def test_a_point_ahead_gives_the_camber_thrust_of_small_leans():
+def test_a_passive_tyre_has_the_camber_thrust_of_sharps_tyre():
     """For a leaned disc that rolls straight ahead, the slip grows at the rate of Sharp's tyre."""
     rates = []
     for tyre in (PassiveTyre(9000.0, 0.05, 0.2), SharpTyre(9000.0, 900.0, 0.2)):

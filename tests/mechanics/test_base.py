@@ -45,7 +45,7 @@ def pose(base, rng):
 
 
 @pytest.mark.parametrize("base", TURNS)
-def test_rotations_and_lengths_are_those_of_the_quaternion(base):
+def test_rotations_and_norms_equal_those_of_the_quaternion(base):
     q, _ = pose(base, np.random.default_rng(1))
     assert_allclose(np.asarray(base_rotation(model(base), q), float), rotation(q), atol=1e-15)
     assert_allclose(square_length(model(base), q), 1.0, atol=1e-15)
@@ -69,7 +69,7 @@ def test_pose_rates_are_derivatives_of_the_pose(base):
     assert_allclose(q @ qdot, 0.0, atol=1e-15)
 
 
-def test_queries_of_groups():
+def test_group_predicates():
     assert [g for g in TURNS if is_free(model(g))] == ["SE(3)"]
     assert [g for g in TURNS if turns_freely(model(g))] == ["SE(3)", "SO(3)"]
     assert [g for g in TURNS if is_planar(model(g))] == ["SE(2)"]
@@ -78,5 +78,5 @@ def test_queries_of_groups():
     assert base_angles(model("fixed")) == ()
 
 
-def test_speeds_are_spread_over_the_free_columns():
+def test_expanded_speeds_are_zero_except_in_free_columns():
     assert list(expand_speeds(model("SE(2)"), array([1.0, 2.0, 3.0, 4.0]))) == [1, 2, 0, 0, 0, 3, 4]

@@ -79,7 +79,7 @@ PASSIVE = {
 
 
 @pytest.mark.parametrize("name", PASSIVE)
-def test_energy_stays(name):
+def test_energy_is_conserved(name):
     vehicle, arguments, asked = PASSIVE[name]
     system = machine_of(vehicle, **arguments)
     run = ride(system, state(system, **asked))
@@ -125,7 +125,7 @@ def test_momenta_of_floating_machines_are_conserved(vehicle, arguments, asked):
 
 
 @pytest.mark.parametrize("drive", ["free", "sine"])
-def test_angular_momentum_of_a_cat_held_at_its_waist_stays(drive):
+def test_a_cat_held_at_its_waist_conserves_angular_momentum(drive):
     system = machine_of("falling_cat", base="SO(3)", drive=drive)
     asked = {"bend_rate": 1.0} if drive == "free" else {}
     run = ride(system, state(system, Wx=2.0, Wy=1.0, Wz=0.3, **asked))
@@ -251,7 +251,7 @@ def test_below_the_critical_speed_a_disc_falls():
         assert (lean < 1e-4) == stays
 
 
-def test_a_thin_torus_becomes_the_disc():
+def test_a_torus_tends_to_the_disc_as_its_crown_vanishes():
     """Accelerations differ by a multiple of the crown; with none they are the disc's."""
     asked = {"lean": 0.4, "yaw_rate": -1.0, "spin": 5.0, "lean_rate": 0.3}
     disc = machine_of("rolling_disc")
@@ -268,7 +268,7 @@ def test_a_thin_torus_becomes_the_disc():
     assert_allclose(errors[0] / errors[1], 100.0, rtol=0.1)
 
 
-def test_a_torus_that_is_all_crown_is_a_ball():
+def test_a_torus_without_ring_is_a_ball():
     ball = machine_of("ball", radius=0.5)
     torus = machine_of("rolling_disc", axial=0.4, diametral=0.4, crown=0.5)
     asked = {"lean": 0.3, "Wx": 1.0, "Wy": -2.0, "Wz": 0.7}
@@ -278,7 +278,7 @@ def test_a_torus_that_is_all_crown_is_a_ball():
         assert_allclose(second[name].values, first[name].values, rtol=0, atol=1e-11)
 
 
-def test_a_homogeneous_ball_rolls_straight_on_whatever_its_spin():
+def test_a_homogeneous_ball_rolls_straight_with_any_spin():
     system = machine_of("ball")
     run = ride(system, state(system, Wx=3.0, Wy=2.0, Wz=5.0))
     t, speed = run.time.values, 0.1 * np.array([2.0, -3.0])
@@ -295,7 +295,7 @@ def test_a_homogeneous_ball_rolls_straight_on_whatever_its_spin():
     assert_allclose(world, np.broadcast_to([3.0, 2.0, 5.0], world.shape), rtol=0, atol=1e-11)
 
 
-def test_chaplygins_ball_keeps_its_angular_momentum_about_the_contact():
+def test_chaplygins_ball_conserves_angular_momentum_about_the_contact():
     system = machine_of("ball", xx=0.3, yy=0.4, zz=0.5)
     run = ride(system, state(system, Wx=3.0, Wy=20.0, Wz=1.0))
     contact, p = run.contact_point.values[:, 0], run.momentum.values
@@ -319,7 +319,7 @@ def pendulum(*, m: float = 1.3, reach: float = 0.7, moment: float = 0.05, g: flo
 
 
 @pytest.mark.parametrize("start", [0.1, 1.0, 2.5, 3.0])
-def test_the_pendulum_by_elliptic_functions(start):
+def test_the_pendulum_follows_elliptic_functions(start):
     """`sin(r / 2) = k cd(w t, k)` and the period 4 K(k) / w."""
     system = machine_of(pendulum)
     moment = 0.05 + 1.3 * 0.7**2
@@ -375,7 +375,7 @@ def pinned(*, m: float = 1.3, reach: float = 0.7, moment: float = 0.05, g: float
     )
 
 
-def test_a_body_that_grips_a_point_is_a_pendulum():
+def test_a_body_pinned_at_a_point_is_a_pendulum():
     hinged, held = machine_of(pendulum), machine_of(pinned)
     first = ride(hinged, state(hinged, swing=1.0), until=5.0)
     second = ride(held, state(held, pitch=1.0), until=5.0)
@@ -406,7 +406,7 @@ def slider(
 
 
 @pytest.mark.parametrize("damping", [0.0, 1.5, 40.0])
-def test_a_mass_on_a_spring(damping):
+def test_a_mass_on_a_spring_follows_the_closed_form(damping):
     """`m rddot + d rdot + k (r - rest) = -m g sin(tilt)`, below and above critical damping."""
     m, k = 2.0, 50.0
     system = machine_of(slider, damping=damping)
@@ -421,7 +421,7 @@ def test_a_mass_on_a_spring(damping):
     assert_allclose(run.speeds.values[:, 0], rates, rtol=0, atol=1e-11)
 
 
-def test_a_damped_hinge():
+def test_a_damped_hinge_follows_the_closed_form():
     """A flywheel on a torsion spring with a damper decays as the closed form."""
 
     def flywheel(*, moment: float = 0.2) -> Model:
@@ -447,7 +447,7 @@ def test_a_damped_hinge():
 
 
 @pytest.mark.parametrize("turning", [0.1, -2.0])
-def test_chaplygins_sleigh(turning):
+def test_chaplygins_sleigh_follows_the_closed_form(turning):
     """Speed c tanh(k t), yaw rate c sqrt(m / (I + m a^2)) / cosh(k t), shifted to the start."""
     m, moment, a, speed = 2.0, 0.3, 0.4, -1.0
     system = machine_of("chaplygin_sleigh", m=m, I=moment, a=a)

@@ -188,7 +188,7 @@ def car(*, length: float = 2.0, rho: float = 0.3) -> Model:
     )
 
 
-def test_car_turns_by_the_tangent_of_its_steering() -> None:
+def test_yaw_rate_of_the_car_is_the_tangent_of_its_steer_angle() -> None:
     for steer in (-0.9, 0.0, 0.4):
         at = placed(car(), [steer, 1.0])
         calA, K = kinematic_connection(at)
@@ -210,7 +210,7 @@ def test_car_steered_by_a_right_angle_has_free_speeds() -> None:
         kinematic_connection(at)
 
 
-def test_car_torques_give_back_its_accelerations() -> None:
+def test_inverse_dynamics_of_the_car_inverts_forward_dynamics() -> None:
     at = placed(car(), [0.4, 1.0])
     found = solve_kinematics(at)
     rdot, rddot = np.array([0.3, 8.0]), np.array([-1.0, 2.0])
@@ -334,7 +334,7 @@ def test_snake_of_five_links_follows_its_head() -> None:
             V, W = np.cos(r) * V + np.sin(r) * Vy, turn
 
 
-def test_snake_of_five_links_may_press_against_its_wheels() -> None:
+def test_static_torques_of_five_links_only_load_the_wheels() -> None:
     """Static loads: torques that only load the wheels, verified by forward dynamics."""
     at = placed(snake(5), [0.4, 0.3, -0.2, 0.5])
     found = solve_kinematics(at)
@@ -593,7 +593,7 @@ def test_swimmer_in_an_ideal_fluid() -> None:
         assert "of body and fluid" in case.why
 
 
-def test_one_body_in_a_fluid_is_enough() -> None:
+def test_added_mass_of_one_body_suffices_for_a_connection() -> None:
     """Only the middle link of the swimmer has added mass: body and fluid conserve their momentum."""
     model = swimmer()
     first, *others = model.bodies
@@ -674,7 +674,7 @@ def test_purcell_swimmer() -> None:
     assert classify(placed(swimmer(**THICK), r)).kind == "dynamic"
 
 
-def test_equal_drag_both_ways_does_not_swim() -> None:
+def test_isotropic_drag_causes_no_swimming() -> None:
     """If drag is equal along and across the rods, their common centre does not move."""
     same = {"drag_along": 0.9, "drag_across": 0.9, "drag_turning": 0.9 * 0.2**2 / 12}
     r = np.array([0.5, -0.8])
@@ -751,7 +751,7 @@ def test_snakeboard_momentum_equation() -> None:
     ],
     ids=lambda x: None if isinstance(x, list) else getattr(x, "base", "all"),
 )
-def test_torques_give_back_the_accelerations(
+def test_inverse_dynamics_inverts_forward_dynamics(
     model: Model, r: list[float], driven: list[str] | None
 ) -> None:
     """Torques by inverse dynamics (1.16)-(1.19), motion by forward dynamics."""
@@ -810,7 +810,7 @@ def test_reduced_dynamics_over_symbols() -> None:
 # ---------------------------------------------------------------------------- errors
 
 
-def test_errors_name_the_way_out() -> None:
+def test_errors_name_the_remedy() -> None:
     with pytest.raises(ModelError, match=r"driven: no joint 'rotr'. Did you mean 'rotor'\?"):
         placed(snakeboard(), [0.0, 0.0, 0.0], driven=["rotr"])
     moving = Model([Body("plate", 1.0)], base="SE(2)", ground=lambda t: ([t, 0, 0], [1, 0, 0]))

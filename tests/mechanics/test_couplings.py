@@ -173,7 +173,7 @@ def test_linearisation_of_coupled_joints_has_one_degree_of_freedom():
     assert_allclose(sorted(found.eigenvalues().imag), [-omega, omega], rtol=1e-12)
 
 
-def hung(
+def supported_block(
     *, mass: float = 2.0, stiffness: float = 3.0, beside: Literal["hook", "chain"] = "hook"
 ) -> Model:
     """Return a block on a vertical slide, supported by a bolt and beside it by a hook or by a
@@ -194,7 +194,7 @@ def hung(
 @pytest.mark.parametrize("formulation", ["multiplier", "projected"])
 def test_a_loop_shares_forces_like_a_contact_of_stiffness_one(formulation):
     """Two supports share a weight in proportion to their stiffnesses; a loop has the stiffness 1."""
-    system, weight = compile(hung, mass=2.0, stiffness=3.0), 2.0 * 9.81
+    system, weight = compile(supported_block, mass=2.0, stiffness=3.0), 2.0 * 9.81
     vdot, lam = system.accelerate(state(system), formulation=formulation)
     assert_allclose(vdot, 0.0, atol=1e-12)
     assert_allclose(lam, [0.75 * weight, 0.0, 0.0, 0.25 * weight], rtol=1e-12, atol=1e-12)
@@ -205,7 +205,7 @@ def test_a_torque_relieves_a_loop(formulation):
     """Multipliers of couplings are torques without a compliance: only the force of the loop counts
     in the norm.
     """
-    system = compile(hung, mass=2.0, beside="chain")
+    system = compile(supported_block, mass=2.0, beside="chain")
     vdot, lam = system.accelerate(state(system), formulation=formulation)
     assert_allclose(vdot, 0.0, atol=1e-12)
     assert_allclose(lam, [0.0, 0.0, 0.0, 2.0 * 9.81 / 2.0], rtol=1e-12, atol=1e-12)

@@ -23,7 +23,7 @@ def pivots_of(A):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("n", [1, 3, 7])
-def test_solutions_of_a_system_and_of_its_transpose(seed, n):
+def test_solutions_satisfy_the_system_and_its_transpose(seed, n):
     rng = np.random.default_rng(seed)
     A, b = sparse(rng, n), rng.normal(size=n)
     solver = eliminate(A, pivots_of(A))

@@ -38,7 +38,7 @@ def linkage():
 
 
 @pytest.mark.parametrize("left", [0.5, 0.2, -0.4])
-def test_a_steering_linkage_is_its_four_bar(linkage, left):
+def test_a_steering_linkage_closes_like_a_four_bar_linkage(linkage, left):
     rate, torque = 1.5, 2.0
     start = state(linkage, left=left, left_rate=rate)
     ratio, change = (float(mpmath.diff(right_angle, left, k)) for k in (1, 2))
@@ -62,7 +62,7 @@ def test_the_bar_linkage_satisfies_ackermann_to_second_order(linkage):
     assert errors[0] / errors[1] < 0.15
 
 
-def test_a_linkage_swings_for_long_and_stays_closed(linkage):
+def test_a_swinging_linkage_stays_closed(linkage):
     run = simulate(linkage, state(linkage, left=0.3, left_rate=0.5), 0.5).to_xarray()
     ratio = [float(mpmath.diff(right_angle, x)) for x in run.left.values[::10]]
     energy = INERTIA * (1 + np.array(ratio) ** 2) * run.left_rate.values[::10] ** 2 / 2
@@ -117,7 +117,7 @@ def four_bar(*, crank: float = 0.2, coupler: float = 0.25, rocker: float = 0.2) 
     )
 
 
-def test_the_branch_of_the_drawing_is_kept_and_another_one_is_reported():
+def test_loops_close_on_the_branch_of_the_zero_configuration():
     system = compile(four_bar)
     start = state(system, crank=0.7)
     assert_allclose(start.r, [0.7, -0.7, 0.7], rtol=0, atol=1e-13)  # still a parallelogram

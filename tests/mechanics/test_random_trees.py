@@ -176,8 +176,10 @@ def close(found: Any, expected: Any, like: Any = None, rtol: float = 1e-12) -> N
 @folding
 @few
 @given(x=machines())
-def test_unit_inputs_to_the_inverse_map_give_the_mass_matrix(fold: bool, x: Moving) -> None:
-    """IFAC 6.1, about any point of the base, wandering or not."""
+def test_inverse_dynamics_of_unit_accelerations_are_columns_of_the_mass_matrix(
+    fold: bool, x: Moving
+) -> None:
+    """IFAC 6.1, about any point of the base, fixed or moving relative to the base."""
     tree = assemble(x.model, fold=fold)
     geo = geometry(tree, x.r)
     gravity = x.R.T @ x.model.gravity
@@ -337,7 +339,7 @@ def test_the_recursion_equals_pinocchio(fold: bool, x: Moving) -> None:
 @folding
 @few
 @given(x=machines())
-def test_articulated_bodies_give_the_accelerations(fold: bool, x: Moving) -> None:
+def test_articulated_bodies_satisfy_the_equations_of_motion(fold: bool, x: Moving) -> None:
     """The accelerations satisfy M vdot + F = Q for any inertia of the tree."""
     tree = assemble(x.model, fold=fold)
     geo = geometry(tree, x.r)
@@ -407,7 +409,7 @@ def test_rows_are_solved_joint_by_joint(fold: bool, x: Moving, choice: int) -> N
 @folding
 @few
 @given(x=machines())
-def test_energy_and_momenta_are_those_of_the_mass_matrix(fold: bool, x: Moving) -> None:
+def test_energy_and_momenta_agree_with_the_mass_matrix(fold: bool, x: Moving) -> None:
     tree = assemble(x.model, fold=fold)
     geo = geometry(tree, x.r)
     world = constraints.ground(tree, geo, x.R)

@@ -132,7 +132,7 @@ def test_a_linear_system_about_rest_contains_spring_and_damper():
         assert np.abs(eigenvalues - root).min() < 1e-6 * abs(root)
 
 
-def test_time_steps_stick_as_well():
+def test_a_joint_sticks_in_runs_by_time_stepping():
     """A hinged pendulum at rest on a terrain run keeps its angle against half of the friction torque."""
 
     def pendulum():

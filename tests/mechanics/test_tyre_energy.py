@@ -59,11 +59,11 @@ def read(*, across=0.0, spin=0.0, travel=5.0, load=LOAD, along=0.0):
     return SimpleNamespace(**{name: (lambda _, x=x: x) for name, x in values.items()})
 
 
-def taken(tyre, z, **moving):
-    """Return the dissipated power of a tyre (W), minus its power and minus the rate of its stored
-    energy.
+def dissipated_power(tyre, z, **moving):
+    """Return the power (W) that a tyre dissipates: minus its power on the wheel, minus the rate of its
+    stored energy.
 
-    The second value is the size of the terms, for the tolerance.
+    The second value is the sum of the magnitudes of these terms, the scale of the tolerance.
     """
     readings, slip = read(**moving), read(**moving).slip("")
     wrenches, rates = tyre(readings, z)
@@ -116,32 +116,36 @@ class TestLaws:
                 "travel": rng.choice([0.0, 5.0 * rng.normal()]),
                 "along": 0.0 if tyre.holds else rng.normal(),
             }
-            loss, scale = taken(tyre, z, **moving)
+            loss, scale = dissipated_power(tyre, z, **moving)
             assert loss >= least * scale
 
     def test_sharps_tyre_can_create_energy(self):
         """With camber only, and more with a trail of the total force."""
         for tyre in (SharpTyre(8e3, 5e2, 0.1), SharpTyre(8e3, 5e2, 0.1, 0.03)):
-            loss, _ = taken(tyre, np.array([0.01]), across=0.0, spin=-5.0)
+            loss, _ = dissipated_power(tyre, np.array([0.01]), across=0.0, spin=-5.0)
             assert loss < -1.0
 
     @pytest.mark.parametrize("travel", [5.0, -5.0])
-    def test_the_linear_tyre_loses_a_square(self, travel):
-        """a |V| (slip + 2 twist)^2, the twist turned over backwards: no less is passive, for there are
-        motions in which it vanishes."""
+    def test_the_linear_tyre_dissipates_a_square(self, travel):
+        """The dissipated power is a |V| (slip + 2 twist)^2; backwards the twist changes its sign.
+
+        No smaller moment would be passive, because there are motions without dissipation.
+        """
         C, tyre = 8e3, LinearTyre(8e3, 5e2, 0.1, 0.03)
         rng, side = np.random.default_rng(2), math.copysign(1.0, travel)
         for _ in range(20):
             z, across, spin = rng.normal(size=2), rng.normal(), rng.normal()
             wanted = C * abs(travel) * (z[0] + 2.0 * side * z[1]) ** 2
-            found, scale = taken(tyre, z, across=across, spin=spin, travel=travel)
+            found, scale = dissipated_power(tyre, z, across=across, spin=spin, travel=travel)
             assert_allclose(found, wanted, rtol=0, atol=1e-6 * scale)
 
     @pytest.mark.parametrize("spinning", [None, 1.5])
     @pytest.mark.parametrize("travel", [5.0, -5.0])
-    def test_the_steady_forces_are_those_of_slip_and_spin(self, travel, spinning):
-        """F = -(a s + b w), M = -(c s + d w), c = -t a, d = (b + c)^2 / (4 a) and more; b and c change
-        sides with the direction of travel."""
+    def test_steady_forces_are_linear_in_slip_and_spin(self, travel, spinning):
+        """F = -(a s + b w), M = -(c s + d w), c = -t a, d = (b + c)^2 / (4 a) plus the spin stiffness.
+
+        b and c change their signs with the direction of travel.
+        """
         a, camber, t = 8e3, 5e2, 0.03
         tyre, side = LinearTyre(a, camber, 0.1, t, spinning), math.copysign(1.0, travel)
         b, c = camber * RADIUS, -t * a
@@ -153,7 +157,7 @@ class TestLaws:
 
     @pytest.mark.parametrize("travel", [5.0, -5.0])
     def test_a_cambered_wheel_that_rolls_straight_has_its_camber_thrust(self, travel):
-        """The spin is V sin(camber) / radius; forwards and backwards it is pushed to where it leans."""
+        """The spin is V sin(camber) / radius; the thrust acts towards the lean, forwards and backwards."""
         lean = 0.3
         spin = travel * math.sin(lean) / RADIUS
         for tyre in (LinearTyre(8e3, 5e2, 0.1), PassiveTyre(8e3, 5e2 / 8e3 * RADIUS, 0.1)):
@@ -163,7 +167,7 @@ class TestLaws:
     @pytest.mark.parametrize("one", parameter_sets("magic_formula"))
     @pytest.mark.parametrize("fitted", [True, False])
     def test_no_steady_motion_makes_a_measured_tyre_create_energy(self, one, fitted):
-        """At all slips up to skids, spins, and loads: with the fitted moment, and with a trail."""
+        """For slips up to skidding, for all spins and loads, with the fitted moment and with a trail."""
         tyre = measured(one)
         tyre = tyre if fitted else MagicFormula(tyre.Fy, 0.1, trail=0.02)
         slips = np.concatenate([-np.geomspace(1e-3, 3.0, 12), np.geomspace(1e-3, 3.0, 12)])
@@ -295,7 +299,7 @@ def losses(run, tyres):
     ("name", "seed"),
     [("motorcycle", 2), ("load_tyre/city_bicycle", 1), ("magic_formula/schwalbe_t03_300kpa", 1)],
 )
-def test_on_a_mesh_tyres_take_energy_in_each_arc(name, seed):
+def test_on_a_mesh_tyres_dissipate_energy_in_each_arc(name, seed):
     """Over triangles, edges, lift-offs and touch-downs, including the energy stored in deflections."""
     if name == "motorcycle":
         system = draisine.compile("motorcycle")

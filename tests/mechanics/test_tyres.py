@@ -77,7 +77,7 @@ def push_for(element, z=(), **readings):
 
 
 class TestBrush:
-    def test_it_grips_by_its_stiffness_and_slides_by_its_friction(self):
+    def test_force_follows_stiffness_at_small_slip_and_friction_at_large_slip(self):
         """F / N = 3 mu (x - x^2 + x^3 / 3), x = C s / (3 mu): Pacejka 2012, (3.13) and (3.18)."""
         tyre = BrushTyre(12.0, 0.9, 0.1, 0.05)
         for slip in (1e-6, 0.05, 0.2):
@@ -89,7 +89,7 @@ class TestBrush:
         assert tyre.grip(0.5)[0] * 0.5 == pytest.approx(0.9)
         assert tyre.grip(0.5)[1] == 0.0
 
-    def test_both_slips_share_one_friction(self):
+    def test_combined_slips_share_the_friction_limit(self):
         slip = SimpleNamespace(along=0.0, across=0.0, normal=0.0)
         wrench, _ = push_for(
             BrushTyre(12.0, 0.9, 0.1), (0.6, -0.8, 0.0), slip=slip, travel=1.0, load=200.0
@@ -155,7 +155,7 @@ class TestPace:
             (-0.5, 7.5, 8.0),
         ],
     )
-    def test_rolling_locked_and_spinning_wheels_renew_it(self, travel, along, pace):
+    def test_rolling_locked_and_spinning_wheels_renew_the_contact_patch(self, travel, along, pace):
         slip, z = SimpleNamespace(along=along, across=0.0, normal=0.0), (0.0, 0.1, 0.0)
         there = {"slip": slip, "travel": travel, "load": 300.0}
         for tyre in (BrushTyre(12.0, 0.9, 0.2), MagicFormula(SCHWALBE, 0.2)):
@@ -163,7 +163,7 @@ class TestPace:
             _, rates = push_for(tyre, own, **there)
             assert rates[1] == pytest.approx(-pace * 0.1 / 0.2, rel=1e-12)
 
-    def test_a_tyre_that_holds_along_is_renewed_by_its_travel(self):
+    def test_without_longitudinal_slip_travel_renews_the_contact_patch(self):
         slip = SimpleNamespace(along=0.0, across=0.0, normal=0.0)
         for tyre in (SharpTyre(8e3, 0.0, 0.2), LinearTyre(8e3, 0.0, 0.2)):
             own = (0.1, *[0.0] * (tyre.states - 1))
@@ -184,7 +184,7 @@ def test_the_crown_turns_a_leaning_wheel_over():
     assert rate[list(system.model.speeds).index("Wx")] == pytest.approx(wanted, rel=1e-12)
 
 
-def test_rolling_resistance_slows_by_its_arm():
+def test_rolling_resistance_decelerates_by_its_lever_arm():
     """The deceleration satisfies (m + I / R^2) a = -c N / R."""
     system = draisine.compile(trolley)
     start = draisine.state(system, Vx=5.0)
@@ -206,7 +206,7 @@ def test_the_wind_ahead_adds_to_the_speed():
     assert rate[0] == pytest.approx(-0.6 * 0.5 * 49.0 / (11.0 + 0.4 / 0.09), rel=1e-9)
 
 
-def test_a_cross_wind_pushes_by_the_side_area():
+def test_a_cross_wind_acts_on_the_side_area():
     air = AirDrag("b", 0.5, wind=(0.0, 10.0, 0.0), side_area=1.5)
     body = SimpleNamespace(com=np.zeros(3))
     tree = SimpleNamespace(model=SimpleNamespace(body=lambda _: body))
@@ -236,7 +236,7 @@ class TestMagicFormula:
         found = self.TYRE.side_force(350.0, math.tan(math.radians(x)), 0.0)
         assert found == pytest.approx(wanted, rel=1e-12)
 
-    def test_beyond_the_measured_loads_the_friction_force_stays(self):
+    def test_beyond_the_measured_loads_the_friction_force_is_constant(self):
         """D = a1 F^2 + a2 F is largest at F = -a2 / (2 a1), 0.79 kN, and negative from twice that on."""
         forces = [self.TYRE.side_force(load, 0.2, 0.0) for load in (1600.0, 2000.0)]
         assert min(forces) > 0.0
@@ -290,9 +290,9 @@ class TestMagicFormula:
         with pytest.raises(ModelError, match="must have 18"):
             MagicFormula(SCHWALBE, 0.1, Mz=(1.0,))
 
-    def test_loads_are_those_that_they_cause(self):
-        """Newton in line: the loads under the forces at these loads, given as numbers, are these; where
-        they are not, a pivot is small."""
+    def test_solved_loads_are_consistent_with_the_forces(self):
+        """With the forces at the solved loads as given numbers, the contact problem yields the same loads,
+        unless a pivot is small."""
         systems = [
             draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
             for tyre in (law(**MEASURED, relaxation=0.1) for law in (MagicFormula, GivenLoad))
@@ -367,9 +367,9 @@ class TestBicycleOnTyres:
         assert_allclose(np.divide(*errors), 10.0, rtol=0.01)
         assert errors[1][0] < 1e-4
 
-    def test_the_coupling_of_loads_is_watched_like_a_pivot(self):
-        """Leaned 0.4 rad, a side force toward the lean of about its own load lifts itself: Painleve.
-        There the loads grow without bounds, and beyond they change their sign."""
+    def test_a_singular_coupling_of_loads_is_detected(self):
+        """Painleve: at a lean of 0.4 rad, a side force towards the lean of about the load increases the load.
+        The loads are unbounded there, and beyond they change their sign; a pivot vanishes."""
         tyre = LoadTyre(1.0, 0.0, 0.1)
         system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
         machine = system.machine()
@@ -399,7 +399,7 @@ class TestEverywhere:
     """Tyres with all outputs; tests/codegen compares exported code."""
 
     def test_a_steady_turn_balances_forces(self, bicycle):
-        """m v^2 / R by the side forces, m g by the loads: the mass centre goes round a circle."""
+        """The side forces sum to m v^2 / R and the loads to m g, since the mass centre moves on a circle."""
         turn = steady(bicycle, free=["steer", "rear_wheel"], lean=0.2, forward_speed=6.0)
         seen = turn.machine.observation(turn.y, 0.0, turn.w)
         force = seen["forces_world"].reshape(2, 3).sum(axis=0)
@@ -410,8 +410,8 @@ class TestEverywhere:
         assert force[1] / (mass * G) == pytest.approx(-math.tan(0.2), rel=0.2)
 
     def test_a_negative_load_is_reported_as_such(self, bicycle):
-        """Thrown over, its ground would have to pull: no loads exist, but the constraints keep their
-        rank. A stepper says the same, and what came before can be read."""
+        """While the bicycle falls over, the ground would have to pull: the loads are negative, although the
+        constraints keep their rank. A stepper reports the same, and the run before is available."""
         start = draisine.state(bicycle, forward_speed=5.0, lean_rate=5.0)
         words = (
             r"the load of the tyre 'front' is -\S+ N, negative: the ground would have to pull it"
@@ -424,14 +424,14 @@ class TestEverywhere:
             stepper.step(1.0)
 
     def test_loads_without_bound_are_reported_as_such(self, bicycle):
-        """Painleve's paradox: leaned and steered, more friction raises the loads that raise it."""
+        """Painleve's paradox: with lean and steer, friction increases the loads, which increase friction."""
         sticky = bicycle.with_parameters(rear_tyre_friction=1.5, front_tyre_friction=1.5)
         start = draisine.state(sticky, forward_speed=6.0, lean=0.4, steer=0.6)
         words = r"the loads of the tyres 'rear', 'front' have no solution.*Less grip"
         with pytest.raises(SimulationError, match=words):
             draisine.simulate(sticky, start, 0.5)
 
-    def test_lanes_run_as_one_alone(self, bicycle):
+    def test_runs_in_lanes_equal_single_runs(self, bicycle):
         numerics = draisine.Numerics(integrator="rk4", dt=1e-3)
         starts = [draisine.state(bicycle, forward_speed=5.0, lean_rate=x) for x in (0.1, -0.2, 0.3)]
         many = draisine.simulate_many(bicycle, starts, 0.1, numerics=numerics)

@@ -88,7 +88,7 @@ def test_equations_are_numbered_in_order(bicycle):
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
 @pytest.mark.parametrize("machine", PAGES)
-def test_latex_compiles_and_nothing_is_overfull(machine, tmp_path):
+def test_latex_compiles_without_overfull_lines(machine, tmp_path):
     most, arguments = PAGES[machine]
     equations = compile(machine.partition(" ")[0], **arguments).equations()
     equations.save(tmp_path / "page.tex")
@@ -99,7 +99,7 @@ def test_latex_compiles_and_nothing_is_overfull(machine, tmp_path):
     assert int(re.search(r"\((\d+) pages?", done.stdout)[1]) <= most
 
 
-def test_a_machine_without_symbols_is_named_by_rules():
+def test_symbols_without_a_notation_follow_naming_rules():
     """Evaluating the text of its page gives the results of the mechanics."""
     equations = compile(crane).equations(full=True)
     subject = equations.subject
@@ -131,7 +131,7 @@ PLANAR = [name for name in names("vehicle") if not turns_freely(compile(name).mo
 
 
 @pytest.mark.parametrize("vehicle", PLANAR)
-def test_planar_machines_are_written_out(vehicle):
+def test_planar_machines_are_printed_in_given_symbols(vehicle):
     """Rows, masses and forces are in the given symbols, except those of the snake's six links."""
     page = compile(vehicle).equations().page
     given = {symbol for _, symbol in page.given} | {turn[0] for turn in page.turns} | {PI}
@@ -140,7 +140,7 @@ def test_planar_machines_are_written_out(vehicle):
     assert all(lines[name] for name in entries) or vehicle == "snake"
 
 
-def test_a_page_needs_no_sympy(monkeypatch):
+def test_pages_are_written_without_sympy(monkeypatch):
     """SymPy is an extra: only its objects need it."""
     monkeypatch.setitem(sys.modules, "sympy", None)
     equations = compile("roller_racer").equations()

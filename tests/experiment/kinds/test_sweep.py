@@ -41,8 +41,8 @@ outputs = ["maximum lean", "mean rate of steer", "time of maximum lean"]
 
 
 @pytest.fixture
-def mine(tmp_path):
-    """Return a sweep of one's own, changed at some places and with more text at its end."""
+def write_sweep(tmp_path):
+    """Return a function that writes a sweep file with replaced texts and additional text at its end."""
 
     def write(more="", **changes):
         path = tmp_path / "mine.toml"
@@ -56,8 +56,8 @@ def mine(tmp_path):
     return write
 
 
-def test_runs_of_a_sweep_equal_single_runs(mine):
-    data = run(load(mine())).data
+def test_runs_of_a_sweep_equal_single_runs(write_sweep):
+    data = run(load(write_sweep())).data
     assert dict(data.sizes) == {"lean_rate": 2, "mB": 3, "integrator": 1}
     assert_allclose(data["lean_rate"], [0.1, math.radians(10.0)])
     assert data["lean_rate"].attrs["units"] == "rad/s"
@@ -79,7 +79,7 @@ def test_runs_of_a_sweep_equal_single_runs(mine):
         assert ours == parse_query(text, alone.system.model).evaluate(alone.bodies)
 
 
-def test_the_mean_rate_is_the_change_over_the_time(mine):
+def test_the_mean_rate_is_the_change_over_the_time(write_sweep):
     result = run(load("mauny2018/passive-stabilisation", {"run.until": 0.5}))
     steer = result.data["shape"].sel(joint="steer").values
     rate = parse_query("mean rate of steer", result.system.model).evaluate(result.bodies)
@@ -87,16 +87,16 @@ def test_the_mean_rate_is_the_change_over_the_time(mine):
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_sweeps_are_kept_and_repeat_bit_for_bit(mine, tmp_path, suffix):
-    data = run(load(mine())).data
+def test_stored_sweeps_repeat_bit_for_bit(write_sweep, tmp_path, suffix):
+    data = run(load(write_sweep())).data
     path = tmp_path / f"pushes{suffix}"
     store.save(data, path)
     assert without_stamp(store.load(path)).identical(data)
     assert run(load(str(path))).data.identical(data)
 
 
-def test_sweeps_for_spreadsheets_and_programs(mine, tmp_path):
-    result = run(load(mine()))
+def test_sweeps_for_spreadsheets_and_programs(write_sweep, tmp_path):
+    result = run(load(write_sweep()))
     store.save(result.data, tmp_path / "pushes.csv")
     lines = (tmp_path / "pushes.csv").read_text().splitlines()
     assert lines[0].split(",")[:4] == ["lean_rate", "mB", "integrator", "maximum lean"]
@@ -109,10 +109,10 @@ def test_sweeps_for_spreadsheets_and_programs(mine, tmp_path):
     assert tabulate_result(result) == []
 
 
-def test_a_run_that_stops_early_keeps_its_outputs(mine):
+def test_a_run_that_stops_early_keeps_its_outputs(write_sweep):
     """Steps that are too long for the stiff correction throw the bicycle over."""
     stiff = {"a": ('"run.integrator" = ["rk4"]', '"run.drift" = ["project", 0.01]')}
-    text = mine(
+    text = write_sweep(
         **stiff,
         b=("dt = 0.05", 'dt = 0.05\nintegrator = "rk4"'),
         c=('"maximum', '"final time", "maximum'),
@@ -141,14 +141,17 @@ at.integrator = ["rk4", "rk4"]
 """
 
 
-def test_numbers_are_compared_within_a_factor_and_with_their_sign(mine):
+def test_numbers_are_compared_within_a_factor_and_with_their_sign(write_sweep):
     ours = (
-        run(load(mine())).data["maximum lean"].sel(lean_rate=0.1, integrator="rk4").values[[0, 2]]
+        run(load(write_sweep()))
+        .data["maximum lean"]
+        .sel(lean_rate=0.1, integrator="rk4")
+        .values[[0, 2]]
     )
 
     def agrees(factor, values):
         text = EXPECTED.format(how=f"factor = {factor}", values=[float(x) for x in values])
-        (finding,) = check(load(mine(text)))[1]
+        (finding,) = check(load(write_sweep(text)))[1]
         assert finding.compared == 2
         return finding.agrees
 
@@ -175,22 +178,22 @@ def test_numbers_are_compared_within_a_factor_and_with_their_sign(mine):
         ("[sweep.over]", "[sweep.ower]", "Did you mean 'over'"),
     ],
 )
-def test_error_messages_name_the_key(mine, old, new, said):
+def test_error_messages_name_the_key(write_sweep, old, new, said):
     with pytest.raises(DataError, match=said):
-        load(mine(a=(old, new)))
+        load(write_sweep(a=(old, new)))
 
 
-def test_expected_numbers_must_be_outputs_on_the_grid(mine):
+def test_expected_numbers_must_be_outputs_on_the_grid(write_sweep):
     text = EXPECTED.format(how="atol = 1.0", values=[0.0, 0.0])
     with pytest.raises(DataError, match=r"not in sweep\.outputs"):
-        load(mine(text.replace('"maximum lean"', '"final lean"')))
+        load(write_sweep(text.replace('"maximum lean"', '"final lean"')))
     for old, new in (
         ("[80, 90]", "[80, 91]"),
         ('"rk4", "rk4"', '"rk4", "ab4"'),
         ("at.mB", "at.mC"),
     ):
         with pytest.raises(DataError, match=r"not on the grid|not an axis of the grid"):
-            check(load(mine(text.replace(old, new))))
+            check(load(write_sweep(text.replace(old, new))))
 
 
 def test_table_2_2_has_order_four_and_the_corrector_drifts_less():
@@ -204,6 +207,6 @@ def test_table_2_2_has_order_four_and_the_corrector_drifts_less():
     assert float(ratio.max()) < 24
 
 
-def test_sides_of_the_same_last_word_keep_their_paths():
+def test_varied_values_with_equal_last_keys_have_their_whole_paths_as_names():
     over = {"initial.torso": [], "vehicle.motions.torso": [], "run.dt": []}
     assert list(short_names(over).values()) == ["initial.torso", "vehicle.motions.torso", "dt"]

@@ -35,7 +35,7 @@ def discs(tmp_path):
 
 
 def columns(loaded):
-    """Return all values, and see that two parts of them are the same."""
+    """Return the values of all runs, after a check that they do not depend on the requested interval."""
     design = make_design(loaded.scenario.sweep, loaded)
     complete = design.columns(0, design.count)
     parts = [design.columns(0, 1), design.columns(1, design.count + 7)]
@@ -51,7 +51,7 @@ BETWEEN = f"""
 """
 
 
-def test_a_grid_has_all_combinations_the_last_side_fastest(discs):
+def test_a_grid_has_all_combinations_and_varies_the_last_value_fastest(discs):
     text = f"""
 [sweep.over]
 "{SPEEDS}" = [1.0, 2.0]
@@ -61,7 +61,7 @@ def test_a_grid_has_all_combinations_the_last_side_fastest(discs):
     assert columns(discs(text)) == {SPEEDS: [1, 1, 1, 2, 2, 2], MASS: [2, 3, 4, 2, 3, 4]}
 
 
-def test_a_list_pairs_the_values_of_its_sides(discs):
+def test_a_list_pairs_the_kth_values(discs):
     loaded = discs(
         f'design = "list"\n[sweep.over]\n"{SPEEDS}" = [1.0, 2.0]\n"{MASS}" = [3.0, 4.0]\n'
     )
@@ -95,10 +95,10 @@ def test_a_latin_hypercube_has_one_point_in_every_layer(discs):
     assert other != values
 
 
-def test_a_large_latin_hypercube_in_parts_has_uncorrelated_sides(discs):
-    """Of independent permutations of n layers the correlation is normal with the deviation 1/sqrt(n),
-    and the deciles of one side, within each decile of the other, share the points out by chi-squared
-    with 81 degrees of freedom (mean 81, deviation 12.7).
+def test_a_large_latin_hypercube_has_uncorrelated_axes(discs):
+    """For independent permutations of n layers, the correlation coefficient is normally distributed with
+    standard deviation 1 / sqrt(n), and the statistic of a 10 by 10 contingency table is chi-squared with
+    81 degrees of freedom (mean 81, standard deviation 12.7).
     """
     n = 100_003
     loaded = discs(f'design = "latin-hypercube"\ncount = {n}{BETWEEN}')

@@ -147,7 +147,7 @@ def wait_for_chunks(process, count):
 
 @contextmanager
 def driver(engine, scheduler="", background=False):
-    """Start a driver, and give its process when three chunks are stored."""
+    """Return the process of a started driver after it has stored three chunks."""
     command = [sys.executable, "-c", DRIVER, "background" if background else "foreground"]
     command += [
         "--engine",
@@ -178,7 +178,7 @@ def assert_all_ended(process):
 
 
 def kill_driver(engine, scheduler=""):
-    """Start a driver, and kill it when its third chunk is there."""
+    """Start a driver, and kill it after it has stored its third chunk."""
     with driver(engine, scheduler) as process:
         with pytest.raises(DataError, match="another process is writing"):
             draisine.sweep("discs.toml", "a.zarr", resume=True)
@@ -233,7 +233,7 @@ def test_two_sweeps_do_not_share_a_store(whole):
 
 
 def full_disk(monkeypatch):
-    """Let the third chunk find no room."""
+    """Simulate a disk that is full from the third chunk on."""
     write = stores.SweepStore.write
     calls = []
 

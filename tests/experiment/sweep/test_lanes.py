@@ -1,4 +1,4 @@
-"""Runs side by side: each has the numbers of a run alone."""
+"""Runs of a sweep in SIMD lanes equal single runs."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ end = 0.2
 
 
 @pytest.fixture
-def written(tmp_path):
+def write_sweep(tmp_path):
     def write(text=BICYCLES):
         path = tmp_path / "mine.toml"
         path.write_text(text)
@@ -48,7 +48,7 @@ def written(tmp_path):
 
 
 def assert_same(together, alone):
-    """States are the same to the bit; what is seen of them is computed by less code, so to rounding."""
+    """Assert that states are equal bit by bit, and outputs, which other code computes, up to rounding."""
     assert together["outcome"].values.tolist() == alone["outcome"].values.tolist()
     for name in together.data_vars.keys() - {"outcome"}:
         assert_allclose(together[name], alone[name], rtol=1e-12, atol=1e-13)
@@ -67,8 +67,8 @@ def lanes(monkeypatch):
 @pytest.mark.parametrize(
     ("integrator", "more"), [("rk4", ""), ("rk4", STEP), ("ab4", STEP), ("abm4", ""), ("abm5", "")]
 )
-def test_lanes_equal_single_runs(written, integrator, more, lanes):
-    loaded = written(BICYCLES.replace("rk4", integrator) + more)
+def test_lanes_equal_single_runs(write_sweep, integrator, more, lanes):
+    loaded = write_sweep(BICYCLES.replace("rk4", integrator) + more)
     (calls, alone) = lanes
     together = run(loaded).data
     assert len(calls) == 2
@@ -79,9 +79,9 @@ def test_lanes_equal_single_runs(written, integrator, more, lanes):
     assert np.isfinite(together["time when steer = 1deg"]).any()
 
 
-def test_falls_and_infeasible_starts_have_the_outcomes_of_single_runs(written, lanes):
-    """At 0.1 m/s it falls within 3 s, at 5 m/s it does not; with closed contacts nothing pitches so, and
-    no body has a negative moment of inertia.
+def test_falls_and_infeasible_starts_have_the_outcomes_of_single_runs(write_sweep, lanes):
+    """The bicycle falls within 3 s at 0.1 m/s, but not at 5 m/s. The pitch of the third run is infeasible
+    with closed contacts, the moment of inertia of the fourth is negative.
     """
     head, _, tail = BICYCLES.partition("design")
     text = head.replace("until = 0.4", 'fall = "30deg", until = 3.0')
@@ -92,9 +92,9 @@ def test_falls_and_infeasible_starts_have_the_outcomes_of_single_runs(written, l
         '"initial.forward_speed" = [0.1, 5.0, 5.0, 5.0]\n"initial.pitch" = [0.0, 0.0, 0.5, 0.0]\n'
     )
     text += '"vehicle.parameters.IBxx" = [9.2, 9.2, 9.2, -99.0]\n'
-    together = run(written(text)).data
+    together = run(write_sweep(text)).data
     lanes[1]()
-    assert_same(together, run(written(text)).data)
+    assert_same(together, run(write_sweep(text)).data)
     assert together["outcome"].values.tolist() == [
         "fell", "completed", "no such start", "no such machine",
     ]  # fmt: skip
@@ -106,7 +106,7 @@ def test_falls_and_infeasible_starts_have_the_outcomes_of_single_runs(written, l
     assert 29.0 < abs(np.degrees(float(together["final lean"][0]))) < 30.0
 
 
-def test_diverging_runs_have_the_outputs_of_single_runs(written, lanes):
+def test_diverging_runs_have_the_outputs_of_single_runs(write_sweep, lanes):
     """Steps of 20 ms end in no number before the steer is turned by 90 degrees: at 70 and at 57."""
     text = BICYCLES[: BICYCLES.index("design")].replace("until = 0.4", "until = 2.0")
     text += (
@@ -117,9 +117,9 @@ def test_diverging_runs_have_the_outputs_of_single_runs(written, lanes):
         '"initial.lean_rate" = [1.476, 0.615, 0.1]\n"vehicle.parameters.c" = [0.115, 0.122, 0.08]\n'
     )
     text += '"vehicle.parameters.lam" = [0.274, 0.473, 0.314]\n'
-    together = run(written(text)).data
+    together = run(write_sweep(text)).data
     lanes[1]()
-    alone = run(written(text)).data
+    alone = run(write_sweep(text)).data
     lost = "a value is no longer a number"
     assert together["outcome"].values.tolist() == [lost, lost, "completed"]
     assert alone["outcome"].values.tolist() == [lost, lost, "completed"]
@@ -141,20 +141,20 @@ def test_diverging_runs_have_the_outputs_of_single_runs(written, lanes):
         (', integrator = "rk4" }', ' }\nterrain.shape = "plane"'),
     ],
 )
-def test_runs_that_lanes_do_not_support_run_alone(written, old, new):
+def test_runs_that_lanes_do_not_support_run_alone(write_sweep, old, new):
     assert old in BICYCLES
     for text, fits in ((BICYCLES, True), (BICYCLES.replace(old, new), False)):
-        loaded = written(text)
+        loaded = write_sweep(text)
         sweep = loaded.scenario.sweep
         assert Lanes(loaded.plan, 0.4, sweep.outputs).fits(sweep.paths) == fits
 
 
-def test_structural_values_form_groups(written, lanes):
+def test_structural_values_form_groups(write_sweep, lanes):
     """Two integrators make two groups of lanes; values of an input differ from lane to lane."""
     text = BICYCLES[: BICYCLES.index("design")]
     text += 'outputs = ["final lean"]\n[sweep.over]\n"run.integrator" = ["rk4", "ab4"]\n'
     text += '"initial.lean" = [0.0, "5deg", 0.1]\n"inputs[0].value" = [0.5, 2.0]\n'
-    loaded = written(text + STEP)
+    loaded = write_sweep(text + STEP)
     (calls, alone) = lanes
     data = run(loaded).data
     assert [len(x[1]["initial.lean"]) for x in calls] == [6] * 2
@@ -180,8 +180,8 @@ LAW = Damp
 """
 
 
-def test_a_law_that_runs_in_python_drives_one_machine(written, tmp_path):
+def test_an_untraceable_law_runs_without_lanes(write_sweep, tmp_path):
     (tmp_path / "damp.py").write_text(PYTHON_LAW)
-    loaded = written(BICYCLES.replace("count = 7", "count = 1") + '[[law]]\nname = "damp.py"\n')
+    loaded = write_sweep(BICYCLES.replace("count = 7", "count = 1") + '[[law]]\nname = "damp.py"\n')
     with pytest.warns(UserWarning, match="cannot be compiled"):
         assert run(loaded).data["outcome"].values.tolist() == ["completed"]

@@ -102,7 +102,7 @@ def test_an_unexpected_error_keeps_the_complete_chunks(monkeypatch):
 
 @pytest.mark.parametrize("place", [1, 3, 6])
 def test_a_full_disk_leaves_a_chunk_without_its_mark(monkeypatch, place):
-    """Some of the six variables of a chunk find no room."""
+    """The disk has space for some of the six variables of a chunk only."""
     real = stores.open_group
     calls = []
 
@@ -144,7 +144,7 @@ def test_another_sweep_is_refused(old, new):
 
 
 def test_files_are_identified_by_content_not_by_path(monkeypatch, tmp_path):
-    """Resumed from another folder, and moved to one: the same sweep. With another ground: another."""
+    """A sweep is the same after its files were moved to another folder, but not with another ground."""
     home = tmp_path / "home"
     text = DISCS.replace("[sweep]", 'terrain.file = "ground.obj"\n[sweep]')
     text = text.replace('"rolling_disc"', '"mine.py:mine"').replace(

@@ -19,8 +19,8 @@ def sweep_of(name, over, outputs, **changes):
     return validate_scenario("mine", "mine.toml", content)
 
 
-def test_jumps_run_together_over_a_terrain_and_a_mass():
-    """The wheels leave the lip when they did (independent computation), however deep it is behind; from
+def test_jumps_with_varied_terrain_and_mass_run_together():
+    """The wheels leave the lip at the times of an independent computation, for any drop behind it; from
     there they fall freely: the time to the ground grows with its depth.
     """
     asked = ["lift-off 1 of front time", "lift-off 1 of rear time", "collision 1 of rear time"]
@@ -37,8 +37,8 @@ def test_jumps_run_together_over_a_terrain_and_a_mass():
     assert set(data["outcome"].values.ravel()) == {"completed"}
 
 
-def test_walkers_run_alone_over_a_slope():
-    """Down three degrees the first foot strikes when it did (independent computation)."""
+def test_walkers_on_varied_slopes_run_one_by_one():
+    """On a slope of three degrees, the first heel strike is at the time of an independent computation."""
     asked = ["collision 1 of right time"]
     over = {"vehicle.parameters.slope": ["2deg", "3deg"]}
     data = draisine.sweep(sweep_of("walkers/compass-walks", over, asked, **{"run.until": 0.9})).data
@@ -83,7 +83,7 @@ def test_constants_of_laws_can_be_varied():
     ],
 )
 def test_constants_of_laws_and_inputs_share_lanes(over, side_by_side):
-    """They are states that stay; each run has the numbers of a run alone."""
+    """The constants become states with zero rates; each run equals a single run."""
     signals = [
         {"shape": "step", "input": "steer", "value": 0.1, "start": 0.1},
         {"shape": "sine", "input": "rear_wheel", "amplitude": 1.0, "frequency": 2.0},

@@ -49,7 +49,7 @@ def pendulum():
     return compile("segway")
 
 
-def test_ranks_count_on_the_manifold_alone():
+def test_ranks_are_those_on_the_constraint_manifold():
     """Off the ground the four heights are independent: if all wheels touch, the 12 rows have rank
     9.
     """
@@ -84,13 +84,13 @@ def test_loads_are_shared_as_by_springs(formulation):
     assert_allclose(loads, k * (X @ plane_of), rtol=1e-11)
 
 
-def test_heights_that_cannot_close_are_named():
+def test_errors_name_contacts_that_cannot_all_close():
     system = compile(wagon, up=0.01)
     with pytest.raises(RedundancyError, match=r"rl\.normal.*fr\.normal.*cannot all be closed"):
         system.survey()
 
 
-def test_free_steering_on_both_sides_misses_a_coupling():
+def test_free_steering_of_both_wheels_without_a_coupling_is_reported():
     """In the zero configuration the wheels are consistent; for other steer angles they are not, so
     that the wagon cannot roll.
     """
