@@ -169,6 +169,7 @@ _SCALAR_OPERATIONS: dict[str, Callable[..., Scalar]] = trace.ARITHMETIC | {
     "lt": operator.lt,
     "where": where,
 }
+"""Functions that evaluate a traced operation on scalars of any algebra, by name of the operation."""
 
 
 def substitute(

@@ -113,7 +113,7 @@ class StartOptions:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Initial values by name, converted to the names of the model."""
+        """Initial values by name; synonyms such as `speed` are replaced by the names of the model."""
         from draisine.errors import ParameterError
         from draisine.model.names import SYNONYMS
 

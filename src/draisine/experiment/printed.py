@@ -101,14 +101,14 @@ class PrintedNumber:
 class Judgement:
     """A printed number, its computed value in the printed unit and the verdict."""
 
-    document: str
-    place: str
-    quantity: str
-    printed: str
-    unit: str
-    computed: float | str
-    verdict: str
-    reason: str = ""
+    document: str  # key of the document
+    place: str  # section, table, equation or figure
+    quantity: str  # description of the quantity
+    printed: str  # printed text
+    unit: str  # printed unit
+    computed: float | str  # computed value in that unit, or words
+    verdict: str  # "agrees", "agrees within rounding", "disputed", "unexplained" or "unfounded"
+    reason: str = ""  # why the number is disputed
 
     def as_dict(self) -> dict[str, Any]:
         """Return the judgement as a dictionary for JSON."""

@@ -83,13 +83,13 @@ class Readings:
     """
 
     tree: Tree
-    geo: Geometry
-    world: Ground
+    geo: Geometry  # poses of the links
+    world: Ground  # orientation of the ground
     base: Array  # position of the internal base frame, m, (3,)
-    vel: Velocities
+    vel: Velocities  # velocities of the links
     speeds: Array  # speeds (V at ref, W, rdot) of the internal base frame, (6 + n,)
-    ref: Array
-    t: Scalar
+    ref: Array  # point of the base at which V is taken, m, (3,)
+    t: Scalar  # time, s
     loads: Mapping[str, Scalar] | None = None  # normal forces by contact (N), if they are computed
     remembered: Array | None = None  # states of the force elements, if they may be read
 

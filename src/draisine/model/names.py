@@ -38,7 +38,9 @@ BASE_ACCELERATIONS = {
 """Second time derivatives of the angles of the base."""
 
 BASE_POSITION = {axis: Variable("m", f"position of the drawing's origin, {axis}") for axis in "xyz"}
-"""Components of the position of the base in the world."""
+"""Components of the position (m) of the base in the world: that of the point of the base that is at the
+origin of the drawing (the zero configuration).
+"""
 
 STORED_VARIABLES = {
     "orientation": Variable("1", "unit quaternion of the base, scalar first", ("quaternion",)),

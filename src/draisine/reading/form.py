@@ -28,7 +28,7 @@ from draisine.reading.names import FACTOR_ORDER, INERTIA, SPEED, Names
 from draisine.reading.polynomial import UNIT, Monomial, Polynomial
 
 _NEGATIVE_POWERS = (-1, -2, -3, -4)
-"""Powers of a cosine in a denominator that a tangent may replace."""
+"""Exponents of a cosine c in terms that may be written with the tangent t = s / c, such as s c^-1 or c^-2."""
 
 MAX_PIECE_WIDTH = LINE_WIDTH - 10.0
 """Largest width of one piece of an equation, in ems.

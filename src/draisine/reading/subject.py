@@ -110,8 +110,8 @@ class Subject:
 
     @cached_property
     def frame(self) -> Pose:
-        """Pose of the base's frame in the zero configuration: that of the notation, else at the hub
-        of a wheel.
+        """Pose of the base's frame in the zero configuration: that of the vehicle's notation if it has one,
+        otherwise with its origin at the hub of the first wheel.
         """
         if self.form.frame is not None:
             return self.form.frame(self.model)

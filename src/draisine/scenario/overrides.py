@@ -146,7 +146,7 @@ def nest_dotted_keys(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def single_run(content: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables of one run of a sweep, with the swept values inserted at their key paths."""
+    """Return the tables of one run of a sweep; `values` are the varied values of this run by key path."""
     tables = {k: v for k, v in content.items() if k not in ("sweep", "expected")}
     return override(tables | {"kind": "run"}, values)
 

@@ -77,7 +77,7 @@ class Generic:
 
     @cached_property
     def observe(self) -> Compiled:
-        """The program of all outputs of a state with its accelerations."""
+        """The program that computes all outputs from a state and its accelerations."""
         return self.programs.bind("observe", self.system.values)
 
     def observations(self, y: Floats, t: Floats, w: Floats, a: Floats) -> dict[str, Floats]:

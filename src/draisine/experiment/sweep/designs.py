@@ -93,7 +93,7 @@ def to_column(values: list[Any]) -> NDArray[Any]:
 
 
 def scenario_value(values: NDArray[Any], k: int) -> Any:
-    """Return value k as the Python object that a scenario file has."""
+    """Return value k as a Python object, as a scenario file contains it; NumPy scalars are converted."""
     return values[k].item() if isinstance(values[k], np.generic) else values[k]
 
 

@@ -323,8 +323,11 @@ def _inward(
 def _eliminate_joint(
     steps: list[JointStep], joint: int, j: int, spins: bool, acting: RowsAtJoint, choose: ChooseRow
 ) -> list[tuple[int, Array]]:
-    """Append the elimination step of one joint to `steps`, and return the remaining constraint
-    rows.
+    """Append the elimination step of one joint to `steps`; return the constraint rows that remain for the
+    parent, as (index of the row, coefficients (6,) of the parent's twist).
+
+    `joint` is the index of the joint, j that of its link. `spins` is true for the joint of a rotor on that
+    link. `acting` are the constraint rows at the joint, among which `choose` selects the pivot row.
     """
     row = choose(joint, acting)
     if row is None:

@@ -55,6 +55,7 @@ from draisine.mechanics.formulations.multiplier import scaled_saddle, solve_kkt_
 from draisine.model import Body, Model
 
 FORMULATION = "every body with six coordinates, joints as constraints, after Schwab"
+"""Description of the method; the attribute marks this module as a formulation."""
 
 Orientation = Literal["euler", "quaternion"]
 

@@ -284,7 +284,9 @@ class _Section:
 
 
 def _characteristic(section: _Section) -> None:
-    """Add det(M s^2 + C s + K) and the transfer functions from the second torque to the page."""
+    """Add the characteristic polynomial det(M s^2 + C s + K) to the page, and the transfer functions from the
+    input of the second coordinate (the steer torque).
+    """
     sheet = section.sheet
     matrices = [section.by_names("M", section.motion.mass), section.sum("C"), section.sum("K")]
     (a, b), (c, d) = ([[X[i, j] for X in matrices] for j in range(2)] for i in range(2))

@@ -76,7 +76,7 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
 
 
 def _gait_axis(tables: Tables) -> str:
-    """Return the dimension of the results of a gait: amplitudes of its path, or shapes."""
+    """Return the name of the dimension of gait results: "size" (amplitudes of a path) or "shape"."""
     return "size" if getattr(tables.get("gait"), "shapes", None) is None else "shape"
 
 

@@ -22,7 +22,10 @@ def sweep_outputs(data: "Dataset") -> list[str]:
 
 
 def numeric_runs(data: "Dataset", figure: str) -> "tuple[Dataset, list[str]]":
-    """Return the runs of a sweep along the dimension `run`, and the names of the varied numbers."""
+    """Return a sweep as a dataset along the dimension `run`, and the names of its varied numbers.
+
+    If no number was varied, the error names the `figure` that cannot be drawn.
+    """
     sweep_outputs(data)
     flat = data if data["outcome"].dims == ("run",) else data.stack(run=data["outcome"].dims)
     sides = [str(n) for n in data.coords if n != "run" and data[n].dtype.kind == "f"]

@@ -545,11 +545,11 @@ def _draw_marks(
 
 
 def _untangle(axes: "Axes", times: list[Any], machines: list[Floats]) -> None:
-    """Move texts so that they do not overlap, and hide those that do not fit.
+    """Move texts so that they do not overlap, and hide texts that do not fit.
 
-    Times of events may be shifted and lifted, with a line to their marker; they avoid, in this
-    order of priority, other texts, the markers of earlier events, and the vehicles. The last event
-    is placed first, so that earlier ones are lifted above it.
+    The time of an event may be shifted sideways and lifted; a line then connects it to its marker. It must
+    not overlap other texts, then the markers of earlier events, then the vehicles, in this order of priority.
+    The last event is placed first, so that the times of earlier ones are lifted above it.
     """
     from matplotlib.transforms import Bbox
 

@@ -78,11 +78,11 @@ class Lagrange:
     The total vertical force of the ground is `lift @ pddot + weight`.
     """
 
-    M: Array
-    Q: Array
-    D: Array
-    b: list[Scalar]
-    c: list[Scalar]
+    M: Array  # mass matrix, (coordinates, coordinates)
+    Q: Array  # generalised forces, (coordinates,)
+    D: Array  # constraint matrix, (rows, coordinates)
+    b: list[Scalar]  # right-hand sides of the velocity constraints
+    c: list[Scalar]  # right-hand sides of the acceleration constraints
     contact: list[Scalar]  # residuals of the two contact equations (12)
     lift: Array
     weight: Scalar

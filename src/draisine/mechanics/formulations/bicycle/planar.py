@@ -50,14 +50,16 @@ from draisine.mechanics.kinematics import VERTICAL
 from draisine.model import Joint, Model
 
 FORMULATION = "the fibre SE(2) x S of the thesis, for bicycles"
+"""Description of the method; the attribute marks this module as a formulation."""
 
+# Indices of the coordinates and speeds: position and heading of the contact frame, then the shape.
 X = 0
 Y = 1
 YAW = 2
 ROLL = 3
 PITCH = 4
 FIRST_JOINT = 5
-"""Indices of the coordinates and speeds: position and heading of the contact frame, roll, pitch, joints."""
+"""Index of the first joint; the joints follow roll and pitch."""
 
 FORWARD = np.array([1.0, 0.0, 0.0])
 """Unit vector along the track of the rear wheel, in the contact frame of that wheel."""
