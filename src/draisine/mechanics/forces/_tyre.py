@@ -67,7 +67,7 @@ class OnWheel:
         rolling = travel - readings.slip(self.contact).along
         return where(travel * travel < rolling * rolling, rolling, travel)
 
-    def pace(self, readings: Any) -> Scalar:
+    def rolling_speed_magnitude(self, readings: Any) -> Scalar:
         """Return the magnitude of `rolling_speed`, m/s."""
         speed = self.rolling_speed(readings)
         return where(speed < 0.0, -speed, speed)

@@ -52,14 +52,14 @@ class BrushTyre(OnWheel):
         twist.
         """
         speed = self.rolling_speed(readings)
-        pace = self.pace(readings)
+        speed_magnitude = self.rolling_speed_magnitude(readings)
         slip = readings.slip(self.contact)
         load = readings.load(self.contact)
         grip, sticking = self._sticking(sqrt(z[0] * z[0] + z[1] * z[1] + SLIP_SQUARE_OFFSET))
         along = load * grip * z[0]
         across = load * grip * z[1]
         rates = [
-            (-v - pace * x) / self.relaxation
+            (-v - speed_magnitude * x) / self.relaxation
             for v, x in zip((slip.along, slip.across), z[:2], strict=True)
         ]
         # Side force divided by the stiffness, times two because the lever arm is half of the trail
@@ -67,7 +67,7 @@ class BrushTyre(OnWheel):
         trail_slip = 2.0 * sticking * (grip / self.stiffness) * z[1]
         arm = self._small_slip_trail / 2.0
         rates.append(
-            (-arm * readings.spin(self.contact) - pace * z[2] - speed * trail_slip)
+            (-arm * readings.spin(self.contact) - speed_magnitude * z[2] - speed * trail_slip)
             / (TWIST_RELAXATION * self.relaxation)
         )
         moment = load * self.stiffness * arm * z[2]

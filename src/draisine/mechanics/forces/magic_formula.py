@@ -152,7 +152,7 @@ class MagicFormula(OnWheel):
         load = self._load(readings)
         small = self._small_slips(readings)
         slip = readings.slip(self.contact)
-        pace = self.pace(readings)
+        speed_magnitude = self.rolling_speed_magnitude(readings)
         direction = self.direction(readings)
         side, moment = self._side_and_twist(load, small, z)
         grip = self.grip(load, along, across - small.reach * spin)
@@ -164,11 +164,11 @@ class MagicFormula(OnWheel):
         )
         turning = direction * readings.spin(self.contact)
         rates = [
-            -slip.along - pace * along,
-            -slip.across - pace * across,
-            turning - pace * spin,
-            pace * (across - late_across),
-            pace * (spin - late_spin),
+            -slip.along - speed_magnitude * along,
+            -slip.across - speed_magnitude * across,
+            turning - speed_magnitude * spin,
+            speed_magnitude * (across - late_across),
+            speed_magnitude * (spin - late_spin),
         ]
         return {self.contact: wrench}, [rate / self.relaxation for rate in rates]
 

@@ -34,7 +34,7 @@ class PassiveTyre(OnWheel):
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force (N), its moment (N m), and the rate of the slip."""
-        V = self.pace(readings)
+        V = self.rolling_speed_magnitude(readings)
         arm = self.direction(readings) * self.arm
         slip = readings.slip(self.contact).across + arm * readings.spin(self.contact)
         side = self.cornering * z[0]

@@ -41,11 +41,11 @@ class SharpTyre(OnWheel):
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force (N), its moment (N m), and the rate of the slip."""
-        pace = self.pace(readings)
+        speed_magnitude = self.rolling_speed_magnitude(readings)
         across = readings.slip(self.contact).across
         lean_slip = (self.camber / self.cornering) * readings.camber(self.contact)
         side = self.cornering * z[0]
-        rate = (-across - pace * (lean_slip + z[0])) / self.relaxation
+        rate = (-across - speed_magnitude * (lean_slip + z[0])) / self.relaxation
         moment = 0.0 if self.trail is None else -(self.trail * side)
         return {self.contact: Wrench(across=side, aligning=moment)}, [rate]
 
