@@ -232,8 +232,10 @@ def trace_signals(
 def sense_inputs(
     model: Model, q: Floats, p: Floats, r: Floats, observations: Mapping[str, Floats]
 ) -> dict[str, Floats]:
-    """Return the inputs of the program `sense` by name, from the pose of the user's base frame, the joint
-    coordinates and the observations of a state; states may be columns.
+    """Return the inputs of the program `sense` by name.
+
+    They come from the pose q (4), p (3) of the user's base frame, the joint coordinates r and the
+    observations of a state. All arrays may have a second axis, over states.
     """
     return {
         "q": q,

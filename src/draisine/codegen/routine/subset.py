@@ -123,7 +123,7 @@ class _SubsetReader:
                 self.assign(node.target, kind, node.value)
             case ast.If():
                 self.expect_bool(node.test)
-                if self.each and self.varies(node.test):
+                if self.each and self.differs_between_lanes(node.test):
                     self.refuse(node.test, "branches on a value that differs between SIMD lanes; "
                                            "write `a if c else b`")  # fmt: skip
                 self.block(node.body)
@@ -207,7 +207,7 @@ class _SubsetReader:
             case ast.Call(func=ast.Name(id="range"), args=[_, *optional] as args, keywords=[]):
                 for argument in args:
                     self.expect_integer(argument)
-                    if self.each is not None and self.varies(argument):
+                    if self.each is not None and self.differs_between_lanes(argument):
                         self.refuse(node, "has a loop whose length differs between SIMD lanes")
                 if len(optional) == 2 and loop_step(node) == 0:
                     self.refuse(node, "needs a step of range that is a number, like 2 or -1")
@@ -285,7 +285,7 @@ class _SubsetReader:
         )
         if self.each and declared in (FLOAT, BOOL):
             self.lanes.add(name)
-        elif self.each and (declared != INT or self.varies(value)):
+        elif self.each and (declared != INT or self.differs_between_lanes(value)):
             self.refuse(target, "assigns inside `each` to names of numbers and bools only, and no "
                                 "integer that differs between SIMD lanes")  # fmt: skip
         elif name in self.lanes:
@@ -410,17 +410,17 @@ class _SubsetReader:
         kind = self.expression(value)
         self.index(index)
         if is_fixed(kind):
-            if self.each and self.varies(index):
+            if self.each and self.differs_between_lanes(index):
                 self.refuse(node, "has an index of a vector that differs between SIMD lanes")
             return FLOAT
         if not isinstance(kind, ArrayKind):
             return self.refuse(node, f"cannot index {name_of(kind)}")
         if is_matrix(kind):
             self.expect_named_matrix(node, value)
-            if self.each and self.varies(index):
+            if self.each and self.differs_between_lanes(index):
                 self.refuse(node, "has rows that differ between SIMD lanes")
             return ArrayKind(kind.element)
-        if self.each and is_record(kind.element) and self.varies(index):
+        if self.each and is_record(kind.element) and self.differs_between_lanes(index):
             self.refuse(node, "reads records that differ between SIMD lanes")
         if self.each:
             self.stride(index)
@@ -448,7 +448,7 @@ class _SubsetReader:
         self.index(row)
         self.index(column)
         if self.each:
-            if self.varies(row):
+            if self.differs_between_lanes(row):
                 self.refuse(node, "has rows that differ between SIMD lanes")
             self.stride(column)
         return kind.element
@@ -593,7 +593,7 @@ class _SubsetReader:
             if kinds != [INT] and kinds != [target]:
                 self.refuse(node, f"makes a member of {name} of one integer")
             return target
-        if self.each and self.meaning[name] == "int" and any(map(self.varies, args)):
+        if self.each and self.meaning[name] == "int" and any(map(self.differs_between_lanes, args)):
             self.refuse(node, "cannot use int(...) of a value that differs between SIMD lanes")
         kind = self.call_function(self.meaning[name], kinds)
         if kind is None:
@@ -665,7 +665,7 @@ class _SubsetReader:
 
     # --- SIMD lanes
 
-    def varies(self, node: ast.expr) -> bool:
+    def differs_between_lanes(self, node: ast.expr) -> bool:
         """Return whether an expression differs between the SIMD lanes of the current loop over `each`."""
         names = {n.id for n in walk_tree(node) if isinstance(n, ast.Name)}
         return bool(names & (self.lanes | {self.each or ""}))

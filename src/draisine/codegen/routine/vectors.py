@@ -121,13 +121,13 @@ class _Normaliser(ast.NodeTransformer):
         if (
             not length.keys() <= {()}
             or not length
-            or _steps(array_slice)
+            or _strides(array_slice)
             or _is_column(array_slice)
         ):
             self.refuse(
                 node, f"needs a slice of a known number of entries in `{ast.unparse(node)}`"
             )
-        place, _ = _place(array_slice)
+        place, _ = _start_and_stride(array_slice)
         elements: list[ast.expr] = []
         for k in range(length[()]):
             text = f"{ast.unparse(_array(array_slice))}[{_text(_sum(place, {(): k}, 1))}]"
@@ -141,10 +141,10 @@ class _VectorWriter:
     def __init__(self, refuse: Refusal, taken: set[str]) -> None:
         self.refuse = refuse
         self.taken = taken  # names in use
-        self.entry = self.name("entry")  # loop variable of all loops over entries
+        self.entry = self.new_name("entry")  # loop variable of all loops over entries
         self.before: list[ast.stmt] = []  # assignments of scalar operands, before the current loop
 
-    def name(self, word: str) -> str:
+    def new_name(self, word: str) -> str:
         """Return a new name that begins with `word`."""
         number = next(k for k in range(len(self.taken) + 1) if f"{word}_{k}" not in self.taken)
         self.taken.add(f"{word}_{number}")
@@ -164,24 +164,24 @@ class _VectorWriter:
             case ast.For(target=target, iter=iterator, body=body, orelse=[]):
                 return [place_at(node, ast.For(target, iterator, self.block(body), []))]
             case ast.Assign(targets=[ast.Subscript() as target]) if is_vector(target):
-                return self.loop(node, target, node.value)
+                return self.entry_loop(node, target, node.value)
             case ast.AugAssign(target=ast.Subscript() as target) if is_vector(target):
-                return self.loop(node, target, node.value)
+                return self.entry_loop(node, target, node.value)
             case ast.Assign(targets=[ast.Subscript() as target]) if _is_block(target):
-                return self.rows(node, target, node.value)
+                return self.block_loop(node, target, node.value)
             case ast.AugAssign(target=ast.Subscript() as target) if _is_block(target):
-                return self.rows(node, target, node.value)
+                return self.block_loop(node, target, node.value)
         return [node]
 
-    def rows(
+    def block_loop(
         self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, value: ast.expr
     ) -> list[ast.stmt]:
         """Return an assignment to a matrix block as a loop over its rows."""
         self.before = []
-        counter = self.name("row")
+        counter = self.new_name("row")
         length = _length(_rows(target))
-        place = self.row(target, target, length, counter)
-        value = self.in_row(value, target, length, counter)
+        place = self.block_row(target, target, length, counter)
+        value = self.restrict_to_row(value, target, length, counter)
         assert isinstance(place, ast.Subscript)
         place.ctx = ast.Store()
         if isinstance(node, ast.Assign):
@@ -190,33 +190,34 @@ class _VectorWriter:
             inside = place_at(node, ast.AugAssign(place, node.op, value))
         before = self.before
         passes = ast.Call(ast.Name("range", ast.Load()), [_expression(node, length)], [])
-        body = self.loop(inside, place, value)
+        body = self.entry_loop(inside, place, value)
         return [*before, place_at(node, ast.For(ast.Name(counter, ast.Store()), passes, body, []))]
 
-    def in_row(
+    def restrict_to_row(
         self, node: ast.expr, target: ast.Subscript, length: WholePolynomial, counter: str
     ) -> ast.expr:
         """Return an expression of matrix blocks, restricted to the row with the index `counter`. Scalar
         operands are assigned to new names before the loop.
         """
         if isinstance(node, ast.Subscript) and _is_block(node):
-            return self.row(node, target, length, counter)
+            return self.block_row(node, target, length, counter)
         match node:
             case ast.BinOp(left=lhs, op=op, right=rhs) if isinstance(op, _ENTRYWISE_OPERATIONS):
-                lhs, rhs = (self.in_row(x, target, length, counter) for x in (lhs, rhs))
+                lhs, rhs = (self.restrict_to_row(x, target, length, counter) for x in (lhs, rhs))
                 return place_at(node, ast.BinOp(lhs, op, rhs))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                inner = self.in_row(operand, target, length, counter)
+                inner = self.restrict_to_row(operand, target, length, counter)
                 return place_at(node, ast.UnaryOp(ast.USub(), inner))
             case ast.Call(func=ast.Name(id="abs") as word, args=[argument]):
                 return place_at(
-                    node, ast.Call(word, [self.in_row(argument, target, length, counter)], [])
+                    node,
+                    ast.Call(word, [self.restrict_to_row(argument, target, length, counter)], []),
                 )
         if any(is_vector(argument) or _is_block(argument) for argument in walk_tree(node)):
             self.refuse(node, f"cannot use `{ast.unparse(node)}` in a statement about a block")
-        return self.number(node)
+        return self.scalar_operand(node)
 
-    def row(
+    def block_row(
         self, block: ast.Subscript, target: ast.Subscript, length: WholePolynomial, counter: str
     ) -> ast.expr:
         """Return the row slice of a matrix block with the index `counter` in the block, after a check that
@@ -227,18 +228,18 @@ class _VectorWriter:
         if _length(rows) != length:
             self.refuse(block, f"has {_text(_length(rows))} rows in `{ast.unparse(block)}` and "
                                f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
-        distance = _sum(_place(rows)[0], _place(target_rows)[0], -1)
+        distance = _sum(_start_and_stride(rows)[0], _start_and_stride(target_rows)[0], -1)
         same = ast.unparse(block.value) == ast.unparse(target.value)
         if same and distance and not _is_multiple(distance, length):
             self.refuse(block, f"may write `{ast.unparse(block)}` while it reads it; write a loop")
         assert isinstance(rows.slice, ast.Slice) and isinstance(block.slice, ast.Tuple)
         index: ast.expr = ast.Name(counter, ast.Load())
         if rows.slice.lower is not None:
-            index = ast.BinOp(self.number(rows.slice.lower), ast.Add(), index)
+            index = ast.BinOp(self.scalar_operand(rows.slice.lower), ast.Add(), index)
         row = ast.Subscript(block.value, index, ast.Load())
         return place_at(block, ast.Subscript(row, block.slice.elts[1], ast.Load()))
 
-    def loop(
+    def entry_loop(
         self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, value: ast.expr
     ) -> list[ast.stmt]:
         """Return a slice statement as a loop, preceded by the assignments of its scalars."""
@@ -246,10 +247,10 @@ class _VectorWriter:
         length = _length(target)
         vectors = list(_vectors(value))
         for vector in (target, *vectors):
-            self.check_ends(vector)
-            self.check(vector, target, length)
-        value = self.element(value)
-        place = self.element(target)
+            self.check_length_is_stated(vector)
+            self.check_overlap(vector, target, length)
+        value = self.entry_expression(value)
+        place = self.entry_expression(target)
         assert isinstance(place, ast.Subscript)
         place.ctx = ast.Store()
         if isinstance(node, ast.Assign):
@@ -259,7 +260,7 @@ class _VectorWriter:
         end = _expression(node, length)
         # SIMD lanes need contiguous entries; constant lengths are small and do not justify two
         # loops.
-        wide = length.keys() != {()} and not any(map(_steps, (target, *vectors)))
+        wide = length.keys() != {()} and not any(map(_strides, (target, *vectors)))
         passes = ast.Call(ast.Name("each" if wide else "range", ast.Load()), [end], [])
         counter = ast.Name(self.entry, ast.Store())
         return [
@@ -267,14 +268,16 @@ class _VectorWriter:
             place_at(node, ast.For(counter, passes, [place_at(node, inside)], [])),
         ]
 
-    def check(self, vector: ast.Subscript, target: ast.Subscript, length: WholePolynomial) -> None:
+    def check_overlap(
+        self, vector: ast.Subscript, target: ast.Subscript, length: WholePolynomial
+    ) -> None:
         """Reject a slice whose length differs from the target's, or which may overlap with the target."""
         if _length(vector) != length:
             self.refuse(vector, f"has {_text(_length(vector))} entries in `{ast.unparse(vector)}` and "
                              f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
         if ast.unparse(_array(vector)) == ast.unparse(_array(target)):
-            (start, stride) = _place(vector)
-            (target_start, target_stride) = _place(target)
+            (start, stride) = _start_and_stride(vector)
+            (target_start, target_stride) = _start_and_stride(target)
             distance = _sum(start, target_start, -1)
             contiguous = stride == target_stride == {(): 1}
             # Reading ahead is safe, because entries are read before they are overwritten. Slices
@@ -287,14 +290,14 @@ class _VectorWriter:
                     vector, f"may write `{ast.unparse(vector)}` while it reads it; write a loop"
                 )
 
-    def check_ends(self, vector: ast.Subscript) -> None:
+    def check_length_is_stated(self, vector: ast.Subscript) -> None:
         """Reject slices whose length may differ from the difference of their bounds, such as a[:n][i:]."""
         last, *others = _slices(vector)
         if last.step is not None or any(inner.upper is not None for inner in others):
             self.refuse(vector, f"cannot use the slice `{ast.unparse(vector)}`: write its step first and its "
                              "end last, as in `a[j::m][:n]`")  # fmt: skip
 
-    def element(self, node: ast.expr) -> ast.expr:
+    def entry_expression(self, node: ast.expr) -> ast.expr:
         """Return a slice expression for the single entry with the index `self.entry`. Scalar operands are
         assigned to new names before the loop.
         """
@@ -304,36 +307,38 @@ class _VectorWriter:
             ):
                 row: ast.expr = ast.Name(self.entry, ast.Load())
                 if rows.lower is not None:
-                    row = ast.BinOp(self.number(rows.lower), ast.Add(), row)
-                place = ast.Tuple([row, self.number(column)], ast.Load())
+                    row = ast.BinOp(self.scalar_operand(rows.lower), ast.Add(), row)
+                place = ast.Tuple([row, self.scalar_operand(column)], ast.Load())
                 return place_at(node, ast.Subscript(node.value, place, ast.Load()))
             case ast.Subscript(slice=ast.Slice(upper=ast.expr())):
                 index: ast.expr = ast.Name(self.entry, ast.Load())
                 for entry_slice in _slices(node):
                     if entry_slice.step is not None:
-                        index = ast.BinOp(self.number(entry_slice.step), ast.Mult(), index)
+                        index = ast.BinOp(self.scalar_operand(entry_slice.step), ast.Mult(), index)
                     if entry_slice.lower is not None:
-                        index = ast.BinOp(self.number(entry_slice.lower), ast.Add(), index)
+                        index = ast.BinOp(self.scalar_operand(entry_slice.lower), ast.Add(), index)
                 return place_at(node, ast.Subscript(_array(node), index, ast.Load()))
             case ast.BinOp(left=left, op=op, right=right) if _is_elementwise(node):
-                return place_at(node, ast.BinOp(self.element(left), op, self.element(right)))
+                return place_at(
+                    node, ast.BinOp(self.entry_expression(left), op, self.entry_expression(right))
+                )
             case ast.UnaryOp(op=ast.USub(), operand=operand) if _is_elementwise(node):
-                return place_at(node, ast.UnaryOp(ast.USub(), self.element(operand)))
+                return place_at(node, ast.UnaryOp(ast.USub(), self.entry_expression(operand)))
             case ast.Call(func=ast.Name(id="abs") as word, args=[entry_slice]) if _is_elementwise(
                 node
             ):
-                return place_at(node, ast.Call(word, [self.element(entry_slice)], []))
+                return place_at(node, ast.Call(word, [self.entry_expression(entry_slice)], []))
         if any(_vectors(node)):
             self.refuse(
                 node, f"cannot use `{ast.unparse(node)}` entry by entry: use + - * / and abs"
             )
-        return self.number(node)
+        return self.scalar_operand(node)
 
-    def number(self, node: ast.expr) -> ast.expr:
+    def scalar_operand(self, node: ast.expr) -> ast.expr:
         """Return a scalar operand; it is assigned to a new name if it has to be computed."""
         if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
             return node
-        name = self.name("number")
+        name = self.new_name("number")
         self.before.append(place_at(node, ast.Assign([ast.Name(name, ast.Store())], node)))
         return place_at(node, ast.Name(name, ast.Load()))
 
@@ -401,7 +406,7 @@ def _slices(node: ast.expr) -> list[ast.Slice]:
     return []
 
 
-def _steps(node: ast.expr) -> list[str]:
+def _strides(node: ast.expr) -> list[str]:
     """Return the strides of an expression of slices as text; an empty list if its entries are contiguous."""
     if _is_column(node):
         return ["column"]
@@ -412,7 +417,7 @@ def _steps(node: ast.expr) -> list[str]:
     ]
 
 
-def _place(node: ast.expr) -> tuple[WholePolynomial, WholePolynomial]:
+def _start_and_stride(node: ast.expr) -> tuple[WholePolynomial, WholePolynomial]:
     """Return the first index of a slice and the stride of its entries."""
     start: WholePolynomial = {}
     step: WholePolynomial = _COLUMN_STRIDE if _is_column(node) else {(): 1}

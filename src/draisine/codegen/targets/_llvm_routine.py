@@ -220,7 +220,7 @@ class _LlvmWriter:
             if name in self.definition.lanes:
                 wide = _vector(self.lane_count, type_of(kind))
                 self.slots.append(f"  %{name}.v = alloca {wide}, align 64")
-        self.block(self.definition.body)
+        self.write_block(self.definition.body)
         returns = type_of(routine.returns)
         # Every path returns (`subset`), so the end of the text is reached by void routines only.
         self.lines.append("  ret void" if returns == "void" else "  unreachable")
@@ -236,30 +236,30 @@ class _LlvmWriter:
 
     # --- text
 
-    def new(self) -> str:
+    def new_name(self) -> str:
         """Return a name that is not used yet."""
         self.count += 1
         return f"t{self.count}"
 
     def emit(self, type_: str, text: str) -> Value:
         """Write an instruction, and return its result, a value of the given LLVM type."""
-        name = f"%{self.new()}"
+        name = f"%{self.new_name()}"
         self.lines.append(f"  {name} = {text}")
         return Value(type_, name)
 
-    def label(self, name: str) -> None:
+    def write_label(self, name: str) -> None:
         self.lines.append(f"{name}:")
 
-    def jump(self, name: str) -> None:
+    def write_jump(self, name: str) -> None:
         self.lines.append(f"  br label %{name}")
 
     # --- statements
 
-    def block(self, body: list[ast.stmt]) -> None:
+    def write_block(self, body: list[ast.stmt]) -> None:
         for statement in body:
-            self.statement(statement)
+            self.write_statement(statement)
 
-    def statement(self, node: ast.stmt) -> None:
+    def write_statement(self, node: ast.stmt) -> None:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 results = [self.value(v) for v in values]
@@ -279,7 +279,7 @@ class _LlvmWriter:
             case ast.While():
                 self.write_while(node)
             case ast.For():
-                self.loop(node)
+                self.write_loop(node)
             case ast.Return(value=value):
                 self.write_return(value)
             case ast.Break():
@@ -291,8 +291,8 @@ class _LlvmWriter:
 
     def jump_out(self, label: str) -> None:
         """Write a jump to a label, and a new label after it, because LLVM requires one after each jump."""
-        self.jump(label)
-        self.label(self.new())
+        self.write_jump(label)
+        self.write_label(self.new_name())
 
     def write_return(self, node: ast.expr | None) -> None:
         kind = self.definition.routine.returns
@@ -307,7 +307,7 @@ class _LlvmWriter:
             else:
                 value = self.convert(self.value(node), type_of(kind))
             self.lines.append(f"  ret {value.type} {value.text}")
-        self.label(self.new())
+        self.write_label(self.new_name())
 
     # --- values of several parts
 
@@ -333,7 +333,7 @@ class _LlvmWriter:
         )
         return [self.extract(combined, k, type_) for k, type_ in enumerate(types)]
 
-    def entries(self, vector: Value) -> list[Value]:
+    def vector_entries(self, vector: Value) -> list[Value]:
         """Return the entries of a fixed-size vector."""
         return [self.extract(vector, k, "double") for k in range(_size(vector))]
 
@@ -353,7 +353,7 @@ class _LlvmWriter:
                 address, kind = self.field_address(record, field)
                 self.store(self.convert(value, kind), address, "i64" if kind == "i1" else kind, 8)
             case ast.Subscript():
-                address, kind, stored = self.element(target)
+                address, kind, stored = self.locate_element(target)
                 self.store(self.convert(value, kind), address, stored, 1 if "i8" in stored else 8)
 
     def store(self, value: Value, address: str, stored: str, align: int) -> None:
@@ -369,33 +369,33 @@ class _LlvmWriter:
         return self.emit(flags, f"icmp ne {value.type} {value.text}, {zero}")
 
     def write_if(self, node: ast.If) -> None:
-        yes = self.new()
-        no = self.new()
-        end = self.new()
-        self.test(node.test, yes, no)
-        self.label(yes)
-        self.block(node.body)
-        self.jump(end)
-        self.label(no)
-        self.block(node.orelse)
-        self.jump(end)
-        self.label(end)
+        yes = self.new_name()
+        no = self.new_name()
+        end = self.new_name()
+        self.write_condition(node.test, yes, no)
+        self.write_label(yes)
+        self.write_block(node.body)
+        self.write_jump(end)
+        self.write_label(no)
+        self.write_block(node.orelse)
+        self.write_jump(end)
+        self.write_label(end)
 
     def write_while(self, node: ast.While) -> None:
-        again = self.new()
-        inside = self.new()
-        end = self.new()
-        self.jump(again)
-        self.label(again)
-        self.test(node.test, inside, end)
-        self.label(inside)
+        again = self.new_name()
+        inside = self.new_name()
+        end = self.new_name()
+        self.write_jump(again)
+        self.write_label(again)
+        self.write_condition(node.test, inside, end)
+        self.write_label(inside)
         self.exits.append((again, end))
-        self.block(node.body)
+        self.write_block(node.body)
         self.exits.pop()
-        self.jump(again)
-        self.label(end)
+        self.write_jump(again)
+        self.write_label(end)
 
-    def loop(self, node: ast.For) -> None:
+    def write_loop(self, node: ast.For) -> None:
         assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
         assert isinstance(node.iter.func, ast.Name)
         low, high = loop_bounds(node)
@@ -405,7 +405,7 @@ class _LlvmWriter:
             self.counting_loop(node, first, end, loop_step(node))
             return
         self.each = node.target.id
-        counter = f"%{self.new()}"
+        counter = f"%{self.new_name()}"
         self.slots.append(f"  {counter} = alloca i64")
         self.lines.append(f"  store i64 0, ptr {counter}")
         # Write the loop over full SIMD vectors first, then the loop over the remaining iterations.
@@ -427,48 +427,48 @@ class _LlvmWriter:
         which the loop over the remaining iterations begins.
         """
         assert isinstance(node.target, ast.Name)
-        again, inside, onward, done = (self.new() for _ in range(4))
+        again, inside, onward, done = (self.new_name() for _ in range(4))
         if counter is None:
-            counter = f"%{self.new()}"
+            counter = f"%{self.new_name()}"
             self.slots.append(f"  {counter} = alloca i64")
         self.lines.append(f"  store i64 {first.text}, ptr {counter}")
-        self.jump(again)
-        self.label(again)
+        self.write_jump(again)
+        self.write_label(again)
         current = self.emit("i64", f"load i64, ptr {counter}")
         continues = self.emit(
             "i1", f"icmp {'slt' if step > 0 else 'sgt'} i64 {current.text}, {end.text}"
         )
         self.lines.append(f"  br i1 {continues.text}, label %{inside}, label %{done}")
-        self.label(inside)
+        self.write_label(inside)
         self.lines.append(f"  store i64 {current.text}, ptr %{node.target.id}.a")
         self.exits.append((onward, done))
-        self.block(node.body)
+        self.write_block(node.body)
         self.exits.pop()
-        self.jump(onward)
-        self.label(onward)
+        self.write_jump(onward)
+        self.write_label(onward)
         following = self.emit("i64", f"add i64 {current.text}, {step}")
         self.lines.append(f"  store i64 {following.text}, ptr {counter}")
-        self.jump(again)
-        self.label(done)
+        self.write_jump(again)
+        self.write_label(done)
 
     # --- conditions
 
-    def test(self, node: ast.expr, yes: str, no: str) -> None:
+    def write_condition(self, node: ast.expr, yes: str, no: str) -> None:
         """Write jumps to the label `yes` if a condition is true, otherwise to `no`, with short-circuit
         evaluation.
         """
         match node:
             case ast.BoolOp(op=op, values=[*firsts, final]):
                 for value in firsts:
-                    onward = self.new()
+                    onward = self.new_name()
                     if isinstance(op, ast.And):
-                        self.test(value, onward, no)
+                        self.write_condition(value, onward, no)
                     else:
-                        self.test(value, yes, onward)
-                    self.label(onward)
-                self.test(final, yes, no)
+                        self.write_condition(value, yes, onward)
+                    self.write_label(onward)
+                self.write_condition(final, yes, no)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                self.test(operand, no, yes)
+                self.write_condition(operand, no, yes)
             case _:
                 condition = self.value(node)
                 self.lines.append(f"  br i1 {condition.text}, label %{yes}, label %{no}")
@@ -494,7 +494,7 @@ class _LlvmWriter:
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self.comparison(op, self.value(left), self.value(right))
             case ast.IfExp():
-                return self.choice(node)
+                return self.conditional(node)
             case ast.BoolOp() | ast.UnaryOp():
                 return self.condition_value(node)
             case ast.Call(func=ast.Name(id=name), args=args):
@@ -505,7 +505,7 @@ class _LlvmWriter:
 
     def negative(self, x: Value) -> Value:
         if _size(x):
-            return self.combine(x.type, [self.negative(entry) for entry in self.entries(x)])
+            return self.combine(x.type, [self.negative(entry) for entry in self.vector_entries(x)])
         if "i64" in x.type:
             zero = "0" if x.type == "i64" else "zeroinitializer"
             return self.emit(x.type, f"sub {x.type} {zero}, {x.text}")
@@ -548,7 +548,7 @@ class _LlvmWriter:
         assert isinstance(owner, type)
         base = self.value(record)
         slot = layout(owner)[field]
-        return self.place(base, Value("i64", str(slot.first))).text, type_of(slot.kind)
+        return self.element_address(base, Value("i64", str(slot.first))).text, type_of(slot.kind)
 
     # --- elements and views
 
@@ -557,22 +557,22 @@ class _LlvmWriter:
         result = self.definition.kinds[node]
         match node.slice:
             case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
-                return self.place(self.value(node.value), self.value(low), kind)
+                return self.element_address(self.value(node.value), self.value(low), kind)
             case ast.Slice(lower=low):
                 return self.block_view(self.value(node.value), low, None)
             case ast.Tuple(elts=[ast.Slice(lower=row), ast.Slice(lower=column)]):
                 return self.block_view(self.value(node.value), row, column)
         if is_fixed(kind):
-            return self.entry(self.value(node.value), node.slice)
+            return self.vector_entry(self.value(node.value), node.slice)
         if is_matrix(kind) and isinstance(result, ArrayKind):
             return self.entry_address(self.value(node.value), node.slice, None)
-        address, type_, stored = self.element(node)
+        address, type_, stored = self.locate_element(node)
         value = self.emit(
             stored, f"load {stored}, ptr {address}, align {1 if 'i8' in stored else 8}"
         )
         return self.as_bool(value) if _is_bool(type_) else value
 
-    def element(self, node: ast.Subscript) -> tuple[str, str, str]:
+    def locate_element(self, node: ast.Subscript) -> tuple[str, str, str]:
         """Return the address of an array element, its LLVM type, and its LLVM type in memory.
 
         The types are SIMD vectors if the index varies between SIMD lanes.
@@ -585,7 +585,7 @@ class _LlvmWriter:
             address = self.entry_address(array, row, last).text
         else:
             last = node.slice
-            address = self.place(array, self.value(last), kind).text
+            address = self.element_address(array, self.value(last), kind).text
         type_ = type_of(kind.element)
         stored = _stored(kind.element)
         if self.width > 1 and is_lane_index(last, self.each):
@@ -598,7 +598,7 @@ class _LlvmWriter:
         offset = self.binary(ast.Mult(), self.value(row), self.extract(matrix, 1, "i64"))
         if column is not None:
             offset = self.binary(ast.Add(), offset, self.value(column))
-        return self.place(self.extract(matrix, 0, "ptr"), offset)
+        return self.element_address(self.extract(matrix, 0, "ptr"), offset)
 
     def block_view(self, matrix: Value, row: ast.expr | None, column: ast.expr | None) -> Value:
         """Return the view of a matrix that begins at a row and a column."""
@@ -611,22 +611,22 @@ class _LlvmWriter:
         assert isinstance(array_slice, ast.Subscript) and isinstance(array_slice.slice, ast.Slice)
         address = self.value(array_slice.value)
         if array_slice.slice.lower is not None:
-            address = self.place(address, self.value(array_slice.slice.lower))
+            address = self.element_address(address, self.value(array_slice.slice.lower))
         return self.combine(_MATRIX, [address, self.value(columns)])
 
-    def entry(self, vector: Value, index: ast.expr) -> Value:
+    def vector_entry(self, vector: Value, index: ast.expr) -> Value:
         """Return an entry of a fixed-size vector."""
         # LLVM extracts entries at constant indices only; for other indices the vector is written
         # to memory.
         if isinstance(index, ast.Constant):
             return self.extract(vector, index.value, "double")  # type: ignore[arg-type]
-        slot = f"%{self.new()}"
+        slot = f"%{self.new_name()}"
         self.slots.append(f"  {slot} = alloca {vector.type}")
         self.lines.append(f"  store {vector.type} {vector.text}, ptr {slot}")
-        address = self.place(Value("ptr", slot), self.value(index))
+        address = self.element_address(Value("ptr", slot), self.value(index))
         return self.emit("double", f"load double, ptr {address.text}, align 8")
 
-    def place(self, array: Value, index: Value, kind: Kind = VOID) -> Value:
+    def element_address(self, array: Value, index: Value, kind: Kind = VOID) -> Value:
         """Return the address of an element; elements have eight bytes, bools one."""
         small = isinstance(kind, ArrayKind) and kind.element == BOOL
         size = "i8" if small else "i64"
@@ -664,9 +664,9 @@ class _LlvmWriter:
     def binary(self, op: ast.operator, a: Value, b: Value) -> Value:
         if _size(a) or _size(b):
             size = max(_size(a), _size(b))
-            lhs, rhs = (self.entries(x) if _size(x) else [x] * size for x in (a, b))
-            each = [self.binary(op, x, y) for x, y in zip(lhs, rhs, strict=True)]
-            return self.combine(f"[{size} x double]", each)
+            lhs, rhs = (self.vector_entries(x) if _size(x) else [x] * size for x in (a, b))
+            results = [self.binary(op, x, y) for x, y in zip(lhs, rhs, strict=True)]
+            return self.combine(f"[{size} x double]", results)
         if isinstance(op, ast.Pow):
             a = self.convert(a, "double")
             b = self.convert(b, "double")
@@ -694,7 +694,7 @@ class _LlvmWriter:
         them, all operands are evaluated.
         """
         if not self.each and isinstance(node, ast.BoolOp):
-            return self.choice(ast.IfExp(node, ast.Constant(True), ast.Constant(False)), "i1")
+            return self.conditional(ast.IfExp(node, ast.Constant(True), ast.Constant(False)), "i1")
         if isinstance(node, ast.UnaryOp):
             x = self.value(node.operand)
             ones = "true" if x.type == "i1" else "<" + ", ".join(["i1 true"] * self.width) + ">"
@@ -707,7 +707,7 @@ class _LlvmWriter:
             combined = self.emit(x.type, f"{word} {x.type} {combined.text}, {x.text}")
         return combined
 
-    def choice(self, node: ast.IfExp, kind: str = "") -> Value:
+    def conditional(self, node: ast.IfExp, kind: str = "") -> Value:
         """Return the value of a conditional expression: a select of two values in SIMD lanes, otherwise
         jumps, so that only one branch is evaluated.
         """
@@ -719,18 +719,18 @@ class _LlvmWriter:
             kind = _vector(self.width, a.type)
             return self.select(test, self.convert(a, kind), self.convert(b, kind))
         kind = kind or type_of(self.definition.kinds[node])
-        yes = self.new()
-        no = self.new()
-        end = self.new()
-        slot = f"%{self.new()}"
+        yes = self.new_name()
+        no = self.new_name()
+        end = self.new_name()
+        slot = f"%{self.new_name()}"
         self.slots.append(f"  {slot} = alloca {kind}")
-        self.test(node.test, yes, no)
+        self.write_condition(node.test, yes, no)
         for label, branch in ((yes, node.body), (no, node.orelse)):
-            self.label(label)
+            self.write_label(label)
             x = self.convert(self.value(branch), kind)
             self.lines.append(f"  store {kind} {x.text}, ptr {slot}")
-            self.jump(end)
-        self.label(end)
+            self.write_jump(end)
+        self.write_label(end)
         return self.emit(kind, f"load {kind}, ptr {slot}")
 
     def select(self, test: Value, a: Value, b: Value) -> Value:
@@ -757,12 +757,12 @@ class _LlvmWriter:
             return self.combine(_vector_type(target), [self.convert(a, "double") for a in args])
         if is_enum(target):
             return args[0]
-        return self.function_of(target, args)
+        return self.call_function(target, args)
 
-    def product(self, word: str, a: Value, b: Value) -> Value:
+    def vector_product(self, word: str, a: Value, b: Value) -> Value:
         """Return the scalar or the vector product of two fixed-size vectors."""
-        x = self.entries(a)
-        y = self.entries(b)
+        x = self.vector_entries(a)
+        y = self.vector_entries(b)
         if word == "dot":
             total, *others = (self.binary(ast.Mult(), p, q) for p, q in zip(x, y, strict=True))
             for term in others:
@@ -776,13 +776,13 @@ class _LlvmWriter:
             entries.append(self.binary(ast.Sub(), first, second))
         return self.combine(a.type, entries)
 
-    def function_of(self, word: str, args: list[Value]) -> Value:
+    def call_function(self, word: str, args: list[Value]) -> Value:
         """Return the value of a function of numbers.
 
         As in Python, min and max return their first argument unless the second is less, or greater.
         """
         if word in ("dot", "cross"):
-            return self.product(word, *args)
+            return self.vector_product(word, *args)
         if word in ("min", "max"):
             a, b = self.common_type(*args)
             op = ast.Lt() if word == "min" else ast.Gt()
@@ -806,7 +806,7 @@ class _LlvmWriter:
             return x
         if word == "isfinite":
             # |x| < inf is false for inf and for nan.
-            size = self.function_of("abs", [x])
+            size = self.call_function("abs", [x])
             return self.comparison(ast.Lt(), size, Value(x.type, llvm_constant(x.type, np.inf)))
         name = "fabs" if word == "abs" else word
         return self.emit(x.type, f"call {x.type} @llvm.{name}.{suffix(x.type)}({x.type} {x.text})")

@@ -86,7 +86,7 @@ class _TextWriter:
     def function(self) -> str:
         """Return the source text of the function."""
         routine = self.definition.routine
-        self.block(self.definition.body)
+        self.write_statements(self.definition.body)
         nodes = [n for s in self.definition.body for n in ast.walk(s)]
         used = {n.id for n in nodes if isinstance(n, ast.Name)}
         loops = {n.target for n in nodes if isinstance(n, ast.For)}
@@ -105,75 +105,79 @@ class _TextWriter:
         first = f"{self.dialect.head(self.dialect, routine, self.names[routine])}"
         return "\n".join([f"{first}\n{{", *head, *self.lines, "}", ""])
 
-    def line(self, text: str) -> None:
+    def write_line(self, text: str) -> None:
         """Write a line with the current indentation."""
         self.lines.append(f"{'    ' * self.depth}{text}")
 
     # --- statements
 
-    def block(self, body: Iterable[ast.stmt]) -> None:
+    def write_statements(self, body: Iterable[ast.stmt]) -> None:
         for statement in body:
-            self.statement(statement)
+            self.write_statement(statement)
 
     def write_block(self, head: str, body: Iterable[ast.stmt]) -> None:
-        self.line(f"{head} {{")
+        self.write_line(f"{head} {{")
         self.depth += 1
-        self.block(body)
+        self.write_statements(body)
         self.depth -= 1
-        self.line("}")
+        self.write_line("}")
 
-    def statement(self, node: ast.stmt) -> None:
+    def write_statement(self, node: ast.stmt) -> None:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 self.assign_in_parallel(targets, values)
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
                 self.unpack_values(targets, value)
             case ast.Assign(targets=[target], value=value):
-                self.line(f"{self.target(target)} = {self.text(value)};")
+                self.write_line(f"{self.target_text(target)} = {self.text(value)};")
             case ast.AugAssign(target=target, op=op, value=value):
-                self.augment(target, op, value)
+                self.write_augmented_assignment(target, op, value)
             case ast.If():
                 self.write_block(f"if ({self.text(node.test)})", node.body)
                 if node.orelse:
                     self.lines[-1] += " else {"
                     self.depth += 1
-                    self.block(node.orelse)
+                    self.write_statements(node.orelse)
                     self.depth -= 1
-                    self.line("}")
+                    self.write_line("}")
             case ast.While():
                 self.write_block(f"while ({self.text(node.test)})", node.body)
             case ast.For():
-                self.loop(node)
+                self.write_loop(node)
             case ast.Return(value=value):
                 self.write_return(value)
             case ast.Break():
-                self.line("break;")
+                self.write_line("break;")
             case ast.Continue():
-                self.line("continue;")
+                self.write_line("continue;")
             case ast.Expr(value=value):
-                self.line(f"{self.text(value)};")
+                self.write_line(f"{self.text(value)};")
 
-    def augment(self, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
+    def write_augmented_assignment(
+        self, target: ast.expr, op: ast.operator, value: ast.expr
+    ) -> None:
         """Write an augmented assignment such as +=; for fixed-size vectors, a function call is written
         instead.
         """
         if not is_fixed(self.definition.kinds[target]):
-            self.line(f"{self.target(target)} {_ARITHMETIC[type(op)][0]}= {self.text(value)};")
+            self.write_line(
+                f"{self.target_text(target)} {_ARITHMETIC[type(op)][0]}= {self.text(value)};"
+            )
             return
         arguments = (target, target, value)
         text = self.vector_function(_WORDS[type(op)], *arguments)
-        self.line(f"{self.target(target)} = {text};")
+        self.write_line(f"{self.target_text(target)} = {text};")
 
     def write_return(self, value: ast.expr | None) -> None:
         match value:
             case None:
-                self.line("return;")
+                self.write_line("return;")
             case ast.Tuple(elts=values):
-                self.line(f"return {self.results(map(self.text, values))};")
+                self.write_line(f"return {self.results(map(self.text, values))};")
             case ast.Call() if isinstance(self.definition.kinds[value], tuple):
                 self.return_results_of(value)
             case _:
-                self.line(f"return {self.text(value)};")
+                self.write_line(f"return {self.text(value)};")
 
     def assign_in_parallel(self, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> None:
         """Write several assignments, in sequence if none reads a target of another."""
@@ -181,19 +185,19 @@ class _TextWriter:
         read_texts = {ast.unparse(n) for v in values for n in ast.walk(v)}
         if not written & read_texts and all(isinstance(t, ast.Name) for t in targets):
             for target, value in zip(targets, values, strict=True):
-                self.line(f"{self.target(target)} = {self.text(value)};")
+                self.write_line(f"{self.target_text(target)} = {self.text(value)};")
             return
-        self.line("{")
+        self.write_line("{")
         self.depth += 1
         for k, value in enumerate(values):
             kind = self.dialect.declare(self.definition.kinds[value], f"value_{k}").partition(
                 " = "
             )[0]
-            self.line(f"{kind.rstrip(';')} = {self.text(value)};")
+            self.write_line(f"{kind.rstrip(';')} = {self.text(value)};")
         for k, target in enumerate(targets):
-            self.line(f"{self.target(target)} = value_{k};")
+            self.write_line(f"{self.target_text(target)} = value_{k};")
         self.depth -= 1
-        self.line("}")
+        self.write_line("}")
 
     # --- several values
 
@@ -210,18 +214,18 @@ class _TextWriter:
     def unpack_values(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
         """Assign several results, or the entries of a vector, to one target each."""
         if not self.is_c:
-            self.line(f"[{', '.join(map(self.target, targets))}] = {self.text(value)};")
+            self.write_line(f"[{', '.join(map(self.target_text, targets))}] = {self.text(value)};")
             return
         kind = self.results_type(value)
         text = self.text(value)
         entry = "results.at[{}]" if is_fixed(self.definition.kinds[value]) else "results.value_{}"
-        self.line("{")
+        self.write_line("{")
         self.depth += 1
-        self.line(f"const {kind} results = {text};")
+        self.write_line(f"const {kind} results = {text};")
         for k, target in enumerate(targets):
-            self.line(f"{self.target(target)} = {entry.format(k)};")
+            self.write_line(f"{self.target_text(target)} = {entry.format(k)};")
         self.depth -= 1
-        self.line("}")
+        self.write_line("}")
 
     def results_type(self, value: ast.expr) -> str:
         """Return the C type of several values."""
@@ -238,22 +242,22 @@ class _TextWriter:
         kind = self.definition.kinds[value]
         assert isinstance(kind, tuple)
         if not self.is_c:
-            self.line(f"return {self.text(value)};")
+            self.write_line(f"return {self.text(value)};")
             return
-        self.line("{")
+        self.write_line("{")
         self.depth += 1
-        self.line(f"const {self.results_type(value)} results = {self.text(value)};")
-        self.line(f"return {self.results(f'results.value_{k}' for k in range(len(kind)))};")
+        self.write_line(f"const {self.results_type(value)} results = {self.text(value)};")
+        self.write_line(f"return {self.results(f'results.value_{k}' for k in range(len(kind)))};")
         self.depth -= 1
-        self.line("}")
+        self.write_line("}")
 
-    def loop(self, node: ast.For) -> None:
+    def write_loop(self, node: ast.For) -> None:
         low, high = loop_bounds(node)
         assert isinstance(node.target, ast.Name)
         name = self.dialect.word(node.target.id)
         step = loop_step(node)
-        start = "0" if low is None else self.place(low)
-        test = f"{name} {'<' if step > 0 else '>'} {self.place(high, SUM_LEVEL)}"
+        start = "0" if low is None else self.index_text(low)
+        test = f"{name} {'<' if step > 0 else '>'} {self.index_text(high, SUM_LEVEL)}"
         grow = {1: f"++{name}", -1: f"--{name}"}.get(step, f"{name} += {step}")
         self.write_block(f"for ({self.dialect.loop} {name} = {start}; {test}; {grow})", node.body)
 
@@ -264,9 +268,9 @@ class _TextWriter:
         text, precedence = self.expression(node)
         return text if precedence >= level else f"({text})"
 
-    def target(self, node: ast.expr) -> str:
+    def target_text(self, node: ast.expr) -> str:
         """Return the text of an assignment target."""
-        return self.element(node) if isinstance(node, ast.Subscript) else self.text(node)
+        return self.element_text(node) if isinstance(node, ast.Subscript) else self.text(node)
 
     def expression(self, node: ast.expr) -> BoundText:
         match node:
@@ -328,7 +332,7 @@ class _TextWriter:
         base = self.text(node.value, ATOM_LEVEL)
         match node.slice:
             case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
-                return self.dialect.rest.format(base, self.place(low, SUM_LEVEL)), ATOM_LEVEL
+                return self.dialect.rest.format(base, self.index_text(low, SUM_LEVEL)), ATOM_LEVEL
             case ast.Slice(lower=low):
                 return self.view(node, base, low, None), ATOM_LEVEL
             case ast.Tuple(elts=[ast.Slice(lower=row), ast.Slice(lower=column)]):
@@ -337,12 +341,12 @@ class _TextWriter:
             return self.dialect.rest.format(
                 f"{base}.at", self.offset(base, node.slice, None)
             ), ATOM_LEVEL
-        text = self.element(node)
+        text = self.element_text(node)
         return (
             (self.dialect.flag.format(text), PRODUCT_LEVEL) if kind == FLAGS else (text, ATOM_LEVEL)
         )
 
-    def element(self, node: ast.Subscript) -> str:
+    def element_text(self, node: ast.Subscript) -> str:
         """Return an element of an array, of a matrix or of a fixed-size vector."""
         base = node.value
         place = node.slice
@@ -358,13 +362,15 @@ class _TextWriter:
             return f"{matrix}.at[{self.offset(matrix, row, column)}]"
         array = self.text(base, ATOM_LEVEL)
         if is_fixed(self.definition.kinds[base]):
-            return self.dialect.entry.format(array, self.place(place))
-        return f"{array}[{self.place(place)}]"
+            return self.dialect.entry.format(array, self.index_text(place))
+        return f"{array}[{self.index_text(place)}]"
 
     def offset(self, base: str, row: ast.expr | None, column: ast.expr | None) -> str:
         """Return the index of a matrix entry among the elements of the matrix."""
-        parts = [f"{self.place(row, PRODUCT_LEVEL)} * {base}.stride"] if row is not None else []
-        parts += [self.place(column, SUM_LEVEL)] if column is not None else []
+        parts = (
+            [f"{self.index_text(row, PRODUCT_LEVEL)} * {base}.stride"] if row is not None else []
+        )
+        parts += [self.index_text(column, SUM_LEVEL)] if column is not None else []
         return " + ".join(parts) or "0"
 
     def view(self, node: ast.expr, base: str, row: ast.expr | None, column: ast.expr | None) -> str:
@@ -379,9 +385,9 @@ class _TextWriter:
         first = self.text(array_slice.value, ATOM_LEVEL)
         low = array_slice.slice.lower
         if low is not None:
-            first = self.dialect.rest.format(first, self.place(low, SUM_LEVEL))
+            first = self.dialect.rest.format(first, self.index_text(low, SUM_LEVEL))
         kind = name_of(self.definition.kinds[node])
-        return self.dialect.matrix.format(kind=kind, at=first, stride=self.place(columns))
+        return self.dialect.matrix.format(kind=kind, at=first, stride=self.index_text(columns))
 
     def vector_function(self, word: str, first: ast.expr, *args: ast.expr) -> str:
         """Return a call of a function of fixed-size vectors; `first` determines their size."""
@@ -389,7 +395,7 @@ class _TextWriter:
         arguments = ", ".join(map(self.text, args))
         return self.dialect.vector_function.format(kind=kind, word=word, arguments=arguments)
 
-    def place(self, index: ast.expr, level: int = CHOICE_LEVEL) -> str:
+    def index_text(self, index: ast.expr, level: int = CHOICE_LEVEL) -> str:
         """Return the text of an index or a bound; there, negative zero is harmless in JavaScript."""
         outer = self.indexing
         self.indexing = True
