@@ -35,7 +35,8 @@ from draisine.simulation.contact.kernels import update_tyre_load
 from draisine.simulation.contact.query import MAX_WATCHED_FEATURES, ContactQuery
 from draisine.simulation.contact.samples import add_generalised_force, box_distance
 from draisine.simulation.contact.status import Status
-from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, REST_SPEED_RATIO, TimeStepper
+from draisine.simulation.contact.stepping.arc import REST_SPEED_RATIO, TimeStepper
+from draisine.simulation.contact.stepping.grid import ADAPT_STEPS
 from draisine.simulation.contact.stepping.switch import (
     CROWDED_EVENTS,
     classify_rank,
@@ -326,7 +327,7 @@ def test_the_length_of_steps_is_chosen_after_the_same_number_however_they_are_ca
     for _ in range(2):
         steps.advance(20, 10.0)
     assert steps.taken == 40
-    assert steps._block == 40 - ADAPT_STEPS
+    assert steps.grid.block == 40 - ADAPT_STEPS
 
 
 @pytest.mark.parametrize(("until", "count"), [(0.0100005, 10), (0.0105, 11), (0.01, 10)])

@@ -22,6 +22,7 @@ from draisine.simulation.contact.standalone.steps import (
     is_crowded_by,
     remember_event,
 )
+from draisine.simulation.contact.stepping.grid import StepGrid
 from draisine.simulation.contact.stepping.switch import CROWDED_EVENTS
 from draisine.terrain import height_field, kerb, plane
 from simulation.contact.stepping.test_steps import Servos, machine
@@ -220,10 +221,13 @@ def test_a_simulator_does_not_depend_on_earlier_runs():
 def make_switch(times, kinds):
     """Return a switch that remembers events."""
     most = 2 * CROWDED_EVENTS
+    grid = make_record(
+        StepGrid, given_step=0.0, wheel_size=0.1, time_unit=0.1, later=7, centres=1, row=1, out=1
+    )
     switch = make_record(
-        Switch, solver=SolverChoice.AUTO, given_step=0.0, wheel_size=0.1, time_unit=0.1, margin=1.0,
+        Switch, solver=SolverChoice.AUTO, grid=grid, margin=1.0,
         ranks=1, rank_sets=(1, 4), rank_work=make_rank_work(1, 6, 1), recent_time=most,
-        recent_kind=most, recent_state=(most, 7), later=7, carried=(1, 4), turn_entries=4,
+        recent_kind=most, recent_state=(most, 7), carried=(1, 4), turn_entries=4,
         position_entries=3,
     )  # fmt: skip
     for t, kind in zip(times, kinds, strict=True):

@@ -58,11 +58,8 @@ from draisine.simulation.contact.query import (
 from draisine.simulation.contact.start import lift_start
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping import switch
-from draisine.simulation.contact.stepping.arc import (
-    TimeStepper,
-    choose_step,
-    longest_step,
-)
+from draisine.simulation.contact.stepping.arc import TimeStepper, choose_step
+from draisine.simulation.contact.stepping.grid import longest_step, make_step_grid
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators import ENDLESS_REASON, ENDLESS_REMEDY, MAX_REMAINING_CALLS
 from draisine.simulation.options import ContactOptions, Task
@@ -134,6 +131,7 @@ class TerrainRun:
         # whether to check the rank of the contacts
         self.watches_rank = task.contact.solver == "auto"
         self.ranks: dict[tuple[WheelOnFeature, ...], Rank] = {}
+        self.longest_step = longest_step(make_step_grid(self.query, task.contact))
         self.stepping_reason = ""
         # number of successive steps with settled contacts before event location resumes
         self.required_settled = switch.FIRST_SETTLED
@@ -549,7 +547,7 @@ class TerrainRun:
             self._enter_time_stepping("contacts over-constrain the machine")
             return
         self._watch_rank()
-        reason = self._find_congestion(before, longest_step(self.query, self.contact))
+        reason = self._find_congestion(before, self.longest_step)
         if reason:
             h = choose_step(self.query, self.contact, self.now.t, self.now.y)
             reason = self._find_congestion(before, h)

@@ -34,12 +34,12 @@ from draisine.simulation.contact.standalone.run import Schedule, StandaloneRun
 from draisine.simulation.contact.standalone.steps import RANK_SETS, SolverChoice, Switch
 from draisine.simulation.contact.start import lift_start
 from draisine.simulation.contact.status import TYRE_STATUSES
-from draisine.simulation.contact.stepping.arc import (
+from draisine.simulation.contact.stepping.arc import SEARCH_MARGIN_RATIO, TimeStepper
+from draisine.simulation.contact.stepping.grid import (
     ADAPT_STEPS,
-    SEARCH_MARGIN_RATIO,
     StepSamples,
-    TimeStepper,
     longest_step,
+    make_step_grid,
 )
 from draisine.simulation.contact.stepping.step import TimeStepping
 from draisine.simulation.contact.stepping.switch import CROWDED_EVENTS
@@ -199,9 +199,7 @@ def _make_switch(query: ContactQuery, task: Task, touching: int) -> Switch:
     switch: Switch = make_record(
         Switch,
         solver=SolverChoice(SOLVERS.index(contact.solver)),
-        given_step=0.0 if contact.step is None else float(contact.step),
-        wheel_size=query.wheel_size,
-        time_unit=query.time_unit,
+        grid=make_step_grid(query, contact),
         margin=math.inf
         if query.watches_all
         else min(contact.margin, SEARCH_MARGIN_RATIO * query.wheel_size),
@@ -211,7 +209,6 @@ def _make_switch(query: ContactQuery, task: Task, touching: int) -> Switch:
         recent_time=most,
         recent_kind=most,
         recent_state=(most, query.y.size),
-        later=query.y.size,
         carried=(2 * touching, 4),
         turn_entries=query.y.count("q"),
         position_entries=query.y.count("p"),
@@ -228,7 +225,7 @@ def _make_steps(
     stepper.reserve(near, touching)
     samples = stepper.samples
     # A call takes at most ADAPT_STEPS steps of at most the length `longest_step`.
-    count = int(ADAPT_STEPS * (longest_step(query, task.contact) / numerics.dt + 1.0)) + 2
+    count = int(ADAPT_STEPS * (longest_step(stepper.grid) / numerics.dt + 1.0)) + 2
     if count > SAMPLE_CAPACITY // 2:
         raise ParameterError(
             f"dt = {numerics.dt} s makes too many samples per time step for an exported simulator. Choose a "

@@ -37,11 +37,8 @@ from draisine.simulation.contact.standalone.steps import (
     SolverChoice,
     StepFailure,
     Switch,
-    adapt_step,
     advance_grid,
-    begin_grid,
     begin_steps,
-    choose_first_step,
     close_loaded_contacts,
     discard_short_arcs,
     find_congestion,
@@ -54,7 +51,14 @@ from draisine.simulation.contact.standalone.steps import (
     watch_rank,
 )
 from draisine.simulation.contact.status import Status
-from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, LONGEST_STEP_RATIO, StepSamples
+from draisine.simulation.contact.stepping.grid import (
+    ADAPT_STEPS,
+    StepSamples,
+    adapt_step,
+    begin_grid,
+    choose_first_step,
+    longest_step,
+)
 from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
 from draisine.simulation.contact.stepping.switch import MOST_SETTLED, RETRY_STEPS
 
@@ -118,9 +122,7 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
             arc.box[6 * w + j] = s.ground.begin[3 * w + j]
             arc.box[6 * w + 3 + j] = s.ground.begin[3 * w + j]
     if s.method.solver is SolverChoice.TIME_STEPPING:
-        return begin_steps(
-            r, s.ground, s.steps, s.samples, s.method, choose_first_step(r, s.ground, s.method)
-        )
+        return begin_steps(r, s.ground, s.steps, s.samples, s.method, first_step(s))
     return search_nearby(r, s.ground, False)
 
 
@@ -161,7 +163,7 @@ def change_inputs(s: StandaloneRun, inputs: Floats) -> None:
     s.loop.arc.mode.x[s.x_inputs :][: s.inputs] = inputs[: s.inputs]
     if s.method.is_stepping:
         s.samples.begin = s.loop.arc.clock.time
-        begin_grid(s.method, s.loop.arc.clock.time, s.method.h)
+        begin_grid(s.method.grid, s.loop.arc.clock.time, s.method.grid.h)
     else:
         begin_cause(s.loop, EventCause.INPUT)
 
@@ -270,15 +272,23 @@ def is_stuck(s: StandaloneRun, begin: float) -> bool:
     if w.watches_rank and find_rank(r, s.ground, w) is Rank.OVER_CONSTRAINED:
         return True
     watch_rank(r, s.ground, w)
-    longest = w.given_step if w.given_step > 0.0 else LONGEST_STEP_RATIO * w.time_unit
     t = r.arc.clock.time
     steps = r.arc.clock.steps
-    if not find_congestion(w, begin, t, steps, longest):
+    if not find_congestion(w, begin, t, steps, longest_step(w.grid)):
         return False
-    return find_congestion(w, begin, t, steps, choose_first_step(r, s.ground, w))
+    return find_congestion(w, begin, t, steps, first_step(s))
 
 
 # --- time steps
+
+
+@routine
+def first_step(s: StandaloneRun) -> float:
+    """Return the length of the first time step (s) from the present state."""
+    arc = s.loop.arc
+    return choose_first_step(
+        s.method.grid, arc.mode.motion, arc.wheels, arc.mode.x, arc.clock.time, arc.stages.y
+    )
 
 
 @routine
@@ -320,7 +330,7 @@ def enter_time_steps(s: StandaloneRun) -> int:
     clock = r.arc.clock
     if has_ideal_conflict(r, s.ground, w):
         return StepFailure.OVER_CONSTRAINED
-    h = choose_first_step(r, s.ground, w)
+    h = first_step(s)
     if clock.time - w.resumed < RETRY_STEPS * h:
         w.required = min(2 * w.required, MOST_SETTLED)
     add_sample(r)
@@ -356,8 +366,8 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
         return StepFailure.SINGULAR_MASS
     elif result is StepResult.INFEASIBLE:
         return StepFailure.INFEASIBLE
-    if w.block >= ADAPT_STEPS:
-        if adapt_step(s.steps, w, clock.time):
+    if w.grid.block >= ADAPT_STEPS:
+        if adapt_step(w.grid, s.steps):
             return StepFailure.TOO_FAST
         if is_auto:
             close_loaded_contacts(r, s.steps)

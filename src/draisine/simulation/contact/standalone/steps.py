@@ -10,8 +10,7 @@ from enum import IntEnum
 from math import isfinite, sqrt
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import IntegerMatrix, Integers, Matrix, Record, call, routine
-from draisine.simulation.contact.complementarity.linear import dot
+from draisine.codegen.routine import IntegerMatrix, Integers, Matrix, Record, routine
 from draisine.simulation.contact.event_driven.rank import Rank, RankWork, compute_rank
 from draisine.simulation.contact.event_driven.run_loop import EventCause, RunLoop
 from draisine.simulation.contact.kernels import (
@@ -31,18 +30,12 @@ from draisine.simulation.contact.standalone.ground import (
     widen_boxes,
 )
 from draisine.simulation.contact.status import Status
-from draisine.simulation.contact.stepping.arc import (
+from draisine.simulation.contact.stepping.grid import (
     ADAPT_STEPS,
-    ERROR_MARGIN,
-    ERROR_MEMORY_RATIO,
-    LONGEST_STEP_RATIO,
-    MAX_TRAVEL_RATIO,
-    POSITION_ERROR_RATIO,
-    SHORTEST_RATIO,
-    SHORTEST_REMAINDER_RATIO,
-    SPEED_INTERVAL_RATIO,
+    StepGrid,
     StepSamples,
-    take_sampled_steps,
+    begin_grid,
+    take_grid_steps,
 )
 from draisine.simulation.contact.stepping.step import (
     StepResult,
@@ -57,13 +50,9 @@ from draisine.simulation.contact.stepping.switch import (
     PROGRESS_STEPS,
 )
 
-EULER = 2.718281828459045  # base of the exponential function
-
 RANK_SETS = 256  # number of sets of rolling contacts whose rank is cached
 
 NO_STEP = float("inf")  # s, bound of a step length that is not bounded
-
-UNIT_FALLBACK = 1.0  # s, length of a time step if neither gravity nor speeds bound it
 
 
 class SolverChoice(IntEnum):
@@ -101,15 +90,8 @@ class Switch(Record):
     is_settled: bool = False  # whether contacts were settled for `required` steps
 
     # Time steps
-    given_step: float  # s, requested length of time steps; 0 if it is adapted
-    wheel_size: float  # m, radius of the largest wheel
-    time_unit: float  # s, sqrt(wheel size / g)
+    grid: StepGrid
     margin: float  # m, distance around the wheels within which time steps search ground features
-    h: float = 0.0  # s, present length of a time step
-    grid: float = 0.0  # s, start time of the grid of time steps
-    index: int = 0  # number of steps since the start of the grid
-    block: int = 0  # number of steps since their length was chosen
-    error: float = 0.0  # m, mean position error
 
     # Return to event location
     required: int = FIRST_SETTLED  # number of settled steps before event location resumes
@@ -132,7 +114,6 @@ class Switch(Record):
     recent_state: Matrix  # (2 CROWDED_EVENTS, n) state before each latest event
 
     # Scratch
-    later: Floats  # (n) extrapolated state
     carried: Matrix  # (k, 4) impulses (N s) and load (N) of contacts whose indices change
 
     # Entries of the state
@@ -229,80 +210,6 @@ def has_ideal_conflict(r: RunLoop, g: GroundTable, w: Switch) -> bool:
     return ideal >= 2 and find_rank(r, g, w) is Rank.OVER_CONSTRAINED
 
 
-# --- length of a step
-
-
-@routine
-def choose_first_step(r: RunLoop, g: GroundTable, w: Switch) -> float:
-    """Return the length of the first time step (s): the requested one, or the longest in which no wheel moves
-    further than `MAX_TRAVEL_RATIO`.
-    """
-    if w.given_step > 0.0:
-        return w.given_step
-    arc = r.arc
-    m = r.arc.mode.motion
-    n = arc.stages.n
-    unit = min(w.time_unit, 1.0)
-    moment = SPEED_INTERVAL_RATIO * unit
-    t = arc.clock.time
-    put_state(arc.mode.x, t, arc.stages.y, n)
-    locate_centres(arc, g)
-    call(m.call, arc.mode.x, m.table, arc.mode.out, 1)
-    w.later[:n] = arc.stages.y[:n]
-    w.later[: m.y_v] += moment * arc.mode.out[m.flow :][: m.y_v]
-    if m.turns > 0:
-        length = sqrt(dot(w.later, w.later, 4))
-        w.later[:4] /= length
-    put_state(arc.mode.x, t, w.later, n)
-    fastest = 0.0
-    for wheel in range(g.wheels):
-        evaluate_gap(arc.mode.x, arc.wheels, wheel, arc.rows)
-        moved = 0.0
-        for j in range(3):
-            shift = arc.rows[m.centre + j] - g.begin[3 * wheel + j]
-            moved += shift * shift
-        fastest = max(fastest, sqrt(moved) / moment)
-    put_state(arc.mode.x, t, arc.stages.y, n)
-    by_speed = MAX_TRAVEL_RATIO * w.wheel_size / fastest if fastest > 0.0 else NO_STEP
-    # A massless foot may move arbitrarily fast: steps adapted to it would become arbitrarily short.
-    step = max(
-        min(LONGEST_STEP_RATIO * w.time_unit, by_speed), SHORTEST_RATIO * LONGEST_STEP_RATIO * unit
-    )
-    return step if isfinite(step) else UNIT_FALLBACK
-
-
-@routine
-def begin_grid(w: Switch, t: float, h: float) -> None:
-    """Begin a new grid of time steps of length h (s) at time t (s)."""
-    w.grid = t
-    w.index = 0
-    w.h = h
-
-
-@routine
-def adapt_step(s: TimeStepping, w: Switch, t: float) -> bool:
-    """Choose the length of the next time steps by the position error of the latest steps and by the distance
-    that wheels moved in a step; return whether a wheel is too fast for the shortest step.
-    """
-    # exp(-x) as a power of e, because compiled routines have no exponential function.
-    w.error = w.error * EULER ** (-ADAPT_STEPS * w.h / (ERROR_MEMORY_RATIO * w.time_unit)) + s.error
-    far = s.travel / (MAX_TRAVEL_RATIO * w.wheel_size)
-    s.error = 0.0
-    s.travel = 0.0
-    w.block = 0
-    if w.given_step > 0.0 or not isfinite(w.time_unit):
-        return False
-    used = w.error / (POSITION_ERROR_RATIO * w.wheel_size * ERROR_MEMORY_RATIO)
-    longest = LONGEST_STEP_RATIO * w.time_unit
-    if far > 1.0 / MAX_TRAVEL_RATIO and w.h <= SHORTEST_RATIO * longest:
-        return True
-    if (used > 1.0 or far > 1.5) and w.h > SHORTEST_RATIO * longest:
-        begin_grid(w, t, 0.5 * w.h)
-    elif used < 1.0 / ERROR_MARGIN and far < 0.5 and 2.0 * w.h <= longest * (1.0 + 1e-9):
-        begin_grid(w, t, 2.0 * w.h)
-    return False
-
-
 # --- contacts near the wheels
 
 
@@ -388,9 +295,9 @@ def begin_steps(
     t = arc.clock.time
     w.is_stepping = True
     w.is_settled = False
-    w.block = 0
-    w.error = 0.0
-    begin_grid(w, t, h)
+    w.grid.block = 0
+    w.grid.error = 0.0
+    begin_grid(w.grid, t, h)
     s.y[:n] = arc.stages.y[:n]
     s.before[:n] = arc.stages.y[:n]
     s.middle[:n] = arc.stages.y[:n]
@@ -429,38 +336,15 @@ def advance_grid(
     """Take the next time steps of the grid, at most until time `until` (s), and store their samples."""
     arc = r.arc
     n = arc.stages.n
-    t = arc.clock.time
-    # Steps that end within rounding of `until` count as regular steps of the grid.
-    steps = int((until - w.grid) / w.h * (1.0 + 1e-14) + 1e-9) - w.index
-    # A very short last step would turn gaps of rounding size into large speeds (gap / h): merge it
-    # with the step before.
-    rest = until - (w.grid + (w.index + steps) * w.h)
-    if steps > 0 and rest > 0.0 and rest < SHORTEST_REMAINDER_RATIO * w.h:
-        steps -= 1
-    start = w.grid
-    h = w.h
-    first = w.index
-    count = min(steps, ADAPT_STEPS - w.block)
-    is_last = steps <= 0
-    if is_last:
-        start = t
-        h = until - t
-        first = 0
-        count = 1
-    result = take_sampled_steps(s, samples, start, h, first, count)
-    w.index += s.steps
-    w.block += s.steps
-    t = start + (first + s.steps) * h
+    result = take_grid_steps(w.grid, s, samples, until, ADAPT_STEPS)
     for i in range(samples.count):
         arc.times[arc.clock.samples] = samples.times[i]
         arc.samples[arc.clock.samples * n :][:n] = samples.states[i][:n]
         arc.clock.samples += 1
         arc.clock.latest_sample = samples.times[i]
     samples.count = 0
-    arc.clock.time = t
+    arc.clock.time = w.grid.time
     arc.stages.y[:n] = s.y[:n]
-    if is_last:
-        begin_grid(w, t, w.h)
     w.is_settled = result is StepResult.SETTLED
     return result
 
@@ -573,7 +457,7 @@ def project_stepped_state(r: RunLoop, g: GroundTable, s: TimeStepping, w: Switch
             moved += change * change
         else:
             largest = max(largest, abs(change))
-    largest = max(largest, max(sqrt(turned), sqrt(moved) / w.wheel_size))
+    largest = max(largest, max(sqrt(turned), sqrt(moved) / w.grid.wheel_size))
     return largest <= MAX_PROJECTION
 
 
