@@ -15,22 +15,23 @@ from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
-from draisine.codegen.targets.native import make_record, routine_code
+from draisine.codegen.targets.native import Packed, make_record, routine_code
 from draisine.errors import ContactSetError, SimulationError
 from draisine.model import Wheel
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import make_impulse_problem
+from draisine.simulation.contact.event_driven.rank import make_rank_work
+from draisine.simulation.contact.kernels import make_mode
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.grid import (
     ADAPT_STEPS,
     SHORTEST_REMAINDER_RATIO,
+    StepGrid,
     StepSamples,
     adapt_step,
     begin_grid,
-    choose_first_step,
     interpolate_state,
-    make_step_grid,
     take_grid_steps,
 )
 from draisine.simulation.contact.stepping.step import (
@@ -38,8 +39,14 @@ from draisine.simulation.contact.stepping.step import (
     StepResult,
     TimeStepping,
 )
+from draisine.simulation.contact.stepping.switch import (
+    RANK_SETS,
+    STORED_EVENTS,
+    SolverChoice,
+    Switch,
+)
 from draisine.simulation.contact.table import Surroundings, WheelOnFeature
-from draisine.simulation.options import ContactOptions
+from draisine.simulation.options import SOLVERS, ContactOptions
 from draisine.simulation.validity.fall import describe_fall, fall_rule
 from draisine.simulation.validity.record import TimeStepped
 
@@ -66,7 +73,7 @@ step should test.
 @cache
 def step_code() -> Any:
     """Return the compiled time-stepping routines that Python calls, as attributes of one object."""
-    entries = (take_grid_steps, adapt_step, begin_grid, choose_first_step, interpolate_state)
+    entries = (take_grid_steps, adapt_step, begin_grid, interpolate_state)
     codes = routine_code(*entries, passes="few")
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, codes, strict=True)}
@@ -78,12 +85,65 @@ def tyre_flight(query: ContactQuery) -> float:
     return TYRE_FLIGHT_RATIO * min(query.time_unit, 1.0)
 
 
-def choose_step(query: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
-    """Return the length (s) of the first time step from a state; see `grid.choose_first_step`."""
-    query.fill(t, y)
-    grid = make_step_grid(query, contact)
-    h: float = step_code().choose_first_step(grid, query.motion, query.level, query.x, t, y)
-    return h
+def make_step_grid(query: ContactQuery, contact: ContactOptions) -> StepGrid:
+    """Return the grid for the time steps of a system; `begin_grid` sets its start and its spacing."""
+    grid: StepGrid = make_record(
+        StepGrid,
+        given_step=0.0 if contact.step is None else float(contact.step),
+        wheel_size=query.wheel_size,
+        time_unit=query.time_unit,
+        later=query.y.size,
+        centres=np.zeros(3 * len(query.machine.wheels) + 1),
+        row=query.row.size,
+        out=query.machine.motion.outputs.size,
+    )
+    return grid
+
+
+def make_switch(query: ContactQuery, contact: ContactOptions, touching: int) -> Switch:
+    """Return the data of a run for changing its method; `touching` is the largest number of contacts that
+    touch at one instant.
+    """
+    switch: Switch = make_record(
+        Switch,
+        solver=SolverChoice(SOLVERS.index(contact.solver)),
+        grid=make_step_grid(query, contact),
+        ranks=RANK_SETS,
+        recent_time=STORED_EVENTS,
+        recent_kind=STORED_EVENTS,
+        recent_state=(STORED_EVENTS, query.y.size),
+        turn_entries=query.y.count("q"),
+        position_entries=query.y.count("p"),
+        **rank_arrays(query, touching),
+    )
+    return switch
+
+
+def rank_arrays(query: ContactQuery, touching: int) -> dict[str, Any]:
+    """Return the fields of `Switch` whose size depends on the number of touching contacts."""
+    return {
+        "rank_sets": np.zeros((RANK_SETS, 1 + 3 * touching), np.int64),
+        "rank_work": make_rank_work(touching, query.n, query.row.size),
+    }
+
+
+def search_margin(query: ContactQuery, contact: ContactOptions) -> float:
+    """Return the distance (m) around the wheels' paths within which time steps search ground features."""
+    return min(contact.margin, SEARCH_MARGIN_RATIO * query.wheel_size)
+
+
+def reserve_ranks(switch: Switch, query: ContactQuery, touching: int) -> None:
+    """Enlarge the arrays for the ranks of contact sets to a number of touching contacts."""
+    if switch.rank_sets.shape[1] < 1 + 3 * touching:
+        switch.assign(rank_count=0, **rank_arrays(query, touching))
+
+
+def copy_switch(switch: Switch) -> Switch:
+    """Return a copy of the data for changing the method; the scratch arrays are shared."""
+    values = switch.values()
+    own = ("ranks", "rank_sets", "recent_time", "recent_kind", "recent_state")
+    copied: Switch = make_record(Switch, **values | {name: values[name].copy() for name in own})
+    return copied
 
 
 class TimeStepper:
@@ -104,6 +164,8 @@ class TimeStepper:
         Length of the first steps (s).
     reason
         Reason why the run uses time stepping, for its report.
+    switch
+        Data for changing the method; None if the run never changes it.
     """
 
     def __init__(
@@ -114,6 +176,7 @@ class TimeStepper:
         y: Floats,
         h: float,
         reason: str = "requested",
+        switch: Switch | None = None,
     ) -> None:
         self.query = query
         self.contact = contact
@@ -125,9 +188,12 @@ class TimeStepper:
         self.is_settled = (
             False  # whether the same contacts have carried a load for `required` steps
         )
+        self.switch = switch
+        self.is_over_constrained = False  # whether ideal contacts over-constrain the system
+        self._modes: tuple[Surroundings, int, Packed] | None = None
         self._first_step = h
         self._most = INITIAL_CONTACTS
-        self.near = query.find_surroundings(t, query.boxes(t, y), self._margin)
+        self.near = query.find_surroundings(t, query.boxes(t, y), search_margin(query, contact))
         self._make_records(y)
         self._surround()
         self._energy = query.energy(t, y)
@@ -141,11 +207,6 @@ class TimeStepper:
     def h(self) -> float:
         """The present length of the steps (s)."""
         return self.grid.h
-
-    @property
-    def _margin(self) -> float:
-        """The distance (m) around the wheels' paths within which ground features are searched."""
-        return min(self.contact.margin, SEARCH_MARGIN_RATIO * self.query.wheel_size)
 
     # --- records
 
@@ -285,7 +346,8 @@ class TimeStepper:
             if record.warm[k, 0] != 0.0
         }
         begin = record.centre.copy()
-        self.near = self.query.find_surroundings(self.t, record.box, self._margin, begin)
+        margin = search_margin(self.query, self.contact)
+        self.near = self.query.find_surroundings(self.t, record.box, margin, begin)
         self._surround(previous)
 
     def _grow(self) -> None:
@@ -367,10 +429,50 @@ class TimeStepper:
         code = step_code()
         while self.taken < last and self.t < until and not self.outcome:
             self._take_steps(until, last - self.taken)
-            if self.grid.block >= ADAPT_STEPS and code.adapt_step(self.grid, self.record):
-                self._refuse_speed()
-            if self.is_settled:
+            if self.grid.block >= ADAPT_STEPS:
+                if code.adapt_step(self.grid, self.record):
+                    self._refuse_speed()
+                if self.switch is not None and self.has_ideal_contacts:
+                    self.is_over_constrained = self._has_conflict(self.switch)
+            if self.is_settled or self.is_over_constrained:
                 return
+
+    # --- change to event location
+
+    def _mode(self, switch: Switch) -> Packed:
+        """Return a contact mode for the contacts of a step, and adapt the size of `switch` to it."""
+        query = self.query
+        if self._modes is None or self._modes[:2] != (self.near, self._most):
+            forms = query.table.pairs.forms
+            mode = make_mode(
+                query.machine, query.motion, self.near.packed, self._most, query.x, forms
+            )
+            self._modes = self.near, self._most, Packed(mode)
+        reserve_ranks(switch, query, self._most)
+        return self._modes[2]
+
+    def _has_conflict(self, switch: Switch) -> bool:
+        """Return whether ideal contacts that carry a load over-constrain the system."""
+        mode = self._mode(switch)
+        self.query.fill(self.t, self.y)
+        has_conflict: bool = self.query.code.has_stepped_conflict(
+            mode, self.near.features, self.record, switch, self.t
+        )
+        return has_conflict
+
+    def project(self, switch: Switch) -> Floats | None:
+        """Return the present state projected onto the constraints of the contacts that carry a load; None if
+        event location cannot begin there.
+        """
+        query = self.query
+        mode = self._mode(switch)
+        query.fill(self.t, self.y)
+        row = self.grid.row
+        near = len(self.near)
+        code = query.code
+        if not code.project_stepped_state(mode, row, self.record, switch, self.t, near, self._most):
+            return None
+        return query.x[query.machine.inputs.span("q", "z")].copy()
 
     def _refuse_speed(self) -> None:
         """Raise SimulationError because a wheel moves by more than its size in the shortest step, so that

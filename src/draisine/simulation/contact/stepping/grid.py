@@ -14,16 +14,11 @@ Length of the steps, unless `ContactOptions.step` fixes it:
 import math
 from math import isfinite, sqrt
 
-import numpy as np
-
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Matrix, Record, call, routine
-from draisine.codegen.targets.native import make_record
 from draisine.simulation.contact.complementarity.linear import dot
 from draisine.simulation.contact.kernels import ContactColumns, Dynamics, evaluate_gap, put_state
-from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.stepping.step import StepResult, TimeStepping, take_time_steps
-from draisine.simulation.options import ContactOptions
 
 LONGEST_STEP_RATIO = 0.016
 """Length of the longest time step, as a fraction of sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms
@@ -81,21 +76,6 @@ class StepGrid(Record):
     centres: Floats  # (3 w) m, wheel centres
     row: Floats  # one contact row
     out: Floats  # output of the system's program
-
-
-def make_step_grid(query: ContactQuery, contact: ContactOptions) -> StepGrid:
-    """Return the grid for the time steps of a system; `begin_grid` sets its start and its spacing."""
-    grid: StepGrid = make_record(
-        StepGrid,
-        given_step=0.0 if contact.step is None else float(contact.step),
-        wheel_size=query.wheel_size,
-        time_unit=query.time_unit,
-        later=query.y.size,
-        centres=np.zeros(3 * len(query.machine.wheels) + 1),
-        row=query.row.size,
-        out=query.machine.motion.outputs.size,
-    )
-    return grid
 
 
 # --- length of a step
