@@ -156,6 +156,7 @@ class ContactQuery:
         self.tol = self.motion.record.tol
         self.units = cached_machine_units(machine)
         self.driver: Any = None  # the event-driven records of the last run, `driver.ArcDriver`
+        self.switch: Any = None  # the data of the last run for changing the method, a `Switch`
         self._packed_modes: dict[tuple[tuple[Closed, ...], bool], Packed] = {}
         self._observing_modes: dict[int, Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}

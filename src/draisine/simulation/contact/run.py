@@ -60,8 +60,8 @@ from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.arc import (
     TimeStepper,
     copy_switch,
-    make_switch,
     reserve_ranks,
+    take_switch,
 )
 from draisine.simulation.contact.stepping.switch import (
     OBSTRUCTION_TEXTS,
@@ -139,7 +139,7 @@ class TerrainRun:
         # Data that decide about the change between event location and time stepping; branches share
         # them until they change.
         wheels = len(self.query.machine.wheels)
-        self.switch = make_switch(self.query, task.contact, max(MIN_TOUCHING, wheels))
+        self.switch = take_switch(self.query, task.contact, max(MIN_TOUCHING, wheels))
         self.shares_switch = False
         self.stepping_reason = ""
 

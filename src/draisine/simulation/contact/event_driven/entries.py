@@ -29,6 +29,7 @@ from draisine.simulation.contact.samples import (
 )
 from draisine.simulation.contact.stepping.grid import choose_first_step
 from draisine.simulation.contact.stepping.switch import (
+    begin_switch,
     discard_short_arcs,
     find_obstruction,
     has_ideal_conflict,
@@ -68,6 +69,7 @@ def terrain_code() -> Any:
         remember_events,
         find_obstruction,
         choose_first_step,
+        begin_switch,
         has_ideal_conflict,
         has_stepped_conflict,
         require_after_change,

@@ -48,6 +48,7 @@ from draisine.simulation.contact.stepping.switch import (
     Obstruction,
     SolverChoice,
     Switch,
+    begin_switch,
     discard_short_arcs,
     find_obstruction,
     first_step,
@@ -111,6 +112,7 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
         r.lifted[z] = -NO_TIME
     clock.time = t
     begin_mode(r)
+    begin_switch(s.method)
     s.schedule.next = 0
     s.schedule.window = t
     s.schedule.events = 0

@@ -132,6 +132,18 @@ def search_margin(query: ContactQuery, contact: ContactOptions) -> float:
     return min(contact.margin, SEARCH_MARGIN_RATIO * query.wheel_size)
 
 
+def take_switch(query: ContactQuery, contact: ContactOptions, touching: int) -> Switch:
+    """Return the data of a run for changing its method: those of the last run of the query if the options are
+    equal, otherwise new ones, which cost more than a short step.
+    """
+    switch: Switch | None = query.switch
+    options = (SOLVERS.index(contact.solver), contact.step or 0.0)
+    if switch is None or (switch.solver, switch.grid.given_step) != options:
+        query.switch = switch = make_switch(query, contact, touching)
+    query.code.begin_switch(switch)
+    return switch
+
+
 def reserve_ranks(switch: Switch, query: ContactQuery, touching: int) -> None:
     """Enlarge the arrays for the ranks of contact sets to a number of touching contacts."""
     if switch.rank_sets.shape[1] < 1 + 3 * touching:

@@ -134,6 +134,19 @@ class Switch(Record):
     position_entries: int  # number of entries for the position of the base, which follow
 
 
+@routine
+def begin_switch(w: Switch) -> None:
+    """Forget all events, contact sets and changes of the method: a new run begins."""
+    w.is_stepping = False
+    w.is_settled = False
+    w.required = FIRST_SETTLED
+    w.resumed = NEVER
+    w.watches_rank = True
+    w.rank_count = 0
+    w.recent_count = 0
+    w.arcs = 1
+
+
 # --- rate of events
 
 
