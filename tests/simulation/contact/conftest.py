@@ -11,6 +11,7 @@ import draisine
 from draisine.algebra.lie import quaternion, rot_x, rot_y, rot_z
 from draisine.control import CombinedLaws, Step, TimeInputs
 from draisine.control.wheelie import Wheelie
+from draisine.simulation.contact.event_driven.rank import make_rank_work
 from draisine.system.state import State
 from draisine.terrain import kerb, plane, ramp
 from draisine.vehicles import parameter_set
@@ -21,6 +22,15 @@ PARAMETERS = parameter_set("whipple", "thesis_table_2_1")
 @cache
 def bicycle():
     return draisine.compile("whipple", **PARAMETERS)
+
+
+def classify_rank(query, t, y, closed):
+    """Return the rank of the constraint rows of the rolling contacts among closed contacts."""
+    packed = query.packed_mode(closed)
+    mode = packed.record
+    query.fill(t, y)
+    work = make_rank_work(len(closed), query.n, query.row.size)
+    return query.code.compute_rank(packed, work, mode.which, mode.status, len(closed))
 
 
 def placed(

@@ -13,10 +13,10 @@ from draisine.simulation.contact.event_driven.rank import (
 )
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.status import Status
-from draisine.simulation.contact.stepping.switch import classify_rank
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import make_generic
 from draisine.terrain import Terrain, face
+from simulation.contact.conftest import classify_rank
 from simulation.contact.stepping.test_steps import rover
 
 

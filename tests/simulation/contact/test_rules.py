@@ -35,19 +35,15 @@ from draisine.simulation.contact.kernels import update_tyre_load
 from draisine.simulation.contact.query import MAX_WATCHED_FEATURES, ContactQuery
 from draisine.simulation.contact.samples import add_generalised_force, box_distance
 from draisine.simulation.contact.status import Status
-from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, REST_SPEED_RATIO, TimeStepper
-from draisine.simulation.contact.stepping.switch import (
-    CROWDED_EVENTS,
-    classify_rank,
-    is_crowded,
-)
+from draisine.simulation.contact.stepping.arc import REST_SPEED_RATIO, TimeStepper
+from draisine.simulation.contact.stepping.grid import ADAPT_STEPS
 from draisine.simulation.contact.table import shared_pair_table
 from draisine.simulation.contact.tolerances import Tolerances, cached_machine_units
 from draisine.simulation.options import ContactOptions
 from draisine.system.generic import make_generic
 from draisine.terrain import Terrain, face, move_ground, plane
 from draisine.terrain.motions import Slide
-from simulation.contact.conftest import bicycle
+from simulation.contact.conftest import bicycle, classify_rank
 
 TOL = Tolerances()
 KEY = ("wheel", "ground")
@@ -326,7 +322,7 @@ def test_the_length_of_steps_is_chosen_after_the_same_number_however_they_are_ca
     for _ in range(2):
         steps.advance(20, 10.0)
     assert steps.taken == 40
-    assert steps._block == 40 - ADAPT_STEPS
+    assert steps.grid.block == 40 - ADAPT_STEPS
 
 
 @pytest.mark.parametrize(("until", "count"), [(0.0100005, 10), (0.0105, 11), (0.01, 10)])
@@ -337,19 +333,6 @@ def test_a_very_short_remainder_lengthens_the_last_step(until, count):
     steps.advance(100, until)
     assert steps.taken == count
     assert steps.t == pytest.approx(until, rel=1e-12)
-
-
-def event(t, kind):
-    return SimpleNamespace(t=t, kind=kind)
-
-
-def test_events_are_crowded_if_time_steps_would_be_fewer():
-    close = [event(1e-4 * k, "slip") for k in range(CROWDED_EVENTS)]
-    assert is_crowded(close, 1e-3)
-    assert not is_crowded(close[1:], 1e-3)
-    assert not is_crowded(close, 1e-5)
-    bounces = [event(1e-4 * k, "collision") for k in range(2 * CROWDED_EVENTS)]
-    assert not is_crowded(bounces, 1e-3)
 
 
 @pytest.mark.parametrize(("name", "rank"), [("whipple", Rank.INDEPENDENT), ("car", Rank.REDUNDANT)])

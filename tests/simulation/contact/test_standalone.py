@@ -10,19 +10,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.codegen.targets.native import make_record
 from draisine.errors import ParameterError, UnknownNameError
 from draisine.scenario.library import load
-from draisine.simulation.contact.event_driven.rank import make_rank_work
-from draisine.simulation.contact.event_driven.run_loop import EventCause
 from draisine.simulation.contact.standalone.source import write_terrain_simulator
-from draisine.simulation.contact.standalone.steps import (
-    SolverChoice,
-    Switch,
-    is_crowded_by,
-    remember_event,
-)
-from draisine.simulation.contact.stepping.switch import CROWDED_EVENTS
 from draisine.terrain import height_field, kerb, plane
 from simulation.contact.stepping.test_steps import Servos, machine
 
@@ -215,30 +205,3 @@ def test_a_simulator_does_not_depend_on_earlier_runs():
     first = write_terrain_simulator(ball, "javascript", start, 1.0, terrain=plane())
     draisine.simulate(ball, start, 1.0, terrain=kerb(0.5, 0.01))
     assert write_terrain_simulator(ball, "javascript", start, 1.0, terrain=plane()) == first
-
-
-def make_switch(times, kinds):
-    """Return a switch that remembers events."""
-    most = 2 * CROWDED_EVENTS
-    switch = make_record(
-        Switch, solver=SolverChoice.AUTO, given_step=0.0, wheel_size=0.1, time_unit=0.1, margin=1.0,
-        ranks=1, rank_sets=(1, 4), rank_work=make_rank_work(1, 6, 1), recent_time=most,
-        recent_kind=most, recent_state=(most, 7), later=7, carried=(1, 4), turn_entries=4,
-        position_entries=3,
-    )  # fmt: skip
-    for t, kind in zip(times, kinds, strict=True):
-        remember_event(switch, t, kind, np.full(7, t), 7)
-    return switch
-
-
-@pytest.mark.parametrize(("spacing", "is_crowded"), [(0.9e-3, True), (1.2e-3, False)])
-def test_events_that_follow_faster_than_time_steps_are_crowded(spacing, is_crowded):
-    """Twenty events within the time of twenty steps of 1 ms; collisions between them do not count."""
-    count = 60
-    kinds = [EventCause.SLIP, EventCause.COLLISION] * (count // 2)
-    switch = make_switch(0.5 * spacing * np.arange(count), kinds)
-    assert switch.recent_count == 2 * CROWDED_EVENTS
-    assert switch.recent_time[-1] == 0.5 * spacing * (count - 1)
-    assert is_crowded_by(switch, 1e-3) == is_crowded
-    collisions = make_switch(spacing * np.arange(40), [EventCause.COLLISION] * 40)
-    assert not is_crowded_by(collisions, 1e-3)

@@ -61,6 +61,7 @@ from draisine.simulation.contact.kernels import CLOSED, make_mode
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import tyre_flight
+from draisine.simulation.contact.stepping.switch import Obstruction, Switch
 from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.contact.tolerances import scale_slip_onset
 from draisine.simulation.integrators import DENSE_NODE_COUNT as STEP_NODES
@@ -134,7 +135,7 @@ class EventRecord(NamedTuple):
     """
 
     t: float  # s, time of the event
-    kind: str  # name of the cause of the event
+    kind: str  # kind of the event
     energies: tuple[float, float]  # J, mechanical energy before and after the event
     before: Floats  # state y before the event
     after: Floats  # state y after the event
@@ -250,6 +251,7 @@ class ArcDriver:
         statuses, mu = self.query.contact_laws(near, self.contact)
         self.event.closed_status[: count + 1] = statuses
         self.event.mu[: count + 1] = mu
+        self.loop.features[:count] = near.features
         on_disc = self.query.discs[near.wheels] == 1
         self.loop.is_sharp[:count] = (table.planes[:count] == 0) & on_disc
 
@@ -367,6 +369,7 @@ class ArcDriver:
             event=event,
             progress=RunProgress(),
             log=self._make_log(len(event.record.choice.record.trials)),
+            features=nearby,
             is_sharp=nearby,
             left=nearby,
             leaving=nearby,
@@ -527,6 +530,42 @@ class ArcDriver:
         return RunState(
             end, y, run.step, False, run.closed, run.left, latest_sample=run.latest_sample
         )
+
+    def remember_events(self, switch: Switch) -> None:
+        """Add the events of the last call to the latest events, whose rate decides about time steps."""
+        self.query.code.remember_events(self._packed_loop, switch, 0)
+
+    def watch_rank(self, switch: Switch) -> None:
+        """Stop checking the rank after each event if the rolling contacts are independent."""
+        self.query.code.watch_rank(self._packed_loop, switch)
+
+    def find_obstruction(self, switch: Switch, begin: float) -> Obstruction:
+        """Return why event location has advanced more slowly since a time (s) than time steps would."""
+        found: Obstruction = self.query.code.find_obstruction(self._packed_loop, switch, begin)
+        return found
+
+    def has_ideal_conflict(self, switch: Switch) -> bool:
+        """Return whether ideal contacts over-constrain the system, so that none of them can slip."""
+        loop = self.loop
+        state = (self.arc.clock.time, self.y)
+        has_conflict: bool = self.query.code.has_ideal_conflict(
+            self._packed_mode, loop.features, self.event.mu, switch, *state
+        )
+        return has_conflict
+
+    def discard_short_arcs(self, switch: Switch, t: float, h: float) -> int:
+        """Forget the latest events before time t (s) that end arcs shorter than half a time step of h (s);
+        return their number.
+        """
+        self.arc.clock.time = t
+        self._latest = None
+        discarded: int = self.query.code.discard_short_arcs(self._packed_loop, switch, h)
+        return discarded
+
+    @property
+    def touching(self) -> int:
+        """The largest number of touching contacts that the records can store."""
+        return self._capacity.touching
 
     def grow(self) -> None:
         """Double the number of touching contacts that the records can store."""
@@ -729,7 +768,7 @@ class ArcDriver:
         fired = log.fired[k, : entry["fired_count"]].tolist() if entry["fired_count"] else ()
         return EventRecord(
             t=entry["time"],
-            kind=run_loop.EVENT_KIND_NAMES[entry["cause"]],
+            kind=run_loop.EVENT_KIND_NAMES[entry["kind"]],
             energies=(entry["energy"], entry["energy_after"]),
             before=log.y[k],
             after=log.y_after[k],

@@ -28,7 +28,8 @@ from draisine.simulation.contact.complementarity.active_set import (
     select_independent_rows,
 )
 from draisine.simulation.contact.complementarity.linear import REDUNDANT_ROW_DISTANCE
-from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE, terrain_code
+from draisine.simulation.contact.event_driven.entries import terrain_code
+from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE
 from draisine.simulation.contact.samples import Intervals, ObservedSamples
 from draisine.simulation.contact.status import TYRE_STATUSES, Status
 from draisine.simulation.contact.table import (
@@ -155,6 +156,7 @@ class ContactQuery:
         self.tol = self.motion.record.tol
         self.units = cached_machine_units(machine)
         self.driver: Any = None  # the event-driven records of the last run, `driver.ArcDriver`
+        self.switch: Any = None  # the data of the last run for changing the method, a `Switch`
         self._packed_modes: dict[tuple[tuple[Closed, ...], bool], Packed] = {}
         self._observing_modes: dict[int, Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
@@ -649,7 +651,9 @@ class ContactQuery:
         self.fill(t, y)
         row = np.empty(self.row.size)
         inside = np.empty(len(near) + 1, np.int64)
-        count = self.code.find_penetrating_contacts(self.motion, self.x, near.packed, row, inside)
+        count = self.code.find_penetrating_contacts(
+            self.motion, self.x, near.packed, len(near), row, inside
+        )
         if not count:
             return []
         contacts = [near[k] for k in inside[:count].tolist()]

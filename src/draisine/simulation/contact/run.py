@@ -16,7 +16,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from draisine.errors import (
 )
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
 from draisine.simulation.contact.driver import (
+    MIN_TOUCHING,
     ArcDriver,
     EventCauseRecord,
     EventRecord,
@@ -41,7 +42,6 @@ from draisine.simulation.contact.driver import (
     take_driver,
 )
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
-from draisine.simulation.contact.event_driven.rank import Rank
 from draisine.simulation.contact.event_driven.run_loop import EventCause
 from draisine.simulation.contact.failures import (
     Failure,
@@ -57,13 +57,19 @@ from draisine.simulation.contact.query import (
 )
 from draisine.simulation.contact.start import lift_start
 from draisine.simulation.contact.status import Status
-from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import (
     TimeStepper,
-    choose_step,
-    longest_step,
+    copy_switch,
+    reserve_ranks,
+    take_switch,
 )
-from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.contact.stepping.switch import (
+    OBSTRUCTION_TEXTS,
+    STORED_EVENTS,
+    MethodChange,
+    Obstruction,
+    Switch,
+)
 from draisine.simulation.integrators import ENDLESS_REASON, ENDLESS_REMEDY, MAX_REMAINING_CALLS
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import DenseOutput, Event, Guard, GuardKind, Key, Trajectory
@@ -130,14 +136,12 @@ class TerrainRun:
             ""  # outcome of the partial trajectory of a run that stops by an error
         )
 
-        # Data that decide about the change between event location and time stepping.
-        # whether to check the rank of the contacts
-        self.watches_rank = task.contact.solver == "auto"
-        self.ranks: dict[tuple[WheelOnFeature, ...], Rank] = {}
+        # Data that decide about the change between event location and time stepping; branches share
+        # them until they change.
+        wheels = len(self.query.machine.wheels)
+        self.switch = take_switch(self.query, task.contact, max(MIN_TOUCHING, wheels))
+        self.shares_switch = False
         self.stepping_reason = ""
-        # number of successive steps with settled contacts before event location resumes
-        self.required_settled = switch.FIRST_SETTLED
-        self.resumed = -np.inf  # s, time at which event location resumed last
 
     @property
     def next_jump(self) -> float:
@@ -168,11 +172,11 @@ class TerrainRun:
         return observe_states(self.query, [instant])
 
     def forget_past(self) -> None:
-        """Discard stored samples and arcs, which a stepper does not return. The latest events stay, because
-        their rate decides about the change to time stepping.
+        """Discard stored samples and arcs, which a stepper does not return. The latest arcs and events stay,
+        because time steps may replace them.
         """
-        del self.samples[:-1], self.grazes[:], self.arcs[: -switch.CROWDED_EVENTS]
-        del self.events[: -self.contact.events - switch.CROWDED_EVENTS]
+        del self.samples[:-1], self.grazes[:], self.arcs[:-STORED_EVENTS]
+        del self.events[: -self.contact.events - STORED_EVENTS]
 
     def branch(self, until: float) -> "TerrainRun":
         """Return a copy of an event-driven run that continues independently until a time (s)."""
@@ -186,7 +190,15 @@ class TerrainRun:
         other.nodes = list(self.nodes)
         other.now = self.now.copy()
         other.until = until
+        self.shares_switch = other.shares_switch = True
         return other
+
+    def _own_switch(self) -> Switch:
+        """Return the data for changing the method, which no other branch shares any more."""
+        if self.shares_switch:
+            self.switch = copy_switch(self.switch)
+            self.shares_switch = False
+        return self.switch
 
     # --- the run loop
 
@@ -195,8 +207,10 @@ class TerrainRun:
         self.begin()
         before = self.now.t
         calls = 0
+        is_auto = self.contact.solver == "auto"
         while self.now.t < self.until and not self.outcome:
-            self.advance(STEPS_PER_CALL, 1 if self.watches_rank else STEPS_PER_CALL)
+            watches_rank = is_auto and self.switch.watches_rank
+            self.advance(STEPS_PER_CALL, 1 if watches_rank else STEPS_PER_CALL)
             calls += 1
             if calls % CALLS_PER_CHECK == 0:
                 self._check_end(before)
@@ -215,7 +229,8 @@ class TerrainRun:
             self._switch_method(error)
         if not self.events:
             self.arc_closed = self.now.closed
-        self._watch_rank()
+        if self.contact.solver == "auto" and self.driver is not None:
+            self.driver.watch_rank(self.switch)
 
     def restart(self, query: ContactQuery, y: Floats, inputs: Floats) -> None:
         """Continue from another state with other inputs and, if the query differs, another control law. On
@@ -316,6 +331,7 @@ class TerrainRun:
         if status is RunStatus.TOO_MANY_CONTACTS:
             cause = driver.cause()
             driver.grow()
+            reserve_ranks(self._own_switch(), self.query, driver.touching)
             return self._call_routines(steps, events, cause)
         if status is RunStatus.OUTSIDE_SEARCH:
             begin = self.query.centres(self.now.t, self.now.y)
@@ -365,6 +381,8 @@ class TerrainRun:
         times, states = driver.samples()
         grazes = driver.grazes()
         records = driver.events()
+        if records:
+            driver.remember_events(self._own_switch())
         self.now = driver.run_state()
         node_times, nodes = driver.nodes(self.keeps_dense)
         begins = node_times[:, 0]
@@ -393,7 +411,9 @@ class TerrainRun:
         count: a controller may act more often.
         """
         most = self.contact.events
-        if switch.count_events(self.events, self.now.t - EVENT_WINDOW) > most:
+        begin = self.now.t - EVENT_WINDOW
+        recent = takewhile(lambda event: event.t > begin, reversed(self.events))
+        if sum(event.kind != "input" for event in recent) > most:
             error = ZenoError(
                 f"more than {most} events within a second until {self.now.t:.9g} s; "
                 "a rest_speed turns small bounces into plastic impacts.",
@@ -428,23 +448,18 @@ class TerrainRun:
         trials = () if impact is None else impact.trials
         energy, energy_after = record.energies
         if impact is not None:
-            kind = "collision"
             self._warn_of_gain(record.t, energy_after - energy, energy)
         closed_before = [contact for contact, *_ in record.closed]
-        wheels_after = {contact.wheel for contact, *_ in record.closed_after}
-        lifted = [contact for contact in closed_before if contact.wheel not in wheels_after]
-        if kind in ("hand-over", "input") and lifted:
-            kind = "lift-off"
-            fired = lifted
+        if not fired and kind == "lift-off":
+            wheels_after = {contact.wheel for contact, *_ in record.closed_after}
+            fired = [contact for contact in closed_before if contact.wheel not in wheels_after]
             is_soft = False
-        slipping = [
-            contact
-            for contact, status, mu in record.closed_after
-            if status == Status.SLIDING and (contact, Status.ROLLING, mu) in record.closed
-        ]
-        if kind == "input" and slipping:
-            kind = "slip"
-            fired = slipping
+        if not fired and kind == "slip":
+            fired = [
+                contact
+                for contact, status, mu in record.closed_after
+                if status == Status.SLIDING and (contact, Status.ROLLING, mu) in record.closed
+            ]
         names = tuple(query.key(contact) for contact in fired) or tuple(impulses)
         if kind == "hand-over":
             names = tuple(
@@ -538,71 +553,32 @@ class TerrainRun:
             raise self.with_partial(error)
         self._refuse_ideal_contacts()
         guard = None if self.driver is None else self.driver.unresolved()
-        self._enter_time_stepping(switch.describe_failure(error), guard)
+        self._enter_time_stepping(_describe_error(error), guard)
 
     def _watch_progress(self, before: float) -> None:
         """Change to time stepping if event-driven integration advances more slowly than time steps would."""
         if self.outcome or self.now.t >= self.until or self.driver is None:
             return
-        if self.watches_rank and self._find_rank() is Rank.OVER_CONSTRAINED:
+        obstruction = self.driver.find_obstruction(self.switch, before)
+        if obstruction is Obstruction.OVER_CONSTRAINED:
             self._refuse_ideal_contacts()
-            self._enter_time_stepping("contacts over-constrain the machine")
-            return
-        self._watch_rank()
-        reason = self._find_congestion(before, longest_step(self.query, self.contact))
-        if reason:
-            h = choose_step(self.query, self.contact, self.now.t, self.now.y)
-            reason = self._find_congestion(before, h)
-        if reason:
-            self._enter_time_stepping(reason)
-
-    def _find_congestion(self, before: float, h: float) -> str:
-        """Return the reason why time steps of length h (s) would advance faster, or an empty string; `before`
-        is the time (s) at the start of the last call.
-        """
-        assert self.driver is not None
-        if switch.is_crowded(self.events, h):
-            return "events accumulate"
-        taken = self.driver.arc.clock.steps
-        if (
-            taken >= switch.PROGRESS_STEPS
-            and self.now.t - before < switch.MIN_STEP_RATIO * taken * h
-        ):
-            return "integration steps are too short"
-        return ""
-
-    def _watch_rank(self) -> None:
-        """Stop checking the rank after each event if the rolling contacts are independent: if the wheels of a
-        system have independent constraints in one configuration, they have them in all.
-        """
-        rolling = sum(status == Status.ROLLING for _, status, _ in self.now.closed)
-        if self.watches_rank and rolling > 1:
-            self.watches_rank = self._find_rank() is not Rank.INDEPENDENT
-
-    def _find_rank(self) -> Rank:
-        """Return the rank of the constraint rows of the rolling contacts; the result is cached per set of
-        contacts.
-        """
-        rolling = tuple(
-            contact for contact, status, _ in self.now.closed if status == Status.ROLLING
-        )
-        if rolling not in self.ranks:
-            self.ranks[rolling] = switch.classify_rank(
-                self.query, self.now.t, self.now.y, self.now.closed
-            )
-        return self.ranks[rolling]
+        if obstruction is not Obstruction.NONE:
+            self._enter_time_stepping(OBSTRUCTION_TEXTS[obstruction])
 
     def _refuse_ideal_contacts(self) -> None:
         """Raise ContactSetError if ideal contacts over-constrain the system: one of them has to creep, and
         without a friction limit it is not determined which.
         """
+        if self.driver is not None and self.driver.has_ideal_conflict(self.switch):
+            self._raise_ideal_conflict()
+
+    def _raise_ideal_conflict(self) -> None:
+        """Raise ContactSetError with the names of the ideal contacts that over-constrain the system."""
         ideal = [
             contact
             for contact, status, mu in self.now.closed
             if status == Status.ROLLING and not np.isfinite(mu)
         ]
-        if len(ideal) < 2 or self._find_rank() is not Rank.OVER_CONSTRAINED:
-            return
         names = ", ".join(":".join(self.query.key(contact)) for contact in ideal)
         self.failed_outcome = "over-constrained"
         error = ContactSetError(
@@ -624,15 +600,19 @@ class TerrainRun:
         """Begin a time-stepping arc at the present state, for a reason that is stored with the arc; `guard`
         is the guard that fired, or None.
         """
-        h = choose_step(self.query, self.contact, self.now.t, self.now.y)
-        if self.now.t - self.resumed < switch.RETRY_STEPS * h:
-            self.required_settled = min(2 * self.required_settled, switch.MOST_SETTLED)
+        query = self.query
+        switch = self._own_switch()
+        state = (self.now.t, self.now.y)
+        query.fill(*state)
+        h = query.code.choose_first_step(switch.grid, query.motion, query.level, query.x, *state)
+        query.code.require_after_change(switch, self.now.t, h)
         if self.samples:
             self.add_sample()
             self._close_arc(None)
             guard = self._discard_short_arcs(h, guard)
             closed = getattr(self.arcs[-1], "closed", ())
             y = self.now.y
+            query.code.remember_event(switch, self.now.t, MethodChange.TIME_STEPPING, y, len(y))
             event = self._make_change("time-stepping", y, y, closed, ())
             self.events.append(replace(event, guard=guard))
         self.stepping_reason = reason
@@ -644,10 +624,10 @@ class TerrainRun:
         them; time steps replace them. Impacts are kept. Return the guard of the first discarded event, or the
         given one.
         """
-        while len(self.arcs) > 1 and self.events[-1].kind != "collision":
-            last = self.arcs[-1]
-            if isinstance(last, SteppedArc) or last.t[-1] - last.t[0] >= 0.5 * h:
-                break
+        discarded = 0
+        if self.driver is not None:
+            discarded = self.driver.discard_short_arcs(self._own_switch(), self.now.t, h)
+        for _ in range(discarded):
             self.arcs.pop()
             guard = self.events.pop().guard
         last = self.arcs[-1]
@@ -656,11 +636,12 @@ class TerrainRun:
 
     def _begin_steps(self, h: float) -> None:
         """Begin a time-stepping arc with steps of length h (s) at the present state."""
-        stepper = TimeStepper(
-            self.query, self.contact, self.now.t, self.now.y, h, self.stepping_reason
-        )
-        if self.contact.solver == "auto":
-            stepper.require(self.required_settled)
+        is_auto = self.contact.solver == "auto"
+        start = (self.now.t, self.now.y, h, self.stepping_reason)
+        switch = self._own_switch() if is_auto else None
+        stepper = TimeStepper(self.query, self.contact, *start, switch)
+        if is_auto:
+            stepper.require(self.switch.required)
         if self.keeps_dense:
             stepper.begin_samples(self.start, self.numerics.dt)
         self.steps = stepper
@@ -677,9 +658,9 @@ class TerrainRun:
                 return
         stepper.advance(steps, self.until)
         self.now = RunState(stepper.t, stepper.y.copy())
-        if self.contact.solver == "auto" and stepper.has_ideal_contacts:
+        if stepper.is_over_constrained:
             self.now.closed = tuple(stepper.loaded())
-            self._refuse_ideal_contacts()
+            self._raise_ideal_conflict()
         if stepper.outcome or self.now.t >= self.until:
             self.outcome = stepper.outcome
             self._close_steps(None)
@@ -697,10 +678,15 @@ class TerrainRun:
         self.arc_closed = ()
         # The wheels have left the features that were near them before the time steps: search again.
         self.driver = None
-        y = switch.project_onto_loaded_contacts(stepper)
+        earlier = self.switch
+        switch = copy_switch(earlier)
+        y = stepper.project(switch)
         is_resumed = y is not None
         if y is not None:
             try:
+                self.switch = switch
+                change = MethodChange.EVENT_LOCATION
+                self.query.code.remember_event(switch, stepper.t, change, stepped.y, len(y))
                 self.now = RunState(stepper.t, y)
                 self._call_routines(0, 1, EventCauseRecord(EventCause.START))
             except EVENT_ERRORS:
@@ -714,10 +700,11 @@ class TerrainRun:
             self.grazes = []
             self.nodes = []
             self.failed_outcome = ""
-            self.required_settled = min(2 * self.required_settled, switch.MOST_SETTLED)
-            stepper.require(self.required_settled)
+            self.switch = earlier
+            self.query.code.require_more(earlier, stepper.record)
+            stepper.is_settled = False
             return
-        self.resumed = self.now.t
+        switch.resumed = self.now.t
         # Store the time-stepping arc before the samples of the new event-driven arc.
         first_samples = self.samples
         self.samples = []
@@ -767,6 +754,17 @@ def _join_samples(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
         return parts[0]
     times, states = zip(*parts, strict=True)
     return np.concatenate(times), np.concatenate(states)
+
+
+def _describe_error(error: DraisineError) -> str:
+    """Return a short description of the error that stopped event location."""
+    if isinstance(error, ZenoError):
+        return "events accumulate"
+    if isinstance(error, ContactSetError):
+        return "no admissible contact set"
+    if isinstance(error, TerrainError):
+        return "a point of the ground that the wheel's shape cannot meet"
+    return "no step is small enough"
 
 
 def run_on_terrain(task: Task) -> Trajectory:

@@ -228,11 +228,13 @@ def touches_or_penetrates(m: Dynamics, contacts: ContactColumns, k: int, row: Fl
 
 @routine
 def find_penetrating_contacts(
-    m: Dynamics, x: Floats, contacts: ContactColumns, row: Floats, inside: Integers
+    m: Dynamics, x: Floats, contacts: ContactColumns, near: int, row: Floats, inside: Integers
 ) -> int:
-    """Write the indices of the contacts that penetrate at the state in x to `inside`; return their number."""
+    """Write the indices of those of the first `near` contacts that penetrate at the state in x to `inside`;
+    return their number.
+    """
     count = 0
-    for k in range(contacts.size):
+    for k in range(near):
         evaluate_gap(x, contacts, k, row)
         if row[m.gap] < 0.0 and touches_or_penetrates(m, contacts, k, row):
             inside[count] = k
@@ -240,11 +242,11 @@ def find_penetrating_contacts(
     # A wheel that penetrates two faces at their common concave edge has both contact points outside
     # the borders of their faces.
     within = count
-    for k in range(contacts.size):
+    for k in range(near):
         is_missed = penetrates_beyond_border(m, x, contacts, k, row)
         for i in range(within if is_missed else 0):
             is_missed = is_missed and contacts.wheels[inside[i]] != contacts.wheels[k]
-        for j in range(contacts.size if is_missed else 0):
+        for j in range(near if is_missed else 0):
             is_other = j != k and contacts.wheels[j] == contacts.wheels[k]
             if is_other and penetrates_beyond_border(m, x, contacts, j, row):
                 inside[count] = k

@@ -131,7 +131,11 @@ class ObservedArc:
     def pushes(self, contacts: Sequence[int]) -> Floats:
         """Return the forces (normal, along, across) of contacts over time, shape (3, contacts, time), N."""
         forces = self.seen["forces"]
-        return forces.reshape(-1, 3, forces.shape[1])[list(contacts)].transpose(1, 0, 2)
+        by_contact = forces.reshape(-1, 3, forces.shape[1])
+        # All contacts in order, the usual selection, need no copy.
+        if list(contacts) != list(range(len(by_contact))):
+            by_contact = by_contact[list(contacts)]
+        return by_contact.transpose(1, 0, 2)
 
 
 def assess_validity(run: "Trajectory") -> Validity:
@@ -395,12 +399,12 @@ def _friction_demand(
     return needed, min(times, default=None)
 
 
-def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats:
+def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats | float:
     """Return the friction coefficient of a wheel: one value or, on a terrain, where it depends on the ground
     feature, one value per time.
     """
     if not isinstance(options.mu, Mapping):
-        return np.array(options.friction(wheel, ""))
+        return options.friction(wheel, "")
     mu_of_arcs = []
     for arc in interval.arcs:
         on = arc.mode if isinstance(arc.mode, tuple) else ()
@@ -420,10 +424,10 @@ def _friction_exceeded(
     resolution = CONE_RESOLUTION * largest
     times = []
     for s in intervals:
-        mu = np.array([_mu(options, wheel, s) for _, wheel in wheels])
+        # One value per wheel, or per wheel and time.
+        mu = np.array([_mu(options, wheel, s) for _, wheel in wheels]).reshape(len(wheels), -1)
         if not np.isfinite(mu).any():
             continue
-        mu = mu.reshape(len(wheels), -1)  # one value per wheel, or per wheel and time
         push = s.pushes([k for k, _ in wheels])
         with np.errstate(invalid="ignore"):
             margins = mu * push[0] - np.hypot(push[1], push[2]) + resolution
@@ -576,10 +580,9 @@ def length_scale(model: Model) -> float:
     """Return the size of a system (m): the diagonal of the bounding box of its centres of mass and contacts
     in the zero configuration.
     """
-    points = [np.zeros(3)]
-    points += [np.asarray(body.com, float) for body in model.bodies]
-    points += [np.asarray(contact.centre, float) for contact in model.contacts]
-    return float(np.linalg.norm(np.ptp(np.array(points), axis=0))) or 1.0
+    points = [(0.0, 0.0, 0.0), *(tuple(body.com) for body in model.bodies)]
+    points += [tuple(contact.centre) for contact in model.contacts]
+    return math.hypot(*(float(max(axis) - min(axis)) for axis in zip(*points, strict=True))) or 1.0
 
 
 # --- further findings

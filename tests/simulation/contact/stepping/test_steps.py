@@ -356,14 +356,14 @@ def test_event_location_resumes_with_the_features_near_the_wheels():
     run = TerrainRun(task)
     run.begin()
     begin = run.driver.arc.swept.copy()
-    run.required_settled = 1 << 20
+    run.switch.required = 1 << 20
     run._enter_time_stepping("test")
     stepper = run.steps
     while stepper.y[run.query.y.p][0] < 8.0:
         run.advance(100)
     centre = run.query.centres(run.now.t, run.now.y).copy()
     assert centre[0, 0] > begin[3], "the ball is still in the first boxes"
-    run.required_settled = 1
+    run.switch.required = 1
     stepper.require(1)
     while run.steps is stepper and run.now.t < 9.0:
         run.advance(1)

@@ -1,225 +1,132 @@
-"""Runs that change between event location and time steps."""
+"""Criteria for changing the method one by one, with numbers by hand: rate of events, progress of integration,
+arcs that time steps replace, steps that a return to event location requires.
+"""
 
-import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-import draisine
-from draisine import ContactOptions, Numerics, Stepper, simulate, state
-from draisine.errors import ContactSetError
-from draisine.simulation.contact.arc import SteppedArc, TerrainArc
-from draisine.simulation.validity import Validity
-from draisine.terrain import height_field, kerb, plane
-from simulation.contact.stepping.test_steps import Servos, machine
+from draisine.codegen.targets.native import make_record
+from draisine.simulation.contact.event_driven.rank import make_rank_work
+from draisine.simulation.contact.event_driven.run_loop import EventCause
+from draisine.simulation.contact.stepping.arc import copy_switch
+from draisine.simulation.contact.stepping.grid import StepGrid
+from draisine.simulation.contact.stepping.switch import (
+    CROWDED_EVENTS,
+    FIRST_SETTLED,
+    MIN_STEP_RATIO,
+    PROGRESS_STEPS,
+    RETRY_STEPS,
+    STORED_EVENTS,
+    MethodChange,
+    Obstruction,
+    SolverChoice,
+    Switch,
+    discard_short_arcs,
+    find_congestion,
+    is_crowded,
+    remember_event,
+    require_after_change,
+)
+
+H = 1e-3  # s
 
 
-def hills(height, seed=0, cell=0.1):
-    x, y = np.arange(-1.0, 2.0, cell), np.arange(-0.6, 0.65, cell)
-    z = np.random.default_rng(seed).uniform(0.0, height, (len(x), len(y)))
-    z[x < 0.15] = 0.0
-    return height_field(x, y, z)
-
-
-def stepped(run):
-    """Return how long a run went in time steps, s."""
-    return sum(arc.t[-1] - arc.t[0] for arc in run.arcs if isinstance(arc, SteppedArc))
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_robot_drives_over_hills_and_agrees_with_small_time_steps(seed):
-    """Wheels of one axle creep on uneven ground: exact stick and slip events have no end."""
-    system, ground, law = machine(), hills(0.01, seed), Servos(10.0, 0.05)
-    run = simulate(
-        system, state(system), 2.0, terrain=ground, law=law, contact=ContactOptions(mu=0.8)
+def make_switch(times=(), kinds=()):
+    """Return a switch that remembers events; the state before each is filled with its time."""
+    grid = make_record(
+        StepGrid, given_step=0.0, wheel_size=0.1, time_unit=0.1, later=7, centres=1, row=1, out=1
     )
-    assert run.outcome == "completed"
-    assert stepped(run) > 0.0
-    fine = ContactOptions(mu=0.8, solver="time_stepping", step=1.25e-4)
-    exact = simulate(system, state(system), 2.0, terrain=ground, law=law, contact=fine)
-    assert np.abs(run.final().p - exact.final().p).max() < 5e-3
-
-
-def test_modes_of_one_instant_report_no_forces():
-    """A front wheel of a skidding car would stick; the forces of that mode pull at another wheel, which
-    lifts off at the same instant.
-    """
-    car = draisine.compile("car")
-    rng = np.random.default_rng(0)
-    skid = {"Vx": rng.uniform(1, 4), "Vy": rng.uniform(-4, 4), "Wz": rng.uniform(-3, 3)}
-    v = state(car).v.copy()
-    for name, speed in skid.items():
-        v[car.model.speeds.index(name)] = speed
-    begin = draisine.State(state(car).q, state(car).p, state(car).r, v)
-    mu = float(rng.choice([0.3, 0.7, 1.0]))
-    run = simulate(car, begin, 0.4, terrain=plane(), contact=ContactOptions(mu=mu))
-    instants = [arc for arc in run.arcs if arc.t[0] == arc.t[-1]]
-    assert any(arc.observations["forces"].min() < -100.0 for arc in instants)
-    loads = run.to_xarray().contact_force.sel(direction="normal")
-    assert loads.isnull().any()
-    assert float(loads.min()) >= 0.0
-
-
-def test_a_wheel_that_sticks_outside_its_friction_cone_slips_at_once():
-    """One wheel of an axle sticks while the other creeps: the impulse that stops the first one turns the
-    slip of the other, and with it the forces on both.
-    """
-    system, mu = machine(), 0.8
-    run = simulate(
-        system, state(system), 0.5, terrain=hills(0.01, 3), law=Servos(10.0, 0.05),
-        contact=ContactOptions(mu=mu),
+    switch = make_record(
+        Switch, solver=SolverChoice.AUTO, grid=grid, ranks=1, rank_sets=(1, 4),
+        rank_work=make_rank_work(1, 6, 1), recent_time=STORED_EVENTS, recent_kind=STORED_EVENTS,
+        recent_state=(STORED_EVENTS, 7), turn_entries=4, position_entries=3,
     )  # fmt: skip
-    arcs = [arc for arc in run.arcs if isinstance(arc, TerrainArc) and arc.t[-1] > arc.t[0]]
-    assert any(event.kind == "stick" for event in run.events)
-    for arc in arcs:
-        rolling = [contact.wheel for contact, rows, _ in arc.closed if rows == 3]
-        force = arc.observations["forces"].reshape(-1, 3, len(arc.t))[rolling]
-        friction = np.linalg.norm(force[:, 1:], axis=1)
-        assert (friction <= mu * force[:, 0] * (1.0 + 1e-6)).all()
+    for t, kind in zip(times, kinds, strict=True):
+        remember_event(switch, t, kind, np.full(7, t), 7)
+    return switch
 
 
-def test_a_law_in_python_is_refused_on_a_terrain_and_can_be_sampled_by_a_stepper():
-    """The way out that the message names: the sampled law approaches the traced one with order one."""
-    system, servos = machine(), Servos(10.0, 0.001)
-    options = {"terrain": plane(), "contact": ContactOptions(mu=0.8)}
-
-    def in_python(readings, z):
-        return {name: float(torque) for name, torque in servos(readings, z)[0].items()}, []
-
-    with pytest.raises(draisine.errors.DraisineError, match=r"Stepper.step\(dt, inputs\)"):
-        simulate(system, state(system), 0.25, law=in_python, **options)
-    exact = simulate(system, state(system), 0.25, law=servos, **options).final().p[0]
-    errors = []
-    for dt in (2.0**-6, 2.0**-7):
-        drive = Stepper(system, state(system), **options)
-        while drive.time < 0.25:
-            rates = {name: drive.values()[f"{name}_rate"] for name in ("left", "right")}
-            drive.step(dt, {name: 0.001 * (10.0 - float(rate)) for name, rate in rates.items()})
-        errors.append(drive.state.p[0] - exact)
-    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.05)
+@pytest.mark.parametrize(("spacing", "expected"), [(0.9 * H, True), (1.2 * H, False)])
+def test_events_that_follow_faster_than_time_steps_are_crowded(spacing, expected):
+    """Twenty events within the time of twenty steps of 1 ms; collisions between them do not count."""
+    count = 60
+    kinds = [EventCause.SLIP, EventCause.COLLISION] * (count // 2)
+    switch = make_switch(0.5 * spacing * np.arange(count), kinds)
+    assert switch.recent_count == STORED_EVENTS
+    assert switch.recent_time[-1] == 0.5 * spacing * (count - 1)
+    assert is_crowded(switch, H) == expected
 
 
-def test_arcs_and_events_alternate_and_times_go_on():
-    system, law = machine(), Servos(10.0, 0.05)
-    run = simulate(
-        system, state(system), 2.0, terrain=hills(0.02), law=law, contact=ContactOptions(mu=0.8)
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("SLIP", True), ("COLLISION", False), ("INPUT", False)]
+)
+def test_neither_bounces_nor_jumps_of_inputs_are_crowded(kind, expected):
+    times = 0.1 * H * np.arange(CROWDED_EVENTS)
+    assert is_crowded(make_switch(times, [EventCause[kind]] * CROWDED_EVENTS), H) == expected
+    fewer = make_switch(times[1:], [EventCause[kind]] * (CROWDED_EVENTS - 1))
+    assert not is_crowded(fewer, H)
+
+
+@pytest.mark.parametrize(
+    ("steps", "ratio", "expected"),
+    [
+        (PROGRESS_STEPS, 0.9, Obstruction.SHORT_STEPS),
+        (PROGRESS_STEPS, 1.1, Obstruction.NONE),
+        (PROGRESS_STEPS - 1, 0.9, Obstruction.NONE),
+    ],
+)
+def test_integration_steps_are_too_short_below_a_tenth_of_a_time_step(steps, ratio, expected):
+    passed = ratio * MIN_STEP_RATIO * steps * H
+    assert find_congestion(make_switch(), 2.0, 2.0 + passed, steps, H) is expected
+
+
+def run_at(t):
+    """Return a run loop at time t (s) with a state of that time."""
+    arc = SimpleNamespace(
+        clock=SimpleNamespace(time=t), stages=SimpleNamespace(n=7, y=np.full(7, t))
     )
-    assert len(run.arcs) == len(run.events) + 1
-    for before, after, event in zip(run.arcs, run.arcs[1:], run.events, strict=False):
-        assert before.t[-1] == pytest.approx(event.t, abs=1e-12)
-        assert after.t[0] == pytest.approx(event.t, abs=1e-12)
-    assert "time-stepping" in {event.kind for event in run.events}
-    data = run.to_xarray()
-    assert np.isfinite(data.energy).all()
+    return SimpleNamespace(arc=arc)
 
 
-@pytest.mark.parametrize("slope", [0.0, 0.1])
-def test_machines_on_planes_and_slopes_stay_event_driven(slope):
-    """Redundant rows are no reason for time steps: cars and rovers roll on even ground."""
-    ground = plane(slope)
-    for system, speed in (("car", 2.0), ("tricycle", 2.0), (machine(), None)):
-        system = draisine.compile(system) if isinstance(system, str) else system
-        asked = {} if speed is None else {"forward_speed": speed}
-        start = draisine.place(system, state(system, **asked), ground, on="ground")
-        law = None if speed else Servos(10.0, 0.05)
-        run = simulate(system, start, 1.0, terrain=ground, law=law, contact=ContactOptions(mu=0.8))
-        assert stepped(run) == 0.0
-        assert run.outcome == "completed"
+def test_arcs_shorter_than_half_a_time_step_are_discarded():
+    """Arcs of 10, 0.4, 0.4 steps: the run goes back to the second event, before the two short ones."""
+    times = np.array([1.0, 1.0 + 10 * H, 1.0 + 10.4 * H])
+    switch = make_switch(times, [EventCause.SLIP, EventCause.STICK, EventCause.SLIP])
+    run = run_at(1.0 + 10.8 * H)
+    assert discard_short_arcs(run, switch, H) == 2
+    assert run.arc.clock.time == times[1]
+    assert (run.arc.stages.y == times[1]).all()
+    assert switch.recent_count == 1
+    assert switch.arcs == 2
 
 
-@pytest.mark.parametrize("speed", [0.6, 1.2])
-def test_an_ideal_bicycle_descends_a_kerb_slowly(speed):
-    """At the edge no contact set is admissible at acceleration level; afterwards events resume."""
-    bicycle = draisine.compile("whipple")
-    run = simulate(
-        bicycle, state(bicycle, forward_speed=speed), 2.2 / speed, terrain=kerb(1.3, -0.1)
-    )
-    assert run.outcome == "completed"
-    assert not isinstance(run.arcs[-1], SteppedArc)
-    drop = float(run.to_xarray().z[-1] if "z" in run.to_xarray() else run.final().p[2])
-    assert drop == pytest.approx(-0.1, abs=1e-6)
+def test_impacts_and_time_steps_are_not_discarded():
+    times = 1.0 + H * np.array([0.0, 0.1, 0.2])
+    impact = make_switch(times, [EventCause.SLIP, EventCause.COLLISION, EventCause.SLIP])
+    run = run_at(1.0 + 0.3 * H)
+    assert discard_short_arcs(run, impact, H) == 1
+    assert run.arc.clock.time == times[2]
+    resumed = make_switch(times, [EventCause.SLIP, MethodChange.EVENT_LOCATION, EventCause.SLIP])
+    run = run_at(1.0 + 0.3 * H)
+    assert discard_short_arcs(run, resumed, H) == 2
+    assert run.arc.clock.time == times[1]
 
 
-def test_ideal_wheels_that_over_constrain_a_machine_are_refused_with_the_way_out():
-    system, law = machine(), Servos(10.0, 0.05)
-    with pytest.raises(ContactSetError, match=r"over-constrain.*mu=0.8") as caught:
-        simulate(system, state(system), 3.0, terrain=hills(0.02), law=law)
-    assert caught.value.partial.t[-1] > 0.05
+@pytest.mark.parametrize(("steps", "factor"), [(0.9 * RETRY_STEPS, 2), (1.1 * RETRY_STEPS, 1)])
+def test_a_change_soon_after_a_return_doubles_the_settled_steps(steps, factor):
+    switch = make_switch()
+    switch.resumed = 3.0
+    require_after_change(switch, 3.0 + steps * H, H)
+    assert switch.required == factor * FIRST_SETTLED
 
 
-def test_strict_event_location_does_not_switch():
-    bicycle = draisine.compile("whipple")
-    with pytest.raises(ContactSetError):
-        simulate(
-            bicycle,
-            state(bicycle, forward_speed=0.6),
-            4.0,
-            terrain=kerb(1.3, -0.1),
-            contact=ContactOptions(solver="events"),
-        )
-
-
-def test_restitution_of_other_models_is_resolved_by_moreau_and_recorded():
-    """At the edge of a kerb no contact set is admissible; in time steps Moreau's law decides on rebounds."""
-    bicycle = draisine.compile("whipple")
-    contact = ContactOptions(impact="newton", restitution={"normal": 0.3}, rest_speed=0.05)
-    run = simulate(
-        bicycle, state(bicycle, forward_speed=0.6), 2.5, terrain=kerb(1.3, -0.1), contact=contact
-    )
-    assert {one.replaced_impact for one in run.validity.time_stepped} == {"newton"}
-    assert "restitution of newton resolved by Moreau" in str(run.validity)
-
-
-def test_the_record_of_time_steps_is_complete_and_survives_storage():
-    system, law = machine(), Servos(10.0, 0.05)
-    run = simulate(
-        system, state(system), 1.0, terrain=hills(0.01), law=law, contact=ContactOptions(mu=0.8)
-    )
-    intervals = run.validity.time_stepped
-    assert sum(one.end - one.start for one in intervals) == pytest.approx(stepped(run))
-    for one in intervals:
-        assert one.reason
-        assert 0.0 < one.step < 2e-3
-        assert one.residual < 1e-6
-        assert one.work < one.projection_work + 1e-9
-        assert abs(one.energy_drift) < 0.01 * 0.5 * 2.2 * 0.5**2  # of the kinetic energy at 0.5 m/s
-    assert Validity.loads(run.validity.dumps()).time_stepped == intervals
-    line = str(run.validity)
-    assert line.count("time-stepped for") == 1
-    assert "first-order accurate, energy drift" in line
-
-
-def test_slices_of_a_stepper_change_nothing_in_time_steps():
-    """States and forces at the end have the same bits, whatever the slices; inputs change on a fixed grid."""
-    system, ends = machine(), []
-    for slices in (1, 4, 64):
-        ride = Stepper(
-            system, state(system), terrain=hills(0.01), contact=ContactOptions(mu=0.8),
-            numerics=Numerics(dt=2.0**-10),
-        )  # fmt: skip
-        for torque in (0.02, 0.04, 0.0):
-            ride.hold({"left": torque, "right": torque})
-            for _ in range(slices):
-                ride.step(0.5 / slices)
-        ends.append((ride.state, ride.observe()["forces"]))
-    for end, forces in ends[1:]:
-        assert np.array_equal(end.p, ends[0][0].p)
-        assert np.array_equal(end.v, ends[0][0].v)
-        assert np.array_equal(forces, ends[0][1])
-    assert ends[0][0].p[0] > 0.2
-
-
-def test_a_stepper_keeps_nothing_that_grows_with_time():
-    ride = Stepper(
-        machine(), state(machine()), terrain=plane(), law=Servos(0.0, 0.05),
-        contact=ContactOptions(mu=0.8, solver="time_stepping", step=1e-3),
-    )  # fmt: skip
-    ride.step(0.1)
-    sizes = []
-    for _ in range(2):
-        ride.step(2.0)
-        sizes.append(
-            len(pickle.dumps((ride._driver.run.arcs, ride._driver.run.samples, ride.events)))
-        )
-        assert len(ride._driver.run.steps.arc().t) <= 2
-    assert sizes[0] == sizes[1]
+def test_a_branch_remembers_its_own_events():
+    switch = make_switch([1.0], [EventCause.SLIP])
+    copy = copy_switch(switch)
+    remember_event(copy, 2.0, EventCause.STICK, np.full(7, 2.0), 7)
+    assert (switch.recent_count, copy.recent_count) == (1, 2)
+    assert switch.recent_time[1] == 0.0
+    assert copy.recent_time[0] == 1.0
+    assert (switch.arcs, copy.arcs) == (2, 3)

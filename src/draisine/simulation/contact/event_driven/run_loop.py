@@ -11,9 +11,7 @@ to the old feature at once.
 """
 
 from enum import IntEnum
-from functools import cache
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import (
@@ -26,15 +24,9 @@ from draisine.codegen.routine import (
     call,
     routine,
 )
-from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE
-from draisine.simulation.contact.complementarity.active_set import TRIALS, choose_set, trial_offset
-from draisine.simulation.contact.complementarity.coulomb import solve_friction_law
-from draisine.simulation.contact.complementarity.linear import (
-    dot,
-    mark_redundant_rows,
-)
-from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
+from draisine.simulation.contact.complementarity.active_set import TRIALS, trial_offset
+from draisine.simulation.contact.complementarity.linear import dot
 from draisine.simulation.contact.event_driven.arc_integration import (
     ArcState,
     RunStatus,
@@ -49,28 +41,13 @@ from draisine.simulation.contact.event_driven.events import (
 )
 from draisine.simulation.contact.event_driven.guards import set_guards
 from draisine.simulation.contact.event_driven.impact import ImpactSolver, apply_impact
-from draisine.simulation.contact.event_driven.rank import compute_rank
 from draisine.simulation.contact.event_driven.short_step import take_short_step
 from draisine.simulation.contact.kernels import (
     CLOSED,
-    border_excess,
-    evaluate_gaps,
-    evaluate_gaps_of_states,
-    evaluate_rows,
     find_closed_form,
-    flow,
-    project_state,
     put_state,
-    solve_rates,
 )
-from draisine.simulation.contact.samples import (
-    find_nearest,
-    find_penetrating_contacts,
-    observe_forces,
-    observe_modes,
-)
-from draisine.simulation.contact.status import count_rows
-from draisine.simulation.integrators.dop853 import VECTOR_WIDTH
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.trajectory import GuardKind
 
 
@@ -135,6 +112,7 @@ class EventLog(NamedTuple):
 
     time: Floats  # s, time of the event
     cause: Integers  # EventCause of the event
+    kind: Integers  # kind of the event in results, as an EventCause; see `classify_event`
     guard: Integers  # GuardKind of the guard that fired, -1 for none
     guard_contact: Integers  # contact of the guard that fired, -1 for none
     guard_border: Integers  # border of the fired guard in the contact's feature, -1 for none
@@ -168,7 +146,7 @@ class EventLog(NamedTuple):
 
 
 EVENT_COLUMNS = (
-    "time", "cause", "guard", "guard_contact", "guard_border", "samples", "grazes",
+    "time", "kind", "guard", "guard_contact", "guard_border", "samples", "grazes",
     "energy", "energy_after", "closed_count", "closed_after_count", "fired_count", "impact",
 )  # fmt: skip
 """Fields of `EventLog` with one number per event that every event needs."""
@@ -191,6 +169,7 @@ class RunLoop(NamedTuple):
     event: EventState
     progress: RunProgress  # stage and cause of the present event
     log: EventLog
+    features: Integers  # (contacts) index of the ground feature of each contact
     is_sharp: Flags  # (contacts) whether the ground feature is an edge or a vertex under a disc
     left: Flags  # (contacts) whether the wheel has just left the feature
     leaving: Flags  # (contacts) whether the contact separates at this instant
@@ -498,6 +477,7 @@ def finish_event(r: RunLoop) -> RunStatus:
         clock.samples = 0
         begin_samples(r)
     elif has_new_mode or not leaves_mode_unchanged(r):
+        r.log.kind[progress.events] = classify_event(r, progress.events)
         progress.events += 1
         begin_samples(r)
     else:
@@ -668,38 +648,35 @@ def log_event_end(r: RunLoop) -> None:
 
 
 @routine
+def classify_event(r: RunLoop, k: int) -> int:
+    """Return the kind of event k of the log: an impact is a collision, and a hand-over or a jump of the
+    inputs after which a wheel has no contact is a lift-off; a jump after which a wheel slides is a slip.
+    """
+    log = r.log
+    contacts = r.event.mode.contacts
+    cause = log.cause[k]
+    if log.impact[k] != ImpactOrigin.NONE:
+        return EventCause.COLLISION
+    if cause != EventCause.HAND_OVER and cause != EventCause.INPUT:
+        return cause
+    for i in range(log.closed_count[k]):
+        wheel = contacts.wheels[log.closed[k, i]]
+        if not has_wheel(r, log.closed_after[k], log.closed_after_count[k], wheel):
+            return EventCause.LIFT_OFF
+    if cause == EventCause.INPUT:
+        for i in range(log.closed_count[k]):
+            for j in range(log.closed_after_count[k]):
+                is_same = log.closed[k, i] == log.closed_after[k, j]
+                rolled = log.status[k, i] == Status.ROLLING
+                if is_same and rolled and log.status_after[k, j] == Status.SLIDING:
+                    return EventCause.SLIP
+    return cause
+
+
+@routine
 def mechanical_energy(r: RunLoop) -> float:
     """Return the mechanical energy (J) of the state in x. The energy program also reads accelerations, which
     x does not contain; the energy does not depend on them.
     """
     call(r.observe, r.arc.mode.x, r.table, r.observed, 1)
     return r.observed[r.kinetic] + r.observed[r.potential]
-
-
-@cache
-def terrain_code() -> Any:
-    """Return the machine code of all routines that Python calls in event-driven runs."""
-    entries = (
-        run_arcs,
-        continue_mode,
-        find_closed_form,
-        evaluate_gaps,
-        evaluate_gaps_of_states,
-        evaluate_rows,
-        border_excess,
-        flow,
-        solve_rates,
-        project_state,
-        find_penetrating_contacts,
-        find_nearest,
-        observe_modes,
-        observe_forces,
-        compute_rank,
-        mark_redundant_rows,
-    )
-    parts = (choose_set, solve_single_contact, solve_friction_law)
-    made = routine_code(*entries, *parts, width=VECTOR_WIDTH, passes="few")
-    share_code(made[len(entries) :])
-    return SimpleNamespace(
-        **{entry.__name__: code for entry, code in zip(entries, made, strict=False)}
-    )

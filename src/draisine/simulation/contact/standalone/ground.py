@@ -83,9 +83,11 @@ class GroundTable(Record):
     margin: float  # m, distance by which the boxes of wheel centres are widened
     slots: int  # number of slots of the table of contacts
     border_slots: int  # number of borders that the table of contacts can store
-    features: Integers  # (slots) feature index of each slot; ATTACHED - k for attached feature k
+    used: int = 0  # number of used slots, which are the first ones
+    step_margin: float  # m, the margin for time steps
     begin: Floats  # (3 wheels) m, wheel centres at the beginning of a step
     kept: IntegerMatrix  # (kept, 3) wheel, feature and side of contacts whose indices change
+    carried: Matrix  # (kept, 4) impulses (N s) and load (N) of these contacts in time steps
 
 
 @routine
@@ -102,12 +104,6 @@ def clear_slot(near: ContactColumns, k: int) -> None:
     near.folds[k] = 0
     near.patches[k] = 0
     near.first[k + 1] = near.first[k]
-
-
-@routine
-def is_used(g: GroundTable, k: int) -> bool:
-    """Return whether slot k of the table of contacts is used."""
-    return g.features[k] != ATTACHED - g.attached.size
 
 
 @routine
@@ -149,7 +145,7 @@ def add_attached(r: RunLoop, g: GroundTable, i: int, k: int) -> bool:
     r.event.closed_status[k] = g.attached_status[i]
     r.event.mu[k] = g.attached_mu[i]
     r.is_sharp[k] = False
-    g.features[k] = ATTACHED - i
+    r.features[k] = ATTACHED - i
     return True
 
 
@@ -179,7 +175,7 @@ def add_feature(r: RunLoop, g: GroundTable, wheel: int, feature: int, side: int,
         r.event.closed_status[k] = g.tyres[wheel]
     r.event.mu[k] = mu
     r.is_sharp[k] = g.is_disc[wheel] and near.planes[k] == 0
-    g.features[k] = feature
+    r.features[k] = feature
     return True
 
 
@@ -219,9 +215,10 @@ def fill_slots(r: RunLoop, g: GroundTable) -> bool:
                     if not add_feature(r, g, owner, feature, side, k):
                         return False
                     k += 1
+    g.used = k
     for unused in range(k, g.slots):
         clear_slot(near, unused)
-        g.features[unused] = ATTACHED - g.attached.size
+        r.features[unused] = ATTACHED - g.attached.size
         r.is_sharp[unused] = False
     return True
 
@@ -273,7 +270,7 @@ def is_on_edge_in_plane(r: RunLoop, g: GroundTable) -> bool:
         k = event.touching[i]
         axle = event.gaps[i * m.row + m.axle :]
         inclination = dot(axle, near.features[k * FEATURE + 3 :], 3)
-        is_edge = g.features[k] >= 0 and g.is_edge[g.kinds[max(g.features[k], 0)]]
+        is_edge = r.features[k] >= 0 and g.is_edge[g.kinds[max(r.features[k], 0)]]
         if r.is_sharp[k] and is_edge and near.moved[k] == 0 and abs(inclination) < EDGE_IN_PLANE:
             return True
     return False
@@ -321,7 +318,7 @@ def keep_contact(r: RunLoop, g: GroundTable, place: int, k: int) -> None:
     """Store wheel, feature and side of slot k in entry `place` of `GroundTable.kept` before a search."""
     near = r.arc.mode.contacts
     g.kept[place, 0] = near.wheels[k]
-    g.kept[place, 1] = g.features[k]
+    g.kept[place, 1] = r.features[k]
     g.kept[place, 2] = int(near.features[k * FEATURE + SIDE])
 
 
@@ -332,7 +329,7 @@ def find_slot(r: RunLoop, g: GroundTable, place: int) -> int:
     """
     near = r.arc.mode.contacts
     for k in range(near.size):
-        is_same = near.wheels[k] == g.kept[place, 0] and g.features[k] == g.kept[place, 1]
+        is_same = near.wheels[k] == g.kept[place, 0] and r.features[k] == g.kept[place, 1]
         if is_same and int(near.features[k * FEATURE + SIDE]) == g.kept[place, 2]:
             return k
     return -1

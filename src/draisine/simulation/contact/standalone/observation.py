@@ -122,7 +122,7 @@ def write_step_forces(o: ObservedRun) -> None:
     mode = o.run.loop.arc.mode
     m = o.run.loop.arc.mode.motion
     steps = o.run.steps
-    h = o.run.method.h
+    h = o.run.method.grid.span
     count = steps.contact_count
     mode.plan[CLOSED] = count
     for k in range(count):

@@ -20,7 +20,6 @@ from draisine.model import Wheel
 from draisine.simulation.contact.driver import EVENTS_PER_CALL, ArcDriver, Capacity
 from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY
 from draisine.simulation.contact.event_driven.impact import ImpactSolver
-from draisine.simulation.contact.event_driven.rank import make_rank_work
 from draisine.simulation.contact.kernels import (
     ANY_MODE,
     MAX_CLOSED_FORMS,
@@ -31,24 +30,17 @@ from draisine.simulation.contact.query import UNBOUNDED_CORNER, Closed, ContactQ
 from draisine.simulation.contact.run import place_on_terrain, run_on_terrain
 from draisine.simulation.contact.standalone.ground import GroundTable
 from draisine.simulation.contact.standalone.run import Schedule, StandaloneRun
-from draisine.simulation.contact.standalone.steps import RANK_SETS, SolverChoice, Switch
 from draisine.simulation.contact.start import lift_start
 from draisine.simulation.contact.status import TYRE_STATUSES
-from draisine.simulation.contact.stepping.arc import (
-    ADAPT_STEPS,
-    SEARCH_MARGIN_RATIO,
-    StepSamples,
-    TimeStepper,
-    longest_step,
-)
+from draisine.simulation.contact.stepping.arc import TimeStepper, make_switch, search_margin
+from draisine.simulation.contact.stepping.grid import ADAPT_STEPS, StepSamples, longest_step
 from draisine.simulation.contact.stepping.step import TimeStepping
-from draisine.simulation.contact.stepping.switch import CROWDED_EVENTS
 from draisine.simulation.contact.table import (
     FLOAT_COLUMNS,
     INTEGER_COLUMNS,
     Surroundings,
 )
-from draisine.simulation.options import SOLVERS, Task
+from draisine.simulation.options import Task
 from draisine.simulation.trajectory import Trajectory
 from draisine.system.compiled import Compiled
 from draisine.terrain.feature import Features
@@ -115,7 +107,7 @@ def make_standalone(task: Task, choice: ModeChoice = ModeChoice.RUN) -> Standalo
         loop=loop,  # type: ignore[arg-type]
         ground=ground,
         schedule=_make_schedule(task),
-        method=_make_switch(query, task, capacity.touching),
+        method=make_switch(query, task.contact, capacity.touching),
         steps=steps,
         samples=samples,
         described=np.zeros((EVENTS_PER_CALL + 1, 4), np.int64),
@@ -192,33 +184,6 @@ def _make_schedule(task: Task) -> Schedule:
     )
 
 
-def _make_switch(query: ContactQuery, task: Task, touching: int) -> Switch:
-    """Return the record of the criteria for changing between event location and time stepping."""
-    contact = task.contact
-    most = 2 * CROWDED_EVENTS
-    switch: Switch = make_record(
-        Switch,
-        solver=SolverChoice(SOLVERS.index(contact.solver)),
-        given_step=0.0 if contact.step is None else float(contact.step),
-        wheel_size=query.wheel_size,
-        time_unit=query.time_unit,
-        margin=math.inf
-        if query.watches_all
-        else min(contact.margin, SEARCH_MARGIN_RATIO * query.wheel_size),
-        ranks=RANK_SETS,
-        rank_sets=(RANK_SETS, 1 + 3 * touching),
-        rank_work=make_rank_work(touching, query.n, query.row.size),
-        recent_time=most,
-        recent_kind=most,
-        recent_state=(most, query.y.size),
-        later=query.y.size,
-        carried=(2 * touching, 4),
-        turn_entries=query.y.count("q"),
-        position_entries=query.y.count("p"),
-    )
-    return switch
-
-
 def _make_steps(
     query: ContactQuery, task: Task, y: Floats, near: Surroundings, touching: int
 ) -> tuple[TimeStepping, StepSamples]:
@@ -228,7 +193,7 @@ def _make_steps(
     stepper.reserve(near, touching)
     samples = stepper.samples
     # A call takes at most ADAPT_STEPS steps of at most the length `longest_step`.
-    count = int(ADAPT_STEPS * (longest_step(query, task.contact) / numerics.dt + 1.0)) + 2
+    count = int(ADAPT_STEPS * (longest_step(stepper.grid) / numerics.dt + 1.0)) + 2
     if count > SAMPLE_CAPACITY // 2:
         raise ParameterError(
             f"dt = {numerics.dt} s makes too many samples per time step for an exported simulator. Choose a "
@@ -295,9 +260,10 @@ def _make_ground(
         margin=math.inf if query.watches_all else float(task.contact.margin),
         slots=slots,
         border_slots=border_slots,
-        features=slots + 1,
+        step_margin=math.inf if query.watches_all else search_margin(query, task.contact),
         begin=3 * wheels + 1,
         kept=(touching + 2 * slots + 1, 3),
+        carried=(2 * touching, 4),
     )
     near = _empty_table(query, slots, border_slots, has_patches)
     return ground, near, Capacity(slots + 1, max(1, most_borders), touching)

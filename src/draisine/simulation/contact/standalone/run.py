@@ -13,10 +13,8 @@ from draisine.codegen.routine import IntegerMatrix, Record, call, routine
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.simulation.contact.driver import EVENTS_PER_CALL
 from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY, RunStatus
-from draisine.simulation.contact.event_driven.rank import Rank
 from draisine.simulation.contact.event_driven.run_loop import (
     EventCause,
-    EventLog,
     EventStage,
     ImpactOrigin,
     RunLoop,
@@ -24,7 +22,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     mechanical_energy,
     run_arcs,
 )
-from draisine.simulation.contact.kernels import CLOSED, ContactColumns, put_state
+from draisine.simulation.contact.kernels import CLOSED, put_state
 from draisine.simulation.contact.run import EVENT_WINDOW, STEPS_PER_CALL
 from draisine.simulation.contact.standalone.ground import (
     GroundTable,
@@ -33,30 +31,36 @@ from draisine.simulation.contact.standalone.ground import (
     search_nearby,
 )
 from draisine.simulation.contact.standalone.steps import (
-    MethodChange,
-    SolverChoice,
     StepFailure,
-    Switch,
-    adapt_step,
     advance_grid,
-    begin_grid,
     begin_steps,
-    choose_first_step,
-    close_loaded_contacts,
+    search_for_steps,
+)
+from draisine.simulation.contact.stepping.grid import (
+    ADAPT_STEPS,
+    StepSamples,
+    adapt_step,
+    begin_grid,
+)
+from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
+from draisine.simulation.contact.stepping.switch import (
+    MethodChange,
+    Obstruction,
+    SolverChoice,
+    Switch,
+    begin_switch,
     discard_short_arcs,
-    find_congestion,
-    find_rank,
+    find_obstruction,
+    first_step,
     has_ideal_conflict,
+    has_stepped_conflict,
     project_stepped_state,
     remember_event,
+    remember_events,
+    require_after_change,
     require_more,
-    search_for_steps,
     watch_rank,
 )
-from draisine.simulation.contact.status import Status
-from draisine.simulation.contact.stepping.arc import ADAPT_STEPS, LONGEST_STEP_RATIO, StepSamples
-from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
-from draisine.simulation.contact.stepping.switch import MOST_SETTLED, RETRY_STEPS
 
 RESERVED_EVENTS = 4  # entries of the event log reserved for changes of the method
 
@@ -108,6 +112,7 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
         r.lifted[z] = -NO_TIME
     clock.time = t
     begin_mode(r)
+    begin_switch(s.method)
     s.schedule.next = 0
     s.schedule.window = t
     s.schedule.events = 0
@@ -118,9 +123,7 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
             arc.box[6 * w + j] = s.ground.begin[3 * w + j]
             arc.box[6 * w + 3 + j] = s.ground.begin[3 * w + j]
     if s.method.solver is SolverChoice.TIME_STEPPING:
-        return begin_steps(
-            r, s.ground, s.steps, s.samples, s.method, choose_first_step(r, s.ground, s.method)
-        )
+        return begin_steps(r, s.ground, s.steps, s.samples, s.method, first_step(r, s.method))
     return search_nearby(r, s.ground, False)
 
 
@@ -161,7 +164,7 @@ def change_inputs(s: StandaloneRun, inputs: Floats) -> None:
     s.loop.arc.mode.x[s.x_inputs :][: s.inputs] = inputs[: s.inputs]
     if s.method.is_stepping:
         s.samples.begin = s.loop.arc.clock.time
-        begin_grid(s.method, s.loop.arc.clock.time, s.method.h)
+        begin_grid(s.method.grid, s.loop.arc.clock.time, s.method.grid.h)
     else:
         begin_cause(s.loop, EventCause.INPUT)
 
@@ -253,29 +256,13 @@ def continue_events(s: StandaloneRun, until: float) -> int:
     if not goes_on:
         return enter_time_steps(s) if is_auto else int(status)
     if is_start and is_auto:
-        watch_rank(r, s.ground, w)
-    elif is_auto and is_stuck(s, begin):
+        watch_rank(r, w)
+    elif is_auto and find_obstruction(r, w, begin) is not Obstruction.NONE:
         return enter_time_steps(s)
     if s.schedule.stops_at_events and progress.events > 0:
         return RunStatus.PAUSED
     is_long = clock.samples > 0.5 * SAMPLE_CAPACITY or clock.steps >= STEPS_PER_CALL
     return RunStatus.PAUSED if is_long else RunStatus.RESOLVED
-
-
-@routine
-def is_stuck(s: StandaloneRun, begin: float) -> bool:
-    """Return whether event location has advanced more slowly since time `begin` (s) than time steps would."""
-    r = s.loop
-    w = s.method
-    if w.watches_rank and find_rank(r, s.ground, w) is Rank.OVER_CONSTRAINED:
-        return True
-    watch_rank(r, s.ground, w)
-    longest = w.given_step if w.given_step > 0.0 else LONGEST_STEP_RATIO * w.time_unit
-    t = r.arc.clock.time
-    steps = r.arc.clock.steps
-    if not find_congestion(w, begin, t, steps, longest):
-        return False
-    return find_congestion(w, begin, t, steps, choose_first_step(r, s.ground, w))
 
 
 # --- time steps
@@ -292,6 +279,7 @@ def log_change(s: StandaloneRun, kind: MethodChange, before: Floats, after: Floa
     t = r.arc.clock.time
     log.time[k] = t
     log.cause[k] = kind
+    log.kind[k] = kind
     log.guard[k] = -1
     log.guard_contact[k] = -1
     log.guard_border[k] = -1
@@ -318,13 +306,17 @@ def enter_time_steps(s: StandaloneRun) -> int:
     r = s.loop
     w = s.method
     clock = r.arc.clock
-    if has_ideal_conflict(r, s.ground, w):
+    arc = r.arc
+    if has_ideal_conflict(arc.mode, r.features, r.event.mu, w, clock.time, arc.stages.y):
         return StepFailure.OVER_CONSTRAINED
-    h = choose_first_step(r, s.ground, w)
-    if clock.time - w.resumed < RETRY_STEPS * h:
-        w.required = min(2 * w.required, MOST_SETTLED)
+    h = first_step(r, w)
+    require_after_change(w, clock.time, h)
     add_sample(r)
-    discard_short_arcs(r, w, h)
+    # Events that earlier calls have reported cannot be withdrawn.
+    discarded = discard_short_arcs(r, w, h)
+    r.progress.events = max(r.progress.events - discarded, 0)
+    while clock.samples > 0 and arc.times[clock.samples - 1] > clock.time:
+        clock.samples -= 1
     log_change(s, MethodChange.TIME_STEPPING, r.arc.stages.y, r.arc.stages.y)
     fits = begin_steps(r, s.ground, s.steps, s.samples, w, h)
     return RunStatus.RESOLVED if fits else RunStatus.OUTSIDE_SEARCH
@@ -344,7 +336,7 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
         return RunStatus.RESOLVED
     result = advance_grid(r, s.steps, s.samples, w, until)
     if result is StepResult.LEFT_SURROUNDINGS:
-        if not search_for_steps(r, s.ground, s.steps, w, True):
+        if not search_for_steps(r, s.ground, s.steps, True):
             return RunStatus.OUTSIDE_SEARCH
     elif result is StepResult.TOO_MANY_CONTACTS:
         return RunStatus.TOO_MANY_CONTACTS
@@ -356,15 +348,11 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
         return StepFailure.SINGULAR_MASS
     elif result is StepResult.INFEASIBLE:
         return StepFailure.INFEASIBLE
-    if w.block >= ADAPT_STEPS:
-        if adapt_step(s.steps, w, clock.time):
+    if w.grid.block >= ADAPT_STEPS:
+        if adapt_step(w.grid, s.steps):
             return StepFailure.TOO_FAST
-        if is_auto:
-            close_loaded_contacts(r, s.steps)
-            has_conflict = has_ideal_conflict(r, s.ground, w)
-            r.arc.mode.plan[CLOSED] = 0
-            if has_conflict:
-                return StepFailure.OVER_CONSTRAINED
+        if is_auto and has_stepped_conflict(r.arc.mode, r.features, s.steps, w, clock.time):
+            return StepFailure.OVER_CONSTRAINED
     return RunStatus.ARC_END if clock.time >= until else RunStatus.RESOLVED
 
 
@@ -380,7 +368,8 @@ def resume_events(s: StandaloneRun) -> bool:
     progress = r.progress
     n = arc.stages.n
     events = progress.events
-    if not project_stepped_state(r, s.ground, s.steps, w):
+    near = s.ground.used
+    if not project_stepped_state(arc.mode, arc.rows, s.steps, w, clock.time, near, r.event.most):
         require_more(w, s.steps)
         return False
     arc.stages.y[:n] = arc.mode.x[1 : 1 + n]
@@ -422,47 +411,21 @@ def count_logged_events(s: StandaloneRun) -> None:
 
 
 @routine
-def classify_event(s: StandaloneRun, k: int) -> int:
-    """Return the kind of event k of the log: an impact is a collision, and a hand-over or a jump of the
-    inputs after which a wheel has no contact is a lift-off; a jump after which a wheel slides is a slip.
-    """
-    log = s.loop.log
-    contacts = s.loop.event.mode.contacts
-    cause = log.cause[k]
-    if log.impact[k] != ImpactOrigin.NONE:
-        return EventCause.COLLISION
-    if cause != EventCause.HAND_OVER and cause != EventCause.INPUT:
-        return cause
-    for i in range(log.closed_count[k]):
-        if not touches_after(contacts, log, k, contacts.wheels[log.closed[k, i]]):
-            return EventCause.LIFT_OFF
-    if cause == EventCause.INPUT:
-        for i in range(log.closed_count[k]):
-            for j in range(log.closed_after_count[k]):
-                is_same = log.closed[k, i] == log.closed_after[k, j]
-                rolled = log.status[k, i] == Status.ROLLING
-                if is_same and rolled and log.status_after[k, j] == Status.SLIDING:
-                    return EventCause.SLIP
-    return cause
-
-
-@routine
 def describe_events(s: StandaloneRun, first: int) -> None:
     """Write kind, wheel, feature and side of the logged events from index `first` on, and remember the events
     for their rate. Contact indices are not used, because the next search changes them.
     """
+    remember_events(s.loop, s.method, first)
     log = s.loop.log
     contacts = s.loop.arc.mode.contacts
     for k in range(first, s.loop.progress.events):
-        kind = classify_event(s, k)
         contact = find_event_contact(s, k)
-        s.described[k, 0] = kind
+        s.described[k, 0] = log.kind[k]
         s.described[k, 1] = -1
         if contact >= 0:
             s.described[k, 1] = contacts.wheels[contact]
-            s.described[k, 2] = s.ground.features[contact]
+            s.described[k, 2] = s.loop.features[contact]
             s.described[k, 3] = int(contacts.features[contact * FEATURE + SIDE])
-        remember_event(s.method, log.time[k], kind, log.y[k], s.loop.arc.stages.n)
 
 
 @routine
@@ -481,15 +444,6 @@ def find_event_contact(s: StandaloneRun, k: int) -> int:
         if is_new:
             return contact
     return log.guard_contact[k]
-
-
-@routine
-def touches_after(contacts: ContactColumns, log: EventLog, k: int, wheel: int) -> bool:
-    """Return whether a wheel has a closed contact after event k of the log."""
-    for i in range(log.closed_after_count[k]):
-        if contacts.wheels[log.closed_after[k, i]] == wheel:
-            return True
-    return False
 
 
 @routine

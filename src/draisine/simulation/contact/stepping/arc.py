@@ -1,14 +1,12 @@
-"""Trajectory arcs computed by time stepping: step-size control, search of nearby contacts, samples and mean
-contact forces.
+"""Trajectory arcs computed by time stepping: records, search of nearby contacts, samples and mean contact
+forces.
 
-The steps are those of `step` (Moreau and Jean's scheme). Their length is halved or doubled by an estimate of
-the position error, which is proportional to the unpredicted change of speeds per step.
+The steps are those of `step` (Moreau and Jean's scheme); `grid` chooses their length.
 """
 
 import math
 from collections.abc import Mapping
 from functools import cache
-from math import isfinite, sqrt
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,57 +14,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers, Matrix, Record, routine
-from draisine.codegen.targets.native import make_record, routine_code
+from draisine.codegen.routine import Integers
+from draisine.codegen.targets.native import Packed, make_record, routine_code
 from draisine.errors import ContactSetError, SimulationError
 from draisine.model import Wheel
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import make_impulse_problem
-from draisine.simulation.contact.complementarity.linear import dot
+from draisine.simulation.contact.event_driven.rank import make_rank_work
+from draisine.simulation.contact.kernels import make_mode
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
+from draisine.simulation.contact.stepping.grid import (
+    ADAPT_STEPS,
+    SHORTEST_REMAINDER_RATIO,
+    StepGrid,
+    StepSamples,
+    adapt_step,
+    begin_grid,
+    interpolate_state,
+    take_grid_steps,
+)
 from draisine.simulation.contact.stepping.step import (
     INFEASIBLE_APPROACH,
     StepResult,
     TimeStepping,
-    take_time_steps,
+)
+from draisine.simulation.contact.stepping.switch import (
+    RANK_SETS,
+    STORED_EVENTS,
+    SolverChoice,
+    Switch,
 )
 from draisine.simulation.contact.table import Surroundings, WheelOnFeature
-from draisine.simulation.options import ContactOptions
+from draisine.simulation.options import SOLVERS, ContactOptions
 from draisine.simulation.validity.fall import describe_fall, fall_rule
 from draisine.simulation.validity.record import TimeStepped
 
 REST_SPEED_RATIO = 0.03
 """Approach velocity below which contacts do not rebound, as a fraction of sqrt(g * wheel size)."""
-LONGEST_STEP_RATIO = 0.016
-"""Length of the longest time step, as a fraction of sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms
-for 350 mm.
-"""
-SPEED_INTERVAL_RATIO = 1e-3
-"""Time increment of the difference quotient for wheel speeds, as a fraction of sqrt(wheel size / g). It is
-long enough that rounding errors are 1e-13 of the speed, not 1e-10.
-"""
-MAX_TRAVEL_RATIO = 0.01
-"""Largest displacement of a wheel in one time step, as a fraction of the wheel size."""
-POSITION_ERROR_RATIO = 1e-3
-"""Largest growth of the estimated position error, in wheel sizes per time sqrt(wheel size / g)."""
-ERROR_MEMORY_RATIO = 20.0
-"""Time constant over which the position error is averaged, in units of sqrt(wheel size / g); long enough to
-average single impacts.
-"""
-ERROR_MARGIN = 8.0
-"""Ratio of the allowed to the estimated position error above which the time step is doubled."""
-ADAPT_STEPS = 32
-"""Number of time steps between two adaptations of the step length."""
-SHORTEST_RATIO = 1 / 64
-"""Ratio of the shortest to the longest time step."""
 TYRE_FLIGHT_RATIO = 0.1
 """Longest flight of a wheel after which its tyre keeps its deflection, as a fraction of sqrt(wheel size / g):
 a tenth of the period of a tyre that deflects by 2 %.
-"""
-SHORTEST_REMAINDER_RATIO = 0.01
-"""Length of the shortest last step of a run, as a fraction of a regular step; a shorter remainder lengthens
-the step before it.
 """
 SAME_SAMPLE_RATIO = 1e-9
 """Time difference, as a fraction of a regular step, below which two samples count as one sample."""
@@ -82,82 +70,10 @@ step should test.
 """
 
 
-class StepSamples(Record):
-    """Samples of a time-stepping arc at the times first + i dt, and data of its last step. States between two
-    steps are interpolated.
-
-    Sizes: k accumulated sums (impulses and work), n entries of a state, w wheels and joints.
-    """
-
-    first: float = 0.0  # s, time of sample 0
-    dt: float = math.inf  # s, sample interval; infinite for no samples (only the last step is kept)
-    number: int = 1  # index i of the next sample
-    count: int = 0  # number of stored samples
-    begin: float = 0.0  # s, start of the last step
-    sums: Floats  # (k) impulses (N s) and work (J) up to now
-    before: Floats  # (k) impulses (N s) and work (J) up to the start of the last step
-    times: Floats  # (samples) s, sample times
-    states: Matrix  # (samples, n) sampled states y
-    totals: Matrix  # (samples, k) impulses (N s) and work (J) up to each sample
-    energies: Matrix  # (samples, w) J, energy stored in tyres
-    size: int  # number k of sums
-
-
-@routine
-def interpolate_state(s: TimeStepping, ratio: float, into: Floats) -> None:
-    """Write the state at the fraction `ratio` (0 start, 1 end) of the last time step to `into`."""
-    n = s.motion.y_z + s.motion.states
-    into[:n] = (1.0 - ratio) * s.before[:n] + ratio * s.y[:n]
-    length = sqrt(dot(into, into, 4))
-    into[:4] /= length
-
-
-@routine
-def keep_samples(s: TimeStepping, r: StepSamples, end: float) -> None:
-    """Store the samples that are due within the last step, which ends at time `end` (s)."""
-    n = s.motion.y_z + s.motion.states
-    due = r.first + r.number * r.dt
-    while due <= end * (1.0 + 1e-14) + 1e-300:
-        due = min(due, end)
-        ratio = (due - r.begin) / (end - r.begin)
-        if due < end:
-            interpolate_state(s, 1.0 - (end - due) / (end - r.begin), r.states[r.count])
-        else:
-            r.states[r.count, :n] = s.y[:n]
-        r.times[r.count] = due
-        r.totals[r.count, : r.size] = r.before[: r.size]
-        r.totals[r.count, : r.size] += ratio * (r.sums[: r.size] - r.before[: r.size])
-        r.energies[r.count, : s.wheels.size] = s.tyre_energy[: s.wheels.size]
-        r.count += 1
-        r.number += 1
-        due = r.first + r.number * r.dt
-
-
-@routine
-def take_sampled_steps(
-    s: TimeStepping, r: StepSamples, start: float, h: float, first: int, count: int
-) -> StepResult:
-    """Take `count` time steps like `take_time_steps`, and store samples."""
-    taken = 0
-    result = StepResult.ADVANCED
-    while result is StepResult.ADVANCED and taken < count:
-        if isfinite(r.dt):
-            r.before[: r.size] = r.sums[: r.size]
-        else:
-            r.sums[: r.size] = 0.0
-        result = take_time_steps(s, start, h, first + taken, 1)
-        if s.steps > 0:
-            r.begin = start + (first + taken) * h
-            taken += 1
-            keep_samples(s, r, start + (first + taken) * h)
-    s.steps = taken
-    return result
-
-
 @cache
 def step_code() -> Any:
     """Return the compiled time-stepping routines that Python calls, as attributes of one object."""
-    entries = (take_sampled_steps, interpolate_state)
+    entries = (take_grid_steps, adapt_step, begin_grid, interpolate_state)
     codes = routine_code(*entries, passes="few")
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, codes, strict=True)}
@@ -169,40 +85,84 @@ def tyre_flight(query: ContactQuery) -> float:
     return TYRE_FLIGHT_RATIO * min(query.time_unit, 1.0)
 
 
-def longest_step(query: ContactQuery, contact: ContactOptions) -> float:
-    """Return the length (s) of the longest time step: the requested one, or `LONGEST_STEP_RATIO` times the
-    time unit.
-    """
-    return LONGEST_STEP_RATIO * query.time_unit if contact.step is None else contact.step
+def make_step_grid(query: ContactQuery, contact: ContactOptions) -> StepGrid:
+    """Return the grid for the time steps of a system; `begin_grid` sets its start and its spacing."""
+    grid: StepGrid = make_record(
+        StepGrid,
+        given_step=0.0 if contact.step is None else float(contact.step),
+        wheel_size=query.wheel_size,
+        time_unit=query.time_unit,
+        later=query.y.size,
+        centres=np.zeros(3 * len(query.machine.wheels) + 1),
+        row=query.row.size,
+        out=query.machine.motion.outputs.size,
+    )
+    return grid
 
 
-def choose_step(query: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
-    """Return the length (s) of the first time step: the requested one, or the longest in which no wheel moves
-    further than `MAX_TRAVEL_RATIO` wheel sizes.
+def make_switch(query: ContactQuery, contact: ContactOptions, touching: int) -> Switch:
+    """Return the data of a run for changing its method; `touching` is the largest number of contacts that
+    touch at one instant.
     """
-    if contact.step is not None:
-        return contact.step
-    unit = query.time_unit
-    moment = SPEED_INTERVAL_RATIO * min(unit, 1.0)
-    later = y.copy()
-    later[query.pose] += moment * query.flow(t, y)
-    q = later[query.y.q]
-    q /= math.sqrt(q @ q)
-    moved = np.square(query.centres(t, later) - query.centres(t, y)).sum(axis=1)
-    speed = math.sqrt(moved.max(initial=0.0)) / moment
-    by_speed = MAX_TRAVEL_RATIO * query.wheel_size / speed if speed > 0.0 else math.inf
-    # A massless foot may move arbitrarily fast: steps adapted to it would become arbitrarily short.
-    shortest = SHORTEST_RATIO * LONGEST_STEP_RATIO * min(unit, 1.0)
-    step = max(min(longest_step(query, contact), by_speed), shortest)
-    return step if math.isfinite(step) else 1.0
+    switch: Switch = make_record(
+        Switch,
+        solver=SolverChoice(SOLVERS.index(contact.solver)),
+        grid=make_step_grid(query, contact),
+        ranks=RANK_SETS,
+        recent_time=STORED_EVENTS,
+        recent_kind=STORED_EVENTS,
+        recent_state=(STORED_EVENTS, query.y.size),
+        turn_entries=query.y.count("q"),
+        position_entries=query.y.count("p"),
+        **rank_arrays(query, touching),
+    )
+    return switch
+
+
+def rank_arrays(query: ContactQuery, touching: int) -> dict[str, Any]:
+    """Return the fields of `Switch` whose size depends on the number of touching contacts."""
+    return {
+        "rank_sets": np.zeros((RANK_SETS, 1 + 3 * touching), np.int64),
+        "rank_work": make_rank_work(touching, query.n, query.row.size),
+    }
+
+
+def search_margin(query: ContactQuery, contact: ContactOptions) -> float:
+    """Return the distance (m) around the wheels' paths within which time steps search ground features."""
+    return min(contact.margin, SEARCH_MARGIN_RATIO * query.wheel_size)
+
+
+def take_switch(query: ContactQuery, contact: ContactOptions, touching: int) -> Switch:
+    """Return the data of a run for changing its method: those of the last run of the query if the options are
+    equal, otherwise new ones, which cost more than a short step.
+    """
+    switch: Switch | None = query.switch
+    options = (SOLVERS.index(contact.solver), contact.step or 0.0)
+    if switch is None or (switch.solver, switch.grid.given_step) != options:
+        query.switch = switch = make_switch(query, contact, touching)
+    query.code.begin_switch(switch)
+    return switch
+
+
+def reserve_ranks(switch: Switch, query: ContactQuery, touching: int) -> None:
+    """Enlarge the arrays for the ranks of contact sets to a number of touching contacts."""
+    if switch.rank_sets.shape[1] < 1 + 3 * touching:
+        switch.assign(rank_count=0, **rank_arrays(query, touching))
+
+
+def copy_switch(switch: Switch) -> Switch:
+    """Return a copy of the data for changing the method; the scratch arrays are shared."""
+    values = switch.values()
+    own = ("ranks", "rank_sets", "recent_time", "recent_kind", "recent_state")
+    copied: Switch = make_record(Switch, **values | {name: values[name].copy() for name in own})
+    return copied
 
 
 class TimeStepper:
     """Integrates a system on a terrain in time steps.
 
-    Steps lie on a grid, t + i h. A new grid begins when the step length changes: after `ADAPT_STEPS` steps by
-    their position error, unless `ContactOptions.step` fixes it; and after a shorter step at the end of a run.
-    The result does not depend on the number of calls that take the steps.
+    The steps, their length and their samples are those of `grid`. This class makes the records, searches the
+    ground features near the wheels, and reports the result.
 
     Parameters
     ----------
@@ -216,6 +176,8 @@ class TimeStepper:
         Length of the first steps (s).
     reason
         Reason why the run uses time stepping, for its report.
+    switch
+        Data for changing the method; None if the run never changes it.
     """
 
     def __init__(
@@ -226,33 +188,37 @@ class TimeStepper:
         y: Floats,
         h: float,
         reason: str = "requested",
+        switch: Switch | None = None,
     ) -> None:
         self.query = query
         self.contact = contact
-        self.h = h
-        self.t = t
+        self.grid = make_step_grid(query, contact)
+        step_code().begin_grid(self.grid, t, h)
         self.taken = 0
         self.outcome = ""
         self.reason = reason
         self.is_settled = (
             False  # whether the same contacts have carried a load for `required` steps
         )
-        self._start = t  # s, start of the grid
-        self._index = 0  # number of steps since the start of the grid
-        self._span = h  # s, length of the last step
-        self._block = 0  # number of steps since their length was chosen
-        self._error = 0.0  # m, mean position error over ERROR_MEMORY
-        self._first_step = self._largest_step = h
+        self.switch = switch
+        self.is_over_constrained = False  # whether ideal contacts over-constrain the system
+        self._modes: tuple[Surroundings, int, Packed] | None = None
+        self._first_step = h
         self._most = INITIAL_CONTACTS
-        self.near = query.find_surroundings(t, query.boxes(t, y), self._margin)
+        self.near = query.find_surroundings(t, query.boxes(t, y), search_margin(query, contact))
         self._make_records(y)
         self._surround()
         self._energy = query.energy(t, y)
 
     @property
-    def _margin(self) -> float:
-        """The distance (m) around the wheels' paths within which ground features are searched."""
-        return min(self.contact.margin, SEARCH_MARGIN_RATIO * self.query.wheel_size)
+    def t(self) -> float:
+        """The present time (s)."""
+        return self.grid.time
+
+    @property
+    def h(self) -> float:
+        """The present length of the steps (s)."""
+        return self.grid.h
 
     # --- records
 
@@ -392,7 +358,8 @@ class TimeStepper:
             if record.warm[k, 0] != 0.0
         }
         begin = record.centre.copy()
-        self.near = self.query.find_surroundings(self.t, record.box, self._margin, begin)
+        margin = search_margin(self.query, self.contact)
+        self.near = self.query.find_surroundings(self.t, record.box, margin, begin)
         self._surround(previous)
 
     def _grow(self) -> None:
@@ -421,14 +388,14 @@ class TimeStepper:
     def steps_until(self, t: float) -> int:
         """Return the number of steps of the present length that reach time t (s); at least one."""
         # A step that ends within rounding of time t counts as reaching it.
-        steps = (t - self._start) / self.h * (1.0 - 1e-14) - 1e-9
-        return max(1, math.ceil(steps) - self._index)
+        steps = (t - self.grid.start) / self.h * (1.0 - 1e-14) - 1e-9
+        return max(1, math.ceil(steps) - self.grid.index)
 
     def state_at(self, t: float) -> Floats:
         """Return the state at a time t (s) within the last step, by interpolation."""
         state = self.y.copy()
         if t < self.t:
-            ratio = 1.0 - (self.t - t) / self._span
+            ratio = 1.0 - (self.t - t) / self.grid.span
             step_code().interpolate_state(self.record, ratio, state)
         return state
 
@@ -439,7 +406,7 @@ class TimeStepper:
         self.record.y[:] = y
         self.samples.begin = t
         self.query.fill(t, y)
-        self._begin_grid(t, self.h)
+        step_code().begin_grid(self.grid, t, self.h)
 
     def begin_samples(self, first: float, dt: float) -> None:
         """Store the present state, and from now on samples at the times first + i dt (s)."""
@@ -457,13 +424,6 @@ class TimeStepper:
         self.record.settled = 0
         self.is_settled = False
 
-    def _begin_grid(self, t: float, h: float) -> None:
-        """Begin a new grid of steps of length h (s) at time t (s)."""
-        self.t = self._start = t
-        self._index = 0
-        self.h = h
-        self._largest_step = max(h, self._largest_step)
-
     def advance(self, count: int, until: float) -> None:
         """Take `count` steps, or fewer if time `until` is reached, the system falls or its contacts are
         settled.
@@ -478,47 +438,53 @@ class TimeStepper:
             If a value is not finite or the mass matrix is singular.
         """
         last = self.taken + count
+        code = step_code()
         while self.taken < last and self.t < until and not self.outcome:
-            # Steps that end within rounding of `until` count as regular steps of the grid.
-            steps = math.floor((until - self._start) / self.h * (1.0 + 1e-14) + 1e-9) - self._index
-            # A very short last step would turn gaps of rounding size into large speeds (gap / h):
-            # merge it with the step before.
-            rest = until - (self._start + (self._index + steps) * self.h)
-            steps -= 1 if steps > 0 and 0.0 < rest < SHORTEST_REMAINDER_RATIO * self.h else 0
-            if steps > 0:
-                many = min(steps, last - self.taken, ADAPT_STEPS - self._block)
-                self._take_steps(self._start, self.h, self._index, many)
-            else:
-                self._take_steps(self.t, until - self.t, 0, 1)
-                self._begin_grid(self.t, self.h)
-            if self._block >= ADAPT_STEPS:
-                self._adapt()
-            if self.is_settled:
+            self._take_steps(until, last - self.taken)
+            if self.grid.block >= ADAPT_STEPS:
+                if code.adapt_step(self.grid, self.record):
+                    self._refuse_speed()
+                if self.switch is not None and self.has_ideal_contacts:
+                    self.is_over_constrained = self._has_conflict(self.switch)
+            if self.is_settled or self.is_over_constrained:
                 return
 
-    def _adapt(self) -> None:
-        """Choose the length of the next steps by the mean position error of the latest steps and by the
-        largest displacement of a wheel per step.
+    # --- change to event location
+
+    def _mode(self, switch: Switch) -> Packed:
+        """Return a contact mode for the contacts of a step, and adapt the size of `switch` to it."""
+        query = self.query
+        if self._modes is None or self._modes[:2] != (self.near, self._most):
+            forms = query.table.pairs.forms
+            mode = make_mode(
+                query.machine, query.motion, self.near.packed, self._most, query.x, forms
+            )
+            self._modes = self.near, self._most, Packed(mode)
+        reserve_ranks(switch, query, self._most)
+        return self._modes[2]
+
+    def _has_conflict(self, switch: Switch) -> bool:
+        """Return whether ideal contacts that carry a load over-constrain the system."""
+        mode = self._mode(switch)
+        self.query.fill(self.t, self.y)
+        has_conflict: bool = self.query.code.has_stepped_conflict(
+            mode, self.near.features, self.record, switch, self.t
+        )
+        return has_conflict
+
+    def project(self, switch: Switch) -> Floats | None:
+        """Return the present state projected onto the constraints of the contacts that carry a load; None if
+        event location cannot begin there.
         """
-        r = self.record
-        unit = self.query.time_unit
-        size = self.query.wheel_size
-        memory = ERROR_MEMORY_RATIO * unit
-        self._error = self._error * math.exp(-ADAPT_STEPS * self.h / memory) + r.error
-        far = r.travel / (MAX_TRAVEL_RATIO * size)
-        r.error = 0.0
-        r.travel = 0.0
-        self._block = 0
-        if self.contact.step is not None or not math.isfinite(unit):
-            return
-        used = self._error / (POSITION_ERROR_RATIO * size * ERROR_MEMORY_RATIO)
-        longest = longest_step(self.query, self.contact)
-        if far > 1.0 / MAX_TRAVEL_RATIO and self.h <= SHORTEST_RATIO * longest:
-            self._refuse_speed()
-        if (used > 1.0 or far > 1.5) and self.h > SHORTEST_RATIO * longest:
-            self._begin_grid(self.t, 0.5 * self.h)
-        elif used < 1.0 / ERROR_MARGIN and far < 0.5 and 2.0 * self.h <= longest * (1.0 + 1e-9):
-            self._begin_grid(self.t, 2.0 * self.h)
+        query = self.query
+        mode = self._mode(switch)
+        query.fill(self.t, self.y)
+        row = self.grid.row
+        near = len(self.near)
+        code = query.code
+        if not code.project_stepped_state(mode, row, self.record, switch, self.t, near, self._most):
+            return None
+        return query.x[query.machine.inputs.span("q", "z")].copy()
 
     def _refuse_speed(self) -> None:
         """Raise SimulationError because a wheel moves by more than its size in the shortest step, so that
@@ -529,22 +495,20 @@ class TimeStepper:
         w = int(moved.argmax())
         raise SimulationError(
             f"the run stopped at {self.t:.9g} s: {self.query.machine.wheels[w].name!r} moves at "
-            f"{moved[w] / self._span:.3g} m/s, further than its size in the shortest time step. A force acts "
-            "on a body that is almost massless; give it mass, or limit the force."
+            f"{moved[w] / self.grid.span:.3g} m/s, further than its size in the shortest time step. A force "
+            "acts on a body that is almost massless; give it mass, or limit the force."
         )
 
-    def _take_steps(self, start: float, h: float, first: int, count: int) -> None:
-        """Take `count` steps on the grid start + i h, beginning with index `first`."""
+    def _take_steps(self, until: float, most: int) -> None:
+        """Take at most `most` steps of the grid until time `until` (s), and handle their result."""
         r = self.record
+        grid = self.grid
         if math.isfinite(self.samples.dt):
-            self._grow_records(int(count * (h / self.samples.dt + 1.0)) + 1)
-        result = step_code().take_sampled_steps(r, self.samples, start, h, first, count)
-        steps = r.steps
-        self.taken += steps
-        self._index += steps
-        self._block += steps
-        self.t = start + (first + steps) * h
-        self._span = h
+            # The last step may be longer than a regular one, because it includes a short remainder.
+            span = (1.0 + SHORTEST_REMAINDER_RATIO) * grid.h
+            self._grow_records(int(min(most, ADAPT_STEPS) * (span / self.samples.dt + 1.0)) + 1)
+        result = step_code().take_grid_steps(grid, r, self.samples, until, most)
+        self.taken += r.steps
         self.is_settled = result is StepResult.SETTLED
         match result:
             case StepResult.LEFT_SURROUNDINGS:
@@ -559,8 +523,8 @@ class TimeStepper:
                 self.outcome = describe_fall(None)
             case StepResult.NOT_FINITE:
                 raise SimulationError(
-                    f"the run stopped at {self.t:.9g} s: time stepping with steps of {h:.3g} s produced a "
-                    "value that is not finite. Smaller steps, ContactOptions(step=...), may solve it."
+                    f"the run stopped at {self.t:.9g} s: time steps of {grid.span:.3g} s produced a value "
+                    "that is not finite. Smaller steps, ContactOptions(step=...), may solve it."
                 )
             case StepResult.SINGULAR_MASS:
                 raise SimulationError(
@@ -634,7 +598,7 @@ class TimeStepper:
         chosen = contact.solver == "auto" and contact.impact_name != "moreau"
         return TimeStepped(
             reason=self.reason,
-            step=self._largest_step,
+            step=self.grid.largest,
             first_step=self._first_step,
             residual=r.residual,
             penetration=r.penetration,

@@ -1,0 +1,85 @@
+"""Machine code of the routines that Python calls in runs on a terrain, compiled together."""
+
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+from draisine.codegen.targets.native import routine_code, share_code
+from draisine.simulation.contact.complementarity.active_set import choose_set
+from draisine.simulation.contact.complementarity.coulomb import solve_friction_law
+from draisine.simulation.contact.complementarity.linear import mark_redundant_rows
+from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
+from draisine.simulation.contact.event_driven.rank import compute_rank
+from draisine.simulation.contact.event_driven.run_loop import continue_mode, run_arcs
+from draisine.simulation.contact.kernels import (
+    border_excess,
+    evaluate_gaps,
+    evaluate_gaps_of_states,
+    evaluate_rows,
+    find_closed_form,
+    flow,
+    project_state,
+    solve_rates,
+)
+from draisine.simulation.contact.samples import (
+    find_nearest,
+    find_penetrating_contacts,
+    observe_forces,
+    observe_modes,
+)
+from draisine.simulation.contact.stepping.grid import choose_first_step
+from draisine.simulation.contact.stepping.switch import (
+    begin_switch,
+    discard_short_arcs,
+    find_obstruction,
+    has_ideal_conflict,
+    has_stepped_conflict,
+    project_stepped_state,
+    remember_event,
+    remember_events,
+    require_after_change,
+    require_more,
+    watch_rank,
+)
+from draisine.simulation.integrators.dop853 import VECTOR_WIDTH
+
+
+@cache
+def terrain_code() -> Any:
+    """Return the machine code of all routines that Python calls in event-driven runs."""
+    entries = (
+        run_arcs,
+        continue_mode,
+        find_closed_form,
+        evaluate_gaps,
+        evaluate_gaps_of_states,
+        evaluate_rows,
+        border_excess,
+        flow,
+        solve_rates,
+        project_state,
+        find_penetrating_contacts,
+        find_nearest,
+        observe_modes,
+        observe_forces,
+        compute_rank,
+        mark_redundant_rows,
+        watch_rank,
+        remember_event,
+        remember_events,
+        find_obstruction,
+        choose_first_step,
+        begin_switch,
+        has_ideal_conflict,
+        has_stepped_conflict,
+        require_after_change,
+        require_more,
+        discard_short_arcs,
+        project_stepped_state,
+    )
+    parts = (choose_set, solve_single_contact, solve_friction_law)
+    made = routine_code(*entries, *parts, width=VECTOR_WIDTH, passes="few")
+    share_code(made[len(entries) :])
+    return SimpleNamespace(
+        **{entry.__name__: code for entry, code in zip(entries, made, strict=False)}
+    )
