@@ -664,7 +664,7 @@ def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool)
     names: Chart | None = None
     systems = []
     for arc in smooth_arcs(run):
-        w = arc.inputs.T
+        w = arc.inputs
         if names is None:
             names = chart(vary(arc.machine, arc.y, w, t=arc.t, anchors=arc.anchors))
         systems.append(

@@ -543,11 +543,7 @@ class _Bilateral:
             raise SimulationError(f"the run stopped: {self.cause}.{hint}") from self.run.law_error
 
     def state(self, t: float) -> State:
-        machine = self.run.machine
-        layout = machine.layout
-        q, p = machine.user_pose(self.y[layout.q], self.y[layout.p])
-        z = self.y[layout.z][: machine.system.model.memory].copy()
-        return State(q, p, self.y[layout.r].copy(), self.observe(t)["v"], element_state=z)
+        return self.run.machine.leave(self.y, t)
 
     def observe(self, t: float) -> dict[str, Floats]:
         if self._observations is None:

@@ -306,6 +306,13 @@ class ClosedForm:
             raise make_state_error(self.system, state)
         return np.concatenate([entry["y"], z])
 
+    def leave(self, y: Floats, t: float = 0.0) -> State:
+        """Return the user's state of a state vector y at time t (s)."""
+        values = self.layout.split(y)
+        q, p = self.user_pose(values["q"], values["p"])
+        z = values["z"][: self.system.model.memory].copy()
+        return State(q, p, values["r"].copy(), self.observation(y, t)["v"], element_state=z)
+
     def enter_all(
         self,
         states: Mapping[str, Floats],
