@@ -169,6 +169,11 @@ class Arc:
         """
         return False
 
+    @property
+    def t_before(self) -> Floats:
+        """The times (s) at which samples are evaluated; the last one lies just before an event."""
+        return self.t
+
     @cached_property
     def observations(self) -> dict[str, Floats]:
         """All variables of every sample by name; time is the last axis."""
@@ -223,6 +228,10 @@ class Arc:
         fields = {name: x[samples].copy() for name, x in arrays.items() if x is not None}
         # A type without dense output has no such field.
         return replace(self, **fields, **({"dense": dense} if self.dense is not dense else {}))
+
+    def last_sample(self) -> Self:
+        """Return an arc with only the last sample; its observations equal those of the whole arc."""
+        return self.take(slice(-1, None))
 
     def cut(self, count: int, t: float) -> Self:
         """Return the first `count` samples of the arc, and its dense output before time t (s)."""
