@@ -11,7 +11,7 @@ import draisine
 from draisine import ContactOptions, Numerics, Stepper
 from draisine.errors import ParameterError, SimulationError, ValidityWarning
 from draisine.simulation.contact.run import TerrainRun
-from draisine.simulation.stepper import MAX_SHORT_STEPS
+from draisine.simulation.stepper_runs import MAX_SHORT_STEPS
 from draisine.terrain import kerb, plane
 
 H = 2.0**-10

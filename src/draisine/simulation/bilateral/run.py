@@ -10,7 +10,7 @@ A run leaves this path for two reasons only:
 
 * The pivots (the speeds by which the constraint rows are solved) degenerate. `change_pivots` chooses others.
 * The shape (the joint coordinates) becomes singular, for example that of a snake with all joints straight. If
-  the speeds have a limit there, one step of Gauss collocation passes the shape (`simulation.singular`).
+  the speeds have a limit there, one step of Gauss collocation passes the shape (`singular`).
 """
 
 import math
@@ -30,6 +30,13 @@ from draisine.errors import (
     SingularityError,
 )
 from draisine.mechanics.readings import law_states
+from draisine.simulation.bilateral.singular import (
+    SINGULAR_STEP_LENGTH,
+    SingularShape,
+    find_singular_shape,
+    prescribed_shape,
+    take_gauss_step,
+)
 from draisine.simulation.integrators import (
     DEGENERATE_PIVOT,
     DENSE_NODE_POSITIONS,
@@ -48,13 +55,6 @@ from draisine.simulation.integrators import (
     Span,
 )
 from draisine.simulation.options import Task
-from draisine.simulation.singular import (
-    SINGULAR_STEP_LENGTH,
-    SingularShape,
-    find_singular_shape,
-    prescribed_shape,
-    take_gauss_step,
-)
 from draisine.simulation.trajectory import BilateralArc, DenseOutput, Trajectory
 from draisine.simulation.validity.fall import fall_rule
 from draisine.system.closed_form import REUSED_PIVOT_RATIO, ClosedForm

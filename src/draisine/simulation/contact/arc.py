@@ -261,10 +261,6 @@ class SteppedArc(Arc):
             | self._tyres(query)
         )
 
-    def last_sample(self) -> "SteppedArc":
-        """Return the last sample as a trajectory arc."""
-        return self.take(slice(-1, None))
-
     def examine_samples(self) -> ObservedArc:
         """Return the stored forces. Other variables would need a search of the ground, which costs as much as
         the run. Time steps correct penetrations, so no constraint can drift.
@@ -282,14 +278,3 @@ class SteppedArc(Arc):
             tyres = np.zeros((len(self.t), len(query.machine.wheels), 2))
         powers, energies = np.moveaxis(tyres[:, query.tyred], -1, 0)
         return {"tyre_powers": powers.T, "tyre_energies": energies.T}
-
-
-def observe_last_samples(arcs: Sequence[Arc]) -> dict[str, Floats]:
-    """Return pose, joints and all variables of trajectory arcs of one sample (`last_sample`) and one type, of
-    runs of one system on one ground, one column each. Event-driven arcs are observed together, which costs
-    less.
-    """
-    layout = arcs[0].machine.layout
-    y = np.concatenate([arc.y for arc in arcs]).T
-    variables = arcs[0].__class__.observe_together(arcs)
-    return variables | {"q": y[layout.q], "p": y[layout.p], "r": y[layout.r]}
