@@ -277,11 +277,14 @@ class TestOtherGrounds:
     def test_options_that_contradict_a_terrain_are_refused(self, bicycle: Any) -> None:
         start = draisine.state(bicycle, forward_speed=5.0)
         mode = {"front": "open"}
-        with pytest.raises(ParameterError, match="Leave `mode` out"):
+        with pytest.raises(ParameterError, match="Leave `mode` or `terrain` out"):
             draisine.linearise(bicycle, start, terrain=plane(), mode=mode)
         with pytest.raises(ParameterError, match="Leave `mode` or `terrain` out"):
             steady(bicycle, forward_speed=5.0, terrain=plane(), mode=mode)
-        with pytest.raises(ParameterError, match="steady: terrain: 'road' is not of type Terrain"):
+        wrong = "terrain: 'road' is not of type Terrain"
+        with pytest.raises(ParameterError, match=wrong):
+            draisine.linearise(bicycle, start, terrain="road")
+        with pytest.raises(ParameterError, match=wrong):
             steady(bicycle, forward_speed=5.0, terrain="road")
 
 

@@ -6,7 +6,7 @@ a terrain they are unilateral, with friction and impacts.
 
 - `simulate`: runs from start to end. `stepper`: steps on demand. `many`: many runs at once. `options`: their
   settings. `run_kinds`: the settings that each kind of run uses.
-- `engines`: the choice between ideal and unilateral contacts. `bilateral`: ideal contacts in one contact mode.
+- `engines`: the choice between ideal and unilateral contacts. `bilateral`: ideal contacts in one mode.
   `contact`: unilateral contacts on a terrain. `stepper_runs`: both, step by step. `regrip`: grips that change
   at prescribed times.
 - `integrators`, `impacts`: one method or model per file.

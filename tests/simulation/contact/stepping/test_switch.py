@@ -219,7 +219,7 @@ def test_a_stepper_keeps_nothing_that_grows_with_time():
     for _ in range(2):
         ride.step(2.0)
         sizes.append(
-            len(pickle.dumps((ride._driver.run.arcs, ride._driver.run.samples, ride.events)))
+            len(pickle.dumps((ride._run.run.arcs, ride._run.run.samples, ride.events)))
         )
-        assert len(ride._driver.run.steps.arc().t) <= 2
+        assert len(ride._run.run.steps.arc().t) <= 2
     assert sizes[0] == sizes[1]
