@@ -1038,6 +1038,7 @@ class CyclicStates:
 
     names: tuple[str, ...]  # names of the omitted coordinates
     directions: Floats  # changes of all coordinates along each symmetry, (N, coordinates, names)
+    error: float = 0.0  # error of the symmetries of the ground, see `Symmetry.error`
 
     def is_oblique(self, coordinates: Sequence[str]) -> bool:
         """Return whether a symmetry, such as a rotation, also changes coordinates that are not omitted."""
@@ -1091,7 +1092,9 @@ def symmetric_states(
     chosen = choose_independent_rows(no_rows, changes, in_all_cases=True)[0]
     names = tuple(name for name, is_chosen in zip(candidates, chosen, strict=True) if is_chosen)
     return CyclicStates(
-        (*names, *machine.cyclic_joints), rows @ np.concatenate([ground, own], axis=2)
+        (*names, *machine.cyclic_joints),
+        rows @ np.concatenate([ground, own], axis=2),
+        machine.symmetry.error,
     )
 
 

@@ -225,9 +225,14 @@ class Arc:
     def take(self, samples: slice, dense: DenseOutput | None = None) -> Self:
         """Return the arc with some of its samples only, and with another dense output."""
         arrays = {name: getattr(self, name) for name in self.sampled}
-        fields = {name: x[samples].copy() for name, x in arrays.items() if x is not None}
+        fields: dict[str, Any] = {
+            name: x[samples].copy() for name, x in arrays.items() if x is not None
+        }
+        arc: Any = self  # mypy does not know that all subclasses are dataclasses
         # A type without dense output has no such field.
-        return replace(self, **fields, **({"dense": dense} if self.dense is not dense else {}))
+        fields |= {} if self.dense is dense else {"dense": dense}
+        taken: Self = replace(arc, **fields)
+        return taken
 
     def last_sample(self) -> Self:
         """Return an arc with only the last sample; its observations equal those of the whole arc."""
@@ -254,7 +259,7 @@ class BilateralArc(Arc):
     terrain = None
 
     @property
-    def mode(self) -> dict[str, str]:  # type: ignore[override]
+    def mode(self) -> dict[str, str]:
         """The contacts and their statuses."""
         return dict(self.machine.mode)
 

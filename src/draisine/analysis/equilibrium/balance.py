@@ -117,16 +117,16 @@ class Balance:
         variation = self.evaluate(y, w)
         self._indices = {name: k for k, name in enumerate(variation.names)}
         self.chart: Chart = chart(variation)
-        cyclic = symmetric_states(machine, variation, self.chart, y[None], w[None]).names
+        symmetric = symmetric_states(machine, variation, self.chart, y[None], w[None])
+        cyclic = symmetric.names
         essential = [name for name in self.chart.coordinates if name not in cyclic]
         # If the ground is symmetric only approximately (a spline), redundant equations appear independent.
         # So the tolerance of the rank must exceed the error of the symmetry.
-        error = 0.0
+        error = SYMMETRY_MARGIN * symmetric.error
         if "drift" in variation.values:
             # In a steady motion on a terrain, position and heading follow a symmetry of the ground. Require
             # zero `drift`, the velocity across the symmetries, instead of zero rates.
             essential = [name for name in essential if name not in GROUND_COORDINATES]
-            error = SYMMETRY_MARGIN * machine.symmetry.error
         self.rank_tolerance = max(RANK_TOLERANCE, error)
         self.residual_tolerance = max(RESIDUAL_TOLERANCE, error)
         self.kept = {name: float(variation.value(name)[0]) for name in cyclic}

@@ -406,8 +406,7 @@ def steady(
         w[free_inputs] = start.w[free_inputs]
     elif start is not None:
         expect("steady", start, State, "draisine.state(system, ...) makes one")
-    place = Place(system, terrain, mode, contact, law)
-    search = _MotionSearch(place, free_inputs, w, prescribed)
+    search = _MotionSearch(Place(system, terrain, mode, contact, law), free_inputs, w, prescribed)
     return _checked(search.find(start))
 
 
@@ -616,7 +615,7 @@ class _MotionSearch:
         machine, y = self.place.equations(start)
         return machine, y, self.w
 
-    def _check_ground(self, machine: Machine) -> None:
+    def _check_ground(self, machine: Any) -> None:
         """Raise an error if the prescribed motion does not follow a symmetry of the ground."""
         speeds = [n for n in self.prescribed if n in ("forward_speed", "rear_wheel_speed")]
         if self.place.is_level or not any(self.prescribed[name] for name in speeds):
