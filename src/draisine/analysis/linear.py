@@ -586,12 +586,10 @@ def linearise(
     True
     """
     if isinstance(system, Trajectory):
-        if motion is not None or inputs is not None or mode is not None or law is not None:
+        if any(option is not None for option in (motion, inputs, mode, law, terrain)):
             raise ParameterError(
-                "linearise(run): motion, inputs, mode and law are those of the run. Leave them out."
+                "linearise(run): motion, inputs, mode, law and terrain are those of the run. Leave them out."
             )
-        if terrain is not None:
-            raise ParameterError("linearise(run): the terrain is that of the run. Leave it out.")
         machine_system = system.arcs[0].machine.system
         run_law = None if system.task is None else system.task.law
         options = {"outputs": outputs, "cyclic": cyclic, "axes": axes}

@@ -1,7 +1,7 @@
 """Arcs on a terrain as trajectories store them, and the evaluation of forces and gaps at their samples.
 
-Event-driven arcs (`TerrainArc`) store states and closed contacts; forces are computed from the equations of
-motion afterwards. Time-stepping arcs (`SteppedArc`) store mean forces with their samples.
+Event-driven arcs (`UnilateralArc`) store states and closed contacts; forces are computed from the equations
+of motion afterwards. Time-stepping arcs (`SteppedArc`) store mean forces with their samples.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ weight.
 
 
 @dataclass(frozen=True)
-class TerrainArc(Arc):
+class UnilateralArc(Arc):
     """A trajectory arc with unilateral contacts in one contact mode, computed by event-driven integration."""
 
     machine: Generic
@@ -49,7 +49,7 @@ class TerrainArc(Arc):
     dense: DenseOutput | None = None  # dense output of the integration steps
 
     @classmethod
-    def observe_together(cls, arcs: "Sequence[TerrainArc]") -> dict[str, Floats]:
+    def observe_together(cls, arcs: "Sequence[UnilateralArc]") -> dict[str, Floats]:
         """Return all output variables of the samples of several trajectory arcs of one run; time is the last
         axis. If inputs jump at the end of a trajectory arc, its last sample has the inputs before the jump.
         """
@@ -58,7 +58,7 @@ class TerrainArc(Arc):
         return observe_states(query, intervals)
 
     @classmethod
-    def examine(cls, arcs: "Sequence[TerrainArc]") -> list[ObservedArc]:
+    def examine(cls, arcs: "Sequence[UnilateralArc]") -> list[ObservedArc]:
         """Return the dense output of trajectory arcs of one run, with forces and gaps of closed contacts. An
         arc of zero duration is one step of zero length.
         """
@@ -81,7 +81,7 @@ class TerrainArc(Arc):
         rows = _redundant_rows(arcs, samples.jacobians)
         return [ObservedArc(arcs, t, y, observed, arc_of_step, rows)]
 
-    def last_sample(self) -> "TerrainArc":
+    def last_sample(self) -> "UnilateralArc":
         """Return a trajectory arc with only the last sample; its observations equal those of the whole
         arc.
         """
@@ -137,7 +137,7 @@ class TerrainArc(Arc):
         return times
 
 
-def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
+def _redundant_rows(arcs: Sequence[UnilateralArc], jacobians: Floats) -> list[str]:
     """Return the names of the redundant constraint rows of the closed contacts at the starts of trajectory
     arcs.
 

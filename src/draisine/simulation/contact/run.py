@@ -32,7 +32,7 @@ from draisine.errors import (
     ZenoError,
     expect_known,
 )
-from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
+from draisine.simulation.contact.arc import SteppedArc, UnilateralArc, observe_states
 from draisine.simulation.contact.driver import (
     ArcDriver,
     EventCauseRecord,
@@ -123,7 +123,7 @@ class TerrainRun:
         self.steps: TimeStepper | None = None  # the open time-stepping arc
 
         # The stored trajectory arcs, events and outcome.
-        self.arcs: list[TerrainArc | SteppedArc] = []
+        self.arcs: list[UnilateralArc | SteppedArc] = []
         self.events: list[Event] = []
         self.outcome = ""
         self.failed_outcome = (
@@ -488,7 +488,7 @@ class TerrainRun:
             dense = None
             if self.nodes:
                 dense = DenseOutput(*_join_samples(self.nodes), query.inputs)
-            arc = TerrainArc(
+            arc = UnilateralArc(
                 machine=query.machine,
                 t=times,
                 y=states,

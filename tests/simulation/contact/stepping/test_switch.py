@@ -8,7 +8,7 @@ import pytest
 import draisine
 from draisine import ContactOptions, Numerics, Stepper, simulate, state
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.arc import SteppedArc, TerrainArc
+from draisine.simulation.contact.arc import SteppedArc, UnilateralArc
 from draisine.simulation.validity import Validity
 from draisine.terrain import height_field, kerb, plane
 from simulation.contact.stepping.test_steps import Servos, machine
@@ -69,7 +69,7 @@ def test_a_wheel_that_sticks_outside_its_friction_cone_slips_at_once():
         system, state(system), 0.5, terrain=hills(0.01, 3), law=Servos(10.0, 0.05),
         contact=ContactOptions(mu=mu),
     )  # fmt: skip
-    arcs = [arc for arc in run.arcs if isinstance(arc, TerrainArc) and arc.t[-1] > arc.t[0]]
+    arcs = [arc for arc in run.arcs if isinstance(arc, UnilateralArc) and arc.t[-1] > arc.t[0]]
     assert any(event.kind == "stick" for event in run.events)
     for arc in arcs:
         rolling = [contact.wheel for contact, rows, _ in arc.closed if rows == 3]
@@ -218,8 +218,6 @@ def test_a_stepper_keeps_nothing_that_grows_with_time():
     sizes = []
     for _ in range(2):
         ride.step(2.0)
-        sizes.append(
-            len(pickle.dumps((ride._run.run.arcs, ride._run.run.samples, ride.events)))
-        )
+        sizes.append(len(pickle.dumps((ride._run.run.arcs, ride._run.run.samples, ride.events))))
         assert len(ride._run.run.steps.arc().t) <= 2
     assert sizes[0] == sizes[1]
