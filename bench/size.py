@@ -31,7 +31,11 @@ GROUPS = {
     "contact engine": ("simulation/contact/", "simulation/impacts/"),
     "plane engine": (
         "simulation/bilateral.py",
+        "simulation/bilateral/run.py",
+        "simulation/bilateral/lanes.py",
+        "simulation/engines.py",
         "simulation/stepper.py",
+        "simulation/stepper_runs.py",
         "simulation/regrip.py",
         "simulation/many.py",
         "simulation/source.py",

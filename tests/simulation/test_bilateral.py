@@ -20,7 +20,7 @@ from draisine.errors import (
     ValidityWarning,
 )
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
-from draisine.simulation.bilateral import BilateralRun
+from draisine.simulation.bilateral.run import BilateralRun
 from draisine.simulation.many import simulate_many
 from draisine.simulation.options import CONTACT, Task
 from draisine.terrain import plane

@@ -11,7 +11,7 @@ import draisine
 from draisine import ContactOptions, Numerics, Stepper
 from draisine.errors import ParameterError, SimulationError, ValidityWarning
 from draisine.simulation.contact.run import TerrainRun
-from draisine.simulation.stepper import MAX_SHORT_STEPS
+from draisine.simulation.stepper_runs import MAX_SHORT_STEPS
 from draisine.terrain import kerb, plane
 
 H = 2.0**-10
@@ -215,7 +215,7 @@ def test_a_long_ride_on_a_terrain_keeps_no_past(bicycle):
         for _ in range(4):  # 2048 samples each
             for _ in range(128):
                 ride.step(1 / 64)
-            run = ride._driver.run
+            run = ride._run.run
             samples = sum(len(times) for times, _ in run.samples)
             stepped = 0 if run.steps is None else len(run.steps.arc().t)
             sizes.append(samples + stepped + len(run.arcs) + len(run.events))
@@ -291,7 +291,7 @@ def test_short_steps_miss_no_event(bicycle, monkeypatch, ground, contact, amplit
     start = draisine.state(bicycle, forward_speed=3.0, x=-1.0)
     rides = []
     for most in (MAX_SHORT_STEPS, 0):
-        monkeypatch.setattr("draisine.simulation.stepper.MAX_SHORT_STEPS", most)
+        monkeypatch.setattr("draisine.simulation.stepper_runs.MAX_SHORT_STEPS", most)
         rides.append(ride_at_a_kilohertz(bicycle, start, contact, ground, amplitudes, 500))
     events = [[(event.kind, event.t) for event in ride.events] for ride in rides]
     kinds, times = zip(*events[0], strict=True)

@@ -160,7 +160,7 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
                 "The run has no dense output. Simulate it with an adaptive integrator, the default."
             )
         if names is None:
-            names = chart(vary(arc.machine, arc.y, arc.inputs.T, t=arc.t, anchors=arc.anchors))
+            names = chart(vary(arc.machine, arc.y, arc.inputs, t=arc.t, anchors=arc.anchors))
         matrix, first, last = _arc_transition(arc, names, float(run.t[-1]))
         total = matrix if total is None else matrix @ total
         ends += [first, last]
@@ -177,7 +177,7 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
 def _arc_transition(arc: BilateralArc, names: Chart, until: float) -> tuple[Floats, Linear, Linear]:
     """Return the transition matrix over a smooth arc of a run, and the linear systems at both ends."""
     ends = linear_systems(
-        arc.machine, arc.y[[0, -1]], arc.inputs.T[[0, -1]], form="frozen", t=arc.t[[0, -1]],
+        arc.machine, arc.y[[0, -1]], arc.inputs[[0, -1]], form="frozen", t=arc.t[[0, -1]],
         names=names,
     )  # fmt: skip
     intervals = 1
@@ -196,7 +196,7 @@ def _divided_transition(arc: BilateralArc, names: Chart, until: float, intervals
     assert arc.dense is not None
     count = COLLOCATION_NODES
     nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(count) / (count - 1))  # Chebyshev nodes in [0, 1]
-    dense_inputs = np.broadcast_to(arc.dense.inputs.T, (arc.dense.t.size, len(arc.inputs)))
+    dense_inputs = np.broadcast_to(arc.dense.inputs.T, (arc.dense.t.size, arc.inputs.shape[1]))
     dense_inputs = dense_inputs.reshape(*arc.dense.t.shape, -1)
 
     # Evaluate the linear systems at all nodes of the arc in one batch.

@@ -17,6 +17,7 @@ methods as on the level plane.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -418,6 +419,16 @@ class GroundedMachine:
             else:
                 own[6 + names.index(name), k] = 1.0
         return ground[self.columns], own[self.columns]
+
+    def anchors_at(self, y: Floats) -> Floats:
+        """Return the anchors of pins: none, because on a terrain pins are ordinary contacts."""
+        return np.zeros(0)
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The options of a run with the same contacts: the terrain, and contact options."""
+        contact = {} if self.contact == CONTACT else {"contact": self.contact}
+        return {"terrain": self.terrain, **contact}
 
     def contact_forces(self, y: Floats, w: Floats) -> dict[str, Floats]:
         """Return the force of the ground on each wheel (normal, along, across), N, by contact name.

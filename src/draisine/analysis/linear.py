@@ -12,7 +12,7 @@ constant, so that A is constant, too.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,7 +33,6 @@ from draisine.analysis.symmetry import Symmetry, find_symmetry
 from draisine.analysis.variation import (
     Chart,
     Variation,
-    anchors_of,
     chart,
     chart_of,
     heading_rows,
@@ -53,7 +52,6 @@ from draisine.errors import (
 )
 from draisine.mechanics.readings import law_states
 from draisine.model.names import Axes, benchmark_sign, check_axes, observation_units
-from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.run import TerrainRun
 from draisine.simulation.dataset import call_recipe, provenance
@@ -588,12 +586,10 @@ def linearise(
     True
     """
     if isinstance(system, Trajectory):
-        if motion is not None or inputs is not None or mode is not None or law is not None:
+        if any(option is not None for option in (motion, inputs, mode, law, terrain)):
             raise ParameterError(
-                "linearise(run): motion, inputs, mode and law are those of the run. Leave them out."
+                "linearise(run): motion, inputs, mode, law and terrain are those of the run. Leave them out."
             )
-        if terrain is not None:
-            raise ParameterError("linearise(run): the terrain is that of the run. Leave it out.")
         machine_system = system.arcs[0].machine.system
         run_law = None if system.task is None else system.task.law
         options = {"outputs": outputs, "cyclic": cyclic, "axes": axes}
@@ -612,16 +608,8 @@ def linearise(
     for each in motions:
         expect("linearise", each, State, "draisine.state(system, forward_speed=5.0) makes one")
     states = [each for each in motions if isinstance(each, State)]
-    machine: Any
-    if terrain is None:
-        machine, first = machine_at(system, states[0], mode, law)
-    else:
-        if mode is not None:
-            raise ParameterError(
-                "linearise: on a terrain the state determines the contacts. Leave `mode` out."
-            )
-        start = TerrainStart(system, states[0], terrain, contact, law, inputs)
-        machine, first = machine_on(start, start.closed_contacts())
+    place = Place(system, terrain, mode, contact, law, inputs)
+    machine, first = place.equations(states[0], place.closed_contacts(states[0]))
     rest = [
         machine.enter(each, z=memory_start(system, each, law, machine.states))
         for each in states[1:]
@@ -648,31 +636,32 @@ def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
     ConfigurationError
         If the run has impacts or changing contacts.
     """
-    arcs = [arc for arc in run.arcs if isinstance(arc, BilateralArc)]
-    if len(arcs) < len(run.arcs) or len({tuple(sorted(arc.mode.items())) for arc in arcs}) > 1:
-        raise ConfigurationError(
-            "The run has impacts or changing contacts, about which no linear system exists. Use "
-            "draisine.gradient, which differentiates through events."
-        )
+    arcs: list[Any] = list(run.arcs)
+    if run.is_unilateral or any(arc.mode != arcs[0].mode for arc in arcs):
+        raise _no_linear_system()
     return arcs
+
+
+def _no_linear_system() -> ConfigurationError:
+    """Return the error for a run with events that have no linear system."""
+    return ConfigurationError(
+        "The run has impacts or changing contacts, about which no linear system exists. Use "
+        "draisine.gradient, which differentiates through events."
+    )
 
 
 def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool) -> Linear:
     """Return the time-varying linear system along a run, one set of matrices per sample."""
-    if all(isinstance(arc, TerrainArc) for arc in run.arcs):
-        return _linearise_on_terrain(run, outputs, cyclic)
     names: Chart | None = None
     systems = []
-    for arc in smooth_arcs(run):
-        w = arc.inputs.T
+    for machine, t, y, w in _evaluated_samples(run):
         if names is None:
-            names = chart(vary(arc.machine, arc.y, w, t=arc.t, anchors=arc.anchors))
+            names = chart(vary(machine, y, w, t=t, anchors=machine.anchors_at(y[0])))
         systems.append(
             linear_systems(
-                arc.machine, arc.y, w, outputs=outputs, cyclic=cyclic, form="frozen", t=arc.t,
-                names=names,
+                machine, y, w, outputs=outputs, cyclic=cyclic, form="frozen", t=t, names=names
             )
-        )  # fmt: skip
+        )
     arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
     joined: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in systems]) for name in arrays
@@ -680,18 +669,23 @@ def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool)
     return replace(systems[0], **joined, times=run.t)
 
 
-def _linearise_on_terrain(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool) -> Linear:
-    """Return the time-varying linear system along a run on a terrain, one set of matrices per sample."""
-    arcs = [arc for arc in run.arcs if isinstance(arc, TerrainArc)]
+def _evaluated_samples(run: Trajectory) -> Iterator[tuple[Any, Floats, Floats, Floats]]:
+    """Yield the samples of a run: equations of motion in minimal coordinates, times (N,), states (N, entries)
+    and inputs (N, inputs).
+    """
+    if not run.is_unilateral:
+        for arc in smooth_arcs(run):
+            yield arc.machine, arc.t, arc.y, arc.inputs
+        return
+    if any(arc.stores_forces for arc in run.arcs):
+        raise _no_linear_system()
+    arcs: list[Any] = list(run.arcs)
     machines = [_machine_of(arc, run.contact or CONTACT) for arc in arcs]
     _check_continuous(run, arcs, machines)
     symmetry = _symmetry_along(arcs, machines)
     law = None if run.task is None else run.task.law
     cyclic_joints = _cyclic_joints(arcs[0].machine.system, law)
-    names: Chart | None = None
-    systems = []
     for arc, machine in zip(arcs, machines, strict=True):
-        w = arc.inputs[None]
         for t, free in zip(arc.t_before, arc.y, strict=True):
             # Choose independent speeds anew at each sample: the linear system does not depend on the choice.
             here = replace(
@@ -700,29 +694,17 @@ def _linearise_on_terrain(run: Trajectory, outputs: Sequence[str] | None, cyclic
                 symmetry=symmetry,
                 cyclic_joints=cyclic_joints,
             )
-            y = here.reduce(free)[None]
-            if names is None:
-                names = chart(vary(here, y, w, t=t))
-            systems.append(
-                linear_systems(
-                    here, y, w, outputs=outputs, cyclic=cyclic, form="frozen", t=t, names=names
-                )
-            )
-    arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
-    joined: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in systems]) for name in arrays
-    }
-    return replace(systems[0], **joined, times=run.t)
+            yield here, np.array([t]), here.reduce(free)[None], arc.inputs[None]
 
 
-def _machine_of(arc: TerrainArc, contact: ContactOptions) -> GroundedMachine:
+def _machine_of(arc: Any, contact: ContactOptions) -> GroundedMachine:
     """Return the equations of motion in the contact mode of a trajectory arc, without independent speeds."""
     query = ContactQuery(arc.machine, arc.terrain, arc.inputs, arc.stops)
     return GroundedMachine(query, tuple(arc.closed), np.zeros((0, query.n)), contact)
 
 
 def _check_continuous(
-    run: Trajectory, arcs: Sequence[TerrainArc], machines: Sequence[GroundedMachine]
+    run: Trajectory, arcs: Sequence[Any], machines: Sequence[GroundedMachine]
 ) -> None:
     """Raise an error if constraints or speeds of a run on a terrain change at an event between two arcs."""
     pairs = pairwise(zip(arcs, machines, strict=True))
@@ -738,7 +720,7 @@ def _check_continuous(
             )
 
 
-def _symmetry_along(arcs: Sequence[TerrainArc], machines: Sequence[GroundedMachine]) -> Symmetry:
+def _symmetry_along(arcs: Sequence[Any], machines: Sequence[GroundedMachine]) -> Symmetry:
     """Return the symmetries of the ground along a run, from ground samples around its path."""
     samples = [(machine, y) for arc, machine in zip(arcs, machines, strict=True) for y in arc.y]
     some = np.unique(np.linspace(0, len(samples) - 1, GROUND_SAMPLES).round().astype(int))
@@ -778,27 +760,61 @@ def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class TerrainStart:
-    """State of a vehicle on a terrain, at which its equations are linearised, with the contact options."""
+class Place:
+    """A vehicle with its contacts: ideal (bilateral) ones in a contact mode on the level plane, or unilateral
+    ones on a terrain. It selects the equations of motion that analyses use.
+    """
 
     system: System
-    state: State
-    terrain: Terrain
+    terrain: Terrain | None = None  # ground of unilateral contacts
+    mode: Mapping[str, str] | None = None  # statuses of bilateral contacts by name
     contact: ContactOptions = CONTACT
     law: Law | None = None
     inputs: Mapping[str, float] | None = None
 
-    def closed_contacts(self) -> tuple[Closed, ...]:
-        """Return the contacts that are closed at the beginning of a simulation from this state.
+    def __post_init__(self) -> None:
+        if self.is_level:
+            return
+        expect("terrain", self.terrain, Terrain, "draisine.terrain.plane() makes one")
+        if self.mode is not None:
+            raise ParameterError(
+                "On a terrain the state determines which contacts are closed. Leave `mode` or `terrain` out."
+            )
+
+    @property
+    def is_level(self) -> bool:
+        """Whether contacts are ideal, on the level plane."""
+        return self.terrain is None
+
+    def equations(self, state: State, closed: Sequence[Closed] = ()) -> tuple[Any, Floats]:
+        """Return the equations of motion in minimal coordinates, and the state vector y of a state.
+
+        On a terrain, `closed` are the closed contacts; by default those nearest to the wheels.
+        """
+        if self.is_level:
+            return machine_at(self.system, state, self.mode, self.law)
+        query, free = self._query(state)
+        contacts = tuple(closed) or nearest_contacts(query, free, self.contact)
+        machine = GroundedMachine(query, contacts, np.zeros((0, query.n)), self.contact)
+        machine = replace(machine, B=machine.choose_speeds(free))
+        y = machine.reduce(free)
+        symmetry = ground_symmetry(machine, y)
+        cyclic_joints = _cyclic_joints(self.system, self.law)
+        return replace(machine, cyclic_joints=cyclic_joints, symmetry=symmetry), y
+
+    def closed_contacts(self, state: State) -> tuple[Closed, ...]:
+        """Return the contacts on a terrain that are closed at the beginning of a simulation from a state.
 
         Raises
         ------
         ConfigurationError
             If the simulation would begin with an impact or with the time-stepping scheme.
         """
+        if self.is_level:
+            return ()
         task = Task(
-            self.system, self.state, 1.0, self.terrain, self.law, self.inputs, self.contact,
-            NUMERICS, None,
+            self.system, state, 1.0, self.terrain, self.law, self.inputs, self.contact, NUMERICS,
+            None,
         )  # fmt: skip
         run = TerrainRun(task)
         run.begin()
@@ -810,34 +826,17 @@ class TerrainStart:
             )
         return tuple(run.now.closed)
 
-
-def machine_on(
-    start: TerrainStart, closed: Sequence[Closed] = ()
-) -> tuple[GroundedMachine, Floats]:
-    """Return the equations of motion on a terrain and the state vector y of the start.
-
-    By default, the contact nearest to each wheel is closed.
-    """
-    system = start.system
-    z = memory_start(system, start.state, start.law, law_states(start.law))
-    free_machine = make_generic(system, start.law, start.terrain.motions)
-    free = free_machine.enter(start.state, z)
-    inputs = system.inputs(start.inputs)
-    query = ContactQuery(free_machine, start.terrain, inputs, start.contact.stops)
-    contacts = tuple(closed) or nearest_contacts(query, free, start.contact)
-    no_speeds = np.zeros((0, query.n))
-    machine = GroundedMachine(query, contacts, no_speeds, start.contact)
-    machine = replace(machine, B=machine.choose_speeds(free))
-    y = machine.reduce(free)
-    machine = replace(
-        machine,
-        cyclic_joints=_cyclic_joints(system, start.law),
-        symmetry=ground_symmetry(machine, y),
-    )
-    return machine, y
+    def _query(self, state: State) -> tuple[ContactQuery, Floats]:
+        """Return the contact query on the terrain, and the state (q, p, r, v, z) of the free machine."""
+        assert self.terrain is not None
+        z = memory_start(self.system, state, self.law, law_states(self.law))
+        machine = make_generic(self.system, self.law, self.terrain.motions)
+        inputs = self.system.inputs(self.inputs)
+        query = ContactQuery(machine, self.terrain, inputs, self.contact.stops)
+        return query, machine.enter(state, z)
 
 
-def set_on_ground(start: TerrainStart) -> State:
+def set_on_ground(place: Place, state: State) -> State:
     """Set a vehicle on the terrain below it and return the new state.
 
     Newton's method closes the gaps of the wheels by minimum-norm changes of height, roll and pitch. The
@@ -848,24 +847,18 @@ def set_on_ground(start: TerrainStart) -> State:
     ConfigurationError
         If the gaps do not close.
     """
-    system = start.system
-    free_machine = make_generic(system, start.law, start.terrain.motions)
-    z = memory_start(system, start.state, start.law, law_states(start.law))
-    free = free_machine.enter(start.state, z)
-    query = ContactQuery(
-        free_machine, start.terrain, system.inputs(start.inputs), start.contact.stops
-    )
-    machine = GroundedMachine(query, (), np.zeros((0, query.n)), start.contact)
-    layout = free_machine.layout
-    joints = len(system.model.joints)
+    query, free = place._query(state)
+    machine = GroundedMachine(query, (), np.zeros((0, query.n)), place.contact)
+    layout = query.machine.layout
+    joints = len(place.system.model.joints)
     tolerance = SET_GAP * query.units.length
     free = lift_above(query, free)
     for _ in range(MAX_SETTING_STEPS):
-        closed = nearest_contacts(query, free, start.contact)
+        closed = nearest_contacts(query, free, place.contact)
         rows = query.evaluate_rows(0.0, free, [contact for contact, *_ in closed])
         gaps = rows[:, query.row.gap.start]
         if np.abs(gaps).max(initial=0.0) < tolerance:
-            return free_machine.leave(query.project(0.0, free, closed))
+            return query.machine.leave(query.project(0.0, free, closed))
         R = rotation(free[layout.q])
         motions = np.zeros((6 + joints, 3))
         motions[:3, 0] = R[2]
@@ -893,7 +886,7 @@ def _cyclic_joints(system: System, law: Law | None) -> tuple[str, ...]:
     """
     level, y = machine_at(system, state_of_model(system), None, law)
     w = np.zeros(len(system.model.inputs))
-    frame = chart(vary(level, y[None], w[None], anchors=anchors_of(level, y)))
+    frame = chart(vary(level, y[None], w[None], anchors=level.anchors_at(y)))
     names = cyclic_coordinates(level, frame, y, w)
     return tuple(name for name in names if name not in GROUND_COORDINATES)
 
@@ -915,7 +908,7 @@ def linear_systems(
     The motions must be steady unless `form` is "frozen". `names` contains the coordinates and speeds that
     become states of the linear system; by default those with the largest pivots are chosen.
     """
-    variation = vary(machine, y, w, t=t, anchors=anchors_of(machine, y[0]))
+    variation = vary(machine, y, w, t=t, anchors=machine.anchors_at(y[0]))
     frame = (
         chart(variation) if names is None else chart_of(variation, names.coordinates, names.speeds)
     )
@@ -1043,6 +1036,7 @@ class CyclicStates:
 
     names: tuple[str, ...]  # names of the omitted coordinates
     directions: Floats  # changes of all coordinates along each symmetry, (N, coordinates, names)
+    error: float = 0.0  # error of the symmetries of the ground, see `Symmetry.error`
 
     def is_oblique(self, coordinates: Sequence[str]) -> bool:
         """Return whether a symmetry, such as a rotation, also changes coordinates that are not omitted."""
@@ -1096,7 +1090,9 @@ def symmetric_states(
     chosen = choose_independent_rows(no_rows, changes, in_all_cases=True)[0]
     names = tuple(name for name, is_chosen in zip(candidates, chosen, strict=True) if is_chosen)
     return CyclicStates(
-        (*names, *machine.cyclic_joints), rows @ np.concatenate([ground, own], axis=2)
+        (*names, *machine.cyclic_joints),
+        rows @ np.concatenate([ground, own], axis=2),
+        machine.symmetry.error,
     )
 
 

@@ -32,11 +32,6 @@ SEEDS = ("dt", "dx", "du", "dz", "dw")
 VARIED_OUTPUTS = ("force", "zdot", "conditions", "seen", "paced")
 
 
-MIN_LINEARISATION_PIVOT = 0.02
-"""Smallest pivot of the independent speeds, as a fraction of the pivot when they were chosen; below it other
-independent speeds are chosen, because small pivots amplify rounding errors, above all in derivatives."""
-
-
 @dataclass(frozen=True, eq=False)
 class Variation:
     """Values and derivatives of the equations of motion at N states.
@@ -176,17 +171,6 @@ def _seed_lanes(machine: ClosedForm, seeds: Sequence[str]) -> Layout:
     return Layout({name: machine.variation.inputs.count(name) for name in seeds})
 
 
-def anchors_of(machine: Any, y: Floats) -> Floats:
-    """Return the positions at which the pins are fixed to the ground at the state y (world axes, m)."""
-    if not isinstance(machine, ClosedForm):
-        return np.zeros(0)  # on a terrain, pins are ordinary ground contacts without anchors
-    contacts = machine.system.model.contacts
-    pins = [k for k, contact in enumerate(contacts) if contact.anchored]
-    if not pins:
-        return np.zeros(0)
-    return machine.observation(y)["points"].reshape(-1, 3)[pins].ravel()
-
-
 def machine_at(
     system: System, motion: State, mode: Statuses, law: Law | None
 ) -> tuple[ClosedForm, Floats]:
@@ -197,12 +181,7 @@ def machine_at(
     states = law_states(law)
     z = memory_start(system, motion, law, states)
     machine = system.machine(mode, law, states)
-    y = machine.enter(motion, z=z)
-    if machine.least_pivot(y) < MIN_LINEARISATION_PIVOT:
-        around = (y[machine.layout.q], y[machine.layout.r])
-        machine = system.machine(mode, law, states, configuration=around)
-        y = machine.enter(motion, z=z)
-    return machine, y
+    return machine.renewed(machine.enter(motion, z=z))
 
 
 @dataclass(frozen=True, eq=False)

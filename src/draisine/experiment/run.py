@@ -366,7 +366,7 @@ def _single_sample(system: System, start: State, inputs: Mapping[str, float]) ->
     """Return one state with its accelerations and forces as a trajectory of one sample."""
     machine = system.machine()
     y = machine.enter(start)
-    arc = BilateralArc(machine, np.zeros(1), y[None, :], system.inputs(inputs)[:, None])
+    arc = BilateralArc(machine, np.zeros(1), y[None, :], system.inputs(inputs)[None])
     return Trajectory((arc,), "completed")
 
 

@@ -27,7 +27,7 @@ from draisine.errors import (
 from draisine.scenario.library import load
 from draisine.scenario.plan import Plan
 from draisine.scenario.terrain import starts_on
-from draisine.simulation.many import Fleet
+from draisine.simulation.bilateral.lanes import Fleet
 from draisine.simulation.options import Numerics
 from draisine.simulation.sensing import (
     WHOLE_STEP,

@@ -1,11 +1,13 @@
 """Record of a ride: inputs frame by frame, and the motion at the frames as a trajectory arc."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.simulation.trajectory import Arc
 
 
 @dataclass
@@ -32,41 +34,27 @@ class RideRecord:
 
 
 @dataclass(frozen=True, eq=False)
-class RideArc:
-    """The motion at the frames of a ride, with the interface of a trajectory arc."""
+class RideArc(Arc):
+    """The motion at the frames of a ride as a trajectory arc."""
 
     machine: Any
     parts: list[dict[str, Floats]]
     frames: list[dict[str, Floats]]
-    mode: Any = None
+    mode = None
+    terrain = None
 
-    @property
-    def t(self) -> Floats:
+    @cached_property
+    def t(self) -> Floats:  # type: ignore[override]
         """Times of the frames, s, (frames,)."""
         return np.array([parts["time"][0] for parts in self.parts])
 
-    @property
-    def y(self) -> Floats:
+    @cached_property
+    def y(self) -> Floats:  # type: ignore[override]
         """Joint coordinates and states of the rider, (frames, states)."""
         layout = self.machine.layout
         return np.array([layout.pack(r=parts["r"], z=parts["rider"]) for parts in self.parts])
 
-    @property
-    def is_instant(self) -> bool:
-        """Whether the arc has zero duration and therefore no forces; always False for a ride."""
-        return False
-
-    @property
-    def states(self) -> int:
-        """Number of states of the rider."""
-        return self.machine.states
-
-    @property
-    def dense(self) -> None:
-        """Dense output; None, because a ride is stored at its frames only."""
-        return None
-
-    @property
+    @cached_property
     def observations(self) -> dict[str, Floats]:
         """Observed quantities by name, time last; gaps of loaded contacts are constraint violations."""
         observed = {name: np.array([f[name] for f in self.frames]).T for name in self.frames[0]}
@@ -78,7 +66,3 @@ class RideArc:
         """Return quaternions (4, frames) and positions (3, frames) of the base."""
         q, p = (np.array([parts[name] for parts in self.parts]).T for name in ("q", "p"))
         return q, p
-
-    def redundant_rows(self) -> list[str]:
-        """Return the names of redundant constraint rows: an empty list, as two wheels in line have none."""
-        return []

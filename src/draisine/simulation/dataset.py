@@ -37,7 +37,6 @@ from draisine.model.sensor import sensor_table
 from draisine.registry import plugin_label, trust
 from draisine.simulation.options import CONTACT, NUMERICS, Task
 from draisine.simulation.sensing import held_readings
-from draisine.system.closed_form import ClosedForm
 from draisine.system.system import UNNAMED_SYSTEMS, System
 from draisine.terrain import Terrain
 from draisine.vehicles import level_vehicle, plain_structure, unstored_arguments
@@ -285,12 +284,11 @@ def named_values(model: Model, shape: Floats, outputs: Mapping[str, Floats]) -> 
 
 
 def _redundant_rows(run: "Trajectory") -> dict[str, str]:
-    """Return the attribute that lists the redundant constraint rows of the first arc, or no attribute if
-    there are none. The reported forces of redundant rows have minimum norm.
+    """Return the attribute that lists the redundant constraint rows of a run, or no attribute if there are
+    none. The reported forces of redundant rows have minimum norm.
     """
-    machine = run.arcs[0].machine
-    spare = machine.choice.spare if isinstance(machine, ClosedForm) else []
-    return {"spare_rows": json.dumps(spare)} if spare else {}
+    redundant = run.validity.redundant_rows
+    return {"spare_rows": json.dumps(redundant)} if redundant else {}
 
 
 def maker_attributes(system: Any) -> dict[str, str]:

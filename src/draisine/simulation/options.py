@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from types import FunctionType
 from typing import Any, Literal
@@ -491,12 +491,6 @@ class Task:
             raise ParameterError(
                 f"dt = {dt} s makes more than {MAX_RUN_SAMPLES:.0e} samples; choose a larger one."
             )
-        for wheel in self.system.model.wheels if self.terrain is None else ():
-            if wheel.flats:
-                raise ModelError(
-                    f"wheel {wheel.name!r} can touch and leave the body {wheel.flats[0].body!r}, which needs "
-                    "a terrain: pass terrain=plane() for level ground."
-                )
         for joint in self.system.model.joints:
             if joint.motion is not None:
                 # The result of the check is cached for plain functions; other objects may have changed.
@@ -516,7 +510,7 @@ class Task:
 
     @property
     def mode(self) -> Mapping[str, str] | None:
-        """The statuses of the contacts, which are constant without a terrain."""
+        """The statuses of bilateral contacts, which are constant; None for unilateral contacts."""
         assert not isinstance(self.contact.mode, GripSchedule)
         return self.contact.mode
 
@@ -541,6 +535,32 @@ class Task:
     def law_start(self, states: int) -> Floats:
         """Return the initial states z of force elements and control law."""
         return memory_start(self.system, self.state, self.law, states)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Many runs of one system: the arguments of `simulate_many`, one column or entry per machine."""
+
+    task: Task  # arguments of the first run; all others have the same options
+    states: Sequence[State]
+    grounds: Sequence[Terrain | None]
+    inputs: Floats  # (inputs, machines)
+    parameters: Floats  # (parameters, machines)
+    changed: Sequence[str]  # names of the parameters that differ from those of the system
+    progress: Progress
+    trajectories: bool  # whether to return the whole motion of each machine
+
+    def task_of(self, k: int) -> Task:
+        """Return the run of machine k."""
+        system = self.task.system
+        if self.changed:
+            names = list(system.parameters)
+            values = {name: float(self.parameters[names.index(name), k]) for name in self.changed}
+            system = system.with_parameters(**values)
+        inputs = dict(zip(system.model.inputs, self.inputs[:, k].tolist(), strict=True))
+        return replace(
+            self.task, system=system, state=self.states[k], terrain=self.grounds[k], inputs=inputs
+        )
 
 
 def memory_start(system: System, state: State, law: Any, states: int) -> Floats:

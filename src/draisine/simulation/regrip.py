@@ -14,7 +14,7 @@ from draisine.mechanics import constraints
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
-from draisine.simulation.bilateral import run_bilateral
+from draisine.simulation.bilateral.run import run_bilateral
 from draisine.simulation.contact.complementarity.saddle_point import solve_constrained
 from draisine.simulation.options import Grips, GripSchedule, JointAtImpact, Task, check_joint
 from draisine.simulation.trajectory import Arc, Event, Trajectory

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from draisine.errors import ParameterError
+from draisine.errors import ModelError, ParameterError
 from draisine.simulation.options import (
     CONTACT,
     NUMERICS,
@@ -35,6 +35,7 @@ class RunKind:
     numerics: frozenset[str]  # names of the numerical options that it uses
     law: bool = True  # whether it uses a control law
     inputs: bool = True  # whether it uses constant inputs
+    unilateral: bool = False  # whether its contacts are unilateral
 
     def check(self, task: Task) -> None:
         """Raise ParameterError if a task sets an option that this kind of run does not use."""
@@ -75,7 +76,7 @@ def _option_hint(name: str) -> str:
     return ""
 
 
-RUN_ON_PLANE = RunKind(
+BILATERAL_RUN = RunKind(
     "a run without a terrain",
     frozenset({"mode", "mu", "fall"}),
     TOLERANCE_OPTIONS | {"integrator", "formulation", "dt", "drift", "breakpoints", "start"},
@@ -97,47 +98,49 @@ KINEMATIC_RUN = RunKind(
     frozenset({"dt", "start"}),
     inputs=False,
 )
-RUN_ON_TERRAIN = RunKind(
+UNILATERAL_RUN = RunKind(
     "a run on a terrain",
     TERRAIN_OPTIONS | {"mu", "fall"},
     TOLERANCE_OPTIONS | {"dt", "breakpoints", "start"},
+    unilateral=True,
 )
 TIME_STEPPING_RUN = RunKind(
     "time stepping",
     frozenset({"mu", "restitution", "rest_speed", "solver", "step", "stops", "margin", "fall"}),
     frozenset({"dt", "start"}),
+    unilateral=True,
 )
 COMPLIANT_RUN = RunKind(
     "a run on compliant ground",
     frozenset({"mu", "solver", "fall"}),
     TOLERANCE_OPTIONS | {"dt", "start"},
+    unilateral=True,
 )
-MANY_ON_PLANE = RunKind(
+BILATERAL_MANY = RunKind(
     "simulate_many",
     frozenset({"mode", "fall"}),
     frozenset({"integrator", "dt", "breakpoints", "start", "threads", "precision"}),
 )
-MANY_ON_TERRAIN = RunKind(
-    "simulate_many on a terrain", RUN_ON_TERRAIN.contact, RUN_ON_TERRAIN.numerics | {"threads"}
+UNILATERAL_MANY = replace(
+    UNILATERAL_RUN,
+    name="simulate_many on a terrain",
+    numerics=UNILATERAL_RUN.numerics | {"threads"},
 )
-STEPPER_ON_PLANE = RunKind(
+BILATERAL_STEPPER = RunKind(
     "a stepper without a terrain",
     frozenset({"mode", "fall"}),
     frozenset({"integrator", "dt", "drift", "start"}),
 )
-STEPPER_ON_TERRAIN = RunKind(
-    "a stepper on a terrain",
-    TERRAIN_OPTIONS | {"mu", "fall"},
-    TOLERANCE_OPTIONS | {"dt", "breakpoints", "start"},
-)
+UNILATERAL_STEPPER = replace(UNILATERAL_RUN, name="a stepper on a terrain")
 
 
 def check_options(kind: RunKind, task: Task) -> None:
     """Raise ParameterError if a task sets an option that its kind of run does not use."""
     if isinstance(task.contact.mode, GripSchedule) and kind is not RUN_WITH_GRIPS:
         raise ParameterError(f"{kind.name} does not use a GripSchedule; name one mode.")
-    if task.terrain is None:
+    if not kind.unilateral:
         _check_friction(kind, task)
+        _check_flats(task)
     contact = kind.contact
     numerics = kind.numerics
     name = kind.name
@@ -151,6 +154,16 @@ def check_options(kind: RunKind, task: Task) -> None:
     if name != kind.name or contact != kind.contact or numerics != kind.numerics:
         kind = replace(kind, name=name, contact=contact, numerics=numerics)
     kind.check(task)
+
+
+def _check_flats(task: Task) -> None:
+    """Raise ModelError if a wheel can touch a body, which is a unilateral contact."""
+    for wheel in task.system.model.wheels:
+        if wheel.flats:
+            raise ModelError(
+                f"wheel {wheel.name!r} can touch and leave the body {wheel.flats[0].body!r}, which needs a "
+                "terrain: pass terrain=plane() for level ground."
+            )
 
 
 def _check_friction(kind: RunKind, task: Task) -> None:

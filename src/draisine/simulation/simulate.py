@@ -1,32 +1,24 @@
-"""The function `simulate`: it checks the arguments, selects the kind of run and returns the trajectory."""
+"""The function `simulate`: it checks the arguments and returns the trajectory that an engine computes."""
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, Never
 
-from draisine.errors import ParameterError, SimulationError, expect
-from draisine.simulation import run_kinds
-from draisine.simulation.bilateral import run_bilateral
-from draisine.simulation.compare.by_formulation import run_by_formulation
-from draisine.simulation.compare.compliant import Compliant, run_compliant
-from draisine.simulation.compare.kinematic import SpeedLaw, run_kinematic
-from draisine.simulation.contact.run import run_on_terrain
+from draisine.errors import SimulationError, expect
+from draisine.simulation.compare.kinematic import SpeedLaw
+from draisine.simulation.engines import run_task
 from draisine.simulation.options import (
     CONTACT,
     NUMERICS,
     ContactOptions,
-    GripSchedule,
     Numerics,
     Progress,
     Task,
     misplaced_option,
     report_progress,
 )
-from draisine.simulation.regrip import run_grips
-from draisine.simulation.run_kinds import RunKind, check_options
 from draisine.simulation.trajectory import Trajectory
-from draisine.simulation.validity.assess import check_finite, require_valid, warn_invalid
+from draisine.simulation.validity.assess import require_valid, warn_invalid
 from draisine.system.artifacts import require_system
 from draisine.system.state import State
 from draisine.system.system import System
@@ -162,43 +154,3 @@ def compute_run(
         _log.debug("%s", event)
     _log.debug("%s: %s at %g s", text, run.outcome, run.arcs[-1].t[-1])
     return run
-
-
-def run_task(task: Task) -> Trajectory:
-    """Simulate a task and return its trajectory. The task is stored with the trajectory, also if an error
-    stops the run.
-    """
-    try:
-        run = replace(_find_runner(task)(task), task=task, simulate=run_task)
-        check_finite(run)
-    except SimulationError as error:
-        if isinstance(error.partial, Trajectory):
-            error.partial = replace(error.partial, task=task, simulate=run_task)
-        raise
-    return run
-
-
-def _find_runner(task: Task) -> Callable[[Task], Trajectory]:
-    """Return the function that runs a task, after a check of its options."""
-    kind, driver = _classify_task(task)
-    check_options(kind, task)
-    return driver
-
-
-def _classify_task(task: Task) -> tuple[RunKind, Callable[[Task], Trajectory]]:
-    """Return the kind of run of a task, and the function that runs it."""
-    if task.terrain is not None:
-        if isinstance(task.law, SpeedLaw):
-            raise ParameterError("A SpeedLaw works on the level plane only; leave the terrain out.")
-        if isinstance(task.contact.solver, Compliant):
-            return run_kinds.COMPLIANT_RUN, run_compliant
-        if task.contact.solver == "time_stepping":
-            return run_kinds.TIME_STEPPING_RUN, run_on_terrain
-        return run_kinds.RUN_ON_TERRAIN, run_on_terrain
-    if isinstance(task.law, SpeedLaw):
-        return run_kinds.KINEMATIC_RUN, run_kinematic
-    if isinstance(task.contact.mode, GripSchedule):
-        return run_kinds.RUN_WITH_GRIPS, run_grips
-    if task.numerics.formulation != "projected":
-        return run_kinds.RUN_BY_FORMULATION, run_by_formulation
-    return run_kinds.RUN_ON_PLANE, run_bilateral

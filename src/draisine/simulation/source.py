@@ -26,7 +26,7 @@ from draisine.codegen.targets._text_routine import write_text_routine
 from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.registry import find
-from draisine.simulation.bilateral import find_pin_anchors
+from draisine.simulation.bilateral.run import find_pin_anchors
 from draisine.simulation.integrators import EqualSteps, Problem
 from draisine.simulation.integrators._drivers import Workspace
 from draisine.simulation.options import memory_start

@@ -1,8 +1,7 @@
 """Step-by-step simulation with inputs that stay constant between calls, for interactive rides, learning
 environments, co-simulation and hardware.
 
-`Stepper` counts steps and keeps the inputs. `_Bilateral` advances a system with ideal contacts, `_Unilateral`
-a system on a terrain. The results of both are bitwise equal for any division of time into calls.
+`Stepper` counts steps and keeps the inputs. The run that it advances is chosen by `engines`.
 """
 
 import math
@@ -11,32 +10,21 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import (
-    DeadEndError,
-    ParameterError,
-    SimulationError,
-    TerrainError,
-    ValidityWarning,
-    did_you_mean,
-    expect,
-)
+from draisine.errors import ParameterError, ValidityWarning, did_you_mean, expect
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
 from draisine.model.names import dimensions
-from draisine.simulation.bilateral import STOP_HINTS, STOP_REASONS, BilateralRun
-from draisine.simulation.contact.driver import RunState
-from draisine.simulation.contact.query import Closed, return_query
-from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
-from draisine.simulation.integrators import DEGENERATE_PIVOT, MACHINE_FELL, step_loop_code
+from draisine.simulation.engines import choose_engine
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
-from draisine.simulation.run_kinds import STEPPER_ON_PLANE, STEPPER_ON_TERRAIN, check_options
+from draisine.simulation.run_kinds import check_options
 from draisine.simulation.sensing import SensorSampler
+from draisine.simulation.stepper_runs import MAX_STORED_EVENTS, MAX_TIME, StepperRun
 from draisine.simulation.trajectory import Event
 from draisine.system.artifacts import require_system
 from draisine.system.state import State, consistent_state
@@ -46,20 +34,6 @@ from draisine.terrain import Terrain
 
 DEFAULT_STEP = 2.0**-10
 """Default step length (s); it is a power of two, so that its multiples are exact."""
-
-MAX_TIME = 1e9
-"""Upper bound of the simulated time (s)."""
-
-MAX_STORED_EVENTS = 10_000
-"""Largest number of events that a stepper keeps; older events are discarded."""
-
-MAX_SHORT_STEPS = 4
-"""Largest number of steps between two changes of the inputs for which short integration steps are used. For
-more steps, one integration step with event location is cheaper: it costs as much as four short ones.
-"""
-
-SHORT_STEP_PAUSE = 16
-"""Number of changes of the inputs for which no short steps are tried after a short step was rejected."""
 
 
 class Stepper:
@@ -118,14 +92,14 @@ class Stepper:
     ) -> None:
         require_system("Stepper", system)
         expect("Stepper", state, State, "draisine.state(system, ...) makes one")
+        engine = choose_engine(terrain)
         if numerics is None:
-            integrator = "rk4" if terrain is None else "dop853"
-            numerics = Numerics(integrator=integrator, dt=DEFAULT_STEP)
+            numerics = Numerics(integrator=engine.stepper_integrator, dt=DEFAULT_STEP)
         expect("numerics", numerics, Numerics, "Numerics(dt=1/512) makes one")
         until = numerics.start + numerics.dt
         self._task = Task(system, state, until, terrain, law, None, contact, numerics, None)
-        kind = STEPPER_ON_PLANE if terrain is None else STEPPER_ON_TERRAIN
-        check_options(kind, self._task)
+        check_options(engine.stepper_kind, self._task)
+        self._start_run = engine.start_steps
         commands = tuple(getattr(law, "commands", ()))
         self._commands = {name: k - len(commands) for k, name in enumerate(commands)}
         self.inputs = dict.fromkeys(system.model.inputs, 0.0)
@@ -139,7 +113,7 @@ class Stepper:
     def _begin(self) -> None:
         """Begin a run at the start time."""
         task = replace(self._task, inputs=self.inputs)
-        self._driver: _Driver = _Bilateral(task) if task.terrain is None else _Unilateral(task)
+        self._run: StepperRun = self._start_run(task)
         self.count = 0
         self._requested = 0.0  # s, sum of the durations of all calls
         self._has_warned = False
@@ -176,35 +150,35 @@ class Stepper:
     @property
     def state(self) -> State:
         """The present state."""
-        return self._driver.state(self.time)
+        return self._run.state(self.time)
 
     @property
     def law_state(self) -> Floats:
         """The present states of the control law, including its commands."""
-        return self._driver.law_state()
+        return self._run.law_state()
 
     @property
     def outcome(self) -> str:
         """The reason why the run ended; empty while it continues."""
-        return self._driver.outcome
+        return self._run.outcome
 
     @property
     def events(self) -> deque[Event]:
         """The latest events, at most `MAX_STORED_EVENTS`; on a terrain every change of the inputs is one."""
-        self._events.extend(self._driver.take_input_events())
+        self._events.extend(self._run.take_input_events())
         return self._events
 
     def observe(self) -> dict[str, Floats]:
         """Return all observations of the present state by name: `outputs`, `output_rates`, `v`, `vdot`,
         `forces`, `points`, `gaps`, `kinetic`, `potential`, `inputs`, ...
         """
-        return self._driver.observe(self.time)
+        return self._run.observe(self.time)
 
     def hold(self, inputs: Mapping[str, float]) -> None:
         """Set the given inputs and commands (by name) from now on; all others keep their values."""
         values, commands = self._numbers(inputs)
         self.inputs |= values
-        self._driver.hold(np.array(list(self.inputs.values())), commands)
+        self._run.hold(np.array(list(self.inputs.values())), commands)
 
     def _numbers(self, inputs: Mapping[str, float]) -> tuple[dict[str, float], dict[int, float]]:
         """Return inputs by name and commands by index; raise ParameterError if a name is neither."""
@@ -255,10 +229,10 @@ class Stepper:
             end = count
             if self.sensors is not None:
                 end = int(min(count, self.sensors.next_step(self.count)))
-            self.count, events = self._driver.advance(self.count, end)
+            self.count, events = self._run.advance(self.count, end)
             if events:
                 self.events.extend(events)
-            self._driver.check()
+            self._run.check()
             if self.sensors is not None and self.sensors.is_due(self.count):
                 self._take_readings()
 
@@ -286,7 +260,7 @@ class Stepper:
                 "The new law must have the same number of states as the present one."
             )
         task = replace(self._task, law=law)
-        self._driver.obey(task)
+        self._run.obey(task)
         self._task = task
 
     def reset(
@@ -313,7 +287,7 @@ class Stepper:
         self.inputs |= values
         if noise_seed is not None:
             self.noise_seed = noise_seed
-        self._driver.release()
+        self._run.release()
         self._begin()
         self.hold(inputs or {})
         self._take_readings()
@@ -337,9 +311,8 @@ class Stepper:
         if missing:
             raise ParameterError(f"no {missing[0]!r} to keep. {did_you_mean(missing[0], values)}")
         system = self.system.with_parameters(**changes)
-        mode = task.mode if task.terrain is None else None
         kept: dict[str, Any] = {name: values[name] for name in names}
-        start = consistent_state(system.machine(mode), kept, self.time)
+        start = consistent_state(system.machine(task.mode), kept, self.time)
         other = Stepper(
             system,
             start,
@@ -351,14 +324,14 @@ class Stepper:
             noise_seed=self.noise_seed,
         )
         states = len(self.law_state)
-        other._driver.hold(
+        other._run.hold(
             system.inputs(self.inputs), {k - states: float(z) for k, z in enumerate(self.law_state)}
         )
         return other
 
     def _free_names(self) -> list[str]:
         """Return the names of the joints and of the independent speeds."""
-        machine = self.system.machine(self._task.mode if self._task.terrain is None else None)
+        machine = self.system.machine(self._task.mode)
         return [*(joint.name for joint in self.system.model.joints), *machine.choice.names]
 
     def values(self) -> dict[str, float]:
@@ -410,382 +383,3 @@ _KEPT_POSE = ("x", "y", "yaw", "lean")
 """Coordinates of the base that `Stepper.with_parameters` keeps by default; pitch and z follow from the
 contacts.
 """
-
-
-class _Driver(Protocol):
-    """Interface of a run that a stepper advances; step numbers count from the start of the run."""
-
-    outcome: str
-
-    def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        """Set the inputs, and the commands: states of the control law by negative index from the last one."""
-
-    def obey(self, task: Task) -> None:
-        """Continue with the control law of another task."""
-
-    def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
-        """Advance from step `count` to step `end`; return the step that was reached, and the events."""
-
-    def take_input_events(self) -> list[Event]:
-        """Return the input changes since the last call that changed no contact and that `advance` did not
-        return.
-        """
-
-    def check(self) -> None:
-        """Raise an error if the run cannot continue."""
-
-    def release(self) -> None:
-        """Make the memory of the run available to the next one; the run cannot continue."""
-
-    def state(self, t: float) -> State:
-        """Return the present state, at time t (s)."""
-
-    def law_state(self) -> Floats:
-        """Return the states of the control law."""
-
-    def observe(self, t: float) -> dict[str, Floats]:
-        """Return all variables of the present state, at time t (s)."""
-
-
-class _Bilateral:
-    """Run of a system with ideal contacts in one contact mode, by equal integration steps."""
-
-    def __init__(self, task: Task) -> None:
-        self.run = BilateralRun(task)
-        self.numerics = task.numerics
-        self.outcome = ""
-        self.method: Any = task.numerics.method.equal
-        if self.method.ring > 1:
-            raise ParameterError(
-                f"integrator {task.numerics.integrator!r} is a multistep method; a stepper needs a "
-                "one-step method such as rk4."
-            )
-        self.cause: str | None = None
-        self._observations: dict[str, Floats] | None = None  # observations of the present state
-        self._make_workspace()
-
-    def _make_workspace(self) -> None:
-        """Make the integrator's workspace for the present pivots."""
-        problem = self.run.problem
-        method = self.method
-        self.packed = problem.workspace(
-            len(self.run.y), method.stages, method.coefficients, keep=False
-        )
-        self.work = self.packed.record
-        self.work.x[1 : 1 + self.work.n] = self.run.y
-
-    @property
-    def y(self) -> Floats:
-        return self.work.x[1 : 1 + self.work.n]
-
-    def law_state(self) -> Floats:
-        return self.y[self.run.machine.layout.z].copy()
-
-    def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        self.run.inputs = inputs
-        self.work.x[1 + self.work.n :][: len(inputs)] = inputs
-        for k, value in commands.items():
-            self.y[k] = value
-        self._observations = None
-
-    def obey(self, task: Task) -> None:
-        raise ParameterError(
-            "Without a terrain a law may guide joints at times: switch `active` of its Guide by a command."
-        )
-
-    def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
-        start = self.numerics.start
-        h = self.numerics.dt
-        work = self.work
-        is_stalled = False
-        take_steps = step_loop_code(self.method.take_steps, 1)
-        self.check()
-        self._observations = None
-        while count < end:
-            self.work.wrong[:] = 0.0
-            reached = take_steps(self.packed, start, h, np.inf, count, end, np.zeros(1))
-            status = int(self.work.wrong[0])
-            has_moved = reached > count
-            count = reached
-            if status == 0 or (status == DEGENERATE_PIVOT and count == end):
-                break
-            if status == MACHINE_FELL:
-                self.run.y = self.y.copy()
-                self.outcome = self.run.fall.outcome(self.run.pose())
-                break
-            if status != DEGENERATE_PIVOT or (is_stalled and not has_moved):
-                self.run.y = work.y.copy()
-                self.run.last = start + count * h
-                self.cause = self.run.find_cause(status) or STOP_REASONS[status]
-                work.x[1 : 1 + work.n] = work.y
-                return max(count - 1, 0) if count == end else count, ()
-            is_stalled = not has_moved
-            self._change_pivots(start + count * h)
-        return count, ()
-
-    def take_input_events(self) -> list[Event]:
-        return []
-
-    def _change_pivots(self, t: float) -> None:
-        """Choose other pivots at time t (s) and continue."""
-        headings = self.work.headings.copy()
-        self.run.y = self.y.copy()
-        self.run.change_pivots(t)
-        self._make_workspace()
-        self.work.headings[:] = headings
-
-    def release(self) -> None:
-        pass
-
-    def check(self) -> None:
-        if self.cause is not None:
-            hint = STOP_HINTS.get(self.cause, "")
-            raise SimulationError(f"the run stopped: {self.cause}.{hint}") from self.run.law_error
-
-    def state(self, t: float) -> State:
-        machine = self.run.machine
-        layout = machine.layout
-        q, p = machine.user_pose(self.y[layout.q], self.y[layout.p])
-        z = self.y[layout.z][: machine.system.model.memory].copy()
-        return State(q, p, self.y[layout.r].copy(), self.observe(t)["v"], element_state=z)
-
-    def observe(self, t: float) -> dict[str, Floats]:
-        if self._observations is None:
-            program = self.run.machine.observe
-            x = self.work.x
-            x[0] = t  # all programs of a contact mode read x = (t, y, inputs, anchors)
-            self._observations = program.outputs.split(program.flat(x[: program.inputs.size]))
-        return self._observations
-
-
-class _Unilateral:
-    """Run on a terrain whose result does not depend on the division of time into calls.
-
-    During event location, `run` is at most one integration step behind the present time, and `ahead` is a
-    branch of it beyond that time, whose samples lie on the grid of the stepper and come from the dense
-    output. On time-stepping arcs the run is at most one step ahead of the present time, and the present state
-    is interpolated. If inputs change, the run restarts from the present state.
-
-    A controller changes inputs every few steps. Most of these changes leave all contacts unchanged: the next
-    steps of the stepper are then short integration steps within the mode. Their number depends on the times
-    of the changes only.
-    """
-
-    def __init__(self, task: Task) -> None:
-        self.numerics = task.numerics
-        self.outcome = ""
-        self.run = TerrainRun(task).branch(task.numerics.start + MAX_TIME)
-        self.run.keeps_dense = False
-        self.run.begin()
-        self.query = self.run.query
-        self.ahead: TerrainRun | None = None
-        self.now = self.run.now  # time, state and closed contacts at the present time
-        self.reported = 0  # number of events of the run that were returned
-        self.failure: SimulationError | None = None
-        self.changed = -math.inf  # s, time of the last change of the inputs
-        self.change: tuple[Floats, Floats] | None = None  # state and inputs of a pending restart
-        self.short_steps = 0  # number of planned short steps
-        self.pause = 0  # number of further input changes without short steps
-        # Changes of inputs that changed no contact: time, states before and after, closed contacts.
-        self.quiet: deque[tuple[float, Floats, Floats, tuple[Closed, ...]]] = deque(
-            maxlen=MAX_STORED_EVENTS
-        )
-
-    def law_state(self) -> Floats:
-        self._settle()
-        return self.now.y[self.query.y.z].copy()
-
-    def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        if self.outcome:
-            return  # the run has ended; a reset uses the inputs of the stepper
-        y, present = self.change or (self.now.y, self.query.inputs)
-        if commands:
-            old = y
-            y = y.copy()
-            y[list(commands)] = list(commands.values())
-            is_changed = bool((y != old).any())
-        else:
-            is_changed = False
-        if not is_changed and inputs.tolist() == present.tolist():
-            return
-        self._plan_short_steps()
-        if self.short_steps:
-            self.change = y, inputs
-        else:
-            self._restart(y, inputs)
-
-    def _plan_short_steps(self) -> None:
-        """Choose the number of short steps after a change of the inputs: the number of steps since the
-        previous change, if it is small.
-        """
-        if self.now.t == self.changed:
-            return
-        passed = (self.now.t - self.changed) / self.numerics.dt
-        steps = round(min(passed, MAX_SHORT_STEPS + 1.0))
-        self.changed = self.now.t
-        self.short_steps = 0
-        if self.pause:
-            self.pause -= 1
-        elif steps <= MAX_SHORT_STEPS and self.run.steps is None:
-            self.short_steps = steps
-
-    def obey(self, task: Task) -> None:
-        if self.outcome:
-            return
-        self._settle()
-        inputs = self.query.inputs
-        self.query, _ = place_on_terrain(task)
-        self._restart(self.now.y, inputs)
-
-    def _settle(self) -> None:
-        """Restart the run with the inputs that were changed since its last step."""
-        if self.change is not None:
-            y, inputs = self.change
-            self.change = None
-            self._restart(y, inputs)
-
-    def _restart(self, y: Floats, inputs: Floats) -> None:
-        """Restart the run at the present time from state y with new inputs."""
-        self.run.now = self.now
-        self.run.add_sample()
-        self.run.restart(self.query, y, inputs)
-        self.ahead = None
-        self.now = self.run.now
-
-    def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
-        self.check()
-        start = self.numerics.start
-        h = self.numerics.dt
-        try:
-            if self.short_steps and self._take_short_steps(count, end) == end:
-                return end, ()
-            self._settle()
-            self._advance_to(start + end * h)
-        except (ParameterError, SimulationError, TerrainError) as error:
-            kind = DeadEndError if isinstance(error, TerrainError) else SimulationError
-            self.failure = error if isinstance(error, SimulationError) else kind(str(error))
-            return count, ()
-        self.outcome = self.run.outcome
-        reached = end if not self.outcome else min(end, int((self.run.now.t - start) / h))
-        return reached, self._take_events()
-
-    def _take_short_steps(self, count: int, end: int) -> int:
-        """Take the planned short steps from step `count` towards step `end`; return the step that was
-        reached.
-        """
-        while count < end and self.short_steps and self.run.steps is None:
-            before = self.now
-            y, inputs = self.change or (before.y, self.query.inputs)
-            self.run.now = before
-            t = self.numerics.start + (count + 1) * self.numerics.dt
-            if not self.run.continue_mode(y, inputs, t):
-                self.short_steps = 0
-                self.pause = SHORT_STEP_PAUSE
-                break
-            if self.change is not None:
-                self.quiet.append((before.t, before.y, y, before.closed))
-                self.change = None
-            self.ahead = None
-            self.now = self.run.now
-            self.short_steps -= 1
-            count += 1
-        return count
-
-    def take_input_events(self) -> list[Event]:
-        query = self.query
-        events = []
-        for t, y, y_after, closed in self.quiet:
-            mode = query.mode(closed)
-            event = Event(
-                t,
-                "input",
-                (),
-                True,
-                query.machine.leave(y),
-                query.machine.leave(y_after),
-                mode,
-                mode,
-                query.energy(t, y),
-                query.energy(t, y_after),
-            )
-            events.append(event)
-        self.quiet.clear()
-        return events
-
-    def _advance_to(self, t: float) -> None:
-        """Advance the run by its own steps, and find the state at time t (s)."""
-        while self.run.now.t < t and not self.run.outcome:
-            if self.run.steps is not None:
-                self.run.advance(self.run.steps.steps_until(t))
-                continue
-            if self.ahead is None:
-                self.ahead = self.run.branch(self.run.until)
-                try:
-                    self.ahead.advance()
-                except (ParameterError, SimulationError, TerrainError):
-                    self.ahead = None  # an error after t is not raised in this call
-                    break
-            if self.ahead.now.t > t:
-                break
-            self._adopt(self.ahead)
-        self.now = self._find_state(t)
-
-    def _adopt(self, ahead: TerrainRun) -> None:
-        """Replace the run by the branch `ahead`. The branch may have discarded events of short arcs that were
-        returned already, and replaced them by a change of the method, which is still to be returned.
-        """
-        old = self.run.events
-        new = ahead.events
-        # Only the latest events can have been discarded: usually the last old event and all before it are
-        # kept.
-        kept = min(len(old), len(new))
-        while kept > 0 and old[kept - 1] is not new[kept - 1]:
-            kept -= 1
-        self.reported = min(self.reported, kept)
-        self.run = ahead
-        self.ahead = None
-
-    def _find_state(self, t: float) -> RunState:
-        """Return the run state at a time t (s) within the last step, or at the end of the run."""
-        run = self.run
-        if run.now.t == t or run.outcome:
-            return run.now
-        if run.steps is not None:
-            return RunState(t, run.steps.state_at(t))
-        y = None if self.ahead is None else self.ahead.sample_at(t)
-        if y is not None:
-            return run.now.at(t, y)
-        # The next integration step fails, perhaps after t: integrate exactly to t instead.
-        branch = run.branch(t)
-        while branch.now.t < t and not branch.outcome:
-            branch.advance()
-        return branch.now
-
-    def _take_events(self) -> tuple[Event, ...]:
-        """Return the events since the last call, and discard the stored past of the run."""
-        events = tuple(self.run.events[self.reported :])
-        count = len(self.run.events)
-        self.run.forget_past()
-        self.reported = len(self.run.events)
-        if self.ahead is not None:
-            # The branch has its own copy of the event list, and later becomes the run.
-            del self.ahead.events[: count - self.reported]
-        return events
-
-    def release(self) -> None:
-        # If the next run cannot start, this one cannot continue: its memory may be in use.
-        self.failure = SimulationError("a reset failed; call reset() with a state that exists.")
-        return_query(self.query)
-
-    def check(self) -> None:
-        if self.failure is not None:
-            raise self.failure
-
-    def state(self, t: float) -> State:
-        self._settle()
-        return self.query.machine.leave(self.now.y)
-
-    def observe(self, t: float) -> dict[str, Floats]:
-        self._settle()
-        observations = self.run.observe_at(self.now.t, self.now.y, self.now.closed)
-        return {name: values[..., -1] for name, values in observations.items()}

@@ -3,20 +3,22 @@ data.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from html import escape
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 import draisine
 from draisine.algebra.scalar import Floats
+from draisine.mechanics.formulations import multiplier
 from draisine.model.names import Axes
 from draisine.simulation.options import ContactOptions, Task
+from draisine.simulation.validity.observed import ObservedArc
 from draisine.system.closed_form import ClosedForm
 from draisine.system.state import State
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
     from draisine.simulation.contact.complementarity.active_set import Trial
     from draisine.simulation.validity import Validity
+    from draisine.simulation.validity.record import TimeStepped
+    from draisine.terrain import Terrain
 
 
 FORCE_VARIABLES = {"forces", "forces_world", "forces_base", "stop_torques", "tyre_powers"}
@@ -132,72 +136,127 @@ class DenseOutput:
         return self.t.ravel(), self.y.reshape(-1, self.y.shape[2])
 
 
-class Arc(Protocol):
-    """Interface of a smooth trajectory arc: an interval of continuous motion in one contact mode."""
+class Arc:
+    """A smooth interval of a run in one contact mode.
 
-    @property
-    def machine(self) -> Any:
-        """The compiled model."""
+    There are three types of arcs, which differ in how they were integrated. All evaluations of a run use
+    this interface instead of the type:
 
-    @property
-    def t(self) -> Floats:
-        """The sample times (s)."""
+    * `BilateralArc`: ideal contacts, in minimal coordinates;
+    * `contact.arc.UnilateralArc`: unilateral contacts between two events, in all speeds;
+    * `contact.arc.SteppedArc`: time steps, or compliant ground.
 
-    @property
-    def y(self) -> Floats:
-        """The states (times, n) at the samples."""
+    A type defines `observations` or `observe_together`; each default follows from the other one.
+    """
+
+    machine: Any  # compiled model, to whose equations of motion the states belong
+    t: Floats  # (times) sample times, s
+    y: Floats  # (times, n) states at the samples, see `machine.layout`
+    terrain: "Terrain | None"  # ground of unilateral contacts; None for bilateral contacts
+    mode: Any  # contacts and their statuses
+    dense: DenseOutput | None = None  # dense output of an adaptive integrator
+    stores_forces = False  # whether forces come with the samples and no contact is a constraint
+    time_stepped: "TimeStepped | None" = None  # step lengths and residuals of time steps
+    grazes: tuple[tuple[float, Key], ...] = ()  # time (s) and names of grazing open contacts
+
+    sampled: ClassVar[tuple[str, ...]] = ("t", "y")
+    """Names of the arrays with one row per sample."""
 
     @property
     def is_instant(self) -> bool:
         """Whether the arc is not empty, but shorter than the time resolution, so that its forces are
         unknown.
         """
+        return False
 
     @property
-    def states(self) -> int:
-        """The number of states that belong to the control law."""
+    def t_before(self) -> Floats:
+        """The times (s) at which samples are evaluated; the last one lies just before an event."""
+        return self.t
 
-    @property
-    def mode(self) -> Any:
-        """The contacts and their statuses."""
-
-    @property
+    @cached_property
     def observations(self) -> dict[str, Floats]:
         """All variables of every sample by name; time is the last axis."""
+        return self.observe_together([self])
 
-    @property
-    def dense(self) -> DenseOutput | None:
-        """The dense output, or None if the method has none."""
+    @classmethod
+    def observe_together(cls, arcs: "Sequence[Any]") -> dict[str, Floats]:
+        """Return all variables of the samples of several arcs of this type by name; time is the last axis."""
+        groups = [arc.observations for arc in arcs]
+        if len(groups) == 1:
+            return dict(groups[0])
+        return {
+            name: np.concatenate([group[name] for group in groups], axis=1) for name in groups[0]
+        }
+
+    @classmethod
+    def examine(cls, arcs: "Sequence[Any]") -> list[ObservedArc]:
+        """Return the variables of arcs of this type that decide about the validity of their run."""
+        return [arc.examine_samples() for arc in arcs]
+
+    def examine_samples(self) -> ObservedArc:
+        """Return the variables at the samples that decide about the validity of the run."""
+        numbers = np.zeros(len(self.t), int)
+        return ObservedArc(
+            [self], self.t, self.y, dict(self.observations), numbers, self.redundant_rows()
+        )
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return orientation quaternions (4, times) and positions (3, times) of the user's reference
         frame.
         """
+        layout = self.machine.layout
+        return self.y.T[layout.q], self.y.T[layout.p]
+
+    def touched_features(self, wheel: str) -> list[str]:
+        """Return the names of the ground features that a wheel touches."""
+        return []
 
     def redundant_rows(self) -> list[str]:
         """Return the names of the redundant constraint rows of closed contacts."""
+        return []
+
+    def start_constraints(self) -> tuple[Floats, Floats, Floats] | None:
+        """Return mass matrix (n, n), active constraint rows (rows, n) and speeds (n) at the first sample;
+        None if no contact is a constraint.
+        """
+        return None
+
+    def take(self, samples: slice, dense: DenseOutput | None = None) -> Self:
+        """Return the arc with some of its samples only, and with another dense output."""
+        arrays = {name: getattr(self, name) for name in self.sampled}
+        fields: dict[str, Any] = {
+            name: x[samples].copy() for name, x in arrays.items() if x is not None
+        }
+        arc: Any = self  # mypy does not know that all subclasses are dataclasses
+        # A type without dense output has no such field.
+        fields |= {} if self.dense is dense else {"dense": dense}
+        taken: Self = replace(arc, **fields)
+        return taken
+
+    def last_sample(self) -> Self:
+        """Return an arc with only the last sample; its observations equal those of the whole arc."""
+        return self.take(slice(-1, None))
+
+    def cut(self, count: int, t: float) -> Self:
+        """Return the first `count` samples of the arc, and its dense output before time t (s)."""
+        dense = None if self.dense is None else self.dense.until(t)
+        return self.take(slice(count), dense if dense is not None and len(dense.t) else None)
 
 
 @dataclass(frozen=True)
-class BilateralArc:
+class BilateralArc(Arc):
     """A trajectory arc with ideal (bilateral) contacts, in one contact mode."""
 
     machine: ClosedForm
     t: Floats  # (times) sample times, s
     y: Floats  # (times, n) states (q, p, r, u, z)
-    inputs: Floats  # (inputs, times) inputs at the sample times
+    inputs: Floats  # (times, inputs) inputs at the sample times
     anchors: Floats | None = None  # anchor points of pins, m
     dense: DenseOutput | None = None  # dense output of an adaptive integrator
 
-    @property
-    def is_instant(self) -> bool:
-        """Whether the arc is too short for its forces to be known. It never is, because it has no events."""
-        return False
-
-    @property
-    def states(self) -> int:
-        """The number of states that belong to the control law."""
-        return self.machine.states
+    sampled = ("t", "y", "inputs")
+    terrain = None
 
     @property
     def mode(self) -> dict[str, str]:
@@ -207,26 +266,53 @@ class BilateralArc:
     @cached_property
     def observations(self) -> dict[str, Floats]:
         """All outputs of the program `observe` at every sample by name; time is the last axis."""
-        return self.machine.observations(self.y, self.t, self.inputs, self.anchors)
+        return self.machine.observations(self.y, self.t, self.inputs.T, self.anchors)
 
-    def observe_dense(self) -> dict[str, Floats]:
-        """Return all outputs of the program `observe` at every node of the dense output; time is the last
-        axis.
+    def examine_samples(self) -> ObservedArc:
+        """Return the outputs of `observe` at the nodes of the dense output, or at the samples without dense
+        output, and the violations of the constraints on the configuration.
         """
+        observed = super().examine_samples() if self.dense is None else self._examine_dense()
+        observed.seen["violations"] = self._violations(*observed.settled)
+        return observed
+
+    def _examine_dense(self) -> ObservedArc:
+        """Return all outputs of the program `observe` at every node of the dense output."""
         assert self.dense is not None
         t, y = self.dense.flat
-        return self.machine.observations(y, t, self.dense.inputs, self.anchors)
+        seen = self.machine.observations(y, t, self.dense.inputs, self.anchors)
+        numbers = np.zeros(len(self.dense.t), int)
+        return ObservedArc([self], self.dense.t, y, seen, numbers, self.redundant_rows())
+
+    def _violations(self, t: Floats, y: Floats) -> Floats:
+        """Return the violations (constraints, times) of the constraints on the configuration: gaps of closed
+        contacts, distances of pins from their anchors, couplings and loops.
+        """
+        project = self.machine.project
+        pinned = {} if self.anchors is None else {"anchors": self.anchors}
+        x = project.inputs.pack(t=t[None], **self.machine.layout.split(y.T), **pinned)
+        return np.asarray(project.batch(x)["residual"][:-1])  # last residual: quaternion length
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return orientation quaternions (4, times) and positions (3, times) of the user's reference
         frame.
         """
-        layout = self.machine.layout
-        return self.machine.user_pose(self.y.T[layout.q], self.y.T[layout.p])
+        return self.machine.user_pose(*super().pose())
 
     def redundant_rows(self) -> list[str]:
         """Return the names of the redundant constraint rows of the contact mode."""
         return [row.label for row in self.machine.system.survey(self.mode).redundant]
+
+    def start_constraints(self) -> tuple[Floats, Floats, Floats]:
+        """Return mass matrix (n, n), active constraint rows (rows, n) and speeds (n) at the first sample."""
+        machine = self.machine
+        model = machine.system.model
+        state = machine.leave(self.y[0], float(self.t[0]))
+        out = machine.masses(t=self.t[:1], q=state.q, p=state.p, r=state.r, v=state.v)
+        n = len(model.speeds)
+        rows = multiplier.active_row_indices(model, machine.mode)
+        rows += multiplier.coupled_row_indices(model)
+        return out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows], state.v
 
 
 @dataclass(frozen=True, repr=False)
@@ -258,13 +344,11 @@ class Trajectory:
     @cached_property
     def observations(self) -> dict[str, Floats]:
         """All variables of every sample of all arcs by name; time is the last axis."""
-        groups: list[dict[str, Floats]] = []
-        for together, group in groupby(
-            self.arcs, key=lambda arc: getattr(arc, "observe_together", None)
-        ):
-            arcs = list(group)
-            # Arcs of the same type are evaluated together, which is cheaper than one by one.
-            groups += [arc.observations for arc in arcs] if together is None else [together(arcs)]
+        # Arcs of the same type are evaluated together, which is cheaper than one by one.
+        groups = [
+            kind.observe_together(list(arcs))
+            for kind, arcs in groupby(self.arcs, key=lambda arc: arc.__class__)
+        ]
         observations = groups[0]
         if len(groups) > 1:
             observations = {
@@ -284,12 +368,10 @@ class Trajectory:
     def final(self) -> State:
         """Return the last state."""
         arc = self.arcs[-1]
-        q, p = arc.pose()
         model = arc.machine.system.model
-        r = arc.y[-1, arc.machine.layout.r]
-        names = (tuple(joint.name for joint in model.joints), tuple(model.speeds))
-        z = arc.y[-1, arc.machine.layout.z][: model.memory]
-        return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1], *names, z)
+        names = tuple(joint.name for joint in model.joints)
+        state: State = arc.machine.leave(arc.y[-1], float(arc.t[-1]))
+        return replace(state, joints=names, speeds=tuple(model.speeds))
 
     def to_xarray(self, axes: Axes = "draisine") -> "xarray.Dataset":
         """Return the run as a dataset: time first, with units and long names. Its attributes contain the
@@ -325,9 +407,14 @@ class Trajectory:
         draisine.save(self, path)
 
     @property
-    def terrain(self) -> Any:
-        """The terrain of the run; None on the level plane."""
-        return getattr(self.arcs[0], "terrain", None)
+    def terrain(self) -> "Terrain | None":
+        """The ground of unilateral contacts; None for bilateral contacts on the level plane."""
+        return self.arcs[0].terrain
+
+    @property
+    def is_unilateral(self) -> bool:
+        """Whether contacts are unilateral: wheels lift off, slide and collide."""
+        return self.terrain is not None
 
     def __repr__(self) -> str:
         t = self.t

@@ -44,6 +44,13 @@ pivots.
 """
 
 
+MIN_LINEARISATION_PIVOT = 0.02
+"""Smallest pivot, as a fraction of that at the configuration of its choice, with which equations are
+linearised; below it other independent speeds are chosen, because small pivots amplify rounding errors, above
+all in derivatives.
+"""
+
+
 class CompiledProgram:
     """Descriptor of one compiled program, which is bound to the parameters of its `ClosedForm` at its first
     use.
@@ -314,6 +321,13 @@ class ClosedForm:
             raise make_state_error(self.system, state)
         return np.concatenate([entry["y"], z])
 
+    def leave(self, y: Floats, t: float = 0.0) -> State:
+        """Return the user's state of a state vector y at time t (s)."""
+        values = self.layout.split(y)
+        q, p = self.user_pose(values["q"], values["p"])
+        z = values["z"][: self.system.model.memory].copy()
+        return State(q, p, values["r"].copy(), self.observation(y, t)["v"], element_state=z)
+
     def enter_all(
         self,
         states: Mapping[str, Floats],
@@ -374,6 +388,43 @@ class ClosedForm:
         """
         pivots = self.rate(t=[t], **self.layout.split(y))["pivots"]
         return float(np.min(np.abs(pivots) / self.pivots, initial=1.0))
+
+    def renewed(self, y: Floats) -> "tuple[ClosedForm, Floats]":
+        """Return the closed form with independent speeds whose pivots are large at a state y, and y in these
+        speeds. If the present pivots are large enough, return both unchanged.
+        """
+        if self.least_pivot(y) >= MIN_LINEARISATION_PIVOT:
+            return self, y
+        values = self.layout.split(y)
+        machine = self.system.machine(
+            self.mode, self.task.law, self.states, configuration=(values["q"], values["r"])
+        )
+        return machine, machine.enter(self.leave(y), z=values["z"])
+
+    def anchors_at(self, y: Floats) -> Floats:
+        """Return the positions (m, world axes) at which pins are fixed to the ground at a state y."""
+        contacts = self.system.model.contacts
+        pins = [k for k, contact in enumerate(contacts) if contact.anchored]
+        if not pins:
+            return np.zeros(0)
+        return self.observation(y)["points"].reshape(-1, 3)[pins].ravel()
+
+    def contact_forces(self, y: Floats, w: Floats) -> dict[str, Floats]:
+        """Return the force of the ground on each contact (normal, along, across), N, by contact name, at a
+        state y with inputs w.
+        """
+        anchors = self.anchors_at(y)
+        seen = self.observations(y[None], w=w[:, None], anchors=anchors if len(anchors) else None)
+        names = [contact.name for contact in self.system.model.contacts]
+        return dict(zip(names, seen["forces"].reshape(-1, 3), strict=True))
+
+    def check_forces(self, y: Floats, w: Floats) -> None:
+        """Accept any contact forces: ideal contacts hold in both directions and do not slip."""
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The options of a run with the same contacts: the contact mode."""
+        return {"mode": dict(self.mode)}
 
     def observations(
         self,

@@ -193,8 +193,8 @@ class Generic:
             raise make_state_error(self.system, state)
         return y
 
-    def leave(self, y: Floats) -> State:
-        """Return the state of a state vector y."""
+    def leave(self, y: Floats, t: float = 0.0) -> State:
+        """Return the state of a state vector y; it does not depend on the time t (s)."""
         layout = self.layout
         y = y.copy()  # the arrays of a state are views of one array
         z = y[layout.z][: self.system.model.memory]

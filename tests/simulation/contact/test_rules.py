@@ -13,7 +13,7 @@ import draisine
 from draisine.errors import ContactSetError, SimulationError
 from draisine.mechanics.contact.features import FEATURE, LOAD
 from draisine.mechanics.forces.magic_formula import MagicFormula
-from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.arc import UnilateralArc
 from draisine.simulation.contact.complementarity.active_set import (
     CONTACTS,
     Candidate,
@@ -295,7 +295,7 @@ def test_a_compliant_tyre_is_thicker_than_drawn_by_its_deflection():
 @pytest.mark.parametrize(("length", "expected"), [(1e-9, True), (1e-3, False), (0.0, False)])
 def test_an_arc_is_an_instant_by_its_length_whenever_it_begins(length, expected):
     machine = make_generic(bicycle())
-    arc = TerrainArc(machine, 5.0 + np.array([0.0, length]), *[None] * 6)
+    arc = UnilateralArc(machine, 5.0 + np.array([0.0, length]), *[None] * 6)
     assert cached_machine_units(machine).time > 0.1
     assert arc.is_instant == expected
 

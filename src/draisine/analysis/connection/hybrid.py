@@ -12,14 +12,14 @@ impact the same equations hold for impulses, with `h = M (v+ - v-)`.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.connection.inverse import RequiredTorques
 from draisine.errors import ConfigurationError, ParameterError, expect_known
-from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.arc import UnilateralArc
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.simulation.trajectory import Trajectory
@@ -227,9 +227,10 @@ def solve_hybrid_torques(
     >>> round(sum(force for row, force in first.required.forces.items() if row.endswith("normal")), 6)
     922.14
     """
-    before: TerrainArc | None = None
-    for arc in run.arcs:
-        if not isinstance(arc, TerrainArc):
+    before: UnilateralArc | None = None
+    arcs: tuple[Any, ...] = run.arcs
+    for arc in arcs:
+        if arc.stores_forces or not run.is_unilateral:
             raise ParameterError(
                 "Hybrid inverse dynamics needs an event-driven run on a terrain. Use "
                 "`solve_inverse_dynamics` for runs with one contact mode."
@@ -260,7 +261,7 @@ def solve_hybrid_torques(
 
 
 def _solve(
-    arc: TerrainArc,
+    arc: UnilateralArc,
     closed: Sequence[Closed],
     t: float,
     y: Floats,

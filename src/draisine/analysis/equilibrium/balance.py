@@ -17,7 +17,6 @@ continuation uses. All derivatives are exact.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -25,22 +24,18 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.grounded import GroundedMachine
 from draisine.analysis.linear import GROUND_COORDINATES, SYMMETRY_MARGIN, symmetric_states
 from draisine.analysis.variation import (
-    MIN_LINEARISATION_PIVOT,
     SEEDS,
     Chart,
     Variation,
-    anchors_of,
     chart,
     vary,
 )
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model import Model
-from draisine.model.names import hidden_states, observation_names
+from draisine.model.names import hidden_states
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
 from draisine.system.layout import Layout
-from draisine.system.state import State
-from draisine.system.tracing import Law
 
 SPEED_SCALE = 10.0
 """Unit of speeds (m/s or rad/s) in the scaled unknowns; coordinates have the unit 1 (m or rad)."""
@@ -112,55 +107,26 @@ def _slip_names(model: Model) -> list[str]:
     return hidden_states(model, model.memory)
 
 
-def to_user_state(machine: Machine, y: Floats) -> State:
-    """Convert a state vector y to a public `State` with coordinates, speeds and tyre deflections."""
-    if isinstance(machine, GroundedMachine):
-        return machine.leave(y)
-    model = machine.system.model
-    blocks = machine.layout.split(y)
-    q, p = machine.user_pose(blocks["q"], blocks["p"])
-    variation = vary(machine, y[None], seeds=("dt",))
-    names = observation_names(model)
-    v = np.array([variation.values["seen"][0, names.index(name)] for name in model.speeds])
-    return State(q, p, blocks["r"], v, element_state=blocks["z"][: model.memory])
-
-
-def choose_independent_speeds(machine: Any, y: Floats, law: Law | None) -> tuple[Any, Floats]:
-    """Return equations of motion with well-conditioned independent speeds, and y expressed in these.
-
-    Other independent speeds are chosen if the pivots of the present ones are small at y. On a
-    terrain, the contacts are updated to the ground features below the wheels at y.
-    """
-    if isinstance(machine, GroundedMachine):
-        return machine.renewed(y)
-    if machine.least_pivot(y) >= MIN_LINEARISATION_PIVOT:
-        return machine, y
-    blocks = machine.layout.split(y)
-    around = (blocks["q"], blocks["r"])
-    chosen = machine.system.machine(machine.mode, law, machine.states, configuration=around)
-    return chosen, chosen.enter(to_user_state(machine, y), z=blocks["z"])
-
-
 class Balance:
     """Equations of a steady motion in one contact mode; cyclic coordinates keep their initial values."""
 
     def __init__(self, machine: Machine, y: Floats, w: Floats, free: Sequence[int]) -> None:
         self.machine = machine
         self.free = list(free)
-        self.anchors = anchors_of(machine, y)
+        self.anchors = machine.anchors_at(y)
         variation = self.evaluate(y, w)
         self._indices = {name: k for k, name in enumerate(variation.names)}
         self.chart: Chart = chart(variation)
-        cyclic = symmetric_states(machine, variation, self.chart, y[None], w[None]).names
+        symmetric = symmetric_states(machine, variation, self.chart, y[None], w[None])
+        cyclic = symmetric.names
         essential = [name for name in self.chart.coordinates if name not in cyclic]
         # If the ground is symmetric only approximately (a spline), redundant equations appear independent.
         # So the tolerance of the rank must exceed the error of the symmetry.
-        error = 0.0
-        if isinstance(machine, GroundedMachine):
-            # In a steady motion, position and heading change along a symmetry of the ground. So require zero
-            # `drift`, the velocity across the symmetries, instead of zero rates.
+        error = SYMMETRY_MARGIN * symmetric.error
+        if "drift" in variation.values:
+            # In a steady motion on a terrain, position and heading follow a symmetry of the ground. Require
+            # zero `drift`, the velocity across the symmetries, instead of zero rates.
             essential = [name for name in essential if name not in GROUND_COORDINATES]
-            error = SYMMETRY_MARGIN * machine.symmetry.error
         self.rank_tolerance = max(RANK_TOLERANCE, error)
         self.residual_tolerance = max(RESIDUAL_TOLERANCE, error)
         self.kept = {name: float(variation.value(name)[0]) for name in cyclic}

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.equilibrium.balance import Balance, choose_independent_speeds
+from draisine.analysis.equilibrium.balance import Balance
 from draisine.errors import ConfigurationError
 from draisine.system.tracing import Law
 
@@ -123,7 +123,7 @@ class Curve:
     def accept(self, y: Floats, w: Floats, s: float) -> None:
         """Make (y, w, s) the current point; choose other independent speeds if their pivots are small."""
         last = self.along
-        machine, point = choose_independent_speeds(self.balance.machine, y, self.law)
+        machine, point = self.balance.machine.renewed(y)
         if machine is not self.balance.machine:
             self.balance = Balance(machine, point, w, self.balance.free)
             # The components of the tangent change with the choice of independent speeds. Keep its

@@ -23,24 +23,20 @@ from draisine.analysis.equilibrium.balance import (
     PATH_CURVATURE,
     Balance,
     Machine,
-    choose_independent_speeds,
     forward_name,
     quantity_names,
-    to_user_state,
 )
 from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
 from draisine.analysis.equilibrium.inertial import under_inertial_load
-from draisine.analysis.grounded import GroundedMachine
 from draisine.analysis.linear import (
     LINEARISATIONS,
     Linear,
-    TerrainStart,
+    Place,
     in_axes,
     linear_systems,
-    machine_on,
     set_on_ground,
 )
-from draisine.analysis.variation import anchors_of, machine_at, vary
+from draisine.analysis.variation import vary
 from draisine.errors import ConfigurationError, ParameterError, expect, expect_known
 from draisine.mechanics.tree import spinning_joints
 from draisine.model import Model
@@ -143,7 +139,7 @@ class Steady:
     @property
     def state(self) -> State:
         """The motion as a state with coordinates, speeds and tyre deflections."""
-        return to_user_state(self.machine, self.y)
+        return self.machine.leave(self.y)
 
     @property
     def inputs(self) -> dict[str, float]:
@@ -165,14 +161,7 @@ class Steady:
 
         A motion with a negative normal force is not physically valid.
         """
-        if isinstance(self.machine, GroundedMachine):
-            return self.machine.contact_forces(self.y, self.w)
-        anchors = anchors_of(self.machine, self.y)
-        observations = self.machine.observations(
-            self.y[None], w=self.w[:, None], anchors=anchors[:, None] if len(anchors) else None
-        )
-        names = [contact.name for contact in self.machine.system.model.contacts]
-        return dict(zip(names, observations["forces"].reshape(-1, 3), strict=True))
+        return self.machine.contact_forces(self.y, self.w)
 
     def linear(
         self,
@@ -235,7 +224,7 @@ class Steady:
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
         return call_recipe(
             "motion", steady, self.machine.system, start=self.state, free=list(self.free),
-            inputs=fixed, law=self.law, **_place_of(self.machine), **self.prescribed,
+            inputs=fixed, law=self.law, **self.machine.place, **self.prescribed,
         )  # fmt: skip
 
     def inertial(self) -> "Steady":
@@ -247,8 +236,7 @@ class Steady:
         loaded = under_inertial_load(self.machine.system, self.acceleration)
         prescribed: dict[str, Any] = {n: x for n, x in self.prescribed.items() if n != ACCELERATION}
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
-        if isinstance(self.machine, GroundedMachine):
-            prescribed |= _place_of(self.machine)
+        prescribed |= self.machine.place
         return steady(loaded, start=self, free=self.free, inputs=fixed, law=self.law, **prescribed)
 
     def simulate(
@@ -281,20 +269,16 @@ class Steady:
         True
         """
         machine = self.machine
-        terrain = None
-        if isinstance(machine, GroundedMachine):
-            terrain = machine.terrain
-            contact = contact or machine.contact
-        else:
-            contact = replace(contact or CONTACT, mode=dict(machine.mode))
+        place = machine.place
+        contact = contact or place.get("contact", CONTACT)
         return simulate(
             machine.system,
             self.state,
             until,
-            terrain=terrain,
+            terrain=place.get("terrain"),
             law=self.started_law,
             inputs=self.inputs | dict(change or {}),
-            contact=contact,
+            contact=replace(contact, mode=place.get("mode", contact.mode)),
             numerics=numerics,
             strict=strict,
         )
@@ -413,30 +397,23 @@ def steady(
                 "`inputs`."
             )
     free_inputs = [list(system.model.inputs).index(name) for name in free]
-    if terrain is not None:
-        expect("steady: terrain", terrain, Terrain, "draisine.terrain.plane() makes one")
-    if terrain is not None and mode is not None:
-        raise ParameterError(
-            "steady motion: on a terrain all wheels touch the ground. Leave `mode` or `terrain` out."
-        )
     if isinstance(start, Steady):
-        if isinstance(start.machine, GroundedMachine):
-            terrain = terrain or start.machine.terrain
-            contact = start.machine.contact if contact is CONTACT else contact
-        elif mode is None and terrain is None:
-            mode = dict(start.machine.mode)
+        if mode is None and terrain is None:
+            place = start.machine.place
+            mode = place.get("mode")
+            terrain = place.get("terrain")
+            contact = place.get("contact", contact) if contact is CONTACT else contact
         w[free_inputs] = start.w[free_inputs]
     elif start is not None:
         expect("steady", start, State, "draisine.state(system, ...) makes one")
-    search = _MotionSearch(system, mode, law, free_inputs, w, prescribed, terrain, contact)
+    search = _MotionSearch(Place(system, terrain, mode, contact, law), free_inputs, w, prescribed)
     return _checked(search.find(start))
 
 
 def _checked(motion: Steady) -> Steady:
     """Check that the equations of a motion are time-invariant and its contact forces feasible; return it."""
     vary(motion.machine, motion.y[None], motion.w[None], seeds=("dt",)).check_time_invariant()
-    if isinstance(motion.machine, GroundedMachine):
-        motion.machine.check_forces(motion.y, motion.w)
+    motion.machine.check_forces(motion.y, motion.w)
     return motion
 
 
@@ -564,16 +541,10 @@ def is_inclined(system: System) -> bool:
 def _newton_without_inputs(system: System, **request: Any) -> Steady:
     """Return the steady motion to which Newton's method converges without free inputs."""
     options = {name: request.pop(name, None) for name in _OPTIONS}
-    search = _MotionSearch(
-        system,
-        options["mode"],
-        options["law"],
-        [],
-        system.inputs(options["inputs"]),
-        _resolve(system, request),
-        options["terrain"],
-        options["contact"] or CONTACT,
+    place = Place(
+        system, options["terrain"], options["mode"], options["contact"] or CONTACT, options["law"]
     )
+    search = _MotionSearch(place, [], system.inputs(options["inputs"]), _resolve(system, request))
     return _checked(search.newton(search.begin(options["start"])))
 
 
@@ -585,14 +556,15 @@ _Point = tuple[Machine, Floats, Floats]
 class _MotionSearch:
     """Search for one steady motion: the problem and the successive strategies."""
 
-    system: System
-    mode: Mapping[str, str] | None
-    law: Law | None
+    place: Place  # vehicle with its contacts and control law
     free: Sequence[int]  # indices of the inputs that are unknowns
     w: Floats  # initial values of the inputs, N m or N
     prescribed: Mapping[str, float]  # prescribed quantities by name, in SI units
-    terrain: Terrain | None = None
-    contact: ContactOptions = CONTACT
+
+    @property
+    def system(self) -> System:
+        """The compiled system."""
+        return self.place.system
 
     def find(self, start: State | Steady | None) -> Steady:
         """Return the steady motion; raise an error that describes the failed search if none is
@@ -624,7 +596,7 @@ class _MotionSearch:
             ends += [end] if end else []
         # One surplus equation is redundant if nothing dissipates energy, because the speed is then
         # constant.
-        if start is None and self.terrain is None and first.surplus(self.prescribed) <= 1:
+        if start is None and self.place.is_level and first.surplus(self.prescribed) <= 1:
             for scattered in self._scattered():
                 with suppress(ConfigurationError):
                     return self.newton(scattered)
@@ -633,28 +605,20 @@ class _MotionSearch:
     def begin(self, start: State | Steady | None) -> _Point:
         """Return the point (machine, y, w) at which the search begins."""
         if isinstance(start, Steady):
-            machine, y = self._enter(start.state)
+            machine, y = self.place.equations(start.state)
             z = start.y[start.machine.layout.z]
             if len(z) == machine.memory:
                 y[machine.layout.z] = z
             return machine, y, self.w
         if start is None:
             start = self._consistent(self.prescribed)
-        machine, y = self._enter(start)
+        machine, y = self.place.equations(start)
         return machine, y, self.w
 
-    def _enter(self, start: State) -> tuple[Machine, Floats]:
-        """Return the equations of motion in the contact mode of a state, and its state vector y."""
-        if self.terrain is None:
-            return machine_at(self.system, start, self.mode, self.law)
-        return machine_on(TerrainStart(self.system, start, self.terrain, self.contact, self.law))
-
-    def _check_ground(self, machine: Machine) -> None:
+    def _check_ground(self, machine: Any) -> None:
         """Raise an error if the prescribed motion does not follow a symmetry of the ground."""
         speeds = [n for n in self.prescribed if n in ("forward_speed", "rear_wheel_speed")]
-        if not isinstance(machine, GroundedMachine):
-            return
-        if not any(self.prescribed[name] for name in speeds):
+        if self.place.is_level or not any(self.prescribed[name] for name in speeds):
             return
         symmetry = machine.symmetry
         if symmetry.count and symmetry.turn is None and "yaw" in self.prescribed:
@@ -684,32 +648,28 @@ class _MotionSearch:
         names = [n for n in state_names(self.system.model) if n in wanted]
         simple: dict[str, Any] = {name: wanted[name] for name in names}
         try:
-            level = state(self.system, mode=self.mode, **simple)
+            level = state(self.system, mode=self.place.mode, **simple)
         except ConfigurationError:
             slow = {n: x for n, x in simple.items() if not n.endswith("_rate")}
-            level = state(self.system, mode=self.mode, **slow)
-        if self.terrain is None:
-            return level
-        return self._on_ground(level, wanted)
+            level = state(self.system, mode=self.place.mode, **slow)
+        return level if self.place.is_level else self._on_ground(level, wanted)
 
     def _on_ground(self, level: State, wanted: Mapping[str, float]) -> State:
         """Move a state from level ground onto the terrain.
 
         For a circle, place it at the prescribed radius from the ground's axis of rotation.
         """
-        assert self.terrain is not None
-        start = TerrainStart(self.system, level, self.terrain, self.contact, self.law)
-        placed = set_on_ground(start)
+        placed = set_on_ground(self.place, level)
         curvature = wanted.get(PATH_CURVATURE)
         if not curvature or "x" in wanted or "y" in wanted:
             return placed
-        machine, _ = machine_on(replace(start, state=placed))
+        machine, _ = self.place.equations(placed)
         axis = machine.symmetry.axis()
         if axis is None:
             return placed
         # For a heading along x, the axis of the circle is on the left (+y), at the distance 1 / curvature.
         moved = np.array([axis[0], axis[1] - 1.0 / curvature, level.p[2]])
-        return set_on_ground(replace(start, state=replace(level, p=moved)))
+        return set_on_ground(self.place, replace(level, p=moved))
 
     def _guesses(self) -> Iterator[dict[str, float]]:
         """Yield initial guesses for a leaning vehicle, by name: the steady turn of an inverted pendulum.
@@ -752,17 +712,16 @@ class _MotionSearch:
         prescribed = self.prescribed if prescribed is None else prescribed
         y, w = Balance(machine, y, w, self.free).solve(y, w, prescribed)
         for _ in range(MAX_CONTACT_CHANGES):
-            if not isinstance(machine, GroundedMachine):
-                break
             renewed, y = machine.renewed(y)
             if renewed is machine:
                 break
-            # The wheels are on other ground features than those for which the motion was computed: repeat.
+            # The independent speeds are ill-conditioned at y, or the wheels are on other ground features
+            # than those for which the motion was computed: repeat.
             machine = renewed
             y, w = Balance(machine, y, w, self.free).solve(y, w, prescribed)
         free = tuple(self.system.model.inputs[k] for k in self.free)
         motion = Steady(
-            machine, y, w, self.law, prescribed.get(ACCELERATION, 0.0), dict(prescribed), free
+            machine, y, w, self.place.law, prescribed.get(ACCELERATION, 0.0), dict(prescribed), free
         )
         if (
             PATH_CURVATURE in prescribed
@@ -802,7 +761,7 @@ class _MotionSearch:
         if not np.all(np.isfinite(values)):
             return None, ""
         base |= {name: 0.0 for name in self.prescribed if name == ACCELERATION}
-        curve = Curve(balance, near.y, near.w, self.law, base, self.prescribed)
+        curve = Curve(balance, near.y, near.w, self.place.law, base, self.prescribed)
         wanted = np.zeros(len(curve.along))
         wanted[-1] = 1.0
         if not curve.aim(wanted):
@@ -863,8 +822,7 @@ class _MotionSearch:
             wanted = {n: x for n, x in wanted.items() if n in names} | dict(self.prescribed)
             with suppress(ConfigurationError, ParameterError):
                 machine, y, w = self.begin(self._consistent(wanted))
-                machine, y = choose_independent_speeds(machine, y, self.law)
-                yield machine, y, w
+                yield *machine.renewed(y), w
 
     def _failure(self, balance: Balance, ends: Sequence[str]) -> str:
         """Return the error message of a failed search.
@@ -887,14 +845,6 @@ class _MotionSearch:
         elif surplus <= 0:
             message += " No computed family of steady motions leads there: start closer."
         return message
-
-
-def _place_of(machine: Machine) -> dict[str, Any]:
-    """Return the options of `steady` for the same ground: contact mode, or terrain and contact options."""
-    if not isinstance(machine, GroundedMachine):
-        return {"mode": dict(machine.mode)}
-    contact = {} if machine.contact == CONTACT else {"contact": machine.contact}
-    return {"terrain": machine.terrain, **contact}
 
 
 def _format_number(x: float) -> str:

@@ -161,7 +161,7 @@ class GradientRun:
         require_system("gradient", system)
         sample_times = np.asarray(times, float)
         self._check(system, start, sample_times)
-        compute = self._on_plane if self.terrain is None else self._on_terrain
+        compute = self._follow_ideal if self.terrain is None else self._follow_unilateral
         jets, events, changes = compute(system, start, sample_times)
         return MotionGradient(
             values=jets[:, 0],
@@ -245,8 +245,8 @@ class GradientRun:
             derivatives[name] = difference_of(near, steps[name])
         return np.array([entered[0], *(derivatives[name] for name in self.unknowns)])
 
-    def _on_plane(self, system: System, start: Mapping[str, Any], times: Floats) -> Observed:
-        """Simulate a motion in one contact mode on the level plane; return its outputs with derivatives."""
+    def _follow_ideal(self, system: System, start: Mapping[str, Any], times: Floats) -> Observed:
+        """Simulate a motion with ideal contacts in one mode; return its outputs with derivatives."""
         mode = self.contact.mode
         if not (mode is None or isinstance(mode, Mapping)):
             raise ParameterError(
@@ -310,8 +310,12 @@ class GradientRun:
         key = None if machine.task.key is None else (machine.task.key, name)
         return tangent_program(system, machine.programs[name], outputs, MODE_STATE_INPUTS, key)
 
-    def _on_terrain(self, system: System, start: Mapping[str, Any], times: Floats) -> Observed:
-        """Simulate a motion on a terrain; return outputs (times, 1 + k, outputs), events, status changes."""
+    def _follow_unilateral(
+        self, system: System, start: Mapping[str, Any], times: Floats
+    ) -> Observed:
+        """Simulate a motion with unilateral contacts; return outputs (times, 1 + k, outputs), events, status
+        changes.
+        """
         assert self.terrain is not None
         if self.signals:
             raise ParameterError(

@@ -9,6 +9,7 @@ event, shift it back to the common time. Arcs from the time-stepping scheme are 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +25,12 @@ from draisine.analysis.gradient.mode import (
 from draisine.analysis.gradient.stepped import StatusChange, SteppedTangents
 from draisine.analysis.gradient.tangents import Directions, integrate
 from draisine.errors import GrazingError, SimulationError
-from draisine.simulation.contact.arc import SteppedArc, TerrainArc
+from draisine.simulation.contact.arc import UnilateralArc
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
+from draisine.simulation.trajectory import Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT
 
 # Smallest rate at which a guard crosses zero, as a fraction of its natural rate (`_natural_rate`). Below it
@@ -79,8 +80,7 @@ class TerrainMotion:
     @cached_property
     def query(self) -> ContactQuery:
         """Contact query of the vehicle and the terrain, for the first arc of the run."""
-        arc = self.run.arcs[0]
-        assert isinstance(arc, TerrainArc | SteppedArc)
+        arc: Any = self.run.arcs[0]
         return ContactQuery(arc.machine, arc.terrain, arc.inputs, self.contact.stops)
 
     @cached_property
@@ -117,7 +117,7 @@ class TerrainMotion:
             if not is_last:
                 # Simultaneous events have the same derivative of their time, and so have both ends of
                 # an arc from the time-stepping scheme.
-                is_same = end == start or isinstance(arc, SteppedArc)
+                is_same = end == start or arc.stores_forces
                 common_delay = delay if is_same else None
                 jets, event = self._pass(self.run.events[k], jets, arc, arcs[k + 1], common_delay)
                 delay = event.time
@@ -125,19 +125,18 @@ class TerrainMotion:
         return np.array(observed), tuple(events)
 
     def _follow(
-        self, arc: Arc, jets: Floats, times: Floats, delay: Floats
+        self, arc: Any, jets: Floats, times: Floats, delay: Floats
     ) -> tuple[Floats, Floats]:
         """Return the states of a trajectory arc at given times and at its end, with derivatives.
 
         `delay` (k,) are the derivatives of its initial time. At the end of an arc from the time-stepping
         scheme, derivatives follow the shifted end time instead of a fixed time.
         """
-        if isinstance(arc, SteppedArc):
+        if arc.stores_forces:
             steps = SteppedTangents(self.tangents, self.contact, arc, delay)
             states = steps.follow(jets, times)
             self.changes.extend(steps.changes)
             return states
-        assert isinstance(arc, TerrainArc)
         for t, key in arc.grazes:
             raise GrazingError(
                 f"No gradient: at {t:.9g} s the motion grazes {':'.join(key)}; neighbouring motions touch "
@@ -154,7 +153,7 @@ class TerrainMotion:
         return samples[: len(times)], samples[-1]
 
     def _pass(
-        self, event: Event, jets: Floats, before: Arc, after: Arc, delay: Floats | None
+        self, event: Event, jets: Floats, before: Any, after: Any, delay: Floats | None
     ) -> tuple[Floats, EventGradient]:
         """Return the state after an event with derivatives, eq. [saltation-jump].
 
@@ -166,7 +165,7 @@ class TerrainMotion:
         # Move the derivatives to the event times of the neighbouring motions.
         moved = jets
         crossing = 0.0
-        if isinstance(before, TerrainArc):
+        if not before.stores_forces:
             flow = tangents.accelerate(t, jets, before.closed).rates[0]
             if delay is None:
                 delay, crossing = self._delay(event, jets, flow, before)
@@ -174,15 +173,15 @@ class TerrainMotion:
         assert delay is not None
         output = tangents.observe(t, moved, delay)[:, self.outputs]
         gradient = EventGradient(event, delay, output[0], output[1:].T, crossing)
-        if not isinstance(after, TerrainArc):
+        if after.stores_forces:
             return moved, gradient
 
         # Apply the jump of the event.
-        if isinstance(before, TerrainArc):
-            moved = self._impact(event, moved, delay)
-        else:
+        if before.stores_forces:
             # The time-stepping scheme leaves small gaps, which must be closed before an event-driven arc.
             moved = tangents.close(t, moved, after.closed, delay)
+        else:
+            moved = self._impact(event, moved, delay)
         moved = tangents.hold(t, moved, after.closed, delay)
         # The tyres of wheels that touch down start without deflection.
         reset = (after.y[0] == 0.0) & (jets[0] != 0.0)
@@ -198,7 +197,7 @@ class TerrainMotion:
     # --- derivatives of event times
 
     def _delay(
-        self, event: Event, jets: Floats, flow: Floats, arc: TerrainArc
+        self, event: Event, jets: Floats, flow: Floats, arc: UnilateralArc
     ) -> tuple[Floats, float]:
         """Return the derivatives (k,) of an event time, and the rate at which the guard crosses zero.
 
@@ -255,7 +254,7 @@ class TerrainMotion:
                 return float(np.sqrt(gravity * size))  # rate of a gap, m/s
 
     def _guard(
-        self, guard: Guard, mode: ModeTangents, moving: Floats, arc: TerrainArc, k: int
+        self, guard: Guard, mode: ModeTangents, moving: Floats, arc: UnilateralArc, k: int
     ) -> Floats:
         """Return the guard function of closed contact k with derivatives; the last one is by time."""
         contact, _, mu = arc.closed[k]

@@ -104,13 +104,14 @@ class SteppedTangents:
         self.tangents = tangents
         self.query = tangents.query
         self.delay = delay
+        assert arc.time_stepped is not None  # compliant ground has no gradient
         self.stepper = TimeStepper(
             self.query,
             contact,
             float(arc.t[0]),
             arc.y[0],
-            arc.made.first_step,
-            arc.made.reason,
+            arc.time_stepped.first_step,
+            arc.time_stepped.reason,
         )
         self.until = float(arc.t[-1])
         self.changes: list[StatusChange] = []

@@ -20,7 +20,6 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.equilibrium import Steady
-from draisine.analysis.grounded import GroundedMachine
 from draisine.analysis.linear import Linear, linear_systems, linearise
 from draisine.control import track_path
 from draisine.control.loop_rider import LOOPS, LoopRider
@@ -111,7 +110,7 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
         raise ParameterError(
             "open_loop: the motion has no law. Find it by steady(system, law=law)."
         )
-    if isinstance(machine, GroundedMachine):
+    if "terrain" in machine.place:
         raise ConfigurationError(
             "open_loop: loops are cut open on the plane. Find the motion without a terrain; slope and camber "
             "are parameters of compile."

@@ -35,7 +35,7 @@ def compute_contact_map(system: System, grid: Grid) -> "Dataset":
     xs, ys = (a.ravel() for a in np.meshgrid(x, y, indexing="ij"))
     states = _solve_configurations(machine, {grid.x.name: xs, grid.y.name: ys})
     # The program `observe` evaluates outputs of runs; here grid points take the place of time samples.
-    inputs = np.zeros((len(system.model.inputs), len(xs)))
+    inputs = np.zeros((len(xs), len(system.model.inputs)))
     arc = BilateralArc(machine, np.arange(len(xs), dtype=float), states, inputs)
     data = Trajectory((arc,), "completed").to_xarray()
     bodies = Bodies(data, system.model)

@@ -39,9 +39,9 @@ from draisine.results.queries import (
     parse_query,
 )
 from draisine.scenario.plan import Plan
-from draisine.simulation.bilateral import STOP_REASONS
+from draisine.simulation.bilateral.lanes import Fleet
+from draisine.simulation.bilateral.run import STOP_REASONS
 from draisine.simulation.integrators import DEGENERATE_PIVOT
-from draisine.simulation.many import Fleet
 from draisine.simulation.options import GripSchedule, Task
 from draisine.simulation.validity.assess import (
     FORCE_RESOLUTION,

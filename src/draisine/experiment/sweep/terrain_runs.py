@@ -38,11 +38,10 @@ from draisine.results.queries import SeriesQuery, ValidityQuery, observed_entry,
 from draisine.scenario.plan import Plan
 from draisine.scenario.terrain import make_placer, tilt_of
 from draisine.simulation.compare.compliant import Compliant
-from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.many import run_each
 from draisine.simulation.contact.run import EnergyWarning
+from draisine.simulation.engines import run_task
 from draisine.simulation.options import Task
-from draisine.simulation.simulate import run_task
 from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity.assess import may_end_early
 from draisine.system.artifacts import find_invalid_machines
@@ -307,7 +306,7 @@ class TerrainRuns:
             return [np.zeros((0, len(run.t))) for run in runs]
         arcs: list[Any] = [arc for run in runs for arc in run.arcs]
         machine: Generic = arcs[0].machine
-        times = [arc.t_before if isinstance(arc, TerrainArc) else arc.t for arc in arcs]
+        times = [arc.t_before for arc in arcs]
         y = np.concatenate([arc.y for arc in arcs]).T
         inputs = np.array([arc.inputs for arc in arcs]).repeat([len(t) for t in times], axis=0)
         x = compiled.inputs.pack(

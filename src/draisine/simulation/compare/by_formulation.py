@@ -115,5 +115,5 @@ def _arc(
         t, y = (np.concatenate([part[k] for part in nodes]) for k in (0, 1))
         ys = entered(y.reshape(-1, y.shape[2])).reshape(*t.shape, -1)
         dense = DenseOutput(t, ys, np.repeat(given[:, None], t.size, axis=1))
-    pushed = np.repeat(given[:, None], len(times), axis=1)
+    pushed = np.repeat(given[None], len(times), axis=0)
     return BilateralArc(machine, times, entered(samples), pushed, dense=dense)

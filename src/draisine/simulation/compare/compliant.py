@@ -273,7 +273,7 @@ def run_compliant(task: Task) -> Trajectory:
     t = solution.t
     y = solution.y.T
     forces = [accelerations(time, state)[1:] for time, state in zip(t, y, strict=True)]
-    columns = (np.array(values) for values in zip(*forces, strict=True))
+    columns: list[Any] = [np.array(values) for values in zip(*forces, strict=True)]
     arc = SteppedArc(query.machine, t, y, query.inputs, query.terrain, *columns)
     settings = {"solver": "compliant", "dt": numerics.dt, "rtol": numerics.rtol, "drift": "none"}
     if not solution.success:

@@ -91,7 +91,7 @@ def run_kinematic(task: Task) -> Trajectory:
         before = q
         x = _rk4_step(lambda y: slope(y)[0], x, h, k1, layout.q)
     times = numerics.start + h * np.arange(len(samples))
-    no_inputs = np.zeros((len(system.model.inputs), len(times)))
+    no_inputs = np.zeros((len(times), len(system.model.inputs)))
     arc = BilateralArc(machine, times, np.array(samples), no_inputs)
     settings = {"integrator": "rk4", "dt": numerics.dt, "drift": "none", "dynamics": "none"}
     return Trajectory((arc,), outcome, settings, contact=task.contact)

@@ -1,39 +1,29 @@
 """Arcs on a terrain as trajectories store them, and the evaluation of forces and gaps at their samples.
 
-Event-driven arcs (`TerrainArc`) store states and closed contacts; forces are computed from the equations of
-motion afterwards. Time-stepping arcs (`SteppedArc`) store mean forces with their samples.
+Event-driven arcs (`UnilateralArc`) store states and closed contacts; forces are computed from the equations
+of motion afterwards. Time-stepping arcs (`SteppedArc`) store mean forces with their samples.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, shared_query
 from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.tolerances import cached_machine_units
 from draisine.simulation.integrators import DENSE_NODE_COUNT
-from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
+from draisine.simulation.trajectory import Arc, DenseOutput, Key, TerrainMode
+from draisine.simulation.validity.observed import ObservedArc
+from draisine.simulation.validity.record import TimeStepped
 from draisine.system.generic import Generic
 from draisine.terrain import Terrain
 
 AXES = ("normal", "along", "across")
 """Names of the axes of a contact, in the order of its constraint rows."""
-
-
-class DenseObservation(NamedTuple):
-    """Forces, inputs and gap violations of event-driven arcs at the nodes of their dense output."""
-
-    t: Floats  # (steps, nodes) s, times of the nodes
-    y: Floats  # (steps * nodes, n) states at the nodes
-    seen: dict[str, Floats]  # by name: forces, inputs (..., steps * nodes), violations (1, steps)
-    arc_of_step: Integers  # (steps) index of the trajectory arc of each step
-    redundant_rows: list[str]  # names of the redundant constraint rows
 
 
 SHORTEST_ARC = 1e-7
@@ -43,28 +33,9 @@ weight.
 """
 
 
-class _FreeArc:
-    """Common properties of trajectory arcs of a system on a terrain."""
-
-    machine: Generic
-    y: Floats
-
-    @property
-    def states(self) -> int:
-        """The number of entries of the state y that belong to the control law."""
-        return self.machine.states
-
-    def pose(self) -> tuple[Floats, Floats]:
-        """Return orientation quaternions (4, times) and positions (3, times) of the user's reference
-        frame.
-        """
-        layout = self.machine.layout
-        return self.y.T[layout.q], self.y.T[layout.p]
-
-
 @dataclass(frozen=True)
-class TerrainArc(_FreeArc):
-    """A trajectory arc in one contact mode on a terrain, computed by event-driven integration."""
+class UnilateralArc(Arc):
+    """A trajectory arc with unilateral contacts in one contact mode, computed by event-driven integration."""
 
     machine: Generic
     t: Floats  # (times) s
@@ -77,13 +48,8 @@ class TerrainArc(_FreeArc):
     grazes: tuple[tuple[float, Key], ...] = ()  # time (s) and names of grazing open contacts
     dense: DenseOutput | None = None  # dense output of the integration steps
 
-    @cached_property
-    def observations(self) -> dict[str, Floats]:
-        """All output variables of all samples by name; time is the last array axis."""
-        return self.observe_together([self])
-
-    @staticmethod
-    def observe_together(arcs: "Sequence[TerrainArc]") -> dict[str, Floats]:
+    @classmethod
+    def observe_together(cls, arcs: "Sequence[UnilateralArc]") -> dict[str, Floats]:
         """Return all output variables of the samples of several trajectory arcs of one run; time is the last
         axis. If inputs jump at the end of a trajectory arc, its last sample has the inputs before the jump.
         """
@@ -91,8 +57,8 @@ class TerrainArc(_FreeArc):
         intervals = [ModeInterval(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
         return observe_states(query, intervals)
 
-    @staticmethod
-    def observe_dense_together(arcs: "Sequence[TerrainArc]") -> DenseObservation:
+    @classmethod
+    def examine(cls, arcs: "Sequence[UnilateralArc]") -> list[ObservedArc]:
         """Return the dense output of trajectory arcs of one run, with forces and gaps of closed contacts. An
         arc of zero duration is one step of zero length.
         """
@@ -112,30 +78,50 @@ class TerrainArc(_FreeArc):
         if "patch" in query.terrain.kinds:
             observed["convexity"] = samples.convexity.reshape(t.size, -1).T
         y = np.concatenate([interval.y for interval in intervals])
-        return DenseObservation(
-            t, y, observed, arc_of_step, _redundant_rows(arcs, samples.jacobians)
-        )
+        rows = _redundant_rows(arcs, samples.jacobians)
+        return [ObservedArc(arcs, t, y, observed, arc_of_step, rows)]
 
-    def last_sample(self) -> "TerrainArc":
+    def last_sample(self) -> "UnilateralArc":
         """Return a trajectory arc with only the last sample; its observations equal those of the whole
         arc.
         """
-        return replace(self, t=self.t_before[-1:], y=self.y[-1:].copy(), grazes=(), dense=None)
+        return replace(self.take(slice(-1, None)), t=self.t_before[-1:], grazes=())
 
     def redundant_rows(self) -> list[str]:
         """Return the redundant constraint rows of the closed contacts at the start of the trajectory arc."""
-        return self.observe_dense_together([self]).redundant_rows
+        return list(self.examine([self])[0].redundant_rows)
+
+    def touched_features(self, wheel: str) -> list[str]:
+        """Return the names of the ground features that a wheel touches."""
+        return [feature for (name, feature), _ in self.mode if name == wheel]
+
+    def start_constraints(self) -> tuple[Floats, Floats, Floats]:
+        """Return mass matrix (n, n), active constraint rows (rows, n) and speeds (n) at the first sample."""
+        query = self.query()
+        t = float(self.t[0])
+        y = self.y[0]
+        outputs = query.dynamics(t, y)
+        rows = query.evaluate_rows(t, y, [contact for contact, *_ in self.closed])
+        held = [
+            query.jacobian(row)[: count_rows(status)]
+            for row, (_, status, _) in zip(rows, self.closed, strict=True)
+        ]
+        n = query.n
+        C = np.vstack([outputs["held"].reshape(-1, n), *held])
+        return outputs["M"].reshape(n, n), C, query.speeds(y)
 
     def query(self) -> ContactQuery:
         """Return the `ContactQuery` of the system on its terrain."""
         return shared_query(self.machine, self.terrain, self.inputs, self.stops)
 
     def _dense_or_instant(self) -> DenseOutput:
-        """Return the dense output, or one step of zero length if the trajectory arc has zero duration."""
+        """Return the dense output. Without one, the trajectory arc has zero duration, or was cut within its
+        first step: then each sample is a step of zero length.
+        """
         if self.dense is not None:
             return self.dense
-        t = self.t_before[:1].repeat(DENSE_NODE_COUNT)[None]
-        return DenseOutput(t, self.y[:1].repeat(DENSE_NODE_COUNT, axis=0)[None], self.inputs)
+        t = self.t_before[:, None].repeat(DENSE_NODE_COUNT, axis=1)
+        return DenseOutput(t, self.y[:, None].repeat(DENSE_NODE_COUNT, axis=1), self.inputs)
 
     @property
     def is_instant(self) -> bool:
@@ -151,7 +137,7 @@ class TerrainArc(_FreeArc):
         return times
 
 
-def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
+def _redundant_rows(arcs: Sequence[UnilateralArc], jacobians: Floats) -> list[str]:
     """Return the names of the redundant constraint rows of the closed contacts at the starts of trajectory
     arcs.
 
@@ -230,7 +216,7 @@ def equality_variables(machine: Generic, inputs: Floats, multipliers: Floats) ->
 
 
 @dataclass(frozen=True)
-class SteppedArc(_FreeArc):
+class SteppedArc(Arc):
     """A trajectory arc computed by time stepping, or on compliant ground. Forces are stored with the samples,
     and no contact is a constraint.
     """
@@ -246,24 +232,11 @@ class SteppedArc(_FreeArc):
     torques: Floats  # (times, rows) Lagrange multipliers of prescribed joints and couplings
     stops: Floats | None = None  # (times, joints) N m, torques of the joints' stops
     tyres: Floats | None = None  # (times, wheels, 2) mean power (W) and stored energy (J) of tyres
-    made: Any = None  # step lengths and residuals, a `validity.record.TimeStepped`
+    time_stepped: TimeStepped | None = None  # step lengths and residuals; None on compliant ground
 
-    @property
-    def is_instant(self) -> bool:
-        """Whether the trajectory arc is too short to report forces. It never is, because its forces are mean
-        values of impulses.
-        """
-        return False
-
-    @property
-    def mode(self) -> TerrainMode:
-        """The closed contacts and their statuses; empty, because no contact is a constraint in time steps."""
-        return ()
-
-    @property
-    def dense(self) -> DenseOutput | None:
-        """The dense output; None, because the samples of a time-stepping arc are its steps."""
-        return None
+    mode = ()
+    stores_forces = True
+    sampled = ("t", "y", "rates", "forces", "world", "torques", "stops", "tyres")
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
@@ -288,11 +261,13 @@ class SteppedArc(_FreeArc):
             | self._tyres(query)
         )
 
-    def last_sample(self) -> "SteppedArc":
-        """Return the last sample as a trajectory arc."""
-        sampled = ("t", "y", "rates", "forces", "world", "torques", "stops", "tyres")
-        columns = {name: getattr(self, name) for name in sampled}
-        return replace(self, **{k: x[-1:].copy() for k, x in columns.items() if x is not None})
+    def examine_samples(self) -> ObservedArc:
+        """Return the stored forces. Other variables would need a search of the ground, which costs as much as
+        the run. Time steps correct penetrations, so no constraint can drift.
+        """
+        count = len(self.t)
+        seen = {"forces": self.forces.reshape(count, -1).T, "violations": np.zeros((0, count))}
+        return ObservedArc([self], self.t, self.y, seen, np.zeros(count, int), [])
 
     def _tyres(self, query: ContactQuery) -> dict[str, Floats]:
         """Return power (W) and stored energy (J) of the tyres, time last; both are zero on compliant
@@ -303,26 +278,3 @@ class SteppedArc(_FreeArc):
             tyres = np.zeros((len(self.t), len(query.machine.wheels), 2))
         powers, energies = np.moveaxis(tyres[:, query.tyred], -1, 0)
         return {"tyre_powers": powers.T, "tyre_energies": energies.T}
-
-    def redundant_rows(self) -> list[str]:
-        """Return the names of redundant constraint rows; none, because contacts are not constraints in time
-        steps.
-        """
-        return []
-
-
-def observe_last_samples(arcs: Sequence[TerrainArc | SteppedArc]) -> dict[str, Floats]:
-    """Return pose, joints and all variables of trajectory arcs of one sample (`last_sample`) and one type, of
-    runs of one system on one ground, one column each. Event-driven arcs are observed together, which costs
-    less.
-    """
-    layout = arcs[0].machine.layout
-    y = np.concatenate([arc.y for arc in arcs]).T
-    event_driven = [arc for arc in arcs if isinstance(arc, TerrainArc)]
-    if event_driven:
-        intervals = [ModeInterval(arc.t, arc.y, arc.closed, arc.inputs) for arc in event_driven]
-        variables = observe_states(event_driven[0].query(), intervals)
-    else:
-        observed = [arc.observations for arc in arcs]
-        variables = {name: np.hstack([values[name] for values in observed]) for name in observed[0]}
-    return variables | {"q": y[layout.q], "p": y[layout.p], "r": y[layout.r]}

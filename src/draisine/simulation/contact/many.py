@@ -10,7 +10,8 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, SimulationError, TerrainError
-from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_last_samples
-from draisine.simulation.trajectory import FORCE_VARIABLES, Trajectory
+from draisine.simulation.options import Batch, Task, report_progress
+from draisine.simulation.trajectory import FORCE_VARIABLES, Arc, Trajectory
+from draisine.simulation.validity.fall import has_fallen
 
 NOT_RUN = "not run"
 """Outcome of a run that was not started because the call was interrupted."""
@@ -35,7 +37,7 @@ class RunEnd:
     outcome: str  # outcome of the trajectory, or the text of the error
     time: float = np.nan  # s, time of the last sample
     events: int = 0  # number of events
-    arc: TerrainArc | SteppedArc | None = None  # last sample; None if the run did not start
+    arc: Arc | None = None  # last sample; None if the run did not start
     is_instant: bool = False  # whether the last arc is too short to report forces
     error: Exception | None = None
     trajectory: Trajectory | None = None
@@ -120,6 +122,44 @@ def run_each(
     return results, False
 
 
+def run_threads(
+    batch: Batch, simulate_one: Callable[[Task], Trajectory]
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.bool_]]]:
+    """Simulate many machines with unilateral contacts, each by `simulate_one`; see `simulate_many`.
+
+    Return its result, and for each fault of a run, by description, a mask of the machines that have it.
+    """
+    count = len(batch.states)
+    threads = batch.task.numerics.threads
+    # `simulate` does not use threads.
+    numerics = replace(batch.task.numerics, threads=None)
+    single = replace(batch, task=replace(batch.task, numerics=numerics))
+    text = f"simulating {count} runs of {batch.task.system.vehicle.__name__}"
+    with report_progress(batch.progress, text, count) as report:
+        endings, interrupted = run_each(
+            lambda k: simulate_one(single.task_of(k)),
+            count,
+            threads,
+            report,
+            partial(end_of, keeps=batch.trajectories),
+        )
+    result = tabulate(endings)
+    if batch.trajectories:
+        result["trajectories"] = as_objects(
+            [None if ending is None else ending.trajectory for ending in endings]
+        )
+    if interrupted:
+        finished = sum(ending is not None for ending in endings)
+        raise SimulationError(
+            f"simulate_many was interrupted after {finished} of {count} runs. Their results are in the "
+            "error's `partial`.",
+            result,
+        )
+    stopped = np.array([error is not None for error in result["errors"]])
+    fallen = np.array([has_fallen(text) for text in result["outcome"]]) & ~stopped
+    return result, {"fell": fallen, "stopped by an error": stopped}
+
+
 def was_interrupted(result: Trajectory | Exception) -> bool:
     """Return whether a run stopped because the user interrupted it."""
     partial = result.partial if isinstance(result, SimulationError) else None
@@ -133,7 +173,6 @@ def end_of(result: Trajectory | Exception, keeps: bool) -> RunEnd:
     if not isinstance(run, Trajectory):
         return RunEnd(str(error), error=error)
     last = run.arcs[-1]
-    assert isinstance(last, TerrainArc | SteppedArc)
     return RunEnd(
         run.outcome,
         float(last.t[-1]),
@@ -177,7 +216,7 @@ def _observe(endings: Sequence[RunEnd]) -> dict[str, Floats]:
         groups.setdefault((id(arc.machine), id(arc.terrain), type(arc)), []).append(k)
     table: dict[str, Floats] = {}
     for members in groups.values():
-        for name, values in observe_last_samples([arcs[k] for k in members]).items():
+        for name, values in _observe_together([arcs[k] for k in members]).items():
             if name not in table:
                 table[name] = np.full((len(values), len(endings)), np.nan)
             table[name][:, members] = values
@@ -185,3 +224,13 @@ def _observe(endings: Sequence[RunEnd]) -> dict[str, Floats]:
     for name in FORCE_VARIABLES & table.keys() if instants else ():
         table[name][:, instants] = np.nan
     return table
+
+
+def _observe_together(arcs: Sequence[Arc]) -> dict[str, Floats]:
+    """Return pose, joints and all variables of arcs of one sample and one type, of runs of one system on one
+    ground, one column each.
+    """
+    layout = arcs[0].machine.layout
+    y = np.concatenate([arc.y for arc in arcs]).T
+    variables = arcs[0].__class__.observe_together(arcs)
+    return variables | {"q": y[layout.q], "p": y[layout.p], "r": y[layout.r]}

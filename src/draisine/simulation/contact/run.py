@@ -32,7 +32,7 @@ from draisine.errors import (
     ZenoError,
     expect_known,
 )
-from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
+from draisine.simulation.contact.arc import SteppedArc, UnilateralArc, observe_states
 from draisine.simulation.contact.driver import (
     MIN_TOUCHING,
     ArcDriver,
@@ -129,7 +129,7 @@ class TerrainRun:
         self.steps: TimeStepper | None = None  # the open time-stepping arc
 
         # The stored trajectory arcs, events and outcome.
-        self.arcs: list[TerrainArc | SteppedArc] = []
+        self.arcs: list[UnilateralArc | SteppedArc] = []
         self.events: list[Event] = []
         self.outcome = ""
         self.failed_outcome = (
@@ -503,7 +503,7 @@ class TerrainRun:
             dense = None
             if self.nodes:
                 dense = DenseOutput(*_join_samples(self.nodes), query.inputs)
-            arc = TerrainArc(
+            arc = UnilateralArc(
                 machine=query.machine,
                 t=times,
                 y=states,

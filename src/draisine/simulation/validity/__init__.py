@@ -4,6 +4,7 @@ falls.
 - `record`: the record `Validity` of every run.
 - `assess`: computation of this record from the dense output of a run.
 - `fall`: conditions under which a vehicle has fallen and a run stops.
+- `observed`: variables of arcs at the nodes of their dense output.
 - `margins`: times at which a margin becomes negative.
 """
 

@@ -8,8 +8,8 @@ constraints exceeds its bound.
 import math
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,11 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import SimulationError, ValidityError, ValidityWarning
 from draisine.mechanics.energy import rest_speeds
-from draisine.mechanics.formulations import multiplier
 from draisine.model import Model, Wheel
 from draisine.simulation.options import CONTACT, ContactOptions
 from draisine.simulation.validity.fall import fall_rule, has_fallen
-from draisine.simulation.validity.margins import MAX_UNDERSHOOT, crossing_time, find_first_negative
+from draisine.simulation.validity.margins import MAX_UNDERSHOOT, crossing_time
+from draisine.simulation.validity.observed import ObservedArc
 from draisine.simulation.validity.record import (
     MAX_CONSTRAINT_DRIFT,
     MAX_ENERGY_DRIFT,
@@ -57,85 +57,6 @@ small errors of the ground.
 
 MAX_STEER_ANGLE = math.pi / 2
 """Largest steer angle to which a handlebar can be turned, rad."""
-
-
-@dataclass(frozen=True, eq=False)
-class ObservedArc:
-    """States and variables of an arc at the nodes of its dense output, or at its samples without dense
-    output. Successive event-driven arcs on a terrain are combined into one.
-    """
-
-    arcs: "Sequence[Arc]"
-    t: Floats  # (steps, nodes) times of the nodes, or (samples) sample times, s
-    y: Floats  # (times, n) states
-    seen: dict[str, Floats]  # observed variables by name; time is the last axis
-    arc_of_step: Any  # index of the arc of each step or sample
-    redundant_rows: Sequence[str]  # names of redundant constraint rows
-
-    @property
-    def arc(self) -> "Arc":
-        """The first of the combined arcs."""
-        return self.arcs[0]
-
-    @property
-    def start(self) -> float:
-        """The start time (s) of the first arc."""
-        return float(self.t.flat[0])
-
-    @cached_property
-    def without_instants(self) -> "ObservedArc | None":
-        """The same data without steps of zero length and without arcs shorter than the time resolution, on
-        which the active set is not resolved; None if nothing remains.
-        """
-        if self.t.ndim == 1:
-            return self if self.t[-1] > self.start and not self.arcs[0].is_instant else None
-        resolved = np.array([not arc.is_instant for arc in self.arcs])
-        lasting = (self.t[:, -1] > self.t[:, 0]) & resolved[self.arc_of_step]
-        if lasting.all():
-            return self
-        if not lasting.any():
-            return None
-        nodes = lasting.repeat(self.t.shape[1])
-        seen = self.seen | {"forces": self.seen["forces"][:, nodes]}
-        return replace(
-            self,
-            t=self.t[lasting],
-            y=self.y[nodes],
-            seen=seen,
-            arc_of_step=self.arc_of_step[lasting],
-        )
-
-    @cached_property
-    def settled(self) -> tuple[Floats, Floats]:
-        """Times (s) and states at the starts of the steps, or at the samples, at which the states are
-        projected onto the constraints of the closed contacts.
-        """
-        if self.t.ndim == 1:
-            return self.t, self.y
-        return self.t[:, 0], self.y.reshape(*self.t.shape, -1)[:, 0]
-
-    def find_first_negative(self, margin: Floats) -> float | None:
-        """Return the time (s) at which a margin, one value per time, first becomes negative; None if it does
-        not.
-        """
-        if self.t.ndim == 1:
-            return crossing_time(self.t, margin)
-        return find_first_negative(self.t, margin.reshape(self.t.shape))
-
-    def doubtful(self, margins: Floats) -> Any:
-        """Return a mask of the margins (margins, times) that may become negative between the stored times."""
-        least = margins.min(axis=1)
-        span = 0.0 if self.t.ndim == 1 else MAX_UNDERSHOOT * (margins.max(axis=1) - least)
-        return np.flatnonzero(~(least > span)).tolist()
-
-    def pushes(self, contacts: Sequence[int]) -> Floats:
-        """Return the forces (normal, along, across) of contacts over time, shape (3, contacts, time), N."""
-        forces = self.seen["forces"]
-        by_contact = forces.reshape(-1, 3, forces.shape[1])
-        # All contacts in order, the usual selection, need no copy.
-        if list(contacts) != list(range(len(by_contact))):
-            by_contact = by_contact[list(contacts)]
-        return by_contact.transpose(1, 0, 2)
 
 
 def assess_validity(run: "Trajectory") -> Validity:
@@ -220,7 +141,7 @@ def may_end_early(run: "Trajectory") -> bool:
     return False
 
 
-def _states(arc: Any) -> list[Floats]:
+def _states(arc: "Arc") -> list[Floats]:
     """Return the samples of an arc and the nodes of its dense output, (times, n) each."""
     return [arc.y] if arc.dense is None else [arc.y, arc.dense.flat[1]]
 
@@ -253,74 +174,23 @@ def check_finite(run: "Trajectory") -> None:
 
 def cut_trajectory(run: "Trajectory", t: float, outcome: str) -> "Trajectory":
     """Return the part of a trajectory before time t (s), with at least its first sample."""
-    arcs: list[Any] = []
+    arcs: list[Arc] = []
     for arc in run.arcs:
         count = int(np.searchsorted(arc.t, t, side="right"))
         if count == 0 and arcs:
             break
-        arcs.append(_cut(arc, max(count, 1), t))
+        arcs.append(arc.cut(max(count, 1), t))
     events = tuple(event for event in run.events if event.t <= t)[: len(arcs) - 1]
-    between: list[Any] = [_cut(arc, 0, t) for arc in run.unsampled]
-    unsampled = tuple(arc for arc in between if len(arc.dense.t))
+    between = (arc.cut(0, t) for arc in run.unsampled)
+    unsampled = tuple(arc for arc in between if arc.dense is not None)
     return replace(run, arcs=tuple(arcs), events=events, outcome=outcome, unsampled=unsampled)
-
-
-def _cut(arc: Any, count: int, t: float) -> Any:
-    """Return the first `count` samples of an arc, and its dense output before time t (s)."""
-    timed = [n for n in ("t", "y", "rates", "forces", "world", "torques") if hasattr(arc, n)]
-    first = {name: getattr(arc, name)[:count] for name in timed}
-    if isinstance(arc.inputs, np.ndarray) and arc.inputs.ndim == 2:
-        first["inputs"] = arc.inputs[:, :count]
-    if getattr(arc, "dense", None) is not None:
-        dense = arc.dense.until(t)
-        first["dense"] = dense if len(dense.t) else None
-    return replace(arc, **first)
 
 
 def _observe(run: "Trajectory") -> list[ObservedArc]:
     """Return the observed arcs of a run in order of time."""
-    arcs: list[Any] = sorted((*run.arcs, *run.unsampled), key=_begin)
-    observed = []
-    for observe, group in groupby(arcs, key=_joint_observation):
-        if observe is None:
-            observed += [_observe_arc(arc) for arc in group]
-        else:
-            together = list(group)
-            observed.append(ObservedArc(together, *observe(together)))
-    return observed
-
-
-def _joint_observation(arc: Any) -> Any:
-    """Return the function that evaluates the dense output of several arcs of this type together, or None if
-    there is none; a run that was cut may have samples only.
-    """
-    observe = getattr(arc, "observe_dense_together", None)
-    return observe if arc.dense is not None or len(arc.t) == 1 else None
-
-
-def _is_stepped(arc: Any) -> bool:
-    """Return whether the forces of an arc are mean values over time steps."""
-    return hasattr(arc, "made")
-
-
-def _observe_arc(arc: Any) -> ObservedArc:
-    """Return states and variables of a single arc."""
-    rows = arc.redundant_rows()
-    if arc.dense is not None:
-        t = arc.dense.t
-        _, y = arc.dense.flat
-        return ObservedArc([arc], t, y, arc.observe_dense(), np.zeros(len(t), int), rows)
-    count = len(arc.t)
-    if _is_stepped(arc):
-        # Only the stored forces are used: other observations would search the ground again, which costs as
-        # much as the run. Time steps correct penetrations, so no constraint can drift.
-        observations = {
-            "forces": arc.forces.reshape(count, -1).T,
-            "violations": np.zeros((0, count)),
-        }
-    else:
-        observations = dict(arc.observations)
-    return ObservedArc([arc], arc.t, arc.y, observations, np.zeros(count, int), rows)
+    arcs = sorted((*run.arcs, *run.unsampled), key=_begin)
+    groups = groupby(arcs, key=lambda arc: arc.__class__)
+    return [one for kind, group in groups for one in kind.examine(list(group))]
 
 
 def _begin(arc: "Arc") -> float:
@@ -407,9 +277,8 @@ def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats 
         return options.friction(wheel, "")
     mu_of_arcs = []
     for arc in interval.arcs:
-        on = arc.mode if isinstance(arc.mode, tuple) else ()
-        features = [feature for (name, feature), _ in on if name == wheel.name]
-        mu_of_arcs.append(max(options.friction(wheel, feature) for feature in features or [""]))
+        features = arc.touched_features(wheel.name) or [""]
+        mu_of_arcs.append(max(options.friction(wheel, feature) for feature in features))
     nodes = interval.t.size // len(interval.arc_of_step)
     return np.array(mu_of_arcs)[interval.arc_of_step].repeat(nodes)
 
@@ -448,7 +317,7 @@ def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | N
     rule = fall_rule(model, options.fall)
     arc = run.arcs[-1]
     crossing = None
-    if arc.dense is None and rule.watches and not _is_stepped(arc):
+    if arc.dense is None and rule.watches and not arc.stores_forces:
         crossing = crossing_time(arc.t, rule.margin(arc.pose()[0]))
     return float(run.t[-1]) if crossing is None else crossing
 
@@ -467,14 +336,12 @@ def _steer_angles(
 def _passed_stop(
     run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
 ) -> tuple[float | None, str | None]:
-    """Return the first time (s) at which a joint passes a stop, and its name. On a terrain stops are
-    contacts, which no joint passes.
+    """Return the first time (s) at which a joint passes a stop, and its name. If contacts are unilateral,
+    stops are contacts, which no joint passes.
     """
-    if run.terrain is not None:
-        return None, None
     passed = []
     for k, joint in enumerate(model.joints):
-        if joint.stops is None or joint.motion is not None:
+        if run.is_unilateral or joint.stops is None or joint.motion is not None:
             continue
         lower, upper = joint.stops
         for interval in intervals:
@@ -497,9 +364,9 @@ def _energy_drift(
     first time (s) at which it exceeds its bound; None if it does not.
     """
     led = run.settings.get("dynamics") == "none"
-    if led or run.terrain is not None or not conserves_energy(model):
+    if led or not conserves_energy(model) or any("kinetic" not in s.seen for s in intervals):
         return None, None
-    if any(s.arc.states or np.any(s.seen["inputs"]) for s in intervals):
+    if any(s.arc.machine.states or np.any(s.seen["inputs"]) for s in intervals):
         return None, None
     worst, since = 0.0, None
     for part in _between_events(run, intervals):
@@ -555,25 +422,13 @@ def _constraint_drift(
     for part in _between_events(run, intervals):
         begin: Floats | None = None
         for s in part:
-            values = s.seen["violations"] if "violations" in s.seen else _violations(s)
+            values = s.seen["violations"]
             if begin is None or len(begin) != len(values):
                 begin = values[:, :1] if keeps else np.zeros((len(values), 1))
             drift = np.abs(values - begin).max(axis=0, initial=0.0)
             worst = max(worst, float(np.nanmax(drift, initial=0.0)))
             since = _earliest([since, *s.settled[0][drift > bound][:1].tolist()])
     return worst, since
-
-
-def _violations(interval: ObservedArc) -> Floats:
-    """Return the violations (constraints, times) of the constraints on the configuration, at the projected
-    states of a smooth arc: gaps of closed contacts, distances of pins from their anchors, couplings and
-    loops.
-    """
-    arc, project = interval.arc, interval.arc.machine.project
-    t, y = interval.settled
-    held = {} if arc.anchors is None else {"anchors": arc.anchors}  # type: ignore[attr-defined]
-    x = project.inputs.pack(t=t[None], **arc.machine.layout.split(y.T), **held)
-    return np.asarray(project.batch(x)["residual"][:-1])  # last residual: quaternion length
 
 
 def length_scale(model: Model) -> float:
@@ -590,7 +445,7 @@ def length_scale(model: Model) -> float:
 
 def _grazes(run: "Trajectory") -> list[str]:
     """Return times and wheels of grazing contacts, for which impact and no impact are both possible."""
-    grazes = [one for arc in run.arcs for one in getattr(arc, "grazes", ())]
+    grazes = [graze for arc in run.arcs for graze in arc.grazes]
     return [f"{':'.join(key)} at {t:.9g} s" for t, key in grazes]
 
 
@@ -611,20 +466,11 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
     """Return the initial kinetic energy (J) minus the smallest kinetic energy that satisfies the constraint
     rows and the prescribed rates, eq. [rest].
     """
-    arc = run.arcs[0]
-    if not isinstance(arc.mode, dict) or not any(joint.motion for joint in model.joints):
+    constraints = run.arcs[0].start_constraints() if any(j.motion for j in model.joints) else None
+    if constraints is None:
         return None
-    machine = arc.machine
-    n = len(model.speeds)
-    q, p = arc.pose()
-    r = arc.y[0, machine.layout.r]
-    v = machine.observation(arc.y[0], float(arc.t[0]))["v"]
-    matrices = machine.masses(t=arc.t[:1], q=q[:, 0], p=p[:, 0], r=r, v=v)
-    M = matrices["M"].reshape(n, n)
-    rows = multiplier.active_row_indices(model, machine.mode) + multiplier.coupled_row_indices(
-        model
-    )
-    rest = rest_speeds(M, matrices["C"].reshape(-1, n)[rows], v)
+    M, rows, v = constraints
+    rest = rest_speeds(M, rows, v)
     return max(0.0, float(v @ M @ v - rest @ M @ rest) / 2.0)
 
 
@@ -633,7 +479,7 @@ def _start_load(first: ObservedArc, model: Model) -> tuple[float, str | None]:
     its contact; (0, None) without forces, or on a time-stepping arc, whose forces are mean values.
     """
     weight = sum(float(body.mass) for body in model.bodies) * float(np.linalg.norm(model.gravity))
-    if not weight > 0.0 or _is_stepped(first.arc):
+    if not weight > 0.0 or first.arc.stores_forces:
         return 0.0, None
     forces = np.linalg.norm(first.seen["forces"][:, 0].reshape(-1, 3), axis=1)
     if not np.any(forces):
@@ -646,7 +492,7 @@ def _time_stepped(run: "Trajectory") -> Iterator[TimeStepped]:
     """Yield the time-stepping intervals; successive intervals with the same reason are combined."""
     latest: TimeStepped | None = None
     for arc in run.arcs:
-        record: TimeStepped | None = getattr(arc, "made", None)
+        record = arc.time_stepped
         if record is None:
             continue
         if latest is not None and latest.reason == record.reason and latest.end == arc.t[0]:

@@ -10,7 +10,7 @@ A run leaves this path for two reasons only:
 
 * The pivots (the speeds by which the constraint rows are solved) degenerate. `change_pivots` chooses others.
 * The shape (the joint coordinates) becomes singular, for example that of a snake with all joints straight. If
-  the speeds have a limit there, one step of Gauss collocation passes the shape (`simulation.singular`).
+  the speeds have a limit there, one step of Gauss collocation passes the shape (`singular`).
 """
 
 import math
@@ -30,6 +30,13 @@ from draisine.errors import (
     SingularityError,
 )
 from draisine.mechanics.readings import law_states
+from draisine.simulation.bilateral.singular import (
+    SINGULAR_STEP_LENGTH,
+    SingularShape,
+    find_singular_shape,
+    prescribed_shape,
+    take_gauss_step,
+)
 from draisine.simulation.integrators import (
     DEGENERATE_PIVOT,
     DENSE_NODE_POSITIONS,
@@ -48,13 +55,6 @@ from draisine.simulation.integrators import (
     Span,
 )
 from draisine.simulation.options import Task
-from draisine.simulation.singular import (
-    SINGULAR_STEP_LENGTH,
-    SingularShape,
-    find_singular_shape,
-    prescribed_shape,
-    take_gauss_step,
-)
 from draisine.simulation.trajectory import BilateralArc, DenseOutput, Trajectory
 from draisine.simulation.validity.fall import fall_rule
 from draisine.system.closed_form import REUSED_PIVOT_RATIO, ClosedForm
@@ -350,12 +350,11 @@ class BilateralRun:
         Earlier pivots of this run are reused if they are large enough at the present state. Otherwise the
         largest pivots are chosen, at the present state or at the joint coordinates `shape`.
         """
-        seen = self.machine.observation(self.y, t, self.inputs)
         values = self.machine.layout.split(self.y)
         q = values["q"]
         r = values["r"]
         z = values["z"]
-        state = State(*self.machine.user_pose(q, values["p"]), r, seen["v"])
+        state = self.machine.leave(self.y, t)
         earlier = dict.fromkeys(part.machine for part in self.parts) if shape is None else ()
         try:
             for machine in earlier:
@@ -424,15 +423,15 @@ class BilateralRun:
         t = np.concatenate([times for times, _ in part.nodes])
         y = np.concatenate([states for _, states in part.nodes])
         inputs = self._inputs_at(part.machine, t.ravel(), y.reshape(-1, y.shape[2]))
-        return DenseOutput(t, y, inputs)
+        return DenseOutput(t, y, inputs.T)
 
     def _inputs_at(self, machine: ClosedForm, t: Floats, y: Floats) -> Floats:
-        """Return the inputs (inputs, samples) at the sample times t (s) and states y."""
-        inputs = np.empty((len(self.inputs), len(t)))
-        inputs.T[:] = self.inputs
+        """Return the inputs (samples, inputs) at the sample times t (s) and states y."""
+        inputs = np.empty((len(t), len(self.inputs)))
+        inputs[:] = self.inputs
         if self.python_law is not None:
             for k in range(len(t)):
-                inputs[:, k] += self.python_law.inputs(machine, t[k], y[k])
+                inputs[k] += self.python_law.inputs(machine, t[k], y[k])
         return inputs
 
     def pose(self) -> Floats:

@@ -1,0 +1,97 @@
+"""Variables of trajectory arcs at the times at which the validity of a run is examined: at the nodes of the
+dense output, or at the samples.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.simulation.validity.margins import MAX_UNDERSHOOT, crossing_time, find_first_negative
+
+if TYPE_CHECKING:
+    from draisine.simulation.trajectory import Arc
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedArc:
+    """States and variables of one arc, or of several successive arcs of one type, at the nodes of their dense
+    output, or at the samples without dense output.
+    """
+
+    arcs: "Sequence[Arc]"
+    t: Floats  # (steps, nodes) times of the nodes, or (samples) sample times, s
+    y: Floats  # (times, n) states
+    # Observed variables by name, time last: `forces`, `inputs` and, at the projected states (`settled`),
+    # `violations` of the constraints on the configuration; if known, `kinetic` and `potential`
+    seen: dict[str, Floats]
+    arc_of_step: Any  # index of the arc of each step or sample
+    redundant_rows: Sequence[str]  # names of redundant constraint rows
+
+    @property
+    def arc(self) -> "Arc":
+        """The first of the combined arcs."""
+        return self.arcs[0]
+
+    @property
+    def start(self) -> float:
+        """The start time (s) of the first arc."""
+        return float(self.t.flat[0])
+
+    @cached_property
+    def without_instants(self) -> "ObservedArc | None":
+        """The same data without steps of zero length and without arcs shorter than the time resolution, on
+        which the active set is not resolved; None if nothing remains.
+        """
+        if self.t.ndim == 1:
+            return self if self.t[-1] > self.start and not self.arcs[0].is_instant else None
+        resolved = np.array([not arc.is_instant for arc in self.arcs])
+        lasting = (self.t[:, -1] > self.t[:, 0]) & resolved[self.arc_of_step]
+        if lasting.all():
+            return self
+        if not lasting.any():
+            return None
+        nodes = lasting.repeat(self.t.shape[1])
+        seen = self.seen | {"forces": self.seen["forces"][:, nodes]}
+        return replace(
+            self,
+            t=self.t[lasting],
+            y=self.y[nodes],
+            seen=seen,
+            arc_of_step=self.arc_of_step[lasting],
+        )
+
+    @cached_property
+    def settled(self) -> tuple[Floats, Floats]:
+        """Times (s) and states at the starts of the steps, or at the samples, at which the states are
+        projected onto the constraints of the closed contacts.
+        """
+        if self.t.ndim == 1:
+            return self.t, self.y
+        return self.t[:, 0], self.y.reshape(*self.t.shape, -1)[:, 0]
+
+    def find_first_negative(self, margin: Floats) -> float | None:
+        """Return the time (s) at which a margin, one value per time, first becomes negative; None if it does
+        not.
+        """
+        if self.t.ndim == 1:
+            return crossing_time(self.t, margin)
+        return find_first_negative(self.t, margin.reshape(self.t.shape))
+
+    def doubtful(self, margins: Floats) -> Any:
+        """Return a mask of the margins (margins, times) that may become negative between the stored times."""
+        least = margins.min(axis=1)
+        span = 0.0 if self.t.ndim == 1 else MAX_UNDERSHOOT * (margins.max(axis=1) - least)
+        return np.flatnonzero(~(least > span)).tolist()
+
+    def pushes(self, contacts: Sequence[int]) -> Floats:
+        """Return the forces (normal, along, across) of contacts over time, shape (3, contacts, time), N."""
+        forces = self.seen["forces"]
+        by_contact = forces.reshape(-1, 3, forces.shape[1])
+        # All contacts in order, the usual selection, need no copy.
+        if list(contacts) != list(range(len(by_contact))):
+            by_contact = by_contact[list(contacts)]
+        return by_contact.transpose(1, 0, 2)
