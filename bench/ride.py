@@ -142,7 +142,8 @@ engine.due = () => Number(steps);
 let times;
 for (let ride = 0; ride < 6; ride++) {
   engine.say({ preset });
-  const now = engine.scene.controls.map((name) => given[name] ?? 0), torque = engine.scene.controls.indexOf("steer_torque");
+  const now = engine.scene.controls.map((name) => given[name] ?? 0);
+  const torque = engine.scene.controls.indexOf("steer_torque");
   times = [];
   for (let k = 0; k < frames; k++) {
     now[torque] = k % 60 < 10 ? 0.02 * (k % 10) : 0;   // a hand that moves now and then

@@ -5,7 +5,7 @@ Names, references between the parts and the tree are checked when a model is bui
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
