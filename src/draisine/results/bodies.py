@@ -196,8 +196,8 @@ def _outward_pass(model: Model) -> Program:
     inputs = tracing.symbols(state_sizes(model, v=speeds, vdot=speeds))
     outputs: dict[str, Array] = {}
     base = rotation(inputs["q"])
-    state = {name: x for name, x in inputs.items() if name != "q"}
-    for name, motion in body_kinematics(model, base, **state).items():
+    motions = body_kinematics(model, base, inputs["p"], inputs["r"], inputs["v"], inputs["vdot"])
+    for name, motion in motions.items():
         for field in ("R", "p", "v", "w", "a", "dw"):
             outputs[f"{name}.{field}"] = getattr(motion, field).ravel()
     return tracing.program("bodies", inputs, outputs)

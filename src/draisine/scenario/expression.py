@@ -127,6 +127,7 @@ def _check(node: ast.AST, variables: Collection[str], text: str) -> None:
 def _evaluate(node: ast.AST, values: Mapping[str, Any]) -> Any:
     """Return the value of a checked expression for numbers or arrays."""
     if isinstance(node, ast.Constant):
+        assert isinstance(node.value, int | float)
         # Floating-point numbers: a power of large integers would take forever.
         return np.float64(node.value)
     if isinstance(node, ast.Name):

@@ -232,18 +232,16 @@ def _find_source(
     """Return a run with samples at the times of readings; if there is none, repeat the run with other sample
     times, which do not change its motion, and add it to `runs`.
     """
-    from draisine.simulation.simulate import run_task
-
     for candidate in runs:
         distance = np.abs(candidate.t[_places_of(candidate.t, times)] - times)
         if (distance <= SAME_TIME).all():
             return candidate
     task = run.task
-    if task is None or not task.numerics.method.ADAPTIVE:
+    if task is None or run.simulate is None or not task.numerics.method.ADAPTIVE:
         return run
     numerics = replace(task.numerics, dt=1.0 / rate)
     try:
-        again = run_task(replace(task, numerics=numerics, progress=None))
+        again = run.simulate(replace(task, numerics=numerics, progress=None))
     except SimulationError as error:
         if error.partial is None:
             return run

@@ -169,11 +169,11 @@ def run_task(task: Task) -> Trajectory:
     stops the run.
     """
     try:
-        run = replace(_find_runner(task)(task), task=task)
+        run = replace(_find_runner(task)(task), task=task, simulate=run_task)
         check_finite(run)
     except SimulationError as error:
         if isinstance(error.partial, Trajectory):
-            error.partial = replace(error.partial, task=task)
+            error.partial = replace(error.partial, task=task, simulate=run_task)
         raise
     return run
 

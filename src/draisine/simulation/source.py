@@ -7,7 +7,7 @@ computes all outputs in the user's coordinates.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from string import Template
@@ -211,7 +211,7 @@ def _c_body(s: Simulator) -> str:
     )
 
 
-def c_array(head: str, numbers: Floats) -> str:
+def c_array(head: str, numbers: Iterable[float]) -> str:
     """Return the C definition of an array of numbers, which begins with `head`; it has at least one entry,
     because C has no empty arrays.
     """

@@ -2,7 +2,7 @@
 data.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -240,6 +240,8 @@ class Trajectory:
     contact: ContactOptions | None = None  # contact options of the run
     unsampled: tuple[Arc, ...] = ()  # arcs without a sample
     task: Task | None = None  # the arguments of `simulate`
+    # Simulates changed arguments; sensors repeat the run to sample it at the times of their readings.
+    simulate: Callable[[Task], "Trajectory"] | None = None
 
     @cached_property
     def validity(self) -> "Validity":
