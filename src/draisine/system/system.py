@@ -409,8 +409,8 @@ class System:
         if formulation != "projected":
             if full or linear or form is not None:
                 raise ParameterError(
-                    f"equations: `full`, `linear` and `form` do not apply to the formulation {formulation!r}; "
-                    "leave them out."
+                    "equations: `full`, `linear` and `form` do not apply to the formulation "
+                    f"{formulation!r}; leave them out."
                 )
             return write_formulation(self.subject(mode), formulation, title)
         subject = self.subject(mode, form)
