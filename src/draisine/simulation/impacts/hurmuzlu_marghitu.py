@@ -7,9 +7,9 @@ The restitution ends by Poisson's condition at the striking contact. Hurmuzlu an
 Journal of Robotics Research 13(1), 82-92, doi:10.1177/027836499401300106.
 
 Method: integrate from event to event. Between events all rates are constant if slips keep their directions,
-as in the plane; otherwise short steps use the rates at their middle, to about 1e-6. Events: the end of a phase,
-the end of a slip, and the return of a support. If several contacts approach, the fastest is first, as in
-Keller's model.
+as in the plane; otherwise short steps use the rates at their middle, to about 1e-6. Events: the end of a
+phase, the end of a slip, and the return of a support. If several contacts approach, the fastest is first, as
+in Keller's model.
 """
 
 import math
