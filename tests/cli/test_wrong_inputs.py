@@ -103,8 +103,11 @@ COMMANDS = [
     (["equations", "whipple", "--as", "paper", "--form", "thesi"], "Did you mean 'thesis'?"),
     (["equations", "whipple", "--as", "paper", "--out", "page.docx"], "end with '.docx'"),
     (["equations", "snakeboard", "--as", "paper", "--linear"], "this machine cannot lean"),
-    (["equations", "whipple", "--as", "paper", "--formulation", "planar"], "needs source code"),
-    (["equations", "whipple", "--linear", "--formulation", "absolute"], "needs source code"),
+    (["equations", "snakeboard", "--as", "paper", "--formulation", "planar"], "no bicycle"),
+    (
+        ["equations", "whipple", "--linear", "--formulation", "absolute"],
+        "has the projected equations only",
+    ),
     (["equations", "whipple", "--as", "html", "--program", "observe"], "--as html is a page"),
     (
         ["equations", "whipple", "--program", "simulate", "--formulation", "planar", "--out", "x"],

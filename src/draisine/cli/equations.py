@@ -155,8 +155,9 @@ def equations(
         Program to write: rate is the right-hand side of the equations of motion, observe computes all
         outputs, simulate is a complete simulator in c or javascript in the folder --out.
     formulation
-        Formulation of the source code, with all contacts closed; see `draisine list formulations`. Typeset
-        pages have the projected equations only.
+        Formulation of the page or of the source code, in its own coordinates; see
+        `draisine list formulations`. Source code of formulations other than projected has all contacts
+        closed.
     scenario
         With --program simulate: the scenario of a run, instead of a vehicle. On its terrain contacts open,
         close, slide and collide.
@@ -186,9 +187,11 @@ def equations(
         return
     language, suffix = text.page(out)
     if language in text.pages(language):
-        _check_page(language, program, formulation)
+        _check_page(language, program)
+        if text.pages_only:
+            _check_projected(f"{text.pages_only} has", formulation)
         content = (text.form, text.detail == "full", text.linear, text.explain)
-        page = write_page(system, language, statuses, *content, suffix)
+        page = write_page(system, language, statuses, *content, suffix, formulation)
     else:
         page = write_program(system, language, program, statuses, formulation)
     if out is None:
@@ -220,9 +223,8 @@ def _check_scenario(
             )
 
 
-def _check_page(language: str, program: str, formulation: str) -> None:
+def _check_page(language: str, program: str) -> None:
     """Raise an error if an option for source code is used with a typeset page."""
-    _check_projected(f"Pages to read (--as {language}) have", formulation)
     if program != "rate":
         raise ParameterError(
             f"--program {program} needs source code (--as c, python, ...); --as {language} is a page."
@@ -233,8 +235,7 @@ def _check_projected(what: str, formulation: str) -> None:
     """Raise an error if a formulation other than the projected one is requested."""
     if formulation != "projected":
         raise ParameterError(
-            f"{what} the projected equations only. --formulation {formulation} needs source code: --as c, "
-            "python, javascript, jax, latex or json."
+            f"{what} the projected equations only. Leave out --formulation {formulation}."
         )
 
 

@@ -46,11 +46,12 @@ def write_page(
     linear: bool = False,
     stages: bool = False,
     suffix: str = "",
+    formulation: str = "projected",
 ) -> str:
     r"""Return the equations of a contact mode as a typeset page, or the `stages` of their derivation.
 
     `language` is the name of a printer; "paper" selects the printer by the file `suffix`, LaTeX by
-    default.
+    default. Other formulations than "projected" print their equations in their own coordinates.
 
     >>> from draisine.system.system import compile
     >>> r"\dot{v}" in write_page(compile("chaplygin_sleigh"))
@@ -59,7 +60,8 @@ def write_page(
     printer = language_of(suffix or ".tex") if language == "paper" else language
     if stages:
         return system.explain(mode).write(printer)
-    return system.equations(mode, form=form, full=full, linear=linear).write(printer)
+    page = system.equations(mode, form=form, full=full, linear=linear, formulation=formulation)
+    return page.write(printer)
 
 
 def write_program(

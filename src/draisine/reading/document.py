@@ -1,11 +1,12 @@
 """Complete page of equations: coordinates, speeds and parameters with meanings, then the equations."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from draisine.algebra.scalar import is_zero
-from draisine.algebra.trace import reachable
+from draisine.algebra.trace import Expr, reachable
 from draisine.codegen.files import write_text
 from draisine.codegen.formula import Expression, Name, Page, Symbol, parse_name
 from draisine.errors import UnknownNameError, expect_known
@@ -159,7 +160,7 @@ def name_given(sheet: Sheet, subject: Subject, linear: bool = False) -> None:
     """
     used = _used(subject)
     sheet.meanings = _meanings(subject)
-    listed = _parameters(sheet, subject, used)
+    listed = list_parameters(sheet, subject, used)
     coordinates = _coordinates(sheet, subject, used)
     named = _speeds(sheet, subject)
     speeds = [] if linear else named
@@ -191,7 +192,7 @@ def _meanings(subject: Subject) -> dict[str, str]:
     return out | {f"turn {name}": name for name in subject.angles} | {"t[0]": "time"}
 
 
-def _parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
+def list_parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
     """Define symbols for the parameters that the equations use, and return their list with
     meanings.
     """
@@ -260,12 +261,7 @@ def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
         symbol = joints[k - 6].with_dots() if k > 5 else _twist_symbol(subject, k)
         sheet.cut.name(x, symbol, SPEED)
     v = [Name(s) for s in sheet.names.symbols[-len(free) :]]
-    for k, (x, name) in enumerate(zip(subject.w, model.inputs, strict=True)):
-        if k < len(joints):
-            symbol = Symbol("tau", joints[k].below or (joints[k],))
-        else:
-            symbol = Symbol("P", (name.replace("_", " ").replace(".", " "),))
-        sheet.cut.name(x, symbol)
+    name_inputs(sheet, subject, subject.w)
     twist = len(model.twist)
     words: list[str | Expression] = ["Speeds ", parse_name("v"), " = (", *_listed(v), ")"]
     if twist and len(v) > twist:
@@ -274,6 +270,30 @@ def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
         words += ["; independent ", parse_name("u"), " = ("]
         words += [*_listed([v[k] for k in subject.independent]), ")"]
     return [*words, "."]
+
+
+def name_inputs(
+    sheet: Sheet,
+    subject: Subject,
+    inputs: Iterable[Expr],
+    used: Collection[int] | None = None,
+) -> list[str | Expression]:
+    """Define symbols for the inputs, of those in use if `used` is given, and return their list with
+    meanings.
+    """
+    joints = _joints(subject)
+    out: list[str | Expression] = []
+    for k, (x, name) in enumerate(zip(inputs, subject.model.inputs, strict=True)):
+        if used is not None and x.index not in used:
+            continue
+        if k < len(joints):
+            symbol = Symbol("tau", joints[k].below or (joints[k],))
+        else:
+            symbol = Symbol("P", (name.replace("_", " ").replace(".", " "),))
+        sheet.cut.name(x, symbol)
+        sheet.meanings[subject.graph.ops[x.index][1]] = name.replace("_", " ")
+        out += _item(sheet, name.replace("_", " "), ", ")
+    return out[:-1]
 
 
 def _twist_symbol(subject: Subject, k: int) -> Symbol:

@@ -292,10 +292,17 @@ class Sheet:
         self.flush()
         self.blocks.append(Assignment(self.quantity(symbol), grid.filled(), self._next()))
 
-    def column(self, symbol: str, xs: Iterable[Any], letter: str) -> None:
-        """Add a column of values, written as the transpose of a row."""
+    def column(
+        self, symbol: str, xs: Iterable[Any], letter: str, tails: Sequence[str] | None = None
+    ) -> None:
+        """Add a column of values, written as the transpose of a row.
+
+        `tails` are the subscripts of entries that get symbols; numbers from one by default.
+        """
         row = list(xs)
-        symbols = [Symbol(letter, (str(k + 1),)) for k in range(len(row))]
+        if tails is None:
+            tails = [str(k + 1) for k in range(len(row))]
+        symbols = [Symbol(letter, (tail,)) for tail in tails]
         self.matrix(symbol, [row], [symbols])
         self.transpose_last()
 

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from draisine.analysis.equilibrium import Steady
+from draisine.analysis.gradient import StartRule
+from draisine.errors import ParameterError
 from draisine.scenario.schema import Scenario
 from draisine.scenario.terrain import WheelPlace, place_state, start_on
 from draisine.simulation.options import ContactOptions, Numerics
@@ -53,6 +55,35 @@ class Plan:
     def state(self) -> State:
         """Return a copy of the initial state; on a terrain the vehicle is at its specified place."""
         return deepcopy(self._state)  # callers may modify the arrays of the state
+
+    def start_rule(self) -> StartRule:
+        """Return the initial state as a function of initial values and parameters, for `gradient`.
+
+        It includes the place on the terrain.
+
+        Raises
+        ------
+        ParameterError
+            The run starts in a steady motion.
+
+        Examples
+        --------
+        >>> from draisine.scenario.library import load
+        >>> load("mauny2018/ramp-jump").plan.start_rule().values
+        {'forward_speed': 9.84807753012208}
+        """
+        start = self.start
+        if start.steady is not None:
+            raise ParameterError(
+                "This scenario starts in a steady motion, which has no gradient. Give initial values instead."
+            )
+        options = {"mode": start.mode, "at_rest": start.at_rest}
+
+        def solve(system: System, values: Mapping[str, float]) -> State:
+            """Return the initial state of a system at the place of the scenario."""
+            return start_on(system, values, self.terrain, start.place, **options)
+
+        return StartRule(dict(start.values), solve)
 
     @cached_property
     def _state(self) -> State:

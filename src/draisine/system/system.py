@@ -372,6 +372,7 @@ class System:
         form: str | None = None,
         full: bool = False,
         linear: bool = False,
+        formulation: str = "projected",
     ) -> "Equations":
         """Return the equations of motion of a contact mode as a printable page: constraints, free dynamics,
         kernel, reduced dynamics, reconstruction and multipliers.
@@ -387,20 +388,31 @@ class System:
         linear
             Whether to print the equations of small deviations from straight running, as formulas in the
             parameters, for bicycles, motorcycles and other vehicles that lean.
+        formulation
+            Formulation whose equations are printed, in its own coordinates: multiplier, absolute, or for
+            bicycles planar and partitioned.
 
         >>> sleigh = compile("chaplygin_sleigh").equations()
         >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]
         ['Constraints', 'Free dynamics']
         """
         from draisine.reading.document import write_nonlinear
+        from draisine.reading.formulations import write_formulation
         from draisine.reading.linear.page import write_linear
 
         if linear and full:
             raise ParameterError(
                 "equations: `full` does not apply to `linear` equations; leave it out."
             )
-        subject = self.subject(mode, form)
         title = self.vehicle.__name__.replace("_", " ").capitalize()
+        if formulation != "projected":
+            if full or linear or form is not None:
+                raise ParameterError(
+                    "equations: `full`, `linear` and `form` do not apply to the formulation "
+                    f"{formulation!r}; leave them out."
+                )
+            return write_formulation(self.subject(mode), formulation, title)
+        subject = self.subject(mode, form)
         return write_linear(subject, title) if linear else write_nonlinear(subject, title, full)
 
     def sympy(self, mode: Statuses = None, *, form: str | None = None) -> Any:

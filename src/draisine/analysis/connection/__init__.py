@@ -8,6 +8,7 @@
 `area`: approximate displacement by the integral of the curvature.
 `search`: gaits with the largest or with a prescribed displacement.
 `inverse`: joint torques and contact forces of a motion (inverse dynamics).
+`vorticity`: momentum of point vortices around a body, and the velocity of a machine among them.
 `hybrid`: inverse dynamics of runs with events; static forces within signs and friction limits.
 """
 

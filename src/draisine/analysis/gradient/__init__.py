@@ -9,7 +9,7 @@
 """
 
 from draisine.analysis.gradient.design import Optimum, optimise
-from draisine.analysis.gradient.motion import GradientRun, MotionGradient, gradient
+from draisine.analysis.gradient.motion import GradientRun, MotionGradient, StartRule, gradient
 from draisine.analysis.gradient.saltation import EventGradient
 from draisine.analysis.gradient.stepped import StatusChange
 
@@ -18,6 +18,7 @@ __all__ = [
     "GradientRun",
     "MotionGradient",
     "Optimum",
+    "StartRule",
     "StatusChange",
     "gradient",
     "optimise",

@@ -126,6 +126,43 @@ class MotionGradient:
 
 
 @dataclass(frozen=True)
+class StartRule:
+    """Initial state as a function of initial values and parameters, if `state` does not describe it.
+
+    A scenario's place on a terrain is an example: `Plan.start_rule` returns its rule.
+    """
+
+    values: Mapping[str, float]
+    """Initial values by name (SI units, rad); they may be unknowns."""
+    solve: Callable[[System, Mapping[str, float]], State]
+    """Function of a system and of initial values that returns the initial state."""
+
+    def columns(
+        self, system: System, varied: Sequence[str], nodes: Floats, steps: Mapping[str, float]
+    ) -> tuple[States, Floats]:
+        """Return the initial state and its neighbours at the nodes of a difference formula.
+
+        The states and their parameters are columns: first the initial state itself, then the neighbours of
+        each varied name.
+        """
+        solved = [self.solve(system, self.values)]
+        parameters = [system.values]
+        for name in varied:
+            for node in nodes:
+                values = dict(self.values)
+                machine = system
+                if name in values:
+                    values[name] += steps[name] * node
+                else:
+                    shifted = {name: system.parameters[name] + steps[name] * float(node)}
+                    machine = system.with_parameters(**shifted)
+                solved.append(self.solve(machine, values))
+                parameters.append(machine.values)
+        arrays = {k: np.array([getattr(x, k) for x in solved], float).T for k in "qprv"}
+        return arrays, np.array(parameters).T
+
+
+@dataclass(frozen=True)
 class GradientRun:
     """Settings for the simulation of a motion with derivatives of its outputs by unknowns.
 
@@ -155,12 +192,16 @@ class GradientRun:
     max_evaluations: float = math.inf
 
     def __call__(
-        self, system: System, start: Mapping[str, Any], times: Sequence[float] | Floats
+        self,
+        system: System,
+        start: Mapping[str, Any] | StartRule,
+        times: Sequence[float] | Floats,
     ) -> MotionGradient:
         """Simulate a motion; return its outputs at increasing times (s) with derivatives."""
         require_system("gradient", system)
         sample_times = np.asarray(times, float)
-        self._check(system, start, sample_times)
+        named = start.values if isinstance(start, StartRule) else start
+        self._check(system, named, sample_times)
         compute = self._follow_ideal if self.terrain is None else self._follow_unilateral
         jets, events, changes = compute(system, start, sample_times)
         return MotionGradient(
@@ -208,7 +249,10 @@ class GradientRun:
         return np.array(rows).reshape(len(self.unknowns), len(names))
 
     def _start(
-        self, system: System, start: Mapping[str, Any], enter: Callable[[States, Floats], Floats]
+        self,
+        system: System,
+        start: Mapping[str, Any] | StartRule,
+        enter: Callable[[States, Floats], Floats],
     ) -> Floats:
         """Return the initial state of the integrator with derivatives, (1 + k, entries).
 
@@ -216,6 +260,26 @@ class GradientRun:
         contacts; their parameters need not be physically valid. `enter` converts states and parameters, one
         column each, to state vectors of the integrator, one row each.
         """
+        nodes = np.array(DIFFERENCE_NODES)
+        if isinstance(start, StartRule):
+            initial = {**start.values, **system.parameters}
+            varied = [name for name in self.unknowns if name in initial]
+            steps = {name: START_STEP * max(abs(initial[name]), START_STEP) for name in varied}
+            solved, parameters = start.columns(system, varied, nodes, steps)
+        else:
+            varied, steps, solved, parameters = self._named_columns(system, start, nodes)
+
+        entered = enter(solved, parameters)
+        derivatives = dict.fromkeys(self.unknowns, np.zeros_like(entered[0]))
+        samples = entered[1:].reshape(-1, len(nodes), entered.shape[1])
+        for name, near in zip(varied, samples, strict=True):
+            derivatives[name] = difference_of(near, steps[name])
+        return np.array([entered[0], *(derivatives[name] for name in self.unknowns)])
+
+    def _named_columns(
+        self, system: System, start: Mapping[str, Any], nodes: Floats
+    ) -> tuple[list[str], dict[str, float], States, Floats]:
+        """Return the varied names and their steps, and the initial state with its neighbours as columns."""
         options = {name: x for name, x in start.items() if name in ("mode", "t", "at_rest")}
         prescribed = {name: x for name, x in start.items() if name not in options}
         values = initial_values(prescribed, system.model)
@@ -224,7 +288,6 @@ class GradientRun:
 
         # One column per state: first the initial state itself, then its neighbours at the nodes of the
         # difference formula for each unknown.
-        nodes = np.array(DIFFERENCE_NODES)
         count = 1 + len(nodes) * len(varied)
         parameters = np.repeat(system.values[:, None], count, axis=1)
         columns = {name: np.full(count, x) for name, x in values.items()}
@@ -237,22 +300,18 @@ class GradientRun:
         solved, errors = states(system, columns, parameters=parameters.T, **options)
         for text in filter(None, errors):
             raise ConfigurationError(text)
+        return varied, steps, solved, parameters
 
-        entered = enter(solved, parameters)
-        derivatives = dict.fromkeys(self.unknowns, np.zeros_like(entered[0]))
-        samples = entered[1:].reshape(-1, len(nodes), entered.shape[1])
-        for name, near in zip(varied, samples, strict=True):
-            derivatives[name] = difference_of(near, steps[name])
-        return np.array([entered[0], *(derivatives[name] for name in self.unknowns)])
-
-    def _follow_ideal(self, system: System, start: Mapping[str, Any], times: Floats) -> Observed:
+    def _follow_ideal(
+        self, system: System, start: Mapping[str, Any] | StartRule, times: Floats
+    ) -> Observed:
         """Simulate a motion with ideal contacts in one mode; return its outputs with derivatives."""
         mode = self.contact.mode
         if not (mode is None or isinstance(mode, Mapping)):
             raise ParameterError(
                 "A schedule of grips has no gradient. Use draisine.analysis.gait for its derivatives."
             )
-        machine, y = machine_at(system, state(system, **start), mode, self.law)
+        machine, y = machine_at(system, _initial_state(system, start), mode, self.law)
         z = y[machine.layout.z]
 
         def enter(solved: States, parameters: Floats) -> Floats:
@@ -311,7 +370,7 @@ class GradientRun:
         return tangent_program(system, machine.programs[name], outputs, MODE_STATE_INPUTS, key)
 
     def _follow_unilateral(
-        self, system: System, start: Mapping[str, Any], times: Floats
+        self, system: System, start: Mapping[str, Any] | StartRule, times: Floats
     ) -> Observed:
         """Simulate a motion with unilateral contacts; return outputs (times, 1 + k, outputs), events, status
         changes.
@@ -331,7 +390,7 @@ class GradientRun:
             numerics = Numerics()  # time stepping does not use rtol and atol
         run = compute_run(
             system,
-            state(system, **start),
+            _initial_state(system, start),
             max(times[-1], numerics.start + MIN_DURATION),
             terrain=self.terrain,
             law=self.law,
@@ -365,9 +424,16 @@ class GradientRun:
         return observed, events, tuple(motion.changes)
 
 
+def _initial_state(system: System, start: Mapping[str, Any] | StartRule) -> State:
+    """Return the initial state of a motion."""
+    if isinstance(start, StartRule):
+        return start.solve(system, start.values)
+    return state(system, **start)
+
+
 def gradient(
     system: System,
-    start: Mapping[str, Any],
+    start: Mapping[str, Any] | StartRule,
     times: Sequence[float] | Floats,
     outputs: Sequence[str],
     unknowns: Sequence[str],
@@ -384,7 +450,8 @@ def gradient(
     system
         The compiled system.
     start
-        Initial values by name, as for `state` (SI units, rad).
+        Initial values by name, as for `state` (SI units, rad), or the rule of a scenario's own start,
+        `Plan.start_rule()`, which includes its place on a terrain.
     times
         Increasing times (s).
     outputs

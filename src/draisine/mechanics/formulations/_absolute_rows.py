@@ -10,7 +10,9 @@ import numpy as np
 
 from draisine.algebra.jet import jet_gradient, second_rate
 from draisine.algebra.lie import ad, cross, hat
-from draisine.algebra.scalar import Array, Scalar, array, atan2, norm
+from draisine.algebra.scalar import Array, Scalar, array, atan2, is_zero, norm
+from draisine.algebra.trace import Expr
+from draisine.errors import ModelError
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.kinematics import VERTICAL
 from draisine.model import HOLONOMIC, Body, Contact, Coupling, Joint, Loop, Model
@@ -120,9 +122,21 @@ def point_velocity(
 
 
 def across_axis(axis: Array) -> tuple[Array, Array, Array]:
-    """Return three right-handed orthonormal vectors (a, b, c) with a along a numerical axis."""
+    """Return three right-handed orthonormal vectors (a, b, c) with a along an axis.
+
+    The components of the axis may be symbols if one of them is zero.
+    """
     a = axis / norm(axis)
-    k = min(range(3), key=lambda k: abs(float(a[k])))
+    zeros = [k for k in range(3) if is_zero(a[k])]
+    if zeros:
+        k = zeros[0]
+    elif any(isinstance(x, Expr) for x in a):
+        raise ModelError(
+            "An axis with three symbolic components has no simple perpendicular direction. Turn the "
+            "drawing so that the axis lies in a coordinate plane, or use numbers."
+        )
+    else:
+        k = min(range(3), key=lambda k: abs(float(a[k])))
     b = WORLD_AXES[k] - a[k] * a
     b = b / norm(b)
     return a, b, cross(a, b)

@@ -140,9 +140,10 @@ def interpret(
     return evaluate
 
 
-def trace_symbols(sizes: Mapping[str, int]) -> dict[str, Array]:
-    """Return arrays of symbols of one new graph, by name and size."""
-    graph = Graph()
+def trace_symbols(sizes: Mapping[str, int], graph: Graph | None = None) -> dict[str, Array]:
+    """Return arrays of symbols of one graph, a new one by default, by name and size."""
+    if graph is None:
+        graph = Graph()
     return {
         name: array([graph.symbol(f"{name}[{k}]") for k in range(size)])
         for name, size in sizes.items()
@@ -190,6 +191,11 @@ def check_numeric_model(model: Model) -> Model:
             "The model contains symbols, but this formulation requires numbers. Build the model with "
             "parameter values."
         )
+    return check_supported_model(model)
+
+
+def check_supported_model(model: Model) -> Model:
+    """Return the model after checking that it has no force elements and that its ground is at rest."""
     if model.elements:
         names = ", ".join(repr(element.name) for element in model.elements)
         raise ModelError(

@@ -29,10 +29,11 @@ from draisine.algebra.lie import (
     rotation,
     yaw_lean_pitch,
 )
-from draisine.algebra.scalar import Array, Floats, norm
+from draisine.algebra.scalar import Array, Floats, norm, vanishes
+from draisine.algebra.trace import Graph
 from draisine.errors import ParameterError, SingularityError
 from draisine.mechanics.base import free_columns
-from draisine.mechanics.constraints import mode_of
+from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations._absolute_rows import (
     AbsoluteEquations,
     Placed,
@@ -75,6 +76,61 @@ class Coordinates:
         return np.concatenate([self.v.ravel(), self.w.ravel()])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TracedAbsolute:
+    """Equations of one contact mode in absolute coordinates, traced over symbols."""
+
+    symbols: dict[str, Array]  # t, x, e, v, omega, push, anchors, home
+    axes: list[Array]  # axes of w' of each body as columns, in the zero configuration
+    equations: AbsoluteEquations
+
+
+def trace_absolute(
+    model: Model, mode: Mode, euler: bool = True, graph: Graph | None = None
+) -> TracedAbsolute:
+    """Return the equations of a contact mode, traced over the symbols of absolute coordinates.
+
+    The symbols belong to the given graph, which may contain the parameters of the model, or to a
+    new one.
+    """
+    n = len(model.bodies)
+    width = 3 if euler else 4
+    sizes = {"t": 1, "x": 3 * n, "e": width * n, "v": 3 * n, "omega": 3 * n}
+    sizes |= {"push": 3 * len(model.pushes), "anchors": 3 * len(model.pins), "home": 3}
+    symbols = trace_symbols(sizes, graph)
+    axes = [_own_axes(model, body) for body in model.bodies]
+    x, e, v, w = (symbols[name].reshape(n, -1) for name in ("x", "e", "v", "omega"))
+    bodies = []
+    for i, (body, own) in enumerate(zip(model.bodies, axes, strict=True)):
+        R = rotate_own(e[i])
+        bodies.append(Placed(body, x[i], v[i], R @ w[i], R @ own.T, R))
+    equations = absolute_equations(
+        model, mode, bodies, symbols["t"][0], symbols["push"], symbols["anchors"], symbols["home"]
+    )
+    return TracedAbsolute(symbols, axes, equations)
+
+
+def rotate_own(e: Array) -> Array:
+    """Return the rotation from a body's own axes to world axes, from Euler angles or a quaternion."""
+    return rot_z(e[0]) @ rot_x(e[1]) @ rot_y(e[2]) if len(e) == 3 else rotation(e)
+
+
+def _own_axes(model: Model, body: Body) -> Array:
+    """Return the axes of w' of a body as columns, in the zero configuration.
+
+    The second axis of a wheel is its axle, so that the last Euler angle is its rotation; other bodies
+    have the axes of the zero configuration.
+    """
+    for wheel in model.wheels:
+        if wheel.body == body.name:
+            y, z, x = across_axis(wheel.axle)
+            # If the axle is along y, the axes of the zero configuration give shorter expressions.
+            if vanishes([y[0], y[2]]):
+                break
+            return np.column_stack([x, y, z])
+    return np.eye(3)
+
+
 class Absolute:
     """Equations of one model in one contact mode, in absolute coordinates."""
 
@@ -93,35 +149,15 @@ class Absolute:
         self.model = check_numeric_model(model)
         self.mode = mode_of(model, mode)
         self.euler = orientation == "euler"
-        self.axes = [self._own_axes(body) for body in model.bodies]
         self.units = [joint.axis / norm(joint.axis) for joint in model.joints]
         self.order = self._outward()
-        n = len(model.bodies)
-        pins = len(model.pins)
-        width = 3 if self.euler else 4
-        sizes = {"t": 1, "x": 3 * n, "e": width * n, "v": 3 * n, "w": 3 * n}
-        sizes |= {"push": 3 * len(model.pushes), "anchors": 3 * pins, "home": 3}
-        self.symbols = trace_symbols(sizes)
-        self.equations = self._trace()
+        traced = trace_absolute(model, self.mode, self.euler)
+        self.symbols = traced.symbols
+        self.axes = traced.axes
+        self.equations = traced.equations
         self.labels = [row.label for row in self.equations.rows]
         self.keep = [k for k, label in enumerate(self.labels) if label not in redundant]
         self.evaluate = realise_arrays(realise, self.symbols, self._outputs())
-
-    def _own_axes(self, body: Body) -> Floats:
-        """Return the axes of w' of a body as columns, in the zero configuration.
-
-        The second axis of a wheel is its axle, so that the last Euler angle is its rotation; other bodies
-        have the axes of the zero configuration.
-        """
-        for wheel in self.model.wheels:
-            if wheel.body == body.name:
-                y, z, x = across_axis(wheel.axle)
-                # If the axle is along y, the axes of the zero configuration give shorter
-                # expressions.
-                if abs(y[1]) > 1.0 - 1e-12:
-                    break
-                return np.column_stack([x, y, z])
-        return np.eye(3)
 
     def _outward(self) -> list[int]:
         """Return the joints sorted from the base outward: the joint of a parent body precedes those
@@ -135,25 +171,6 @@ class Absolute:
                     order.append(k)
                     placed.add(joint.child)
         return order
-
-    def _rotation(self, e: Array) -> Array:
-        """Return the rotation from a body's own axes to world axes."""
-        return rot_z(e[0]) @ rot_x(e[1]) @ rot_y(e[2]) if self.euler else rotation(e)
-
-    def _trace(self) -> AbsoluteEquations:
-        """Return the equations as traced expressions of new symbols."""
-        s = self.symbols
-        n = len(self.model.bodies)
-        x, e, v, w = (s[name].reshape(n, -1) for name in ("x", "e", "v", "w"))
-        bodies = []
-        for i, (body, axes) in enumerate(zip(self.model.bodies, self.axes, strict=True)):
-            rotation_own = self._rotation(e[i])
-            bodies.append(
-                Placed(body, x[i], v[i], rotation_own @ w[i], rotation_own @ axes.T, rotation_own)
-            )
-        return absolute_equations(
-            self.model, self.mode, bodies, s["t"][0], s["push"], s["anchors"], s["home"]
-        )
 
     def _outputs(self) -> dict[str, Any]:
         """Return the arrays of the equations by name, as traced expressions."""
@@ -188,7 +205,7 @@ class Absolute:
             x=coordinates.x.ravel(),
             e=coordinates.e.ravel(),
             v=coordinates.v.ravel(),
-            w=coordinates.w.ravel(),
+            omega=coordinates.w.ravel(),
             push=push,
             anchors=anchors[0],
             home=anchors[1],
@@ -321,7 +338,7 @@ class Absolute:
 
     def _point(self, coordinates: Coordinates, i: int, point: Floats) -> Floats:
         """Return the position (m) of a point of body i, given in the zero configuration."""
-        axes = np.asarray(self._rotation(coordinates.e[i]), float)
+        axes = np.asarray(rotate_own(coordinates.e[i]), float)
         return coordinates.x[i] + axes @ (self.axes[i].T @ (point - self.model.bodies[i].com))
 
     def _frames(self, state: Configured) -> list[tuple[Floats, Floats, Floats, Floats]]:

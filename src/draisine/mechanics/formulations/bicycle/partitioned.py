@@ -28,7 +28,7 @@ from draisine.algebra.lie import (
     yaw_lean_pitch,
 )
 from draisine.algebra.scalar import Array, Floats, Scalar, array, cos, norm, sin
-from draisine.algebra.trace import tangent
+from draisine.algebra.trace import Graph, tangent
 from draisine.errors import (
     ConfigurationError,
     ParameterError,
@@ -98,14 +98,15 @@ class Lagrange:
 class Symbols:
     """Symbols of the coordinates of a bicycle, and derivatives with respect to them."""
 
-    def __init__(self, bike: Bicycle, speed: float | None) -> None:
+    def __init__(self, bike: Bicycle, speed: float | None, graph: Graph | None = None) -> None:
         self.bike = bike
         self.model = bike.model
         self.speed = speed
         core = (bike.steer, bike.rear, bike.front)
         self.extra = [k for k in range(len(self.model.joints)) if k not in core]
         n = EXTRA + len(self.extra) + 1
-        self.symbols = trace_symbols({"t": 1, "p": n, "pdot": n, "inputs": len(self.model.inputs)})
+        sizes = {"t": 1, "p": n, "pdot": n, "inputs": len(self.model.inputs)}
+        self.symbols = trace_symbols(sizes, graph)
         self.t, self.p, self.pdot = (self.symbols[name] for name in ("t", "p", "pdot"))
         self.r = self._joints(self.p)
 

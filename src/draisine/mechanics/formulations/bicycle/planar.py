@@ -28,6 +28,7 @@ from draisine.algebra.lie import (
     yaw_lean_pitch,
 )
 from draisine.algebra.scalar import Array, Floats, Scalar, array, atan2, cos, norm, sin
+from draisine.algebra.trace import Graph
 from draisine.errors import ConfigurationError, RedundancyError, SingularityError
 from draisine.mechanics.formulations._plug import (
     Accelerate,
@@ -236,17 +237,20 @@ class PlanarEquations:
     frame: CarriedBody  # pose and motion of the bicycle's base frame
 
 
-def planar_equations(
-    bike: Bicycle, t: Scalar, coordinates: Array, speeds: Array, inputs: Array
-) -> PlanarEquations:
-    """Return the equations of the bicycle in SE(2) x S, over any scalar type."""
-    model = bike.model
-    r = coordinates[FIRST_JOINT:]
-    rdot = speeds[FIRST_JOINT:]
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanarFrames:
+    """Frames of all bodies for given coordinates and speeds."""
+
+    lean: CarriedBody  # frame of the leaned rear wheel's plane
+    hub_offset: Array  # vector from the tyre's centre line to the rear hub, m
+    bodies: dict[str, CarriedBody]  # by name
+
+
+def planar_frames(bike: Bicycle, coordinates: Array, speeds: Array) -> PlanarFrames:
+    """Return the frames of all bodies in the contact frame of the rear wheel."""
     phi0 = coordinates[ROLL]
     pitch = coordinates[PITCH]
     lean = rot_x(-phi0)
-    # Vector from the tyre's centre line to the hub, m
     hub_offset = (bike.h3 - bike.k3) * (lean @ VERTICAL)
     lean_frame = turn_frame(
         contact_frame(speeds), ROLL, -FORWARD, bike.k3 * VERTICAL, np.zeros(3), lean, speeds[ROLL]
@@ -260,9 +264,23 @@ def planar_equations(
         lean @ rot_y(pitch),
         speeds[PITCH],
     )
-    frames = _carried(model, frame, r, rdot)
+    bodies = _carried(bike.model, frame, coordinates[FIRST_JOINT:], speeds[FIRST_JOINT:])
+    return PlanarFrames(lean_frame, hub_offset, bodies)
+
+
+def planar_equations(
+    bike: Bicycle, t: Scalar, coordinates: Array, speeds: Array, inputs: Array
+) -> PlanarEquations:
+    """Return the equations of the bicycle in SE(2) x S, over any scalar type."""
+    model = bike.model
+    r = coordinates[FIRST_JOINT:]
+    rdot = speeds[FIRST_JOINT:]
+    phi0 = coordinates[ROLL]
+    pitch = coordinates[PITCH]
+    placed = planar_frames(bike, coordinates, speeds)
+    frames = placed.bodies
     M, F, lift, weight = _dynamics(model, frames, rot_z(coordinates[YAW]), r, rdot, inputs)
-    rear, rear_drift = _rear_rows(bike, frames[bike.axle[0].child], lean_frame, hub_offset)
+    rear, rear_drift = _rear_rows(bike, frames[bike.axle[0].child], placed.lean, placed.hub_offset)
     fork = frames[bike.axle[1].parent]
     wheel = frames[bike.axle[1].child]
     front, front_drift = _front_rows(bike, fork, wheel, coordinates, speeds)
@@ -281,7 +299,7 @@ def planar_equations(
         weight,
         track / norm(track),
         front_gap(bike, phi0, np.pi - pitch, r[bike.steer]),
-        frame,
+        frames[model.bodies[0].name],
     )
 
 
@@ -305,6 +323,16 @@ def _front_rows(
 
     The drift includes the motion of C1 along the rim.
     """
+    rho, rho_rate = front_contact(bike, fork, coordinates, speeds)
+    hub = wheel.arm(bike.front_hub)
+    arm = hub + rho - bike.k2 * VERTICAL
+    return wheel.velocity(arm), wheel.drift(arm, cross(wheel.w, hub) + rho_rate)
+
+
+def front_contact(
+    bike: Bicycle, fork: CarriedBody, coordinates: Array, speeds: Array
+) -> tuple[Array, Array]:
+    """Return the vector (m) from the front hub to C1 on the ring of the wheel, and its rate."""
     steer = FIRST_JOINT + bike.steer
     arguments = coordinates[ROLL], np.pi - coordinates[PITCH], coordinates[steer]
     alpha1 = front_angle(bike, *arguments)
@@ -314,10 +342,7 @@ def _front_rows(
     # Position of C1 from the front hub, eq. (2.16)
     rho = ring * (sin(alpha1) * s1 + cos(alpha1) * a1)
     rim_velocity = ring * (cos(alpha1) * s1 - sin(alpha1) * a1) * rate
-    hub = wheel.arm(bike.front_hub)
-    arm = hub + rho - bike.k2 * VERTICAL
-    armdot = cross(wheel.w, hub) + cross(fork.w, rho) + rim_velocity
-    return wheel.velocity(arm), wheel.drift(arm, armdot)
+    return rho, cross(fork.w, rho) + rim_velocity
 
 
 def _carried(model: Model, base: CarriedBody, r: Array, rdot: Array) -> dict[str, CarriedBody]:
@@ -369,6 +394,13 @@ def _dynamics(
     return M, F, lift, weight
 
 
+def planar_symbols(model: Model, graph: Graph | None = None) -> dict[str, Array]:
+    """Return the symbols of time, coordinates, speeds and inputs, in a given or a new graph."""
+    n = FIRST_JOINT + len(model.joints)
+    sizes = {"t": 1, "coordinates": n, "speeds": n, "inputs": len(model.inputs)}
+    return trace_symbols(sizes, graph)
+
+
 class Planar:
     """Equations of motion of a bicycle whose rear contact frame moves in the ground plane, on SE(2) x S.
 
@@ -380,10 +412,7 @@ class Planar:
         self.bike = bicycle(check_numeric_model(model))
         self.model = model
         self.tolerance = tolerance
-        n = FIRST_JOINT + len(model.joints)
-        symbols = trace_symbols(
-            {"t": 1, "coordinates": n, "speeds": n, "inputs": len(model.inputs)}
-        )
+        symbols = planar_symbols(model)
         terms = planar_equations(self.bike, symbols["t"][0], *list(symbols.values())[1:])
         outputs = {x.name: getattr(terms, x.name) for x in fields(terms) if x.name != "frame"}
         frame = terms.frame
