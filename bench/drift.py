@@ -31,6 +31,7 @@ MOTIONS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "motorcycle": ({}, {"forward_speed": 20.0, "lean_rate": 0.1}),
     "rattleback": ({}, {"Wz": 2.0, "Wx": 0.5}),
     "rimless_wheel": ({}, {"wheel_rate": 1.0}),
+    "road_train": ({}, {"forward_speed": 3.0, "steer": 0.1, "hitch1": 0.2}),
     "rocr": ({}, {}),
     "roller_racer": ({"drive": "sine"}, {}),
     "rolling_disc": ({}, {"lean": 0.3, "Wy": 8.0, "lean_rate": 0.2}),

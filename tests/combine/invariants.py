@@ -153,7 +153,7 @@ def units(c: Combination) -> Deviation:
         if power["length"] == power["time"]:
             power["time"] = 0
         power["length"] = 2 * power["time"]  # the acceleration of gravity is no parameter
-    if machine.vehicle == "car_with_trailers":
+    if machine.vehicle in ("car_with_trailers", "road_train"):
         power["time"] = power["length"] = 0  # its lengths decide its structure
     new = Units(**{name: 2.0**x for name, x in power.items()})
     meanings = c.system.meanings

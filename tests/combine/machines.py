@@ -398,6 +398,13 @@ RECIPES: dict[str, Recipe] = {
         effort=1.0,
         steady=("forward_speed",),
     ),
+    "road_train": Recipe(
+        "road_train",
+        {"forward_speed": (1.0, 4.0), "steer": (-0.2, 0.2), "hitch1": (-0.3, 0.3)},
+        joint="steer",
+        angle="steer",
+        effort=1.0,
+    ),
     "segway": Recipe(
         "segway",
         {"forward_speed": (0.3, 2.0), "pitch": (-0.1, 0.1), "yaw_rate": (-0.5, 0.5)},

@@ -22,6 +22,10 @@ ELSEWHERE = {
     "check": "every scenario is checked in tests/published",
     "--help": "printed in tests/cli",
     "ride --export ride.html": "written in tests/ride",
+    "export jump.nc --as rosbag": "written in tests/interop/test_ros_bags.py",
+    "ros drive.toml": "needs ROS 2, see tests/interop/test_ros.py",
+    "ros differential_platform --law "
+    "cmd_vel,left=left,right=right,radius=0.1,track=0.5,damping=50": "needs ROS 2, see there",
 }
 """Commands that other tests carry out."""
 PARTS = re.compile(

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from PIL import Image
 
 import draisine
 from draisine.algebra.lie import rotation
@@ -59,6 +60,7 @@ LEVEL = {
     "ramp": "shape = 'ramp'\nslope = 0\ndrop = 0.5",
     "faces": "shape = 'faces'\nfaces = [{name = 'road', normal = [0, 0, 2]}]",
     "heights": "shape = 'heights'\nx = [-9, 0, 9]\ny = [-9, 9]\nz = [[0, 0], [0, 0], [0, 0]]",
+    "height_map": "shape = 'height_map'\nfile = 'road.png'\ncell = 9.0\nheight = 1.0",
     "mesh": "shape = 'mesh'\nfile = 'road.obj'",
     "road": "shape = 'road'\nx = [-9, 0, 9]\nz = [0, 0, 0]",
     "rough_road": "shape = 'rough_road'\ngrade = 'A'\nat = 8.0\nlength = 5.0",
@@ -71,6 +73,7 @@ def mine(tmp_path):
 
     def write(text):
         (tmp_path / "road.obj").write_text(OBJ)
+        Image.new("L", (3, 3)).save(tmp_path / "road.png")
         path = tmp_path / "mine.toml"
         path.write_text(text)
         return str(path)

@@ -55,6 +55,7 @@ VEHICLES = {
     "fish": {"forward_speed": 0.5, "front": 0.2},
     "purcell_swimmer": {"forward_speed": 0.5, "front": 0.2},
     "satellite": {"Wx": 0.3, "rotor2_rate": 5.0},
+    "road_train": {"forward_speed": 1.0, "hitch1": 0.3},
     "segway": {"forward_speed": 0.5, "pitch": 0.05},
     "skateboard": {"forward_speed": 2.0, "lean": 0.1},
     "skater": {"forward_speed": 2.0},

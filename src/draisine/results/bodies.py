@@ -5,6 +5,7 @@ The vehicle is compiled again from the dataset's attributes. One outward recursi
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -52,6 +53,10 @@ class BodyMotion:
     """World acceleration, m/s2, (times, 3), of the body point at the origin in the zero configuration."""
     dw: Floats
     """Angular acceleration in world axes, rad/s2, (times, 3)."""
+
+    def at(self, k: int) -> "BodyMotion":
+        """Return the motion at the time with index k; its arrays have no time axis."""
+        return BodyMotion(self.R[k], self.p[k], self.v[k], self.w[k], self.a[k], self.dw[k])
 
     def position(self, point: Floats) -> Floats:
         """Return the world position, m, (times, 3), of a body point.
@@ -163,17 +168,8 @@ class Bodies:
         names |= {"vdot": "accelerations"}
         if missing := [name for name in names.values() if name not in self.data]:
             raise DataError(f"The result is incomplete: No variable named {missing[0]!r}.")
-        out = run_program(
-            _outward_pass(self.model), **{k: self.data[n].values.T for k, n in names.items()}
-        )
-        vectors = ("p", "v", "w", "a", "dw")
-        return {
-            body.name: BodyMotion(
-                out[f"{body.name}.R"].T.reshape(-1, 3, 3),
-                *(out[f"{body.name}.{vector}"].T for vector in vectors),
-            )
-            for body in self.model.bodies
-        }
+        arrays = {key: self.data[name].values.T for key, name in names.items()}
+        return body_motions(self.model, run_program(trace_bodies(self.model), **arrays))
 
     @cached_property
     def wheels(self) -> dict[str, Wheel]:
@@ -190,8 +186,20 @@ class Bodies:
         return self.motions[wheel.body]
 
 
-def _outward_pass(model: Model) -> Program:
-    """Trace the forward kinematics: from state and accelerations to the `BodyMotion` fields of all bodies."""
+def body_motions(model: Model, outputs: Mapping[str, Floats]) -> dict[str, BodyMotion]:
+    """Return the motion of every body by name from the outputs (values, times) of `trace_bodies`."""
+    vectors = ("p", "v", "w", "a", "dw")
+    return {
+        body.name: BodyMotion(
+            outputs[f"{body.name}.R"].T.reshape(-1, 3, 3),
+            *(outputs[f"{body.name}.{vector}"].T for vector in vectors),
+        )
+        for body in model.bodies
+    }
+
+
+def trace_bodies(model: Model) -> Program:
+    """Return the program of the forward kinematics: from state and accelerations to all `BodyMotion`."""
     tracing = Tracing(Graph(), model, {}, {})
     speeds = len(model.speeds)
     inputs = tracing.symbols(state_sizes(model, v=speeds, vdot=speeds))

@@ -62,7 +62,7 @@ from draisine.terrain import (
     stairs,
 )
 from draisine.terrain.feature import ObstacleMotion
-from draisine.terrain.files import read_mesh
+from draisine.terrain.files import read_height_map, read_mesh
 from draisine.terrain.motions import Shake, Slide, Turn
 
 if TYPE_CHECKING:
@@ -320,6 +320,24 @@ class HeightGround(ScenarioTable):
         return cast(Terrain, _with_motion(ground, self.motion))
 
 
+class HeightMapGround(ScenarioTable):
+    """A height field from a grey-scale image: black has height zero; columns run along x, the centre of the
+    image is at the origin.
+    """
+
+    shape: Literal["height_map"]
+    file: str = Field(description="image (PNG), relative to the folder of the scenario")
+    cell: Positive = Field(description="distance of neighbouring pixels, m")
+    height: Positive = Field(description="height of white, m")
+    smooth: bool = Field(False, description="whether splines interpolate the heights")
+    motion: GroundMotion | None = None
+
+    def terrain(self) -> Terrain:
+        """Build the terrain of the height map."""
+        ground = read_height_map(self.file, self.cell, self.height, smooth=self.smooth)
+        return cast(Terrain, _with_motion(ground, self.motion))
+
+
 class RoadGround(ScenarioTable):
     """A smooth road: heights at each x, one row of heights per x with one column per y, or a function of x
     (and y) between the first and the last of them.
@@ -394,6 +412,7 @@ AnyGround = (
     | FacesGround
     | MeshGround
     | HeightGround
+    | HeightMapGround
     | RoadGround
     | RoughRoadGround
 )

@@ -113,10 +113,10 @@ def run_task(task: Task) -> Trajectory:
     try:
         kind, run = choose_engine(task.terrain).classify(task)
         check_options(kind, task)
-        trajectory = replace(run(task), task=task)
+        trajectory = replace(run(task), task=task, simulate=run_task)
         check_finite(trajectory)
     except SimulationError as error:
         if isinstance(error.partial, Trajectory):
-            error.partial = replace(error.partial, task=task)
+            error.partial = replace(error.partial, task=task, simulate=run_task)
         raise
     return trajectory

@@ -136,6 +136,11 @@ class Stepper:
         """The compiled system."""
         return self._task.system
 
+    @property
+    def law(self) -> Law | None:
+        """The control law."""
+        return self._task.law
+
     def __repr__(self) -> str:
         vehicle = self._task.system.vehicle.__name__
         return (

@@ -1,9 +1,10 @@
 """Terrains: ground features (faces, edges, vertices, patches), standard shapes, meshes, smooth and moving
 ground, and the search for features near a point.
 
-- `feature`: faces, edges, vertices and patches with their borders. `terrain`: the base class of grounds.
-- `shapes`: planes, ramps, kerbs, stairs, corners, rough ground.
-- `mesh`: triangle meshes and height fields. `pieces`: the features of a mesh. `files`: meshes from files.
+- `feature`: faces, edges, vertices and patches with their borders. `terrain`: the base class of grounds. -
+`shapes`: planes, ramps, kerbs, stairs, corners, rough ground. - `mesh`: triangle meshes and height fields.
+`pieces`: the features of a mesh. `files`: meshes and height maps from
+  files.
 - `smooth`: heights interpolated by splines. `division`: parts of patches, one per contact. `roads`:
   smooth roads, roughness by ISO 8608.
 - `motions`: prescribed motions of grounds. `assembly`: moving and combined grounds.

@@ -1,4 +1,8 @@
-"""Readers of mesh files: STL, OBJ and PLY in text or binary form; other formats by the package trimesh."""
+"""Readers of ground from files.
+
+Meshes: STL, OBJ and PLY in text or binary form; other formats by the package trimesh. Height maps: grey-scale
+images, by the package Pillow.
+"""
 
 from io import BytesIO
 from pathlib import Path
@@ -9,7 +13,8 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, TerrainError, check_file
 from draisine.terrain.feature import Ints
-from draisine.terrain.mesh import Mesh
+from draisine.terrain.mesh import Mesh, height_field
+from draisine.terrain.smooth import SmoothGround
 
 PLY_TYPES = {
     "char": "i1",
@@ -37,6 +42,10 @@ CONVERTED_FORMATS = (".glb", ".gltf", ".off")
 
 MESH_FORMATS = (".stl", ".obj", ".ply", *CONVERTED_FORMATS)
 """Suffixes of all mesh formats."""
+
+WHITE_8_BIT = 255.0
+WHITE_16_BIT = 65535.0
+"""Grey level of white in images of 8 and of 16 bits."""
 
 LENGTH_PREFIX = "count of "
 """Prefix of the name of the field that contains the length of a list in a PLY element."""
@@ -84,6 +93,76 @@ def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
         return Mesh(points * scale, triangles)
     except TerrainError as error:
         raise TerrainError(f"{file.name}: {error}") from error
+
+
+def read_height_map(
+    path: str | Path, cell: float, height: float, *, smooth: bool = False
+) -> Mesh | SmoothGround:
+    """Read a grey-scale image as ground: black has height zero, white the largest height.
+
+    The centre of the image is at the origin, its columns run along x and its upper edge is at the largest
+    y, as on a map with the north up. An image of 8 bits has 255 steps of height, one of 16 bits 65,535.
+
+    Parameters
+    ----------
+    path
+        Path of the image: PNG or another format of Pillow.
+    cell
+        Distance of neighbouring pixels, m.
+    height
+        Height of white, m.
+    smooth
+        Whether cubic splines interpolate the heights, see `height_field`.
+
+    Returns
+    -------
+    Mesh or SmoothGround
+        Ground with the heights of the pixels, and linear or smooth in between.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is damaged or in colour, or has fewer than 2 x 2 pixels.
+    TerrainError
+        If cell or height is not positive.
+    """
+    for name, size in {"cell": cell, "height": height}.items():
+        if not 0.0 < size < np.inf:
+            raise TerrainError(f"read_height_map: {name} = {size} m must be a positive length.")
+    grey = _read_grey_levels(Path(path))
+    if min(grey.shape) < 2:
+        raise DataError(f"{Path(path).name}: a height map needs at least 2 x 2 pixels.")
+    rows, columns = grey.shape
+    x = cell * (np.arange(columns) - (columns - 1) / 2.0)
+    y = cell * (np.arange(rows) - (rows - 1) / 2.0)
+    # The first row of an image is its upper edge, which has the largest y.
+    return height_field(x, y, height * grey[::-1].T, smooth=smooth)
+
+
+def _read_grey_levels(file: Path) -> Floats:
+    """Return the grey levels (rows, columns) of an image, from 0 (black) to 1 (white)."""
+    from PIL import Image
+
+    check_file(file)
+    try:
+        with Image.open(file) as image:
+            image.load()
+    except FileNotFoundError as error:
+        raise DataError(f"{file!s:.200} cannot be read: {error.strerror}.") from error
+    # Pillow reports damaged images by any error of its decoders.
+    except Exception as error:
+        raise DataError(f"{file.name} is damaged or no image: {error}.") from error
+    if image.mode.startswith("I"):
+        levels = np.asarray(image, dtype=float)
+        if levels.min() < 0 or levels.max() > WHITE_16_BIT:
+            raise DataError(f"{file.name}: grey levels must be numbers of 8 or 16 bits.")
+        return levels / WHITE_16_BIT
+    if image.mode == "F":
+        raise DataError(f"{file.name}: grey levels must be numbers of 8 or 16 bits.")
+    channels = np.asarray(image.convert("RGB"), dtype=float)
+    if (channels != channels[..., :1]).any():
+        raise DataError(f"{file.name} is in colour; a height map is a grey-scale image.")
+    return channels[..., 0] / WHITE_8_BIT
 
 
 def _read(file: Path) -> tuple[Floats, Ints]:

@@ -16,6 +16,7 @@ from draisine.scenario.smooth_start import find_smooth, place_of
 from draisine.scenario.terrain import (
     VERTICAL_NORMAL,
     HeightGround,
+    HeightMapGround,
     MeshGround,
     PlaneGround,
     WheelPlace,
@@ -59,9 +60,9 @@ def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | Non
         refusal = terrain_refusal(contact)
         if refusal is not None:
             mistakes.add("terrain", refusal)
-    if isinstance(ground, MeshGround) and ground.file is not None:
+    if isinstance(ground, MeshGround | HeightMapGround) and ground.file is not None:
         path = Path(ground.file)
-        if path.suffix.lower() not in MESH_FORMATS:
+        if isinstance(ground, MeshGround) and path.suffix.lower() not in MESH_FORMATS:
             text = f"is not a mesh file; supported formats: {', '.join(MESH_FORMATS)}."
             mistakes.add("terrain.file", text, ground.file)
             return None
@@ -146,7 +147,7 @@ def check_start_place(
         except ParameterError as error:
             mistakes.add(path, str(error), on)
         return
-    if isinstance(ground, MeshGround | HeightGround):
+    if isinstance(ground, MeshGround | HeightGround | HeightMapGround):
         mistakes.add(
             path,
             "needs faces with names, which a mesh does not have; place the machine by x, y and z.",
