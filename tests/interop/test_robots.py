@@ -142,10 +142,14 @@ def test_invalid_mjcf_is_refused(text, message):
     [
         (swung(ARM, '<include file="x.xml"/>'), "'x.xml' does not exist; it is left out"),
         (swung(ARM, '<option density="1.2"/>'), "density = '1.2' is not modelled"),
-        (swung(ARM, '<option><flag gravity="disable"/></option>'), "gravity = 'disable' is not"),
+        (swung(ARM, '<option><flag passive="disable"/></option>'), "passive = 'disable' is not"),
         (swung(ARM, '<equality><joint joint1="swing"/></equality>'), "constraint is not modelled"),
         (swung(ARM, joint='<joint name="j" springdamper="1 1"/>'), "springdamper = '1 1' is not"),
-        (swung(ARM + '<replicate count="3"/>'), "<replicate> is not modelled"),
+        (swung(ARM + '<attach model="x"/>'), "<attach> is not modelled"),
+        (
+            swung(ARM, joint='<joint name="j" stiffness="1 2"/>'),
+            "the nonlinear part of stiffness = '1 2' is not modelled",
+        ),
         (
             swung(ARM + f'<body name="in" pos="1 0 0">{FREE}{ARM}</body>'),
             "body 'in': only a body of the world can be free",

@@ -338,7 +338,7 @@ def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink
         if shape.axis is None:
             return RollingLink("ball", shape.radius, centre, f"{whose} sphere")
         if abs(shape.axis @ along) > 0.99:
-            return RollingLink("disc", shape.radius, centre, f"{whose} cylinder")
+            return RollingLink("disc", shape.radius, centre, f"{whose} {shape.kind}")
     return None
 
 
@@ -357,7 +357,7 @@ def _feet(links: Iterable[RobotLink]) -> dict[str, RollingLink]:
 def _casters(
     links: Mapping[str, RobotLink], wheels: Mapping[str, RollingLink], others: Iterable[RobotLink]
 ) -> dict[str, RollingLink]:
-    """Return the cylinders and boxes that touch the ground on which the wheels stand, as casters by link.
+    """Return the elongated shapes that touch the ground on which the wheels stand, as casters by link.
 
     Each shape is replaced by a ball that touches the ground at the middle of its lowest face or line.
     """
@@ -378,12 +378,12 @@ def _casters(
 
 
 def _extents(link: RobotLink) -> list[tuple[Floats, float, str]]:
-    """Return centre (3,), half of the height (m) and label of each cylinder and box of a link."""
+    """Return centre (3,), half of the height (m) and label of each elongated shape of a link."""
     extents = []
     for shape in link.rounds:
         # An upright cylinder is a leg or a bumper.
         if shape.axis is not None and shape.collides and abs(shape.axis[2]) < 0.1:
-            extents.append((shape.centre, shape.radius, "cylinder"))
+            extents.append((shape.centre, shape.radius, shape.kind))
     for box in link.boxes:
         extents.append((np.asarray(box.centre), float(np.abs(box.ways[2]).sum()), "box"))
     return extents

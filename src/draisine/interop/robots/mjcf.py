@@ -9,6 +9,7 @@ reader does not need meshes. The format: https://mujoco.readthedocs.io/en/stable
 
 import re
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +41,7 @@ from draisine.interop.robots.robot import (
     RobotLink,
     RoundShape,
     Vehicle,
+    make_names_valid,
     note_friction,
     rename_joints,
     robot_vehicle,
@@ -61,8 +63,9 @@ coordinates); volume and mean squares are those for unit half-axes.
 """
 
 UNSUPPORTED_ATTRIBUTES = {
+    "freejoint": ("damping", "armature", "frictionloss", "stiffness"),
     "option": ("density", "viscosity", "wind"),
-    "flag": ("gravity", "passive", "spring", "damper"),
+    "flag": ("passive", "spring", "damper"),
     "joint": ("springdamper",),
     "geom": ("shellinertia",),
 }
@@ -71,8 +74,17 @@ UNSUPPORTED_ATTRIBUTES = {
 NEUTRAL_VALUE = re.compile(r"[0. ]+|-1|false|enable|local")
 """Pattern of the values for which an unsupported attribute has no effect."""
 
-UNSUPPORTED_ELEMENTS = ("replicate", "attach", "composite", "flexcomp", "deformable")
+UNSUPPORTED_ELEMENTS = ("attach", "composite", "flexcomp", "deformable")
 """Elements that contain bodies or couple them and are not modelled."""
+
+SERVOS = {"position": "position", "intvelocity": "position", "velocity": "speed"}
+"""Kind of servo of actuators, by tag."""
+
+MEASURING_ELEMENTS = {
+    "sensor": "add sensors to the model (draisine.mechanics.sensors)",
+    "keyframe": "set the initial state in `draisine.state`",
+}
+"""Remedy for sections of a file that do not change the motion and are not read, by tag."""
 
 TENDON_EFFECTS = ("stiffness", "damping", "frictionloss", "range", "armature")
 """Attributes by which a tendon without an actuator exerts forces on joints."""
@@ -146,8 +158,14 @@ def _robot(root: Element, folder: Path) -> Robot:
     """Return the robot in <worldbody>; if there are several, that with the most bodies."""
     _note_unsupported(root)
     reader = _MjcfReader(root, folder)
+    for section in root.findall("worldbody"):
+        reader.expand_replicates(section)
     world = root.findall("worldbody")
-    top = [body for section in world for body in reader.bodies(section, DRAWING_FRAME, "main")]
+    top = [
+        body
+        for section in world
+        for body in reader.children(section, "body", DRAWING_FRAME, "main")
+    ]
     machines = [body for body in top if _has_joints(body.element)]
     for body in top:
         if body not in machines and len(top) > 1:
@@ -171,11 +189,15 @@ def _robot(root: Element, folder: Path) -> Robot:
         links += reader.links(body, "" if free else "world")
     links = reader.add_motors(rename_joints(_scale_mass(links, root)), root)
     gravity = numbers(_merged(root, "option").get("gravity"), 3, (0, 0, -9.81), "gravity")
+    if _merged(root, "option/flag").get("gravity") == "disable":
+        gravity = np.zeros(3)
     magnitude = float(np.linalg.norm(gravity))
     down = gravity / magnitude if magnitude else np.array([0.0, 0.0, -1.0])
     base = "SE(3)" if free else "fixed"
     name = root.get("model", "robot")
-    return Robot(name, links, base, magnitude, down, _equalities(root, links), reader.notes)
+    notes = [*reader.notes, *_note_sections(root)]
+    robot = Robot(name, links, base, magnitude, down, _equalities(root, links), notes)
+    return make_names_valid(robot)
 
 
 def _has_joints(body: Element) -> bool:
@@ -185,8 +207,8 @@ def _has_joints(body: Element) -> bool:
 
 def _is_free(body: Element) -> bool:
     """Return whether a top-level body has a free joint (six degrees of freedom)."""
-    has_free_joint = any(joint.get("type") == "free" for joint in body.findall("joint"))
-    return body.find("freejoint") is not None or has_free_joint
+    children = [*body, *(child for frame in body.iter("frame") for child in frame)]
+    return any(each.tag == "freejoint" or each.get("type") == "free" for each in children)
 
 
 def _scale_mass(links: list[RobotLink], root: Element) -> list[RobotLink]:
@@ -227,6 +249,11 @@ def _equalities(root: Element, links: list[RobotLink]) -> list[Mimic]:
 
 def _note_unsupported(root: Element) -> None:
     """Warn about elements and attributes that would change the motion and are not modelled."""
+    if _merged(root, "compiler").get("coordinate", "local") != "local":
+        raise ModelError(
+            "<compiler coordinate='global'> is not supported, as in MuJoCo since version 2.3.4. Load and "
+            "save the file with MuJoCo 2.3.3, which converts it to local coordinates."
+        )
     elements = (e for section in root if section.tag != "default" for e in section.iter())
     for element in elements:
         if element.tag in UNSUPPORTED_ELEMENTS and (len(element) or element.attrib):
@@ -237,23 +264,24 @@ def _note_unsupported(root: Element) -> None:
             name = tendon.get("name", "")
             warn_once(f"tendon {name!r}: its {', '.join(effects)} is not modelled.")
     for element in root.iter():
-        for name in UNSUPPORTED_ATTRIBUTES.get(element.tag, ()):
+        tag = "freejoint" if element.get("type") == "free" else element.tag
+        for name in UNSUPPORTED_ATTRIBUTES.get(tag, ()):
             if not NEUTRAL_VALUE.fullmatch(element.get(name, "0")):
                 label = f"{element.tag} {element.get('name', '')}".rstrip()
                 warn_once(f"<{label}>: {name} = {element.get(name)!r} is not modelled.")
 
 
-def _merged(root: Element, tag: str) -> Attributes:
-    """Return the merged attributes of all top-level elements of a tag; later ones override."""
-    return {name: value for each in root.findall(tag) for name, value in each.attrib.items()}
+def _merged(root: Element, path: str) -> Attributes:
+    """Return the merged attributes of all elements at a path below the root; later ones override."""
+    return {name: value for each in root.findall(path) for name, value in each.attrib.items()}
 
 
-class _PlacedBody(NamedTuple):
-    """A body element with the frame and the default class around it."""
+class _Placed(NamedTuple):
+    """A child element of a body or of the world, with the frame and the default class around it."""
 
     element: Element
-    outer: LinkFrame  # frame of the parent in the zero configuration
-    around: str  # name of the default class that applies to the body
+    outer: LinkFrame  # frame around the element, in the zero configuration
+    around: str  # name of the default class that applies to the element
 
 
 class _MjcfReader:
@@ -282,6 +310,9 @@ class _MjcfReader:
         self.bounds = [
             number(compiler, name, 0.0, "<compiler>") for name in ("boundmass", "boundinertia")
         ]
+        self.mass_groups = numbers(
+            compiler.get("inertiagrouprange"), 2, (-np.inf, np.inf), "<compiler>"
+        )
         self.is_balanced = compiler.get("balanceinertia") == "true"
         self.defaults: dict[str, dict[str, Attributes]] = {"main": {}}
         for each in root.findall("default"):  # several top-level defaults form one class, "main"
@@ -300,6 +331,46 @@ class _MjcfReader:
             inner = element.findall("default")
             stack += [(child, defaults, child.get("class", name)) for child in reversed(inner)]
 
+    def expand_replicates(self, section: Element) -> None:
+        """Replace each <replicate> by <frame> elements with copies of its content.
+
+        Each copy is moved and turned relative to the one before. Names get the separator and the number of
+        the copy. Copies may contain further replicates.
+        """
+        stack = [section]
+        while stack:
+            parent = stack.pop()
+            children: list[Element] = []
+            for child in parent:
+                children += self._copies(child) if child.tag == "replicate" else [child]
+            parent[:] = children
+            stack += children
+
+    def _copies(self, replicate: Element) -> list[Element]:
+        """Return the <frame> elements that replace a <replicate>."""
+        where = "<replicate>"
+        count = int(number(replicate.attrib, "count", 1.0, where))
+        offset = numbers(replicate.get("offset"), 3, (0, 0, 0), where)
+        turn = numbers(replicate.get("euler"), 3, (0, 0, 0), where)
+        digits = len(str(count - 1))
+        pose = DRAWING_FRAME
+        copies = []
+        for k in range(count):
+            # MuJoCo multiplies the angles by the number of the copy, and adds up the turned offsets.
+            angles = {"euler": " ".join(map(repr, (k * turn).tolist()))}
+            pose = LinkFrame(self._orientation(angles, where), pose.p)
+            position = " ".join(map(repr, pose.p.tolist()))
+            axes = " ".join(map(repr, pose.R[:, :2].T.ravel().tolist()))
+            frame = Element("frame", {"pos": position, "xyaxes": axes})
+            frame.extend(deepcopy(child) for child in replicate)
+            for each in frame.iter():
+                if "name" in each.attrib:
+                    each.set("name", f"{each.get('name')}{replicate.get('sep', '')}{k:0{digits}d}")
+            copies.append(frame)
+            pose = LinkFrame(pose.R, pose.p + pose.R @ offset)
+        self.names |= {each.get("name", "") for copy in copies for each in copy.iter("body")}
+        return copies
+
     def _full(self, element: Element, around: str) -> dict[str, str]:
         """Return the attributes of an element, completed by the defaults of its class."""
         name = element.get("class", around)
@@ -308,21 +379,21 @@ class _MjcfReader:
             raise ModelError(f"<{element.tag}>: no class {name!r} among the defaults. {hint}")
         return {**self.defaults[name].get(element.tag, {}), **element.attrib}
 
-    def bodies(self, element: Element, outer: LinkFrame, around: str) -> list[_PlacedBody]:
-        """Return the child bodies of an element, including those inside its <frame> elements."""
+    def children(self, element: Element, tag: str, outer: LinkFrame, around: str) -> list[_Placed]:
+        """Return the child elements with a tag, including those inside <frame> elements."""
         placed = []
-        stack = [(element, outer, around)]
+        stack = [_Placed(element, outer, around)]
         while stack:
             parent, frame, inherited = stack.pop()
             for child in parent:
-                if child.tag == "body":
-                    placed.append(_PlacedBody(child, frame, inherited))
+                if child.tag == tag:
+                    placed.append(_Placed(child, frame, inherited))
                 elif child.tag == "frame":
                     inner = frame @ self._frame(child.attrib, "<frame>")
-                    stack.append((child, inner, child.get("childclass", inherited)))
+                    stack.append(_Placed(child, inner, child.get("childclass", inherited)))
         return placed
 
-    def links(self, outermost: _PlacedBody, parent: str) -> Iterator[RobotLink]:
+    def links(self, outermost: _Placed, parent: str) -> Iterator[RobotLink]:
         """Yield the links of a body and of all bodies in it, parents first."""
         stack = [(outermost, parent)]
         while stack:  # a loop, because files may be nested deeper than Python's recursion limit
@@ -330,7 +401,7 @@ class _MjcfReader:
             around = body.element.get("childclass", body.around)
             links = list(self._links(body._replace(around=around), parent))
             yield from links
-            inner = self.bodies(body.element, links[-1].frame, around)
+            inner = self.children(body.element, "body", links[-1].frame, around)
             stack += [(child, links[-1].name) for child in reversed(inner)]
 
     def _name(self, body: Element, parent: str) -> str:
@@ -345,15 +416,18 @@ class _MjcfReader:
         body.set("name", name)
         return name
 
-    def _links(self, placed: _PlacedBody, parent: str) -> Iterator[RobotLink]:
+    def _links(self, placed: _Placed, parent: str) -> Iterator[RobotLink]:
         """Yield the links of one body: a massless link for each joint except the last, then the body."""
         body, outer, around = placed
         name = self._name(body, parent)
         frame = outer @ self._frame(body.attrib, f"body {name!r}")
-        stated = [self._full(each, around) for each in body.findall("joint")]
         if parent and _is_free(body):
             warn_once(f"body {name!r}: only a body of the world can be free; it is fixed.")
-        joints = [part for joint in stated for part in _single_axes(joint, name)]
+        joints = [
+            (part, joint.outer)
+            for joint in self.children(body, "joint", frame, around)
+            for part in _single_axes(self._full(joint.element, joint.around), name)
+        ]
         if joints and not parent:
             raise ModelError(
                 f"body {name!r}: a free body has no other joints; remove them or the free joint."
@@ -367,10 +441,11 @@ class _MjcfReader:
         }
         if not joints:
             yield RobotLink(name, parent, frame, mass, **shapes)
-        for k, joint in enumerate(joints, start=1):
+        for k, (joint, around_joint) in enumerate(joints, start=1):
             last = k == len(joints)
             inner = name if last else f"{name}_{k}"
-            link = self._jointed(inner, parent, frame, mass if last else Mass(), joint)
+            link = self._jointed(inner, parent, around_joint, mass if last else Mass(), joint)
+            link = replace(link, frame=frame)
             yield replace(link, **shapes) if last else link
             parent = inner
 
@@ -397,11 +472,16 @@ class _MjcfReader:
             limits[joint] = limits.get(joint, 0.0) + self._largest_torque(
                 actuator.tag, attributes, where
             )
-            if actuator.tag in ("position", "velocity"):
-                kind = "position" if actuator.tag == "position" else "speed"
+            kind = SERVOS.get(actuator.tag)
+            if kind is not None:
                 self.notes.append(
                     f"{where}: it is a {kind} servo; the input of {joint!r} is a torque. The law "
                     "'servo' keeps set-points."
+                )
+            elif actuator.tag != "motor" and not _is_torque(actuator.tag, attributes):
+                self.notes.append(
+                    f"{where}: gain and bias of this <{actuator.tag}> are not read; the input of {joint!r} "
+                    "is a torque."
                 )
         of_joints = {**self.joint_limits}
         for joint, limit in limits.items():
@@ -428,7 +508,7 @@ class _MjcfReader:
     def _jointed(
         self, name: str, parent: str, frame: LinkFrame, mass: Mass, joint: Attributes
     ) -> RobotLink:
-        """Return a link with the hinge or slide that connects it to its parent."""
+        """Return a link with the hinge or slide, stated in a frame, that connects it to its parent."""
         where = f"joint {joint.get('name', name)!r}"
         kind = joint.get("type", "hinge")
         if kind not in ("hinge", "slide"):
@@ -448,8 +528,8 @@ class _MjcfReader:
             joint.get("name", ""),
             frame.R @ numbers(joint.get("axis"), 3, (0, 0, 1), where),
             frame.p + frame.R @ numbers(joint.get("pos"), 3, (0, 0, 0), where),
-            number(joint, "stiffness", 0.0, where),
-            nonnegative(joint, "damping", where),
+            number(_linear(joint, "stiffness", where), "stiffness", 0.0, where),
+            nonnegative(_linear(joint, "damping", where), "damping", where),
             unit * (number(joint, "springref", 0.0, where) - number(joint, "ref", 0.0, where)),
             nonnegative(joint, "armature", where),
             note_friction(where, nonnegative(joint, "frictionloss", where), kind),
@@ -497,39 +577,45 @@ class _MjcfReader:
             R = R @ about if letter.islower() else about @ R
         return R
 
-    def _rounds(self, body: Element, frame: LinkFrame, around: str) -> Iterator[RoundShape]:
-        """Yield the spheres and cylinders of a body in the zero configuration."""
+    def _geoms(
+        self, body: Element, frame: LinkFrame, around: str
+    ) -> Iterator[tuple[Attributes, LinkFrame]]:
+        """Yield the full attributes of each geom of a body, and the geom's frame."""
         where = f"geom of body {body.get('name')!r}"
-        for geom in (self._full(element, around) for element in body.findall("geom")):
-            kind = geom.get("type", "sphere")
-            if kind in ("sphere", "cylinder") and "size" in geom:
-                shape = frame @ self._frame(geom, where)
-                first = {"size": geom["size"].partition(" ")[0]}
-                radius = number(first, "size", 0.0, where)
-                axis = None if kind == "sphere" else shape.R[:, 2]
+        for placed in self.children(body, "geom", frame, around):
+            geom = self._full(placed.element, placed.around)
+            yield geom, placed.outer @ self._frame(geom, where)
+
+    def _rounds(self, body: Element, frame: LinkFrame, around: str) -> Iterator[RoundShape]:
+        """Yield the spheres, cylinders, capsules and round ellipsoids of a body."""
+        where = f"geom of body {body.get('name')!r}"
+        for geom, shape in self._geoms(body, frame, around):
+            if "size" not in geom or "mesh" in geom:
+                continue
+            outline = _round_outline(geom, where)
+            if outline is not None and is_positive_radius(outline[0], where):
+                radius, axis = outline
+                along = None if axis is None else shape.R[:, axis]
                 collides = geom.get("contype", "1") != "0" or geom.get("conaffinity", "1") != "0"
-                if is_positive_radius(radius, where):
-                    yield RoundShape(radius, shape.p, axis, collides)
+                yield RoundShape(radius, shape.p, along, collides, geom.get("type", "sphere"))
 
     def _mesh_shapes(self, body: Element, frame: LinkFrame, around: str) -> Iterator[MeshShape]:
         """Yield the meshes of a body."""
         where = f"geom of body {body.get('name')!r}"
-        for geom in (self._full(element, around) for element in body.findall("geom")):
-            if geom.get("type", "sphere") != "mesh":
+        for geom, shape in self._geoms(body, frame, around):
+            if "mesh" not in geom:
                 continue
-            asset = self.meshes.get(geom.get("mesh", ""))
-            attributes = {} if asset is None else asset.attrib
+            asset = self.meshes.get(geom["mesh"])
+            attributes = {} if asset is None else self._full(asset, "main")
             file = self.folder / attributes.get("file", "")
             scale = numbers(attributes.get("scale"), 3, (1, 1, 1), where)
-            path = file if file.is_file() else None
-            yield MeshShape(geom.get("mesh", ""), path, frame @ self._frame(geom, where), scale)
+            yield MeshShape(geom["mesh"], file if file.is_file() else None, shape, scale)
 
     def _boxes(self, body: Element, frame: LinkFrame, around: str) -> Iterator[BodyBox]:
         """Yield the boxes of a body in the zero configuration."""
         where = f"geom of body {body.get('name')!r}"
-        for geom in (self._full(element, around) for element in body.findall("geom")):
-            if geom.get("type", "sphere") == "box":
-                box = frame @ self._frame(geom, where)
+        for geom, box in self._geoms(body, frame, around):
+            if geom.get("type", "sphere") == "box" and "mesh" not in geom:
                 yield BodyBox(box.p, box.R * _sizes(geom, 3, where))
 
     def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
@@ -554,8 +640,13 @@ class _MjcfReader:
         if inertial is None and self.geoms == "false":
             return Mass()
         if inertial is None or self.geoms == "true":
-            shapes = [self._full(geom, around) for geom in body.findall("geom")]
-            return sum((self._shape(shape, frame, where) for shape in shapes), Mass())
+            first, last = self.mass_groups
+            geoms = [
+                (geom, shape)
+                for geom, shape in self._geoms(body, frame, around)
+                if first <= number(geom, "group", 0.0, where) <= last
+            ]
+            return sum((self._shape(geom, shape, where) for geom, shape in geoms), Mass())
         principal = frame @ self._frame(inertial.attrib, f"inertial of {where}")
         if "fullinertia" in inertial.attrib:
             tensor = inertia(*numbers(inertial.get("fullinertia"), 6, (), where))
@@ -564,10 +655,10 @@ class _MjcfReader:
         mass = number(inertial.attrib, "mass", 0.0, where)
         return Mass(mass, principal.p, principal.R @ tensor @ principal.R.T)
 
-    def _shape(self, attributes: Attributes, frame: LinkFrame, where: str) -> Mass:
-        """Return the mass properties of a geom of uniform density."""
-        shape = frame @ self._frame(attributes, f"geom of {where}")
-        kind = attributes.get("type", "sphere")
+    def _shape(self, attributes: Attributes, shape: LinkFrame, where: str) -> Mass:
+        """Return the mass properties of a geom of uniform density with a given frame."""
+        # A shape that is fitted to a mesh has the size of the mesh.
+        kind = "mesh" if "mesh" in attributes else attributes.get("type", "sphere")
         # MuJoCo's default density is that of water, 1000 kg/m3.
         weight = "mass" if "mass" in attributes else "density"
         if number(attributes, weight, 1000.0, where) == 0.0:
@@ -587,6 +678,33 @@ class _MjcfReader:
         xx, yy, zz = squares
         tensor = mass * np.diag([yy + zz, zz + xx, xx + yy])
         return Mass(mass, shape.p, shape.R @ tensor @ shape.R.T)
+
+
+def _linear(joint: Attributes, name: str, where: str) -> Attributes:
+    """Return an attribute without the coefficients of higher order that may follow the linear one."""
+    words = joint.get(name, "0").split()
+    if any(number({name: word}, name, 0.0, where) for word in words[1:]):
+        warn_once(f"{where}: the nonlinear part of {name} = {joint[name]!r} is not modelled.")
+    return {name: " ".join(words[:1])}
+
+
+def _is_torque(tag: str, attributes: Attributes) -> bool:
+    """Return whether a general actuator applies its control as a torque (gain 1, no bias, no dynamics)."""
+    plain = {"gaintype": "fixed", "biastype": "none", "dyntype": "none"}
+    stated = all(attributes.get(name, value) == value for name, value in plain.items())
+    return tag == "general" and stated and attributes.get("gainprm", "1").split()[:1] == ["1"]
+
+
+def _note_sections(root: Element) -> list[str]:
+    """Return sentences about sensors and keyframes, which are not read."""
+    notes = []
+    for tag, remedy in MEASURING_ELEMENTS.items():
+        elements = [each for section in root.findall(tag) for each in section]
+        labels = [each.get("name") or each.tag for each in elements]
+        if labels:
+            shown = ", ".join(labels[:3]) + (", ..." if len(labels) > 3 else "")
+            notes.append(f"<{tag}>: {shown} not read; {remedy}.")
+    return notes
 
 
 def _single_axes(joint: Attributes, body: str) -> list[Attributes]:
@@ -623,6 +741,24 @@ def _sizes(attributes: Attributes, count: int, where: str) -> Floats:
     ends = numbers(attributes["fromto"], 6, (), where).reshape(2, 3)
     radius = numbers(None if size is None else " ".join(words[:1]), 1, (), where)
     return np.append(np.repeat(radius, count - 1), np.linalg.norm(ends[1] - ends[0]) / 2.0)
+
+
+def _round_outline(attributes: Attributes, where: str) -> tuple[float, int | None] | None:
+    """Return radius (m) and index of the axis of symmetry (None: any axis) of a geom that can roll."""
+    kind = attributes.get("type", "sphere")
+    first = {"size": attributes["size"].partition(" ")[0]}
+    if kind == "sphere":
+        return number(first, "size", 0.0, where), None
+    if kind in ("cylinder", "capsule"):
+        return number(first, "size", 0.0, where), 2
+    if kind != "ellipsoid":
+        return None
+    halves = _sizes(attributes, 3, where)
+    # Two equal half-axes have an axis of symmetry between them.
+    axes = [k for k in range(3) if halves[k - 1] == halves[k - 2]]
+    if not axes:
+        return None
+    return float(halves[axes[0] - 1]), axes[0] if len(axes) == 1 else None
 
 
 def _solid(attributes: Attributes, kind: str, where: str) -> tuple[float, Floats]:

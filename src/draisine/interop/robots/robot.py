@@ -6,8 +6,9 @@ places the wheels on the ground, and adds properties that these formats cannot e
 springs and prescribed motions of joints. `guess` proposes such properties.
 """
 
+import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +33,8 @@ from draisine.model import (
 )
 from draisine.model.body import MAX_NUMBER, BodyBox, vector
 from draisine.model.force import Tyre
+from draisine.model.model import NAME_PATTERN
+from draisine.model.names import RESERVED_RESULT_NAMES
 from draisine.model.surface import Disc, Round, Surface
 
 GROUND_TOLERANCE = 2.5e-3
@@ -46,6 +49,9 @@ MAX_RADIUS_CHANGE = 0.05
 
 ROUND_WHEEL_TOLERANCE = 0.05
 """Largest asymmetry of a wheel that is removed, as a fraction of its axial moment of inertia and radius."""
+
+MAX_STEM = 80
+"""Number of characters that a shortened name keeps; a suffix may follow (`NAME_PATTERN` allows 100)."""
 
 ROBOT_JOINTS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
 """Joint class for each value of `RobotLink.kind`."""
@@ -90,12 +96,13 @@ class Mass:
 
 
 class RoundShape(NamedTuple):
-    """A cylinder or a sphere of a robot file, in the zero configuration."""
+    """A sphere, cylinder, capsule or round ellipsoid of a robot file, in the zero configuration."""
 
     radius: float  # m
     centre: Floats  # (3,), m
-    axis: Floats | None = None  # unit vector of a cylinder's axis, (3,); None for a sphere
+    axis: Floats | None = None  # unit vector of the axis of symmetry, (3,); None for a sphere
     collides: bool = True  # whether it is a collision shape
+    kind: str = "cylinder"  # name of the shape in the file
 
 
 class MeshShape(NamedTuple):
@@ -127,7 +134,7 @@ class RobotLink:
     rest: float = 0.0  # joint coordinate of the unloaded spring, rad or m
     armature: float = 0.0  # inertia of the motor reflected to the joint, kg m2 or kg
     friction: float = 0.0  # dry friction of the joint, N m or N
-    rounds: tuple[RoundShape, ...] = ()  # cylinders and spheres
+    rounds: tuple[RoundShape, ...] = ()
     boxes: tuple[BodyBox, ...] = ()  # boxes for pictures
     meshes: tuple[MeshShape, ...] = ()
     limited: bool = False  # whether the joint has limits, even if the file does not state them
@@ -512,6 +519,53 @@ def _reach(name: str, wheel: RobotWheel) -> float:
 def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
     """Return links whose joints have names; joints without a name get that of their link."""
     return [replace(link, joint=link.joint or link.name) if link.kind else link for link in links]
+
+
+def make_names_valid(robot: Robot) -> Robot:
+    """Return a robot whose links and joints have names that results can contain; warn about changes.
+
+    Slashes and line breaks become underscores. A joint with a reserved name, such as `x` or `yaw`, gets the
+    suffix `_joint`.
+    """
+    joints = [link.joint for link in robot.links if link.kind]
+    new_links = _new_names([link.name for link in robot.links], "link", frozenset())
+    new_joints = _new_names(joints, "joint", RESERVED_RESULT_NAMES)
+    if not new_links and not new_joints:
+        return robot
+    links = [
+        replace(
+            link,
+            name=new_links.get(link.name, link.name),
+            parent=new_links.get(link.parent, link.parent),
+            joint=new_joints.get(link.joint, link.joint),
+        )
+        for link in robot.links
+    ]
+    mimics = [
+        mimic._replace(
+            joint=new_joints.get(mimic.joint, mimic.joint),
+            leader=new_joints.get(mimic.leader, mimic.leader),
+        )
+        for mimic in robot.mimics
+    ]
+    return robot._replace(links=links, mimics=mimics)
+
+
+def _new_names(names: Sequence[str], kind: str, reserved: Container[str]) -> dict[str, str]:
+    """Return valid names for those that are invalid or reserved, with a warning for each."""
+    taken = set(names)
+    renamed: dict[str, str] = {}
+    for name in names:
+        if name not in reserved and NAME_PATTERN.fullmatch(name):
+            continue
+        stem = re.sub(r"[/\x00-\x1f\x7f]", "_", name)[:MAX_STEM] or kind
+        stem += f"_{kind}" if stem in reserved else ""
+        choices = itertools.chain([stem], (f"{stem}_{k}" for k in itertools.count(2)))
+        renamed[name] = next(choice for choice in choices if choice not in taken)
+        taken.add(renamed[name])
+        reason = "reserved for results" if name in reserved else "not a valid name in results"
+        warn_once(f"{kind} {name!r:.60} is {reason}; it is called {renamed[name]!r:.60}.")
+    return renamed
 
 
 def note_friction(where: str, friction: float, kind: str) -> float:

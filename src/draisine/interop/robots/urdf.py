@@ -41,6 +41,7 @@ from draisine.interop.robots.robot import (
     RobotLink,
     RoundShape,
     Vehicle,
+    make_names_valid,
     note_friction,
     robot_vehicle,
 )
@@ -143,7 +144,8 @@ def parse_urdf(
         base = base or _base(links[0], free)
         mimics = _mimics(joints, links)
         name = root.get("name", "robot")
-        return Robot(name, links, base, gravity, mimics=mimics, notes=notes)
+        notes += _note_sensors(root)
+        return make_names_valid(Robot(name, links, base, gravity, mimics=mimics, notes=notes))
 
 
 class _MeshFinder:
@@ -389,6 +391,14 @@ def _add_interfaces(links: list[RobotLink], root: Element) -> tuple[list[RobotLi
     return limited, notes
 
 
+def _note_sensors(root: Element) -> list[str]:
+    """Return a sentence about the sensors of Gazebo and <ros2_control>, which are not read."""
+    names = [each.get("name", "") or "without a name" for each in root.iter("sensor")]
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    text = f"<sensor>: {shown} not read; add sensors to the model (draisine.mechanics.sensors)."
+    return [text] if names else []
+
+
 def _with_effort(link: RobotLink, effort: float) -> RobotLink:
     """Return a link whose motor is limited to the given effort, N m or N."""
     motor = link.motor or Motor(effort)
@@ -416,17 +426,18 @@ def _planar_links(link: RobotLink, name: str, normal: Floats) -> list[RobotLink]
 
 
 def _rounds(link: Element, frame: LinkFrame) -> tuple[RoundShape, ...]:
-    """Return the spheres and cylinders of a link in the zero configuration, collision shapes first."""
+    """Return the spheres, cylinders and capsules of a link, collision shapes first."""
     shapes = []
     where = f"link {link.get('name')!r}"
     for element in (*link.findall("collision"), *link.findall("visual")):
         pose = frame @ _frame(element)
         for shape in element.findall("geometry/*"):
-            if shape.tag in ("sphere", "cylinder"):
+            if shape.tag in ("sphere", "cylinder", "capsule"):
                 radius = number(shape.attrib, "radius", 0.0, where)
-                axis = pose.R[:, 2] if shape.tag == "cylinder" else None
+                axis = None if shape.tag == "sphere" else pose.R[:, 2]
                 if is_positive_radius(radius, where):
-                    shapes.append(RoundShape(radius, pose.p, axis, element.tag == "collision"))
+                    collides = element.tag == "collision"
+                    shapes.append(RoundShape(radius, pose.p, axis, collides, shape.tag))
     return tuple(shapes)
 
 
@@ -450,7 +461,11 @@ def _boxes(link: Element, frame: LinkFrame) -> tuple[BodyBox, ...]:
         for element in link.findall(kind):
             pose = frame @ _frame(element)
             for box in element.findall("geometry/box"):
-                sides = numbers(box.get("size"), 3, (), where)
+                try:
+                    sides = numbers(box.get("size"), 3, (), where)
+                except ModelError as error:
+                    warn_once(f"{error} The box is left out of pictures.")
+                    continue
                 boxes.append(BodyBox(pose.p, pose.R * sides / 2.0))
         if boxes:
             return tuple(boxes)
