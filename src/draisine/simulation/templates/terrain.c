@@ -121,6 +121,11 @@ int64_t @{n}_event_count(const @{n} *m)
     return LOOP(m)->progress->events;
 }
 
+int64_t @{n}_withdrawn(const @{n} *m)
+{
+    return RUN(m)->schedule->withdrawn;
+}
+
 @{n}_event @{n}_event_at(const @{n} *m, int64_t k)
 {
     static const char *const kinds[] = {

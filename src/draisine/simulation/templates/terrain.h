@@ -81,6 +81,10 @@ const double *@{n}_sample(const @{n} *m, int64_t k);
 int64_t @{n}_event_count(const @{n} *m);
 @{n}_event @{n}_event_at(const @{n} *m, int64_t k);
 
+/* Number of events of earlier calls that the last call withdrew, the latest ones: time steps, which begin
+   with the first event of the last call, replace them. They also replace later samples of earlier calls. */
+int64_t @{n}_withdrawn(const @{n} *m);
+
 /* Write the outputs of a state; rates of outputs, which need accelerations, are undefined. */
 void @{n}_observe(@{n} *m, double t, const double *y, double *out);
 

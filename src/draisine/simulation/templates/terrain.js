@@ -91,13 +91,22 @@ export function events(machine) {
   });
 }
 
+// Number of events of earlier calls that the last call withdrew, the latest ones: time steps, which begin with
+// the first event of the last call, replace them. They also replace later samples of earlier calls.
+export const withdrawn = (machine) => machine.run.schedule.withdrawn;
+
 // Advance to a time; return all samples and events, and why it ended.
 export function simulate(machine, end = until) {
   const result = { samples: [], events: [], status: MORE };
   while (result.status === MORE) {
     result.status = advance(machine, end);
+    const count = withdrawn(machine), latest = events(machine);
+    if (count > 0) {
+      result.events.splice(-count);
+      while (result.samples.length > 0 && result.samples.at(-1).time > latest[0].time) result.samples.pop();
+    }
     result.samples.push(...samples(machine));
-    result.events.push(...events(machine));
+    result.events.push(...latest);
   }
   return result;
 }

@@ -676,7 +676,7 @@ def find_crossing(
     the interval; NO_CROSSING if it does not become negative before `end`.
 
     A guard that is negative at the start fires only after it has become positive, unless it decreases
-    further.
+    further. The gap of a contact that has just opened also fires if it becomes smaller than at the start.
     """
     b = c.local[GUARD_NODES:]
     part = c.local[2 * GUARD_NODES :]
@@ -687,11 +687,24 @@ def find_crossing(
         # friction forces. A contact that is outside its friction cone at the start therefore slips at
         # once, although those friction forces may turn back.
         slips = kind == GuardKind.FRICTION_CONE and c.clock.is_first
-        if begin == 0.0 and (slips or values[1] < values[0]):
-            has_just_opened = c.clock.is_first and abs(values[0]) <= c.mode.motion.tol.gap_opened
-            if kind != GuardKind.GAP or (has_just_opened and is_on_feature(c, c.contacts[j], 0.0)):
-                return 0.0
+        has_just_opened = (
+            kind == GuardKind.GAP
+            and begin == 0.0
+            and abs(values[0]) <= c.mode.motion.tol.gap_opened
+            and is_on_feature(c, c.contacts[j], 0.0)
+        )
+        is_eligible = kind != GuardKind.GAP or has_just_opened
+        if begin == 0.0 and is_eligible and (slips or values[1] < values[0]):
+            return 0.0
         crossing = find_next_zero(b, -1.0, 0.0, end, part)
+        if crossing == NO_CROSSING and has_just_opened:
+            # The projection at the last event left the wheel below the ground by rounding. It rises by
+            # less and falls again, so that its gap is never positive.
+            depth = b[0]
+            for i in range(GUARD_NODES):
+                b[i] -= depth
+            crossing = find_next_zero(b, 1.0, 0.0, end, part)
+            return crossing * width if crossing != NO_CROSSING else NO_CROSSING
     while crossing != NO_CROSSING:
         crossing = find_next_zero(b, 1.0, crossing, end, part)
         if crossing != NO_CROSSING:

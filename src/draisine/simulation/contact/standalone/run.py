@@ -77,6 +77,9 @@ class Schedule(Record):
     max_events: int  # largest number of events within EVENT_WINDOW; more end the run
     window: float = 0.0  # s, start of the present interval EVENT_WINDOW
     events: int = 0  # number of events in the present interval
+    withdrawn: int = (
+        0  # number of events of earlier calls that time steps replace since the last call
+    )
 
 
 class StandaloneRun(NamedTuple):
@@ -116,6 +119,7 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
     s.schedule.next = 0
     s.schedule.window = t
     s.schedule.events = 0
+    s.schedule.withdrawn = 0
     # The box of each wheel centre has zero size at the start.
     locate_centres(arc, s.ground)
     for w in range(s.ground.wheels):
@@ -183,6 +187,7 @@ def advance_run(s: StandaloneRun, until: float) -> int:
     clock.end_time = until
     r.progress.events = 0
     r.progress.trials = 0
+    s.schedule.withdrawn = 0
     if s.schedule.events > s.schedule.max_events:
         return RunStatus.NO_PROGRESS
     status = int(RunStatus.RESOLVED)
@@ -312,14 +317,25 @@ def enter_time_steps(s: StandaloneRun) -> int:
     h = first_step(r, w)
     require_after_change(w, clock.time, h)
     add_sample(r)
-    # Events that earlier calls have reported cannot be withdrawn.
-    discarded = discard_short_arcs(r, w, h)
-    r.progress.events = max(r.progress.events - discarded, 0)
-    while clock.samples > 0 and arc.times[clock.samples - 1] > clock.time:
-        clock.samples -= 1
+    withdraw_events(s, discard_short_arcs(r, w, h))
     log_change(s, MethodChange.TIME_STEPPING, r.arc.stages.y, r.arc.stages.y)
     fits = begin_steps(r, s.ground, s.steps, s.samples, w, h)
     return RunStatus.RESOLVED if fits else RunStatus.OUTSIDE_SEARCH
+
+
+@routine
+def withdraw_events(s: StandaloneRun, count: int) -> None:
+    """Remove the latest `count` events from the log, with the samples after them; the caller is to remove
+    those of earlier calls.
+    """
+    if count == 0:
+        return
+    r = s.loop
+    kept = r.progress.events - count
+    r.progress.events = max(kept, 0)
+    r.arc.clock.samples = r.log.samples[kept] if kept >= 0 else 0
+    s.schedule.withdrawn += max(-kept, 0)
+    s.schedule.events -= max(-kept, 0)
 
 
 @routine
