@@ -16,9 +16,9 @@ from draisine.analysis.lqr import balance
 from draisine.analysis.root_locus import root_locus
 from draisine.errors import ParameterError
 from draisine.experiment.tables.inclined import (
-    describe_straight_running,
+    describe_motion,
     solve_straight,
-    tabulate_straight_running,
+    tabulate_motion,
 )
 from draisine.experiment.tables.loci import compute_root_locus
 from draisine.terrain import plane
@@ -167,10 +167,10 @@ def test_angles_beyond_a_right_angle_are_refused() -> None:
 
 def test_the_table_of_the_command_lists_forces_and_inputs() -> None:
     data = solve_straight("unicycle", speed=3.0, slope=SLOPE)
-    headings, rows = tabulate_straight_running(data)
+    headings, rows = tabulate_motion(data)
     assert len(rows) == 1
     assert len(headings) == len(rows[0])
-    lines = "\n".join(describe_straight_running(data))
+    lines = "\n".join(describe_motion(data))
     # The wheel's torque over its radius is the weight along the slope.
     assert f"wheel {data.input_value.sel(input='wheel').item():.5g}" in lines
     system = draisine.compile("unicycle")
@@ -185,7 +185,7 @@ def test_the_struts_of_a_rover_are_passive_and_deflect_by_metres() -> None:
     struts = [str(name) for name in data["input"].values if str(name).endswith("_strut")]
     assert len(struts) == 4
     assert_allclose(data.input_value.sel(input=struts), 0.0)
-    text = describe_straight_running(data)[0]
+    text = describe_motion(data)[0]
     for name in struts:
         assert f"{name} {data.motion.sel(quantity=name).item():.4g} m" in text
     assert "yaw 0 deg" in text

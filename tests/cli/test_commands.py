@@ -312,6 +312,62 @@ def test_circles_on_an_inclined_plane_are_refused(capsys, options, hint):
     assert hint in capsys.readouterr().err
 
 
+CROWNED_ROAD = """
+kind = "run"
+title = "a bicycle beside the crown of a road"
+[vehicle]
+name = "whipple"
+[terrain]
+shape = "road"
+x = [-60.0, 60.0]
+y = [-15.0, 15.0]
+z = "-0.02*y**2"
+[initial.steady]
+free = ["steer", "rear_wheel"]
+forward_speed = 5.0
+y = 2.0
+yaw = 0.0
+[run]
+until = 1.0
+"""
+
+
+def test_a_steady_motion_on_the_ground_of_a_scenario(capsys):
+    """The bicycle is upright beside the crown; the contact forces balance its weight on a slope of 0.04 y."""
+    Path("crown.toml").write_text(CROWNED_ROAD, encoding="utf-8")
+    assert "beside the crown" in said(capsys, "steady", "--scenario", "crown.toml")
+    faster = ("--set", "initial.steady.forward_speed=6", "--out", "motion.nc")
+    found = json.loads(said(capsys, "steady", "--scenario", "crown.toml", *faster, "--json"))
+    system = draisine.compile("whipple")
+    weight = 9.81 * sum(body.mass for body in system.model.bodies)
+    total = [sum(column) for column in zip(*found["contact_force"], strict=True)]
+    bank = math.atan(0.04 * 2.0)
+    wanted = [weight * math.cos(bank), 0.0, -weight * math.sin(bank)]
+    assert total == pytest.approx(wanted, abs=1e-6 * weight)
+    motion = draisine.load("motion.nc")
+    values = dict(zip(motion["quantity"].values, motion.motion.values, strict=True))
+    assert values["forward_speed"] == pytest.approx(6.0, abs=1e-9)
+    assert values["lean"] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (("motorcycle", "--scenario", "mauny2018/ramp-jump"), "Leave out motorcycle"),
+        (("--scenario", "mauny2018/ramp-jump", "--speed", "5"), "Leave out --speed"),
+        (("--scenario", "mauny2018/ramp-jump"), "Give it a table [initial.steady]"),
+    ],
+)
+def test_scenarios_without_one_steady_motion_are_refused(capsys, options, hint):
+    assert main(["steady", *options]) != 0
+    assert hint in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_lean_on_a_cambered_road_is_refused(capsys):
+    assert main(["eigenvalues", "--speed", "5", "--camber", "5deg", "--lean", "3deg"]) != 0
+    assert "--camber and --lean over-determine" in " ".join(capsys.readouterr().err.split())
+
+
 def test_steady_turns_of_a_motorcycle(capsys):
     out = said(capsys, "steady", "motorcycle", "--speed", "20", "--plot", "turns.png")
     assert "to 20 m/s with lean 50 deg" in out

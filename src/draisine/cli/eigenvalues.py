@@ -40,6 +40,7 @@ def eigenvalues(
 
     --lean, --slope, --camber or --acceleration compute a root locus: one of them or --speed is a range
     LOW:HIGH:COUNT, the others are numbers. --law closes the loop, --plot draws the root locus.
+    --camber and --lean exclude each other. On other grounds use `draisine steady --scenario`.
 
     Parameters
     ----------

@@ -28,6 +28,7 @@ def steady(
     steer: Signed = None,
     slope: Signed = None,
     camber: Signed = None,
+    scenario: str | None = None,
     machine: MachineOptions = NO_MACHINE_OPTIONS,
     family: Literal["forward", "reversed", "pivoting"] = "forward",
     output: OutputOptions = NO_OUTPUT_OPTIONS,
@@ -41,6 +42,9 @@ def steady(
 
     With --slope or --camber: straight running of any vehicle at --speed along an inclined plane, with the
     required inputs and the contact forces. On an inclined plane no circle is steady.
+
+    With --scenario: the steady motion in which a scenario starts (its table [initial.steady]), on its terrain:
+    a crowned or banked road, a bowl.
 
     Parameters
     ----------
@@ -58,6 +62,8 @@ def steady(
         Slope of the ground, positive uphill: 5deg.
     camber
         Cross slope of the ground, positive if it rises to the left: 5deg.
+    scenario
+        Scenario with a table [initial.steady] and a terrain, instead of a vehicle and its motion.
     family
         Hands-free circles: forward, reversed (handlebar turned by 180 deg), or pivoting (about a rear
         wheel that does not roll).
@@ -78,6 +84,15 @@ def steady(
             f"--{' and --'.join(values)}."
         )
     ground = _parse_values(slope=slope, camber=camber)
+    if scenario is not None:
+        if values or ground or vehicle != "whipple":
+            given = [f"--{name}" for name in (*values, *ground)] or [vehicle]
+            raise ParameterError(
+                f"--scenario describes the machine and its motion. Leave out {' and '.join(given)}; --set "
+                "initial.steady.forward_speed=6 changes the scenario."
+            )
+        _print_scenario(scenario, machine, output)
+        return
     if ground:
         _print_straight(vehicle, values, ground, machine, output)
         return
@@ -99,6 +114,20 @@ def steady(
     output.write(data)
 
 
+def _print_scenario(scenario: str, machine: MachineOptions, output: OutputOptions) -> None:
+    """Print the steady motion of a scenario as a table or as JSON."""
+    from draisine.cli._options import NO_RUN_OPTIONS
+    from draisine.experiment.tables.inclined import simulate_scenario_motion, solve_scenario_motion
+
+    changes = NO_RUN_OPTIONS.changes(machine)
+    ride = None
+    with progress_bar(f"steady motion of {scenario}"):
+        data = solve_scenario_motion(scenario, changes)
+        if output.plot is not None:
+            ride = simulate_scenario_motion(scenario, changes)
+    _print_motion(data.attrs["vehicle"], data, ride, output)
+
+
 def _print_straight(
     vehicle: str,
     values: dict[str, float],
@@ -108,12 +137,7 @@ def _print_straight(
 ) -> None:
     """Print straight running on an inclined plane as a table or as JSON."""
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.inclined import (
-        describe_straight_running,
-        simulate_straight,
-        solve_straight,
-        tabulate_straight_running,
-    )
+    from draisine.experiment.tables.inclined import simulate_straight, solve_straight
 
     if list(values) != ["speed"]:
         others = " and ".join(f"--{name}" for name in values if name != "speed")
@@ -124,20 +148,25 @@ def _print_straight(
         )
     request: dict[str, Any] = {"speed": values["speed"], **ground}
     request |= {"parameters": machine.parameters, "parameter_set": machine.parameter_set}
+    ride = None
     with progress_bar(f"straight running of {vehicle}"):
         data = solve_straight(vehicle, **request)
         if output.plot is not None:
             ride = simulate_straight(vehicle, **request)
+    _print_motion(vehicle, data, ride, output)
+
+
+def _print_motion(
+    vehicle: str, data: "Dataset", ride: "Dataset | None", output: OutputOptions
+) -> None:
+    """Print one steady motion as a table or as JSON, and write its files; `ride` is its run for a figure."""
+    from draisine.experiment.tables.inclined import describe_motion, tabulate_motion
+
     if output.json:
         print_json({str(name): x.values.tolist() for name, x in data.variables.items()})
     else:
-        print_motions(
-            vehicle,
-            data.attrs["title"],
-            *tabulate_straight_running(data),
-            describe_straight_running(data),
-        )
-    if output.plot is not None:
+        print_motions(vehicle, data.attrs["title"], *tabulate_motion(data), describe_motion(data))
+    if ride is not None:
         replace(output, out=None).write(ride)
         output = replace(output, plot=None)
     output.write(data)

@@ -1,4 +1,8 @@
-"""Straight running of a vehicle on an inclined plane: lean, required inputs, contact forces, stability."""
+"""One steady motion on the ground: lean, required inputs, contact forces, stability.
+
+`solve_straight` computes straight running on an inclined plane, `solve_scenario_motion` the steady motion in
+which the run of a scenario starts, on its terrain.
+"""
 
 import math
 import time
@@ -11,6 +15,8 @@ from draisine.analysis.bicycle.eigenvalues import driven_inputs
 from draisine.analysis.equilibrium import Steady, steady
 from draisine.analysis.equilibrium.balance import quantity_names
 from draisine.results.bodies import machine_attributes
+from draisine.errors import ParameterError
+from draisine.scenario.library import load
 from draisine.scenario.validate.vehicle import build_system
 from draisine.simulation.dataset import with_recipe
 
@@ -48,7 +54,7 @@ def solve_straight(
     """
     start_time = time.perf_counter()
     system, motion = _solve(vehicle, parameters, parameter_set, speed, slope, camber)
-    return _dataset(system, motion, speed, slope, camber).assign_attrs(
+    return _dataset(system, motion, _title(speed, slope, camber), "against the road").assign_attrs(
         seconds=time.perf_counter() - start_time
     )
 
@@ -73,6 +79,40 @@ def simulate_straight(
     return motion.simulate(RIDE_TIME).to_xarray().assign_attrs(title=title)
 
 
+@with_recipe
+def solve_scenario_motion(scenario: str, changes: Mapping[str, Any] | None = None) -> "Dataset":
+    """Solve the steady motion in which the run of a scenario starts: its table `initial.steady`, on its
+    terrain, with its contact options and control laws. `changes` replace values of the scenario by key path.
+
+    Lean, pitch and yaw are measured relative to the vertical and the world's axes.
+    """
+    start_time = time.perf_counter()
+    plan, motion = _load_motion(scenario, changes)
+    title = plan.scenario.title
+    return _dataset(plan.system, motion, title, "against the vertical").assign_attrs(
+        seconds=time.perf_counter() - start_time
+    )
+
+
+@with_recipe
+def simulate_scenario_motion(scenario: str, changes: Mapping[str, Any] | None = None) -> "Dataset":
+    """Simulate five seconds of the steady motion of a scenario, see `solve_scenario_motion`."""
+    plan, motion = _load_motion(scenario, changes)
+    return motion.simulate(RIDE_TIME).to_xarray().assign_attrs(title=plan.scenario.title)
+
+
+def _load_motion(scenario: str, changes: Mapping[str, Any] | None) -> tuple[Any, Steady]:
+    """Return the plan of a scenario and the steady motion in which its run starts."""
+    plan = load(scenario, changes).plan
+    motion = getattr(plan, "motion", None)
+    if motion is None:
+        raise ParameterError(
+            f"{scenario} does not start in a steady motion. Give it a table [initial.steady], for example "
+            "steady = { forward_speed = 5.0, y = 2.0, yaw = 0.0 }."
+        )
+    return plan, motion
+
+
 def _solve(
     vehicle: str,
     parameters: Mapping[str, Any] | None,
@@ -94,8 +134,10 @@ def _title(speed: float, slope: float, camber: float) -> str:
     return f"straight running at {speed:g} m/s, {angles}"
 
 
-def _dataset(system: Any, motion: Steady, speed: float, slope: float, camber: float) -> "Dataset":
-    """Return a steady motion with its contact forces and eigenvalues as a dataset."""
+def _dataset(system: Any, motion: Steady, title: str, angles: str) -> "Dataset":
+    """Return a steady motion with its contact forces and eigenvalues as a dataset; `angles` states to what
+    its angles refer.
+    """
     import xarray
 
     forces = motion.contact_forces
@@ -125,12 +167,13 @@ def _dataset(system: Any, motion: Steady, speed: float, slope: float, camber: fl
         },
         attrs={
             "vehicle": system.vehicle.__name__,
-            **machine_attributes(system, _title(speed, slope, camber)),
+            "angles": angles,
+            **machine_attributes(system, title),
         },
     )
 
 
-def tabulate_straight_running(data: "Dataset") -> tuple[list[str], list[list[str]]]:
+def tabulate_motion(data: "Dataset") -> tuple[list[str], list[list[str]]]:
     """Return the column headings and the rows of the printed table of contact forces."""
     headings = [*(f"{axis} (N)" for axis in FORCE_AXES), "force of the ground at"]
     rows = [
@@ -140,7 +183,7 @@ def tabulate_straight_running(data: "Dataset") -> tuple[list[str], list[list[str
     return headings, rows
 
 
-def describe_straight_running(data: "Dataset") -> list[str]:
+def describe_motion(data: "Dataset") -> list[str]:
     """Return text lines about the configuration, the inputs and the stability of the motion."""
     values = dict(zip(data["quantity"].values, data.motion.values, strict=True))
     speeds = [name for name in values if name.endswith("_rate") or name[0] in "VW"]
@@ -153,7 +196,7 @@ def describe_straight_running(data: "Dataset") -> list[str]:
         if abs(x) > ZERO_VALUE
     )
     growth = float(data.eigenvalue_real.max()) if data.sizes["root"] else 0.0
-    lines = [f"against the road: {shape}"] if shape else []
+    lines = [f"{data.attrs['angles']}: {shape}"] if shape else []
     lines.append(f"inputs (N m or N): {inputs or 'none'}")
     lines.append(f"largest growth {_clean(growth):.4f} 1/s")
     return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]

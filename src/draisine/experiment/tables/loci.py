@@ -59,6 +59,11 @@ def compute_root_locus(
             "A root locus over lean, slope, camber or acceleration needs a constant speed, for example "
             "--speed 5."
         )
+    if {"camber", "lean"} <= {over, *fixed}:
+        raise ParameterError(
+            "--camber and --lean over-determine the motion: on a cambered road a machine that runs straight "
+            "has one lean. Leave out one of them; with --slope, a lean decides the heading."
+        )
     constants: dict[str, Any] = dict(fixed)
     # Slope and camber are parameters of the compiled model, not quantities of its motion.
     ground = {name: constants.pop(name) for name in INCLINE_PARAMETERS if name in constants}
