@@ -43,8 +43,8 @@ def steady(
     With --slope or --camber: straight running of any vehicle at --speed along an inclined plane, with the
     required inputs and the contact forces. On an inclined plane no circle is steady.
 
-    With --scenario: the steady motion in which a scenario starts (its table [initial.steady]), on its terrain:
-    a crowned or banked road, a bowl.
+    With --scenario: the steady motion in which a scenario starts (its table [initial.steady]), on its
+    terrain: a crowned or banked road, a bowl.
 
     Parameters
     ----------

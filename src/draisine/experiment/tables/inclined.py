@@ -14,8 +14,8 @@ import numpy as np
 from draisine.analysis.bicycle.eigenvalues import driven_inputs
 from draisine.analysis.equilibrium import Steady, steady
 from draisine.analysis.equilibrium.balance import quantity_names
-from draisine.results.bodies import machine_attributes
 from draisine.errors import ParameterError
+from draisine.results.bodies import machine_attributes
 from draisine.scenario.library import load
 from draisine.scenario.validate.vehicle import build_system
 from draisine.simulation.dataset import with_recipe
