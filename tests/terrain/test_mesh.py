@@ -99,6 +99,11 @@ def test_several_grounds_are_one():
     assert both.near(away, 0.6, t=5.0) == [0, *(1 + k for k in box.near(inner, 0.6))]
 
 
+def test_only_terrains_are_joined():
+    with pytest.raises(TerrainError, match=r"Joined: .* is not a terrain. Pass grounds one by one"):
+        Joined([Mesh(np.eye(3), [(0, 1, 2)])])
+
+
 def test_flat_ground_is_one_face_without_inner_edges():
     ground = height_field(np.linspace(0, 4, 9), np.linspace(0, 3, 7), np.full((9, 7), 0.25))
     assert ground.faces == 1

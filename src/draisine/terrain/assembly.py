@@ -74,6 +74,11 @@ class Joined(Terrain):
     """
 
     def __init__(self, *grounds: Terrain) -> None:
+        for ground in grounds:
+            if not isinstance(ground, Terrain):
+                raise TerrainError(
+                    f"Joined: {ground!r:.40} is not a terrain. Pass grounds one by one: Joined(a, b)."
+                )
         self.grounds = grounds
         self._first = np.cumsum([0, *(len(ground) for ground in grounds)])
 
