@@ -1,4 +1,4 @@
-"""Keys of the cache depend on all inputs of its entries."""
+"""Digests of Python objects: different objects have different digests, equal ones equal digests."""
 
 import dataclasses
 import math
@@ -63,7 +63,7 @@ def test_digests_of_objects_depend_on_their_content():
 
 @pytest.mark.parametrize("kind", ["global", "attribute"])
 def test_a_changed_law_is_traced_again(monkeypatch, kind):
-    """Also within one process, and although the function or object is the same."""
+    """A changed global or attribute counts, although the function or object has the same identity."""
     system = draisine.compile("whipple")
     start = draisine.state(system, forward_speed=4.6, lean_rate=0.5)
     used = law if kind == "global" else CallableLaw(1.0)
@@ -220,7 +220,7 @@ def by_item(a, b):
 
 
 def by_alias(a, b):
-    """Return a law that holds two functions of the same code and calls one of them twice."""
+    """Return a law with two functions of equal code, one of which it calls twice."""
 
     def make(content):
         def tell():
@@ -238,7 +238,7 @@ def by_alias(a, b):
 
 
 def by_sharing(a, b):
-    """Return a law that changes one list and looks at another, which may be the same."""
+    """Return a law that changes one list and reads another one, which may be the same object."""
     first = [a]
     second = first if len(repr(b)) % 2 else [a]
 
@@ -252,7 +252,7 @@ def by_sharing(a, b):
 
 
 class Bound(Slotted):
-    """A subclass without slots: attributes besides the slots of its base."""
+    """A subclass without slots, which has attributes besides the slots of its base class."""
 
 
 def pushed(readings, z, content):
@@ -292,7 +292,7 @@ def evaluate_law(law):
     st.sampled_from(HOLDERS), st.sampled_from(HOLDERS), st.tuples(VALUES, VALUES, VALUES, VALUES)
 )
 def test_laws_of_different_behaviour_have_different_digests(first, second, values):
-    """Whatever holds their numbers: cells, defaults, attributes, slots, classes, containers."""
+    """The numbers of a law may be in closure cells, defaults, attributes, slots, classes or containers."""
     one, other = first(*values[:2]), second(*values[2:])
     told = fingerprint(one)
     assert told is not None
@@ -356,7 +356,7 @@ def test_objects_without_stable_content_have_no_digest(law):
 
 
 def test_digests_are_equal_in_all_processes():
-    """Whatever seeds the hashes of strings and wherever things lie in memory."""
+    """Digests depend neither on the seed of string hashes nor on memory addresses."""
     code = (
         "from draisine.codegen.fingerprint import fingerprint\n"
         "from draisine.control import Step, TimeInputs\n"
@@ -381,12 +381,12 @@ def test_digests_are_equal_in_all_processes():
 
 
 def test_paths_have_no_digest():
-    """The content of a file can change."""
+    """A path has no digest, because the content of its file can change."""
     assert fingerprint(pathlib.Path("a")) is None
 
 
 def test_digest_of_a_function_depends_on_its_name():
-    """Results contain the name: a machine that is compiled after its twin has its own."""
+    """Results contain the name of the vehicle, so equal functions of different names differ."""
 
     def twin(name):
         def vehicle():

@@ -120,7 +120,7 @@ def test_symbols_without_a_notation_follow_naming_rules():
 @pytest.mark.parametrize(
     ("vehicle", "seconds"), [("whipple", 2.0), ("snakeboard", 0.5), ("roller_racer", 0.5)]
 )
-def test_pages_are_quick(vehicle, seconds):
+def test_pages_are_written_within_a_time_limit(vehicle, seconds):
     system = compile(vehicle)
     start = time.process_time()
     str(system.equations())
@@ -295,7 +295,7 @@ def test_symbols_are_parsed_from_latex():
 
 
 def test_the_style_of_a_page_does_not_affect_the_notebook():
-    """Every rule applies to the page's own element only."""
+    """All style rules apply below the element of the page only."""
     text = compile("snakeboard").equations()._repr_html_()
     rules = re.findall(r"^(.*?) \{", text.partition("<style>")[2].partition("</style>")[0], re.M)
     assert len(rules) > 3

@@ -239,8 +239,8 @@ TYRES = {
 
 
 @pytest.mark.parametrize("tyre", TYRES)
-def test_loads_on_the_page_are_those_of_the_programs(tyre):
-    """Under the loads that the programs find, the page's own normal forces are these loads, and its
+def test_loads_of_the_page_agree_with_the_programs(tyre):
+    """With the loads of the programs, the normal forces of the page equal these loads, and its
     accelerations and slip rates those of the programs."""
     machine = compile("whipple", rear_tyre=TYRES[tyre], front_tyre=TYRES[tyre])
     equations = machine.equations(full=True)

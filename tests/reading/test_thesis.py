@@ -49,7 +49,7 @@ def same(a, b):
     return is_zero(a - b)
 
 
-def test_constraints_are_those_of_2_29(subject, typed):
+def test_constraints_equal_equation_2_29(subject, typed):
     assert subject.C.shape == (6, 9)
     for i in range(6):
         for j in range(9):
@@ -58,7 +58,7 @@ def test_constraints_are_those_of_2_29(subject, typed):
             assert same(subject.C[i, j], typed.get(name, unit)), name
 
 
-def test_kernel_is_that_of_appendix_b(subject, typed):
+def test_kernel_equals_appendix_b(subject, typed):
     assert [subject.model.speeds[k] for k in subject.independent] == [
         "Wy",
         "steer_rate",
@@ -78,7 +78,7 @@ def test_front_wheel_does_not_turn_with_the_roll_rate_alone(subject, typed):
     assert is_zero(typed["H_85"])
 
 
-def test_mass_matrix_is_that_of_appendix_c_1(subject, typed):
+def test_mass_matrix_equals_appendix_c_1(subject, typed):
     found = 0
     for i in range(9):
         for j in range(i, 9):

@@ -237,7 +237,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """An equation between symbols that defines none of them."""
+    """An equation that states a relation between symbols and defines no symbol."""
 
     left: Expression  # left-hand side
     right: Expression  # right-hand side

@@ -52,9 +52,8 @@ class Section:
     """The prologue or the body of a program."""
 
     steps: list[int]  # indices of the steps
-    leaves: dict[
-        int, Entry
-    ]  # steps that are not computed but read: index of the step -> array entry
+    # Array entry of each step that is not computed but read, by index of the step
+    leaves: dict[int, Entry]
     results: list[tuple[Entry, int]]  # pairs of an array entry and the step that is written to it
 
 

@@ -31,8 +31,9 @@ def languages() -> tuple[str, ...]:
 def page_languages(page: bool = False) -> tuple[str, ...]:
     """Return the languages of typeset equations: "paper" and the names of the printers.
 
-    A name that denotes both a printer and a target of code generation selects the target and is left out,
-    unless `page` is set. Set `page` if another option that applies to typeset equations only is in use.
+    Some names, such as "c", denote a printer and a target of code generation. By default such a name means
+    the target, so it is left out. If `page` is set, because another option requires typeset equations, it
+    means the printer and is included.
     """
     return ("paper", *(name for name in names("printer") if page or name not in names("target")))
 

@@ -280,8 +280,8 @@ def solve_symmetric(A: Array, b: Array) -> Array:
 def minimum_norm_multipliers(
     solver: Elimination, lam: Array, C: Array, keep: Sequence[int], compliances: Sequence[Scalar]
 ) -> Array:
-    """Return the minimum-norm multipliers of all constraint rows C from those of independent
-    constraint rows, eq. [shared-forces].
+    """Return the minimum-norm multipliers (m,) of all constraint rows C (m, n) from the multipliers of the
+    independent rows, eq. [shared-forces].
 
     `lam` are the multipliers of the independent rows, whose indices are `keep`. The norm contains each force
     times the square root of its compliance. A torque has zero compliance and no common unit with forces: it

@@ -78,7 +78,7 @@ def solve_loads(
     moving: Reconstruction,
     graph: Graph,
 ) -> LoadSolution:
-    """Solve for the loads of contacts together with the forces of elements that depend on them.
+    """Solve for the loads of contacts together with the forces of the force elements that read these loads.
 
     Parameters
     ----------

@@ -277,8 +277,8 @@ class Artifacts:
     def observe_with_signals(
         self, task: MachineTask, choice: Pivoting, added: Sequence[Sensor]
     ) -> Program:
-        """Return the program `observe` of a contact mode with the ideal signals of the sensors of the vehicle
-        and of added ones, for exports.
+        """Return the program `observe` of a contact mode with the ideal signals of sensors, for exports. The
+        sensors are those of the vehicle and the sensors `added`.
         """
         derivation = self._derivation(task, choice)
         return derive_observe(derivation, (*derivation.model.sensors, *added))

@@ -117,7 +117,7 @@ class ClosedForm:
 
     @cached_property
     def choice(self) -> Pivoting:
-        """The independent speeds and the pivots that eliminate the others."""
+        """The independent speeds, and the pivots that eliminate the dependent speeds."""
         return self.artifacts.choose(self.task)
 
     @cached_property

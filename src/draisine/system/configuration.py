@@ -53,8 +53,9 @@ heavy part moves.
 """
 
 MIN_SCALED_MASS = 1e-9
-"""Smallest eigenvalue of the mass matrix after scaling to a unit diagonal; smaller ones are raised to it,
-so that massless parts have kinetic energy as well. Its square root is far above rounding (1e-16).
+"""Lower bound of the eigenvalues of the mass matrix after scaling to a unit diagonal. Smaller eigenvalues are
+replaced by it, so that massless parts have kinetic energy, too. Speeds are scaled by its square root (3e-5),
+which is far above rounding errors (1e-16).
 """
 
 MAX_ANGLE_STEP = 0.1
@@ -80,9 +81,10 @@ MIN_HARD_RESIDUAL = 1e-9
 def find_configurations(
     machine: "ClosedForm", requested: Mapping[str, Floats], parameters: Floats | None = None
 ) -> Floats:
-    """Return N configurations at rest as state vectors y (N, entries), each as close to the zero
-    configuration as closed contacts and the requested coordinates (N values each) allow. `parameters` (N,
-    parameters) are those of each vehicle.
+    """Return N configurations at rest as state vectors y (N, entries).
+
+    Each has closed contacts and the requested coordinates (N values each), and is otherwise as close to the
+    zero configuration as possible. `parameters` (N, parameters) contains the parameters of each vehicle.
     """
     pose = Configuration(machine, len(next(iter(requested.values()))), parameters=parameters)
     expect_known("no coordinate", requested, [x for x in pose.names if x not in pose.fast])
@@ -258,7 +260,7 @@ class Configuration:
 
     def by_speed(self) -> Floats:
         """Return the gradients (values, n) of all named values with respect to the speeds, at the first
-        configuration and at random speeds: at rest some of them vanish by symmetry.
+        configuration. The speeds are random, because some gradients vanish at rest by symmetry.
         """
         rng = np.random.default_rng(1)
         out = self.evaluate(rng.normal(size=self.columns), np.array([0]))

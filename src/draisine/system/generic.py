@@ -171,8 +171,8 @@ class Generic:
 
     @cached_property
     def held(self) -> list[int]:
-        """The indices of the joints that are prescribed or guided. Their constraint rows are the first of
-        the rows that are active in every contact mode; those of couplings follow.
+        """The indices of the joints that are prescribed or guided. The constraint rows that are active in
+        every contact mode are the rows of these joints, followed by the rows of couplings.
         """
         joints = self.system.model.joints
         return [k for k, joint in enumerate(joints) if joint.motion or k in self.guided]

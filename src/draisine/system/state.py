@@ -205,7 +205,7 @@ def state(
 
 
 def make_state(system: "System", requested: Mapping[str, float | str], **options: Any) -> State:
-    """Return the state with requested values; the options are those of `states`."""
+    """Return the state with requested values by name; `options` are keyword arguments of `states`."""
     numbers = {name: [value] for name, value in initial_values(requested, system.model).items()}
     return _single_state(system.model, *states(system, numbers, **options))
 

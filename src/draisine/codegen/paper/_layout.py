@@ -51,8 +51,9 @@ def _needs(line: Line) -> set[Symbol]:
 
 
 def _fill(columns: int, column_counts: Sequence[int]) -> tuple[float, int]:
-    """Return how well definitions fill rows of the given number of columns: their mean number per row, and
-    how many fit at all. `column_counts` is the largest number of columns into which each of them fits.
+    """Return a measure of how well definitions fill rows of `columns` columns: (mean number of definitions
+    per row, number of definitions that are narrow enough). `column_counts` contains, for each definition,
+    the largest number of columns into which it fits.
     """
     fitting = sum(n >= columns for n in column_counts)
     return (fitting / -(-fitting // columns) if fitting else 0.0, fitting)

@@ -111,10 +111,12 @@ class _SubsetReader:
     # --- statements
 
     def block(self, body: list[ast.stmt]) -> None:
+        """Check statements in order."""
         for statement in body:
             self.statement(statement)
 
     def statement(self, node: ast.stmt) -> None:
+        """Check one statement, and find the types of its expressions."""
         match node:
             case ast.Assign(targets=[target], value=value):
                 self.assignment(node, target, value)
@@ -147,6 +149,7 @@ class _SubsetReader:
                 self.refuse(node, f"cannot contain the statement `{text}`{context}")
 
     def assignment(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
+        """Check an assignment to one target, or to several targets in a tuple."""
         if not isinstance(target, ast.Tuple):
             self.assign(target, self.expression(value), value)
             return
@@ -176,6 +179,7 @@ class _SubsetReader:
         raise AssertionError
 
     def check_return(self, node: ast.Return) -> None:
+        """Check that a returned value has the declared type."""
         expected = self.routine.returns
         value = node.value
         if isinstance(value, ast.Tuple):
@@ -225,6 +229,7 @@ class _SubsetReader:
     # --- assignments
 
     def assign(self, target: ast.expr, kind: Kind, value: ast.expr) -> None:
+        """Check the assignment of a value of the given type to a target."""
         match target:
             case ast.Subscript() if not has_slice(target):
                 self.assign_element(target, kind)
@@ -237,6 +242,7 @@ class _SubsetReader:
                                     "slices with an end, or fields of a Record")  # fmt: skip
 
     def assign_element(self, target: ast.Subscript, kind: Kind) -> None:
+        """Check an assignment to an element of an array or matrix."""
         declared = self.expression(target)
         base = self.kinds[target.value]
         if is_fixed(base):
@@ -254,6 +260,7 @@ class _SubsetReader:
             self.refuse(target, "assigns the same element in every SIMD lane")
 
     def assign_field(self, target: ast.Attribute, kind: Kind) -> None:
+        """Check an assignment to a field of a record; only fields of a `Record` can be assigned."""
         declared = self.expression(target)
         owner = self.kinds.get(target.value)
         if not is_mutable(owner):
@@ -269,6 +276,7 @@ class _SubsetReader:
             self.refuse(target, "assigns the same field in every SIMD lane")
 
     def assign_name(self, target: ast.Name, name: str, kind: Kind, value: ast.expr) -> None:
+        """Check an assignment to a local name; the first one determines the type of the name."""
         if name in self.routine.parameters or name in self.closed:
             self.refuse(
                 target, f"cannot assign to {name!r}, which is an argument or a loop variable"
@@ -311,6 +319,7 @@ class _SubsetReader:
     # --- expressions
 
     def expect_integer(self, node: ast.expr) -> None:
+        """Reject an expression that is neither an integer nor a member of an enumeration."""
         kind = self.expression(node)
         if kind != INT and not is_enum(kind):
             self.refuse(
@@ -318,6 +327,7 @@ class _SubsetReader:
             )
 
     def expect_bool(self, node: ast.expr) -> None:
+        """Reject a condition that is not a bool."""
         kind = self.expression(node)
         if kind != BOOL:
             self.refuse(node, f"needs a bool or a comparison instead of `{ast.unparse(node)}` "
@@ -333,6 +343,7 @@ class _SubsetReader:
         return kind
 
     def _kind(self, node: ast.expr) -> Kind:
+        """Return the type of an expression, or reject the expression."""
         match node:
             case ast.Constant(value=bool()):
                 return BOOL
@@ -372,6 +383,7 @@ class _SubsetReader:
         return self.refuse(node, f"cannot contain the expression `{ast.unparse(node)}`")
 
     def field(self, node: ast.expr, value: ast.expr, field: str) -> Kind:
+        """Return the type of a field of a record, or of a member of an enumeration."""
         if isinstance(value, ast.Name) and self.is_outside(value.id):
             owner = self.outside(value, value.id)
             if is_enum(owner):
@@ -392,6 +404,7 @@ class _SubsetReader:
         return fields(record)[field]
 
     def subscript(self, node: ast.Subscript) -> Kind:
+        """Return the type of an element, of a matrix row, or of a view of an array."""
         value = node.value
         index = node.slice
         match index:
@@ -462,12 +475,14 @@ class _SubsetReader:
             )
 
     def index(self, node: ast.expr) -> None:
+        """Check an index, in which the variable of a loop over `each` may occur."""
         outer = self.indexing
         self.indexing = True
         self.expect_integer(node)
         self.indexing = outer
 
     def name(self, node: ast.expr, name: str) -> Kind:
+        """Return the type of a name: an argument, a local name, or a constant outside of the routine."""
         if name in self.closed:
             self.refuse(node, f"reads {name!r} after its loop")
         if name in self.lanes and not self.each:
@@ -500,6 +515,7 @@ class _SubsetReader:
         return builtin if builtin else self.refuse(node, f"does not know the name {name!r}")
 
     def array(self, node: ast.expr) -> ArrayKind:
+        """Return the type of an expression that must be an array of numbers or bools, or a matrix."""
         kind = self.expression(node)
         if isinstance(kind, ArrayKind) and not is_sequence(kind):
             return kind
@@ -507,6 +523,7 @@ class _SubsetReader:
         raise AssertionError
 
     def comparison(self, node: ast.expr, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Kind:
+        """Return the type of a comparison, a bool, after a check of its operands."""
         a = self.expression(left)
         b = self.expression(right)
         if isinstance(op, (ast.Is, ast.IsNot)):
@@ -524,6 +541,7 @@ class _SubsetReader:
         return BOOL
 
     def arithmetic(self, node: ast.AST, op: ast.operator, left: Kind, right: ast.expr) -> Kind:
+        """Return the type of `left op right`, where `left` is the type of the left operand."""
         other = self.expression(right)
         if is_fixed(left) or is_fixed(other):
             return self.vector_arithmetic(node, op, left, other)
@@ -565,6 +583,7 @@ class _SubsetReader:
     # --- calls
 
     def call(self, node: ast.Call) -> Kind:
+        """Return the type of the result of a call."""
         if node.keywords:
             self.refuse(node, "cannot call with keywords; use positional arguments")
         match node.func:
@@ -575,6 +594,7 @@ class _SubsetReader:
         return self.refuse(node, f"cannot call `{ast.unparse(node.func)}`")
 
     def call_name(self, node: ast.Call, name: str, args: list[ast.expr]) -> Kind:
+        """Return the type of the result of a routine, a constructor or a function in ROUTINE_FUNCTIONS."""
         target = self.outside(node.func, name)
         self.meaning[name] = target if isinstance(target, Routine) or is_type(target) else None
         if self.meaning[name] is None:
@@ -603,6 +623,7 @@ class _SubsetReader:
     def call_routine(
         self, node: ast.Call, target: Routine, args: list[ast.expr], kinds: list[Kind]
     ) -> Kind:
+        """Return the type of the result of a routine, after a check of its arguments."""
         name = target.__name__
         expected = target.parameters
         if self.each:

@@ -248,18 +248,22 @@ class _LlvmWriter:
         return Value(type_, name)
 
     def write_label(self, name: str) -> None:
+        """Write a label, the target of jumps."""
         self.lines.append(f"{name}:")
 
     def write_jump(self, name: str) -> None:
+        """Write an unconditional jump to a label."""
         self.lines.append(f"  br label %{name}")
 
     # --- statements
 
     def write_block(self, body: list[ast.stmt]) -> None:
+        """Write statements in order."""
         for statement in body:
             self.write_statement(statement)
 
     def write_statement(self, node: ast.stmt) -> None:
+        """Write one statement."""
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 results = [self.value(v) for v in values]
@@ -295,6 +299,7 @@ class _LlvmWriter:
         self.write_label(self.new_name())
 
     def write_return(self, node: ast.expr | None) -> None:
+        """Write a return statement; several results are combined to one structure."""
         kind = self.definition.routine.returns
         if node is None:
             self.lines.append("  ret void")
@@ -340,6 +345,7 @@ class _LlvmWriter:
     # --- assignments
 
     def assign(self, target: ast.expr, value: Value) -> None:
+        """Write a value to a name, a field of a record, or an element of an array."""
         match target:
             case ast.Name(id=name):
                 kind = type_of(self.definition.names[name])
@@ -369,6 +375,7 @@ class _LlvmWriter:
         return self.emit(flags, f"icmp ne {value.type} {value.text}, {zero}")
 
     def write_if(self, node: ast.If) -> None:
+        """Write a conditional statement."""
         yes = self.new_name()
         no = self.new_name()
         end = self.new_name()
@@ -382,6 +389,7 @@ class _LlvmWriter:
         self.write_label(end)
 
     def write_while(self, node: ast.While) -> None:
+        """Write a while loop."""
         again = self.new_name()
         inside = self.new_name()
         end = self.new_name()
@@ -396,6 +404,7 @@ class _LlvmWriter:
         self.write_label(end)
 
     def write_loop(self, node: ast.For) -> None:
+        """Write a loop over `range`, or over `each` with SIMD lanes."""
         assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
         assert isinstance(node.iter.func, ast.Name)
         low, high = loop_bounds(node)
@@ -476,6 +485,7 @@ class _LlvmWriter:
     # --- expressions
 
     def value(self, node: ast.expr) -> Value:
+        """Write the evaluation of an expression, and return its value."""
         match node:
             case ast.Constant(value=value):
                 return self.number(value)
@@ -504,6 +514,7 @@ class _LlvmWriter:
         raise AssertionError(ast.unparse(node))
 
     def negative(self, x: Value) -> Value:
+        """Return -x for a number or a vector."""
         if _size(x):
             return self.combine(x.type, [self.negative(entry) for entry in self.vector_entries(x)])
         if "i64" in x.type:
@@ -512,11 +523,13 @@ class _LlvmWriter:
         return self.emit(x.type, f"fneg {x.type} {x.text}")
 
     def number(self, x: Any) -> Value:
+        """Return a constant as a value."""
         if isinstance(x, bool):
             return Value("i1", "true" if x else "false")
         return Value("i64", str(int(x))) if isinstance(x, int) else Value("double", hex_number(x))
 
     def name(self, name: str) -> Value:
+        """Return the value of an argument, a local name, or a constant outside of the routine."""
         if name in self.definition.routine.parameters:
             return Value(type_of(self.definition.routine.parameters[name]), f"%{name}")
         if name not in self.definition.names:
@@ -553,6 +566,7 @@ class _LlvmWriter:
     # --- elements and views
 
     def subscript(self, node: ast.Subscript) -> Value:
+        """Return the value of an element or vector entry, or the address of a view."""
         kind = self.definition.kinds[node.value]
         result = self.definition.kinds[node]
         match node.slice:
@@ -662,6 +676,7 @@ class _LlvmWriter:
         return [self.convert(v, kind) for v in values]
 
     def binary(self, op: ast.operator, a: Value, b: Value) -> Value:
+        """Return the value of an arithmetic operation, entry by entry for vectors."""
         if _size(a) or _size(b):
             size = max(_size(a), _size(b))
             lhs, rhs = (self.vector_entries(x) if _size(x) else [x] * size for x in (a, b))
@@ -681,6 +696,7 @@ class _LlvmWriter:
         return self.emit(a.type, f"{table[type(op)]} {a.type} {a.text}, {b.text}")
 
     def comparison(self, op: ast.cmpop, a: Value, b: Value) -> Value:
+        """Return the value of a comparison, a bool in each SIMD lane."""
         a, b = self.common_type(a, b)
         flags = a.type.replace("double", "i1").replace("i64", "i1")
         if "i64" in a.type or _is_bool(a.type):
@@ -734,10 +750,12 @@ class _LlvmWriter:
         return self.emit(kind, f"load {kind}, ptr {slot}")
 
     def select(self, test: Value, a: Value, b: Value) -> Value:
+        """Return a if a bool is true, otherwise b, in each SIMD lane."""
         text = f"select {test.type} {test.text}, {a.type} {a.text}, {a.type} {b.text}"
         return self.emit(a.type, text)
 
     def call(self, target: Any, args: list[Value]) -> Value:
+        """Return the value of a call of a routine, a program, a constructor or a function."""
         if isinstance(target, Routine):
             kinds = [type_of(kind) for kind in target.parameters.values()]
             converted = [self.convert(a, k) for a, k in zip(args, kinds, strict=True)]

@@ -112,10 +112,12 @@ class _TextWriter:
     # --- statements
 
     def write_statements(self, body: Iterable[ast.stmt]) -> None:
+        """Write statements in order."""
         for statement in body:
             self.write_statement(statement)
 
     def write_block(self, head: str, body: Iterable[ast.stmt]) -> None:
+        """Write statements in braces after a head such as `if (...)`."""
         self.write_line(f"{head} {{")
         self.depth += 1
         self.write_statements(body)
@@ -123,6 +125,7 @@ class _TextWriter:
         self.write_line("}")
 
     def write_statement(self, node: ast.stmt) -> None:
+        """Write one statement."""
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 self.assign_in_parallel(targets, values)
@@ -169,6 +172,7 @@ class _TextWriter:
         self.write_line(f"{self.target_text(target)} = {text};")
 
     def write_return(self, value: ast.expr | None) -> None:
+        """Write a return statement; several results are returned together."""
         match value:
             case None:
                 self.write_line("return;")
@@ -252,6 +256,7 @@ class _TextWriter:
         self.write_line("}")
 
     def write_loop(self, node: ast.For) -> None:
+        """Write a loop over `range` or `each` as a for loop."""
         low, high = loop_bounds(node)
         assert isinstance(node.target, ast.Name)
         name = self.dialect.word(node.target.id)
@@ -273,6 +278,7 @@ class _TextWriter:
         return self.element_text(node) if isinstance(node, ast.Subscript) else self.text(node)
 
     def expression(self, node: ast.expr) -> BoundText:
+        """Return an expression as text, with its precedence level."""
         match node:
             case ast.Constant(value=bool() | int() | float() as value):
                 return self.number(value)
@@ -327,6 +333,7 @@ class _TextWriter:
     # --- elements and views
 
     def subscript(self, node: ast.Subscript) -> BoundText:
+        """Return an element, a matrix row or a view as text, with its precedence level."""
         kind = self.definition.kinds[node.value]
         result = self.definition.kinds[node]
         base = self.text(node.value, ATOM_LEVEL)
@@ -404,12 +411,14 @@ class _TextWriter:
         return text
 
     def number(self, x: bool | int | float) -> BoundText:
+        """Return a constant as text, with its precedence level."""
         if isinstance(x, bool):
             return self.dialect.bools[x], ATOM_LEVEL
         text = str(x) if isinstance(x, int) else self.dialect.number(float(x))
         return text, SUM_LEVEL if text.startswith("-") else ATOM_LEVEL
 
     def binary(self, node: ast.BinOp) -> BoundText:
+        """Return an arithmetic operation as text, with its precedence level."""
         if is_fixed(self.definition.kinds[node]):
             vector = node.left
             operand = node.right
@@ -436,6 +445,7 @@ class _TextWriter:
         return f"{a} {sign} {b}", level
 
     def call(self, name: str, args: list[ast.expr]) -> BoundText:
+        """Return a call as text, with its precedence level."""
         target = self.definition.meaning[name]
         texts = [self.text(a) for a in args]
         if isinstance(target, Routine):

@@ -131,7 +131,11 @@ def read_feature(
     relative: Array,
     travel_velocity: Array,
 ) -> FeatureReadings:
-    """Return the quantities that the force elements of a wheel on a ground feature read."""
+    """Return the quantities that the force elements of a wheel on a ground feature read.
+
+    `relative` (3) are the components (normal, along, across) of the velocity of the material point relative
+    to the ground, `travel_velocity` (3) is that of the contact point in world axes; both in m/s.
+    """
     inherited = {field.name: getattr(readings, field.name) for field in fields(Readings)}
     return FeatureReadings(
         **inherited,

@@ -72,7 +72,7 @@ class Survey:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class NumericalConfiguration:
     """Numerical configuration of a tree in a contact mode, whose constraint rows are examined."""
 
     tree: Tree
@@ -122,7 +122,7 @@ class Place:
             else 0
         )
 
-    def closed(self, anchors: Floats) -> tuple["Place", float]:
+    def closed(self, anchors: Floats) -> tuple["NumericalConfiguration", float]:
         """Return the nearest configuration on the constraint manifold, and its largest residual.
 
         Newton's method with minimum-norm steps closes all holonomic constraints.
@@ -146,7 +146,7 @@ class Place:
             place = place.moved(step / max(1.0, float(np.abs(step).max()) / 0.3))
         return place, error
 
-    def moved(self, step: Floats, t: float | None = None) -> "Place":
+    def moved(self, step: Floats, t: float | None = None) -> "NumericalConfiguration":
         """Return the configuration displaced by a step of speeds (V at the reference point, W,
         rdot).
         """
@@ -170,14 +170,16 @@ class Place:
         return np.concatenate(world) if world else np.zeros(0)
 
 
-def place_drawing(model: Model, mode: Mode) -> Place:
+def make_zero_configuration(model: Model, mode: Mode) -> NumericalConfiguration:
     """Return the zero configuration of a numerical model, with prescribed joints at their initial
     values.
     """
     tree = assemble(model, aligned=is_free(model), evaluate=as_floats)
     base = tree.links[0]
     r = [0.0 if joint.motion is None else joint.motion(0.0)[0] for joint in model.joints]
-    return Place(tree, mode, quaternion(base.R), np.asarray(base.o, float), np.array(r, float))
+    return NumericalConfiguration(
+        tree, mode, quaternion(base.R), np.asarray(base.o, float), np.array(r, float)
+    )
 
 
 def survey_redundancy(
@@ -192,7 +194,7 @@ def survey_redundancy(
     """
     model = draw(parameters)
     labels = tuple(constraints.row_labels(model, mode))
-    start = place_drawing(model, mode)
+    start = make_zero_configuration(model, mode)
     projected.check_rows(start.C, labels)
     anchors = start.anchors()
     nominal, error = start.closed(anchors)
@@ -230,7 +232,9 @@ def redundant_rows_at(
     """
     if not survey_redundancy.redundant:
         return ()
-    place = replace(place_drawing(model, mode), q=np.asarray(q, float), r=np.asarray(r, float))
+    place = replace(
+        make_zero_configuration(model, mode), q=np.asarray(q, float), r=np.asarray(r, float)
+    )
     keep = independent_rows(place.C, constraints.holonomic(model, mode), survey_redundancy.rank)
     return tuple(label for k, label in enumerate(survey_redundancy.labels) if k not in keep)
 
@@ -245,7 +249,7 @@ def independent_rows(C: Floats, first: Sequence[bool], rank: int) -> list[int]:
     return independent_vectors(C, [], DEPENDENCE_TOLERANCE, order, rank)
 
 
-def _neighbours(nominal: Place, anchors: Floats) -> list[Place]:
+def _neighbours(nominal: NumericalConfiguration, anchors: Floats) -> list[NumericalConfiguration]:
     """Return up to three configurations on the constraint manifold near a nominal one.
 
     Each has another time, so that prescribed joints are displaced as well.
@@ -261,7 +265,9 @@ def _neighbours(nominal: Place, anchors: Floats) -> list[Place]:
     return neighbours
 
 
-def _nominal_configuration(start: Place, nominal: Place) -> tuple[Floats, Floats] | None:
+def _nominal_configuration(
+    start: NumericalConfiguration, nominal: NumericalConfiguration
+) -> tuple[Floats, Floats] | None:
     """Return base quaternion (internal frame) and joint coordinates of `nominal`; None if it is the
     zero configuration.
     """
@@ -270,7 +276,7 @@ def _nominal_configuration(start: Place, nominal: Place) -> tuple[Floats, Floats
     return (nominal.q, nominal.r) if distance > 1e-6 else None
 
 
-def _smallest_singular_value(place: Place, rank: int) -> float:
+def _smallest_singular_value(place: NumericalConfiguration, rank: int) -> float:
     """Return the smallest of the `rank` largest singular values of the constraint matrix."""
     return float(np.linalg.svd(place.C, compute_uv=False)[rank - 1])
 
@@ -288,7 +294,7 @@ def _dependent(C: Floats, b: Floats | None = None) -> tuple[int, ...]:
 
 
 def _check_configuration(
-    place: Place, anchors: Floats, labels: Sequence[str], error: float
+    place: NumericalConfiguration, anchors: Floats, labels: Sequence[str], error: float
 ) -> None:
     """Raise an error if holonomic constraints contradict each other."""
     values, rows, indices = projected.holonomic_residuals(place.rows, place.r, place.t, anchors)
@@ -302,7 +308,7 @@ def _check_configuration(
     )
 
 
-def _check_speeds(place: Place, rank: int, labels: Sequence[str]) -> None:
+def _check_speeds(place: NumericalConfiguration, rank: int, labels: Sequence[str]) -> None:
     """Raise an error if the velocities that constraint rows prescribe contradict each other."""
     speeds = np.linalg.lstsq(place.C, place.b, rcond=DEPENDENCE_TOLERANCE)[0]
     violation = place.b - place.C @ speeds
@@ -331,7 +337,7 @@ def _check_speeds(place: Place, rank: int, labels: Sequence[str]) -> None:
 def _redundant_rows(
     draw: Callable[[Mapping[str, float]], Model],
     parameters: Mapping[str, float],
-    nominal: Place,
+    nominal: NumericalConfiguration,
     keep: Sequence[int],
     labels: Sequence[str],
 ) -> tuple[RedundantRow, ...]:
@@ -364,7 +370,7 @@ def _redundant_rows(
 def _independent_at(
     draw: Callable[[Mapping[str, float]], Model],
     parameters: Mapping[str, float],
-    configuration: Place,
+    configuration: NumericalConfiguration,
     keep: Sequence[int],
     redundant: Sequence[int],
 ) -> list[int]:
@@ -377,7 +383,7 @@ def _independent_at(
     try:
         # Perturbed parameters may cause warnings that do not concern the user.
         with warnings.catch_warnings(action="ignore"):
-            start = place_drawing(draw(parameters), configuration.mode)
+            start = make_zero_configuration(draw(parameters), configuration.mode)
         anchors = start.anchors()
         nearby, error = replace(start, r=configuration.r, t=configuration.t).closed(anchors)
         places = [nearby, *_neighbours(nearby, anchors)]

@@ -512,7 +512,7 @@ def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
 
 
 def _include_redundant_rows(moving: Reconstruction, lam: Array) -> Array:
-    """Return the multipliers of all constraint rows of C from those of the independent rows."""
+    """Return the multipliers of all constraint rows from the multipliers `lam` of the independent rows."""
     rows = moving.rows
     solver = moving.solver
     model = moving.rows.tree.model

@@ -111,10 +111,10 @@ class StraightRunning:
 
     @cached_property
     def _chart(self) -> tuple[list[str], Array]:
-        """Symbols of the independent coordinates, and the displacements that change one of them
-        each.
+        """Symbols of the independent coordinates, and a matrix of displacements.
 
-        The displacements of all coordinates are columns; they keep the contacts closed.
+        Column j is a displacement of all coordinates that changes independent coordinate j by 1, leaves the
+        other independent coordinates unchanged and keeps the contacts closed.
         """
         symbols = self._preferred
         point = self.motion.point

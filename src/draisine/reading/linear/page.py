@@ -51,7 +51,7 @@ BENCHMARK_SIGNS_NOTE = (
     " In the benchmark of Meijaard et al. (2007) both are positive to the right: there the entries 12 and 21 "
     "of all matrices have the opposite sign."
 )
-"""Sentence that relates the signs to those of the published equations."""
+"""Sentence on the signs of the published equations of the benchmark bicycle."""
 
 CONSTANT_TERMS = "the terms of springs and dampers, which depend on neither speed nor gravity."
 """Description of the matrices that are multiplied by neither v nor g."""

@@ -204,8 +204,8 @@ class StraightMotion:
         return unbalanced[0].removesuffix("_rate")
 
     def check(self) -> None:
-        """Raise `ParameterError` if the motion is not straight and steady, or if changes of loads
-        matter.
+        """Raise `ParameterError` if the motion is not straight and steady, or if forces depend to first order
+        on the contact loads, which the linear equations assume to be constant.
         """
         machine = self.machine
         moving = ("Vx", *self.rolling)

@@ -15,7 +15,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import SingularityError
 from draisine.mechanics import constraints
-from draisine.mechanics.formulations._rank import Place, place_drawing
+from draisine.mechanics.formulations._rank import NumericalConfiguration, make_zero_configuration
 from draisine.model import Model
 from draisine.system.closed_form import ClosedForm
 
@@ -59,9 +59,9 @@ def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
     keep = [k for k, label in enumerate(labels) if label not in machine.choice.spare]
     if not keep or any(joint.motion is None for joint in model.joints):
         return None
-    drawing = place_drawing(model, mode)
+    drawing = make_zero_configuration(model, mode)
 
-    def place(time: float) -> Place:
+    def place(time: float) -> NumericalConfiguration:
         return replace(drawing, r=prescribed_shape(model, time), t=time)
 
     def smallest_singular_value(time: float) -> float:
