@@ -1,4 +1,4 @@
-"""Trailers in space: against the planar train, the closed form of off-tracking, and on slopes, kerbs and hills."""
+"""Trailers in space: the planar train, the closed form of off-tracking, slopes, kerbs and hills."""
 
 import math
 
