@@ -60,6 +60,8 @@ SLOW = (
     "experiment",
     "interop/test_fmi",
     "interop/test_robots",
+    "interop/test_ros",
+    "interop/test_ros_bags",
     "interop/test_simulink",
     "mechanics/formulations/test_rank",
     "mechanics/test_applied",
@@ -103,6 +105,7 @@ SLOW = (
     "vehicles/bicycle/test_rider",
     "vehicles/bicycle/test_whipple",
     "vehicles/test_machines",
+    "vehicles/test_road_train",
     "vehicles/test_wheeled",
     "view",
 )

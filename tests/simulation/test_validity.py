@@ -445,3 +445,12 @@ def test_a_joint_within_its_stops_is_no_fault():
     pendulum = draisine.compile(stopped_pendulum)
     run = draisine.simulate(pendulum, draisine.state(pendulum, hinge_rate=0.9), 1.0)
     assert run.validity.sound and run.validity.stop_from is None
+
+
+def test_wheels_in_the_plane_have_no_friction_limit():
+    """They have no normal forces, so that no friction coefficient can be exceeded."""
+    platform = draisine.compile("differential_platform")
+    start = draisine.state(platform, forward_speed=1.0, yaw_rate=0.5)
+    run = draisine.simulate(platform, start, 0.1)
+    assert run.validity.sound
+    assert run.validity.friction_exceeded_from is None

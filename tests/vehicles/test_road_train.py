@@ -1,4 +1,4 @@
-"""Trailers in space: against the planar train, the closed form of off-tracking, and on slopes, kerbs and hills."""
+"""Trailers in space: the planar train, the closed form of off-tracking, slopes, kerbs and hills."""
 
 import math
 
@@ -112,7 +112,10 @@ def test_a_train_at_rest_has_the_nose_load_of_statics(train):
     """The hitch carries the moment of the trailer's weight about its axle, m g x / a; wheels add none."""
     g, mT, xT, a = 9.81, 30.0, 0.1, 1.0
     run = draisine.simulate(train, draisine.state(train), 0.1).to_xarray().isel(time=0)
-    normal = {str(c): float(run.contact_force.sel(contact=c, direction="normal")) for c in run.contact.values}
+    normal = {
+        str(c): float(run.contact_force.sel(contact=c, direction="normal"))
+        for c in run.contact.values
+    }
     nose = mT * g * xT / a
     assert normal["trailer1_left"] == pytest.approx((mT * g - nose + 2 * 2.0 * g) / 2, rel=1e-9)
     # The nose load acts above the rear axle of the tricycle.
@@ -150,7 +153,12 @@ def test_a_kerb_lifts_axle_by_axle(train):
         height = motions[wheel.body].position(np.asarray(wheel.centre))[-1, 2]
         assert height == pytest.approx(0.3 + rise, abs=1e-9), wheel.name
     assert float(end.hitch1) == pytest.approx(0.0, abs=1e-6)
-    names = {name for event in run.events if event.kind == "collision" for name in map(str, event.contacts)}
+    names = {
+        name
+        for event in run.events
+        if event.kind == "collision"
+        for name in map(str, event.contacts)
+    }
     assert any("trailer1" in name for name in names)
 
 

@@ -85,7 +85,8 @@ class SimulationNode:
         self.robot = RosRobot(stepper.system.model, base_frame, links)
         self.commands = set(getattr(stepper.law, "commands", ()))
         self._publishers: dict[str, Any] = {}
-        self._reset()
+        self.has_ended = False
+        self.odometry = self._start_odometry()
         if "forward_speed" in self.commands:
             name = "TwistStamped" if stamped else "Twist"
             twist = find_type(f"geometry_msgs/msg/{name}")
@@ -98,15 +99,14 @@ class SimulationNode:
         node.create_timer(1.0 / rate, self.advance)
         self.publish()
 
-    def _reset(self) -> None:
-        """Start the wheel odometry at the true pose."""
-        self.has_ended = False
-        self.odometry: WheelOdometry | None = None
+    def _start_odometry(self) -> WheelOdometry | None:
+        """Return the wheel odometry, which starts at the true pose; None without the law `cmd_vel`."""
         law = self.stepper.law
-        if isinstance(law, CmdVel):
-            base = self.robot.sample(self.stepper).bodies[self.robot.root.name]
-            x, y, z = map(float, base.p)
-            self.odometry = WheelOdometry(law, x, y, z, yaw_lean_pitch(base.R)[0])
+        if not isinstance(law, CmdVel):
+            return None
+        base = self.robot.sample(self.stepper).bodies[self.robot.root.name]
+        x, y, z = map(float, base.p)
+        return WheelOdometry(law, x, y, z, yaw_lean_pitch(base.R)[0])
 
     def receive_command(self, message: Any) -> None:
         """Hold the commanded velocity (m/s, rad/s) from now on.
