@@ -186,7 +186,7 @@ def test_an_option_is_used_or_refused(bicycle, thrown, monkeypatch, kind, name):
 
     drivers = ("bilateral", "by_formulation", "kinematic", "on_terrain", "compliant")
     for driver in drivers:
-        monkeypatch.setattr(f"draisine.simulation.simulate.run_{driver}", begin)
+        monkeypatch.setattr(f"draisine.simulation.engines.run_{driver}", begin)
     arguments, contact, numerics = KINDS[kind]
     contact = {n: x for n, x in OTHER_CONTACT.items() if n == name} | contact
     numerics = {n: x for n, x in OTHER_NUMERICS.items() if n == name} | numerics

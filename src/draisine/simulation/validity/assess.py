@@ -295,10 +295,10 @@ def _friction_exceeded(
     resolution = CONE_RESOLUTION * largest
     times = []
     for s in intervals:
-        # One value per wheel, or per wheel and time.
-        mu = np.array([_mu(options, wheel, s) for _, wheel in wheels]).reshape(len(wheels), -1)
+        mu = np.array([_mu(options, wheel, s) for _, wheel in wheels])
         if not np.isfinite(mu).any():
             continue
+        mu = mu.reshape(len(wheels), -1)  # one value per wheel, or per wheel and time
         push = s.pushes([k for k, _ in wheels])
         with np.errstate(invalid="ignore"):
             margins = mu * push[0] - np.hypot(push[1], push[2]) + resolution
