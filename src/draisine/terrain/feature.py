@@ -110,6 +110,8 @@ class Features:
 
 def concatenate_features(parts: Sequence[Features]) -> Features:
     """Return several groups of features as one."""
+    if len(parts) == 1:
+        return parts[0]
     kinds = dict.fromkeys(kind for part in parts for kind in part.kinds)
     index = {kind: k for k, kind in enumerate(kinds)}
     kind = [np.array([index[entry] for entry in part.kinds], int)[part.kind] for part in parts]
@@ -127,7 +129,12 @@ def _stack_cells(parts: Sequence[Floats]) -> Floats:
     array.
     """
     width = max((part.shape[1] for part in parts), default=0)
-    return np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
+    stacked = np.zeros((sum(map(len, parts)), width))
+    first = 0
+    for part in parts:
+        stacked[first : first + len(part), : part.shape[1]] = part
+        first += len(part)
+    return stacked
 
 
 def stack_features(features: Sequence[Feature]) -> Features:

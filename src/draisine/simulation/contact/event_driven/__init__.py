@@ -13,4 +13,5 @@ a change of the active set leads to the next contact mode.
 - `events`: touching contacts at an event, and the contact mode after it.
 - `rank`: rank of the constraint rows of rolling contacts, for the change to time stepping.
 - `impact`: change of the speeds by the impact at an event.
+- `entries`: the machine code of all routines that Python calls.
 """

@@ -27,7 +27,7 @@ from draisine.simulation.contact.stepping.grid import (
 from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
 from draisine.simulation.contact.stepping.switch import SolverChoice, Switch
 
-NO_LIMIT = float("inf")  # friction coefficient of a tyre without longitudinal slip
+UNLIMITED_FRICTION = float("inf")  # friction coefficient of a tyre without longitudinal slip
 
 
 class StepFailure(IntEnum):
@@ -55,7 +55,7 @@ def follow_slots(r: RunLoop, g: GroundTable, s: TimeStepping) -> None:
         s.mu[k] = r.event.mu[k]
         if s.tyred[k]:
             # A tyre without longitudinal slip (two constraint rows) has no friction limit along.
-            s.mu[k] = NO_LIMIT if s.closed_status[k] == Status.TRACKING_TYRE else 0.0
+            s.mu[k] = UNLIMITED_FRICTION if s.closed_status[k] == Status.TRACKING_TYRE else 0.0
         s.carried[k] = s.motion.share
         for j in range(3):
             s.warm[k, j] = 0.0

@@ -1,6 +1,7 @@
 """Time stepping on a terrain: contacts and friction at impulse level, in steps without event location.
 
 - `step`: one step of Moreau and Jean's scheme, as routines.
-- `arc`: a sequence of steps with step-size control, sampled states and mean contact forces.
-- `switch`: criteria for changing between event location and time stepping.
+- `grid`: a sequence of steps, the choice of their length, and their samples, as routines.
+- `switch`: criteria for changing between event location and time stepping, as routines.
+- `arc`: the records of time steps in Python, the search of contacts, and mean contact forces.
 """
