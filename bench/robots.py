@@ -7,6 +7,9 @@ python bench/robots.py throws                     30 throws of the car on a plan
 python bench/robots.py accuracy [--runs 20]       against time stepping at an eighth of the step
 python bench/robots.py mujoco                     TurtleBot3 and linorobot on hills beside MuJoCo
 python bench/robots.py bifurcation                neighbours of linorobot on its casters, beside MuJoCo
+python bench/robots.py balancer                   the tutorial's balancer on kerbs, beside MuJoCo
+python bench/robots.py cost                       cost per step of five robots, beside `mj_step`
+python bench/robots.py files --folder FOLDER      public robot files under velocity commands
 
 A run is good if it reaches its end or ends in a named outcome (it fell, it turned over) that half the time
 step confirms, or that the motion itself does not determine: a neighbour of the initial state by 1e-6 m and
@@ -534,8 +537,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "what",
-        choices=("drives", "random", "kerbs", "throws", "accuracy", "mujoco", "bifurcation"),
-    )
+        choices=(
+            "drives", "random", "kerbs", "throws", "accuracy", "mujoco", "bifurcation", "balancer",
+            "cost", "files",
+        ),
+    )  # fmt: skip
+    parser.add_argument("--folder", type=Path)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--solver", default="auto")
@@ -561,9 +568,22 @@ def main():
         return throws(given.solver)
     if given.what == "accuracy":
         return accuracy(given.runs, given.first)
-    from robots_mujoco import compare, compare_neighbours  # MuJoCo is not a dependency
+    if given.what == "files":
+        from robot_files import drive_files
 
-    return compare() if given.what == "mujoco" else compare_neighbours()
+        if given.folder is None:
+            parser.error("files: name the folder of the robot files, --folder FOLDER")
+        return drive_files(given.folder)
+    # MuJoCo is not a dependency.
+    if given.what == "balancer":
+        from balancer_kerbs import compare_kerbs
+
+        return compare_kerbs()
+    from robots_mujoco import compare, compare_cost, compare_neighbours
+
+    return {"mujoco": compare, "bifurcation": compare_neighbours, "cost": compare_cost}[
+        given.what
+    ]()
 
 
 if __name__ == "__main__":

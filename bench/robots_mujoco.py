@@ -1,19 +1,21 @@
-"""TurtleBot3 and linorobot on hills beside MuJoCo: `python bench/robots.py {mujoco,bifurcation}`.
+"""TurtleBot3 and linorobot on hills beside MuJoCo: `python bench/robots.py {mujoco,bifurcation,cost}`.
 
 MuJoCo takes steps of 1 ms with `implicitfast`, an elliptic friction cone and impratio 100; all other options
 are its defaults. Its wheels are ellipsoids whose curvatures at the contact are those of the tori. Both run
 from rest over the same triangles: MuJoCo splits the cells of a height field as `height_field` does (checked
 by rays). linorobot with two casters is also compared with stiffer contacts of MuJoCo, in shorter steps: rigid
-wheels between the casters lose their load, which soft contacts hide.
+wheels between the casters lose their load, which soft contacts hide. `cost` measures the CPU time of
+`Stepper.step` and of `mj_step` for five robots, in turns.
 """
 
 import time
+from functools import partial
 
 import mujoco
 import numpy as np
 
-from draisine import ContactOptions, simulate, state
-from draisine.terrain import height_field
+from draisine import ContactOptions, Stepper, simulate, state
+from draisine.terrain import height_field, plane
 from robots import DRIVEN, TWO_WHEELED, WheelServos, hill_heights, system_of
 
 MU = 0.8
@@ -131,4 +133,109 @@ def compare_neighbours(name="linorobot", offsets=(-1e-3, -1e-6, 0.0, 1e-6, 1e-3)
             ]
             places = "   ".join(f"{1e3 * x:5.0f}, {1e3 * y:5.0f}" for x, y in ends)
             print(f"{height * 1e3:3.0f} mm, {seed}    {yaw:+8.0e}   {places}", flush=True)
+    return 0
+
+
+COST_START = 0.1  # m; the front wheels of all robots begin on level ground
+COSTLY = ("turtlebot3", "linorobot", "linorobot-front", "jackal", "husky")
+ROUNDS = 3
+COUNT = 2000  # steps of a round
+
+
+def model_text(name, grid):
+    """Return the MJCF of a machine of `DRIVEN` with velocity servos on a height field or on a plane."""
+    vehicle, structure, *_, gains = DRIVEN[name]
+    machine = vehicle(**structure)
+    base = machine.bodies[0]
+    hubs = {wheel.body: wheel for wheel in machine.wheels if wheel.body != base.name}
+    wheels, casters = [], []
+    for body in machine.bodies[1:]:
+        wheel = hubs[body.name]
+        radius, crown = wheel.surface.radius, wheel.surface.crown
+        size = (
+            f"{radius} {np.sqrt(crown * radius)} {radius}"  # curvature 1 / crown across the tread
+        )
+        wheels.append(
+            f'''<body name="{body.name}" pos="{_words(wheel.centre)}"><joint name="{body.name}"
+            axis="0 1 0"/><inertial pos="0 0 0" mass="{body.mass}"
+            diaginertia="{_words(np.diag(body.inertia))}"/>
+            <geom type="ellipsoid" size="{size}" friction="{MU} 0 0"/></body>'''
+        )
+    for wheel in machine.wheels:
+        if wheel.body == base.name:
+            casters.append(
+                f'<geom type="sphere" size="{wheel.surface.radius}" pos="{_words(wheel.centre)}" '
+                'condim="1" priority="1"/>'
+            )
+    servos = "".join(f'<velocity joint="{body}" kv="{gains[1]}"/>' for body in hubs)
+    asset, ground = "", f'<geom type="plane" size="9 9 1" friction="{MU} 0 0"/>'
+    if grid is not None:
+        x, y, z = grid
+        size = f"{(x[-1] - x[0]) / 2:.9g} {(y[-1] - y[0]) / 2:.9g} {z.max():.9g} 1"
+        asset = (
+            f'<asset><hfield name="hills" nrow="{len(y)}" ncol="{len(x)}" size="{size}"/></asset>'
+        )
+        at = f"{(x[-1] + x[0]) / 2:.9g} {(y[-1] + y[0]) / 2:.9g} 0"
+        ground = f'<geom type="hfield" hfield="hills" pos="{at}" friction="{MU} 0 0"/>'
+    return f"""<mujoco><option timestep="{STEP}" integrator="implicitfast" cone="elliptic" impratio="100"
+    gravity="0 0 -9.81"/>{asset}<worldbody>{ground}<body name="base" pos="{COST_START} 0 0"><freejoint/>
+    <inertial pos="{_words(base.com)}" mass="{base.mass}" diaginertia="{_words(np.diag(base.inertia))}"/>
+    {"".join(casters)}{"".join(wheels)}</body></worldbody><actuator>{servos}</actuator></mujoco>"""
+
+
+def _words(numbers):
+    """Return numbers as the value of an attribute."""
+    return " ".join(f"{float(x):.12g}" for x in numbers)
+
+
+def step_mujoco(name, grid, rate):
+    """Return the CPU time per step (us) of `mj_step` in a drive, and the distance (m)."""
+    model = mujoco.MjModel.from_xml_string(model_text(name, grid))
+    if grid is not None:
+        model.hfield_data[:] = (grid[2] / grid[2].max()).T.ravel()
+    data = mujoco.MjData(model)
+    data.ctrl[:] = rate
+    return _time_steps(lambda: mujoco.mj_step(model, data)), data.qpos[0] - COST_START
+
+
+def step_draisine(name, grid, rate, solver):
+    """Return the same of `Stepper.step`."""
+    system, gain = system_of(name), DRIVEN[name][6][1]
+    law = WheelServos(dict.fromkeys((*DRIVEN[name][4], *DRIVEN[name][5]), rate), gain)
+    ground = plane() if grid is None else height_field(*grid)
+    contact = ContactOptions(mu=MU, solver=solver)
+    ride = Stepper(system, state(system, x=COST_START), terrain=ground, law=law, contact=contact)
+    return _time_steps(lambda: ride.step(STEP)), ride.values()["x"] - COST_START
+
+
+def _time_steps(step):
+    """Return the CPU time (us) of one of `COUNT` steps, after as many steps that are not measured."""
+    for _ in range(COUNT // 4):
+        step()
+    began = time.process_time()
+    for _ in range(COUNT):
+        step()
+    return (time.process_time() - began) / COUNT * 1e6
+
+
+def compare_cost():
+    """Print the CPU time per step of 1 ms of five robots, in turns; return 0."""
+    print("us per step of 1 ms       level ground                    hills of 1 cm")
+    print("robot             auto  stepping  mj_step  ratio     auto  stepping  mj_step  ratio")
+    for name in COSTLY:
+        cells = []
+        for grid in (None, hill_heights(0.01, 3)):
+            rate = 0.2 / DRIVEN[name][2]
+            programs = {
+                "auto": partial(step_draisine, name, grid, rate, "auto"),
+                "stepping": partial(step_draisine, name, grid, rate, "time_stepping"),
+                "mujoco": partial(step_mujoco, name, grid, rate),
+            }
+            costs = {program: [] for program in programs}
+            for _ in range(ROUNDS):
+                for program, run in programs.items():
+                    costs[program].append(run()[0])
+            auto, stepping, theirs = (float(np.median(costs[program])) for program in programs)
+            cells.append(f"{auto:7.1f} {stepping:9.1f} {theirs:8.1f} {auto / theirs:6.2f}")
+        print(f"{name:16} {'   '.join(cells)}", flush=True)
     return 0
