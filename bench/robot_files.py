@@ -41,7 +41,9 @@ SPEED_ERROR = (
     0.02  # error of the speed servos by friction, relative to the smallest commanded speed
 )
 SPEED_MARGIN = 0.5  # largest commanded wheel speed over the no-load speed of the motor
-ALLOWED = 0.15  # largest relative error of distance and yaw on level ground; R2D2 rocks at the start
+ALLOWED = (
+    0.15  # largest relative error of distance and yaw on level ground; R2D2 rocks at the start
+)
 
 KINEMATICS = {
     "carlikebot": "straight",

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from draisine import ContactOptions, Numerics, compile, simulate, simulate_many, state
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, ParameterError, RedundancyError
+from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.mechanics.formulations._rank import _dependent
 from draisine.model import Blade, Body, Model, Revolute, Wheel, inertia
 from draisine.terrain import plane
@@ -84,13 +85,34 @@ def test_loads_are_shared_as_by_springs(formulation):
     assert_allclose(loads, k * (X @ plane_of), rtol=1e-11)
 
 
-def test_errors_name_contacts_that_cannot_all_close():
-    system = compile(wagon, up=0.01)
+@pytest.mark.parametrize("up", [0.01, 1e-5, 1e-6])
+def test_errors_name_contacts_that_cannot_all_close(up):
+    system = compile(wagon, up=up)
     with pytest.raises(RedundancyError, match=r"rl\.normal.*fr\.normal.*cannot all be closed"):
         system.survey()
 
 
-def test_free_steering_of_both_wheels_without_a_coupling_is_reported():
+def test_errors_name_contacts_that_almost_close_by_a_pitch():
+    """The front wheels are 4.5 mm higher and 1 mm apart along the track: the pitch leaves 3 um."""
+    tyre = BrushTyre(10.0, 0.8, 0.1)
+    hubs = {
+        "fl": (0.3, 0.2, 0.1045),
+        "fr": (0.301, -0.2, 0.1045),
+        "rl": (-0.2, 0.25, 0.1),
+        "rr": (-0.2, -0.25, 0.1),
+    }
+    wheel = inertia(0.01, 0.02, 0.01)
+    cart = Model(
+        [Body("deck", 9.0, (0, 0, 0.2), inertia(1.0, 1.0, 1.0))]
+        + [Body(name, 1.0, hub, wheel) for name, hub in hubs.items()],
+        [Revolute(f"{name}_axle", "deck", name, AXLE, hub) for name, hub in hubs.items()],
+        [Wheel(name, name, hub, AXLE, 0.1, tyre=tyre) for name, hub in hubs.items()],
+    )
+    with pytest.raises(RedundancyError, match=r"rows fl\.normal, .*rr\.normal contradict"):
+        state(compile(lambda: cart))
+
+
+def test_free_steering_on_both_sides_misses_a_coupling():
     """In the zero configuration the wheels are consistent; for other steer angles they are not, so
     that the wagon cannot roll.
     """

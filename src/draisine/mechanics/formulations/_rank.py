@@ -31,6 +31,14 @@ DEPENDENCE_TOLERANCE = 1e-9
 rounding errors of rows are about 1e-15.
 """
 
+CONTRADICTION_TOLERANCE = 1e-6
+"""Largest singular value at which rows count as dependent in a configuration that cannot be closed.
+
+Contacts that are micrometres off one plane are turned by the attempt to close them, so that the rows are
+dependent only up to this turn.
+
+"""
+
 CLOSURE_TOLERANCE = 1e-9
 """Largest residual (m or rad) of the holonomic constraints at which Newton's method has converged.
 """
@@ -281,12 +289,14 @@ def _smallest_singular_value(place: NumericalConfiguration, rank: int) -> float:
     return float(np.linalg.svd(place.C, compute_uv=False)[rank - 1])
 
 
-def _dependent(C: Floats, b: Floats | None = None) -> tuple[int, ...]:
+def _dependent(
+    C: Floats, b: Floats | None = None, tolerance: float = DEPENDENCE_TOLERANCE
+) -> tuple[int, ...]:
     """Return the indices of the rows of C that are linearly dependent; with b, only of those rows whose
     equations `C v = b` contradict each other.
     """
     U, s, _ = np.linalg.svd(C)
-    null = U[:, int((s > DEPENDENCE_TOLERANCE).sum()) :]
+    null = U[:, int((s > tolerance).sum()) :]
     weight = np.abs(null).max(axis=1, initial=0.0) if b is None else np.abs(null @ (null.T @ b))
     return tuple(
         int(k) for k in np.flatnonzero(weight > 1e-6 * max(weight.max(initial=0.0), 1e-300))
@@ -299,9 +309,10 @@ def _check_configuration(
     """Raise an error if holonomic constraints contradict each other."""
     values, rows, indices = projected.holonomic_residuals(place.rows, place.r, place.t, anchors)
     J = np.array(rows, float)[:, free_columns(place.tree.model)]
-    if np.linalg.matrix_rank(J, tol=1e-6) == len(J):
+    if np.linalg.matrix_rank(J, tol=CONTRADICTION_TOLERANCE) == len(J):
         return
-    names = [labels[indices[k]] for k in _dependent(J, np.array(values, float))]
+    dependent = _dependent(J, np.array(values, float), CONTRADICTION_TOLERANCE)
+    names = [labels[indices[k]] for k in dependent]
     raise RedundancyError(
         f"The constraint rows {', '.join(names)} contradict each other: they cannot all be closed; the "
         f"residual is {error:.3g}. Draw the contacts on one plane, or open one of them."
