@@ -27,6 +27,7 @@ FILES = {
     **{"formulation": "unconstrained", "target": "listing", "figure": "turns"},
     "command": "energy",
     "force": "linear_drag",
+    "sensor": "inclinometer",
 }
 
 
@@ -96,6 +97,18 @@ def test_force(plugins):
     (growth,), _ = system.accelerate(draisine.state(system, hinge=0.4, hinge_rate=1.5))
     wanted = -9.81 / 2.0 * np.sin(0.4) - 0.6 / 3.0 * 1.5
     assert growth == pytest.approx(wanted, abs=1e-12)
+
+
+def test_sensor(plugins):
+    """At rest the specific force is vertical; a bob that swings freely feels it along the rod."""
+    system = draisine.compile(plugins["vehicle"])
+    tilt = find("sensor", plugins["sensor"])("tilt", "bob")
+    swing = system.with_sensors(tilt)
+    start = draisine.state(swing, hinge=0.4)
+    mass, length = swing.parameters["mass"], swing.parameters["length"]
+    holding = {"hinge": mass * 9.81 * length * np.sin(0.4)}
+    assert draisine.Stepper(swing, start, inputs=holding).values()["tilt"] == pytest.approx(0.4)
+    assert draisine.Stepper(swing, start).values()["tilt"] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_integrator_has_its_order(plugins):
