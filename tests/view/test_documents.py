@@ -41,6 +41,9 @@ def test_a_record_names_what_exists(name: str) -> None:
     if record.concept:
         assert record.concept in CONCEPTS and not record.figure
         return
+    if record.vehicle:
+        assert record.vehicle in names("vehicle") and not record.figure
+        return
     assert record.figure in names("figure")
     if record.cycles:
         return

@@ -5,7 +5,7 @@ one of them.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -19,7 +19,9 @@ from draisine.experiment.run import Result, run
 from draisine.experiment.tables.cycles import scan_cycles
 from draisine.results.comparison import compare
 from draisine.results.queries import evaluate_series, series_unit
+from draisine.system.system import compile
 from draisine.view.concepts import CONCEPTS
+from draisine.view.figures.side import draw_model
 from draisine.view.plot import plot
 from draisine.view.save import save
 from draisine.view.style import figure_width, font_size, parent_figure
@@ -47,6 +49,8 @@ class DocumentFigure:
     """Figure plug, see `draisine list figures`; empty for drawings that explain an idea."""
     concept: str = ""
     """Name of a drawing in `view/concepts`."""
+    vehicle: str = ""
+    """Vehicle that is drawn with its frames, instead of a run."""
     scenario: str = ""
     """Scenario of the run; empty for families of cycles."""
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -140,7 +144,10 @@ def draw_document_figure(
     document, _, number = name.partition("/")
     title = f"{DOCUMENT_TITLES[document]}, figure {number}: {record.caption}"
     if record.concept:
-        return _draw_concept(record.concept, title, path, width)
+        return _draw_concept(CONCEPTS[record.concept], title, path, width)
+    if record.vehicle:
+        model = compile(record.vehicle).model
+        return _draw_concept(lambda: draw_model(model, frames=True), title, path, width)
     axes = plot(
         figure_data(record),
         record.figure,
@@ -175,12 +182,16 @@ def _keep_panel(axes: Any, index: int, title: str) -> Any:
     return kept
 
 
-def _draw_concept(name: str, title: str, path: str | Path | None, width: str | float | None) -> Any:
+def _draw_concept(
+    draw: Callable[[], Any], title: str, path: str | Path | None, width: str | float | None
+) -> Any:
     """Draw an idea with a title and save it if a path is given; return its axes."""
     with figure_width(width):
-        axes = CONCEPTS[name]()
+        axes = draw()
         below = axes.get_title()
-        axes.set_title(f"{title}\n{below}" if below else title, fontsize=font_size(10), wrap=True)
+        axes.set_title("")
+        words = f"{title}\n{below}" if below else title
+        parent_figure(axes).suptitle(words, fontsize=font_size(10), wrap=True)
         if path is not None:
             save(axes, Path(path))
     return axes

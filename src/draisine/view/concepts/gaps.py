@@ -150,9 +150,11 @@ def draw_convex() -> Any:
         """Return points on the obstacle's boundary."""
         return np.array([-0.1 + 1.3 * np.cos(s), 0.5 * np.sin(s)])
 
-    nearest = minimize(
-        lambda s: float(np.sum((upper(s[0]) - lower(s[1])) ** 2)), [-1.5, 1.5], tol=1e-14
-    ).x
+    def distance(s: Floats) -> float:
+        """Return the squared distance of two boundary points."""
+        return float(np.sum((upper(s[0]) - lower(s[1])) ** 2))
+
+    nearest = minimize(distance, np.array([-1.5, 1.5]), tol=1e-14).x
     C, ground = upper(nearest[0]), lower(nearest[1])
     gap = float(np.hypot(*(C - ground)))
     normal = (C - ground) / gap

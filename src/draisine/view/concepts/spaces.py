@@ -195,7 +195,7 @@ def _plane(axes: Any, row: Floats, colour: str, label: str, size: float = 1.1) -
     first = first / np.linalg.norm(first)
     second = np.cross(normal, first)
     corners = np.array([first + second, first - second, -first - second, second - first]) * size
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
     axes.add_collection3d(Poly3DCollection([corners], color=colour, alpha=0.25, label=label))
 
