@@ -13,9 +13,8 @@ from draisine.results.queries import parse_series
 from draisine.scenario.library import load
 from draisine.view.concepts import CONCEPTS
 from draisine.view.concepts.gaps import FLOOR, RAMP, end_contact, face_contact
-from draisine.view.concepts.impacts import MASS as MASS_OF_SPHERES
-from draisine.view.concepts.impacts import SPEED, STIFFNESS, collide
-from draisine.view.concepts.spaces import MASS, ROW, project, transport
+from draisine.view.concepts.impacts import IMPACT_SPEED, REDUCED_MASS, SPHERE_STIFFNESS, collide
+from draisine.view.concepts.spaces import ADDED_ROW, KINETIC_METRIC, project, transport
 from draisine.view.documents import (
     axis_ranges,
     document_figures,
@@ -185,9 +184,9 @@ def test_one_panel_of_a_figure() -> None:
 def test_elastic_spheres_have_the_peak_of_hertz() -> None:
     """Without loss m v^2 / 2 = (2/5) K d^(5/2); a loss reduces the deformation."""
     collision = collide(1.0)
-    depth = (1.25 * MASS_OF_SPHERES * SPEED**2 / STIFFNESS) ** 0.4
+    depth = (1.25 * REDUCED_MASS * IMPACT_SPEED**2 / SPHERE_STIFFNESS) ** 0.4
     assert collision.depth.max() == pytest.approx(depth, rel=1e-4)
-    assert collision.force.max() == pytest.approx(STIFFNESS * depth**1.5, rel=1e-4)
+    assert collision.force.max() == pytest.approx(SPHERE_STIFFNESS * depth**1.5, rel=1e-4)
     assert collide(0.5).depth.max() < depth
 
 
@@ -200,10 +199,10 @@ def test_gaps_of_a_wheel_over_an_edge() -> None:
 
 def test_projections_and_transport() -> None:
     v = np.array([0.9, -0.8, -0.4])
-    a = project(v, ROW, MASS)
-    assert abs(ROW @ a) < 1e-15
+    a = project(v, ADDED_ROW, KINETIC_METRIC)
+    assert abs(ADDED_ROW @ a) < 1e-15
     # The lost part is orthogonal to the admissible one in the kinetic metric.
-    assert abs(a @ MASS @ (v - a)) < 1e-15
+    assert abs(a @ KINETIC_METRIC @ (v - a)) < 1e-15
     corners = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]], float)
     _, vectors = transport(corners, np.array([0.0, 1.0, 0.0]))
     np.testing.assert_allclose(vectors[-1], [0.0, 0.0, 1.0], atol=1e-9)

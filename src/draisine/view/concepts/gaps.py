@@ -15,7 +15,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.view.style import COLOURS, GREY, new_figure
 
-RADIUS = 0.35
+WHEEL_RADIUS = 0.35
 """Radius of the drawn wheel, m."""
 
 RAMP = np.array([[-1.4, -0.25], [0.0, 0.0]])
@@ -24,7 +24,7 @@ FLOOR = np.array([[0.0, -0.5], [1.6, -0.5]])
 
 
 @dataclass(frozen=True)
-class Contact:
+class PreContact:
     """Pre-contact points of a wheel and a segment."""
 
     wheel: Floats  # point C on the wheel, m
@@ -33,7 +33,7 @@ class Contact:
     inside: bool  # whether the projection lies on the segment
 
 
-def face_contact(centre: Floats, segment: Floats, radius: float = RADIUS) -> Contact:
+def face_contact(centre: Floats, segment: Floats, radius: float = WHEEL_RADIUS) -> PreContact:
     """Return the pre-contact points of a wheel and the line of a segment.
 
     >>> contact = face_contact(np.array([0.5, 1.0]), np.array([[0.0, 0.0], [2.0, 0.0]]), 0.3)
@@ -47,25 +47,27 @@ def face_contact(centre: Floats, segment: Floats, radius: float = RADIUS) -> Con
     C = centre - radius * normal
     s = float((C - segment[0]) @ along)
     ground = segment[0] + s * along
-    return Contact(C, ground, float(normal @ (C - ground)), 0.0 <= s <= length)
+    return PreContact(C, ground, float(normal @ (C - ground)), 0.0 <= s <= length)
 
 
-def end_contact(centre: Floats, segment: Floats, radius: float = RADIUS) -> Contact:
+def end_contact(centre: Floats, segment: Floats, radius: float = WHEEL_RADIUS) -> PreContact:
     """Return the pre-contact points of a wheel and the nearest end of a segment."""
     end = min(segment, key=lambda point: float(np.hypot(*(centre - point))))
     away = centre - end
     distance = float(np.hypot(*away))
-    return Contact(centre - radius * away / distance, end, distance - radius, True)
+    return PreContact(centre - radius * away / distance, end, distance - radius, True)
 
 
-def _draw(title: str, centre: Floats, contacts: list[tuple[str, Contact, str]]) -> Any:
+def _draw(title: str, centre: Floats, contacts: list[tuple[str, PreContact, str]]) -> Any:
     """Draw wheel, segments and pre-contact points with their gaps."""
     axes = new_figure(1, 1, (6.0, 4.2))
     for name, segment in (("segment 1", RAMP), ("segment 2", FLOOR)):
         axes.plot(*segment.T, color="black", lw=2)
         axes.annotate(name, segment.mean(axis=0), xytext=(0, -14), textcoords="offset points")
     angle = np.linspace(0, 2 * np.pi, 200)
-    axes.plot(*(centre[:, None] + RADIUS * np.array([np.cos(angle), np.sin(angle)])), color=GREY)
+    axes.plot(
+        *(centre[:, None] + WHEEL_RADIUS * np.array([np.cos(angle), np.sin(angle)])), color=GREY
+    )
     axes.plot(*centre, "+", color="black")
     axes.annotate("O", centre, xytext=(4, 4), textcoords="offset points")
     for k, (name, contact, remark) in enumerate(contacts):

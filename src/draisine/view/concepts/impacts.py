@@ -19,11 +19,15 @@ from draisine.simulation.compare.compliant import (
 )
 from draisine.view.style import COLOURS, new_figure
 
-RADIUS = 0.01  # m, of both spheres, as printed
-STIFFNESS = hertz_stiffness(RADIUS, RADIUS, 210e9, 0.28)  # N m^-1.5, Young's modulus as printed
-SPEED = 0.1  # m/s, initial rate of the deformation, as printed
+SPHERE_RADIUS = 0.01  # m, of both spheres, as printed
+SPHERE_STIFFNESS = hertz_stiffness(
+    SPHERE_RADIUS, SPHERE_RADIUS, 210e9, 0.28
+)  # N m^-1.5, Young's modulus as printed
+IMPACT_SPEED = 0.1  # m/s, initial rate of the deformation, as printed
 STEEL = 7850.0  # kg/m3; not printed, usual value
-MASS = STEEL * 4.0 / 3.0 * math.pi * RADIUS**3 / 2.0  # kg, reduced mass of both spheres
+REDUCED_MASS = (
+    STEEL * 4.0 / 3.0 * math.pi * SPHERE_RADIUS**3 / 2.0
+)  # kg, reduced mass of both spheres
 RESTITUTIONS = (0.0, 0.5, 0.9, 1.0)  # as printed
 
 
@@ -33,7 +37,9 @@ def collide(e: float) -> Collision:
     >>> print(f"{1e6 * collide(1.0).depth.max():.3f} um")
     3.256 um
     """
-    return simulate_collision(HuntCrossley(STIFFNESS, e, SPEED), MASS, SPEED)
+    return simulate_collision(
+        HuntCrossley(SPHERE_STIFFNESS, e, IMPACT_SPEED), REDUCED_MASS, IMPACT_SPEED
+    )
 
 
 def draw_force() -> Any:
@@ -54,7 +60,7 @@ def draw_deformation() -> Any:
     elastic = collide(1.0)
     top = int(np.argmax(elastic.depth))
     partly = collide(0.7)
-    remains = simulate_plastic_collision(STIFFNESS, 0.7, MASS, SPEED)
+    remains = simulate_plastic_collision(SPHERE_STIFFNESS, 0.7, REDUCED_MASS, IMPACT_SPEED)
     for collision, colour, style, label in (
         (elastic, COLOURS[2], "-", "elastic"),
         (partly, COLOURS[0], "-", "partly elastic, no deformation remains"),

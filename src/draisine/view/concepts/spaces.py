@@ -14,10 +14,10 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.view.style import COLOURS, GREY
 
-MASS = np.diag([1.0, 1.0, 0.4])
+KINETIC_METRIC = np.diag([1.0, 1.0, 0.4])
 """Mass matrix of the example of figures 3.8 to 3.11."""
 
-ROW = np.array([[0.3, 1.0, 0.5]])
+ADDED_ROW = np.array([[0.3, 1.0, 0.5]])
 """Constraint row that a collision adds, for the three speeds."""
 
 
@@ -218,8 +218,8 @@ def _arrow(axes: Any, v: Floats, colour: str, label: str, start: Floats | None =
 def draw_collision_spaces() -> Any:
     """Draw figure 3.8: a collision adds a row, so that the admissible velocities become a plane."""
     axes = _velocity_axes("a row is added: three speeds become two")
-    _plane(axes, ROW, COLOURS[0], "admissible velocities $H$ after the collision")
-    _arrow(axes, ROW[0] / np.linalg.norm(ROW), COLOURS[2], "forbidden velocities $C^T$")
+    _plane(axes, ADDED_ROW, COLOURS[0], "admissible velocities $H$ after the collision")
+    _arrow(axes, ADDED_ROW[0] / np.linalg.norm(ADDED_ROW), COLOURS[2], "forbidden velocities $C^T$")
     _legend_below(axes)
     return axes
 
@@ -227,8 +227,8 @@ def draw_collision_spaces() -> Any:
 def draw_soft_collision() -> Any:
     """Draw figure 3.9: a soft collision and a lift-off keep the velocity."""
     axes = _velocity_axes("soft collision: the velocity already lies in $H$")
-    v = project(np.array([0.9, 0.5, -0.3]), ROW, MASS)
-    _plane(axes, ROW, COLOURS[0], "$H$ between collision and lift-off")
+    v = project(np.array([0.9, 0.5, -0.3]), ADDED_ROW, KINETIC_METRIC)
+    _plane(axes, ADDED_ROW, COLOURS[0], "$H$ between collision and lift-off")
     _arrow(axes, v, COLOURS[1], "velocity before, between and after")
     _legend_below(axes)
     return axes
@@ -238,8 +238,8 @@ def draw_hard_collision() -> Any:
     """Draw figure 3.10: a hard plastic collision projects the velocity into the new subspace."""
     axes = _velocity_axes("hard collision: the velocity jumps into $H$")
     before = np.array([0.9, -0.8, -0.4])
-    after = project(before, ROW, MASS)
-    _plane(axes, ROW, COLOURS[0], "$H_+$")
+    after = project(before, ADDED_ROW, KINETIC_METRIC)
+    _plane(axes, ADDED_ROW, COLOURS[0], "$H_+$")
     _arrow(axes, before, GREY, "velocity before")
     _arrow(axes, after, COLOURS[1], "velocity after")
     _arrow(axes, after - before, COLOURS[2], "$M^{-1} C^T \\Lambda$", before)
@@ -251,13 +251,13 @@ def draw_projections() -> Any:
     """Draw figure 3.11: projections orthogonal in the Euclidean and in the kinetic metric."""
     axes = _velocity_axes("two metrics, two projections")
     v = np.array([0.9, -0.8, -0.4])
-    _plane(axes, ROW, COLOURS[0], "$H$ = ker $C$")
+    _plane(axes, ADDED_ROW, COLOURS[0], "$H$ = ker $C$")
     _arrow(axes, v, GREY, "$v$")
     for metric, colour, name in (
         (np.eye(3), COLOURS[2], "Euclidean"),
-        (MASS, COLOURS[1], "kinetic"),
+        (KINETIC_METRIC, COLOURS[1], "kinetic"),
     ):
-        _arrow(axes, project(v, ROW, metric), colour, f"admissible part, {name} metric")
+        _arrow(axes, project(v, ADDED_ROW, metric), colour, f"admissible part, {name} metric")
     _legend_below(axes)
     return axes
 
