@@ -11,7 +11,16 @@ from draisine.errors import ParameterError
 from draisine.registry import names
 from draisine.results.queries import parse_series
 from draisine.scenario.library import load
-from draisine.view.documents import document_figures, draw_document_figure, figure_data
+from draisine.view.concepts import CONCEPTS
+from draisine.view.concepts.gaps import FLOOR, RAMP, end_contact, face_contact
+from draisine.view.concepts.impacts import IMPACT_SPEED, REDUCED_MASS, SPHERE_STIFFNESS, collide
+from draisine.view.concepts.spaces import ADDED_ROW, KINETIC_METRIC, project, transport
+from draisine.view.documents import (
+    axis_ranges,
+    document_figures,
+    draw_document_figure,
+    figure_data,
+)
 from draisine.view.figures.mode_graph import list_transitions
 from draisine.view.plot import SERIES_FIGURES, SNAPSHOT_FIGURES
 
@@ -29,6 +38,12 @@ def close_figures():
 def test_a_record_names_what_exists(name: str) -> None:
     """Scenario, changes, figure plug, series and options of every record are valid."""
     record = RECORDS[name]
+    if record.concept:
+        assert record.concept in CONCEPTS and not record.figure
+        return
+    if record.vehicle:
+        assert record.vehicle in names("vehicle") and not record.figure
+        return
     assert record.figure in names("figure")
     if record.cycles:
         return
@@ -151,3 +166,43 @@ def test_snapshots_need_a_figure_with_snapshots() -> None:
     data = figure_data(RECORDS["mauny2018/4.26"])
     with pytest.raises(ParameterError, match="no snapshots"):
         plot(data, "gaps", every=0.5)
+
+
+@pytest.mark.parametrize("name", CONCEPTS)
+def test_every_concept_is_drawn_and_used(name: str) -> None:
+    assert CONCEPTS[name]().figure.axes
+    assert name in {record.concept for record in RECORDS.values()}
+
+
+def test_one_panel_of_a_figure() -> None:
+    """Figure 1.21A: the torque of gait a alone, with its computed peak."""
+    axes = draw_document_figure("mauny2018/1.21A")
+    assert axes.figure.axes == [axes]
+    assert axis_ranges(axes) == ["torque (N m): -0.5395 to 0.5395"]
+
+
+def test_elastic_spheres_have_the_peak_of_hertz() -> None:
+    """Without loss m v^2 / 2 = (2/5) K d^(5/2); a loss reduces the deformation."""
+    collision = collide(1.0)
+    depth = (1.25 * REDUCED_MASS * IMPACT_SPEED**2 / SPHERE_STIFFNESS) ** 0.4
+    assert collision.depth.max() == pytest.approx(depth, rel=1e-4)
+    assert collision.force.max() == pytest.approx(SPHERE_STIFFNESS * depth**1.5, rel=1e-4)
+    assert collide(0.5).depth.max() < depth
+
+
+def test_gaps_of_a_wheel_over_an_edge() -> None:
+    centre = np.array([0.3, 0.35])
+    assert end_contact(centre, RAMP).gap == pytest.approx(np.hypot(0.3, 0.35) - 0.35)
+    assert face_contact(centre, FLOOR).gap == pytest.approx(0.5)
+    assert not face_contact(np.array([0.5, 0.6]), RAMP).inside
+
+
+def test_projections_and_transport() -> None:
+    v = np.array([0.9, -0.8, -0.4])
+    a = project(v, ADDED_ROW, KINETIC_METRIC)
+    assert abs(ADDED_ROW @ a) < 1e-15
+    # The lost part is orthogonal to the admissible one in the kinetic metric.
+    assert abs(a @ KINETIC_METRIC @ (v - a)) < 1e-15
+    corners = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]], float)
+    _, vectors = transport(corners, np.array([0.0, 1.0, 0.0]))
+    np.testing.assert_allclose(vectors[-1], [0.0, 0.0, 1.0], atol=1e-9)

@@ -86,7 +86,7 @@ def _print_figures() -> None:
         table.add_row(
             record.name,
             escape_markup(record.caption),
-            record.scenario or record.cycles["vehicle"],
+            record.scenario or record.vehicle or record.cycles.get("vehicle", "drawing"),
             escape_markup(record.differs),
         )
     open_console().print(table)

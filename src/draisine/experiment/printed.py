@@ -30,6 +30,7 @@ from draisine.results import cycle
 from draisine.results.events import read_events
 from draisine.results.queries import evaluate_series, parse_query
 from draisine.results.straight import straight_quantity
+from draisine.scenario.library import load
 from draisine.scenario.schema import CycleScenario, LinearScenario, SweepScenario
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle import to_thesis
@@ -154,6 +155,9 @@ def printed_numbers() -> Iterator[PrintedNumber]:
     """
     for document, content in _read_list().items():
         for entry in content["number"]:
+            if "inputs" in entry:
+                yield from _printed_inputs(document, entry)
+                continue
             if "table" not in entry:
                 yield PrintedNumber(document, **entry)
                 continue
@@ -168,6 +172,23 @@ def printed_numbers() -> Iterator[PrintedNumber]:
                     analysis="benchmark_parameter",
                     arguments={"name": name},
                 )
+
+
+def _printed_inputs(document: str, entry: Mapping[str, Any]) -> Iterator[PrintedNumber]:
+    """Yield the inputs of a scenario that a document prints; the fields are key paths in the scenario, or
+    parameters of its vehicle, with the printed text and unit.
+    """
+    for path, text in entry["inputs"].items():
+        printed, _, unit = text.partition(" ")
+        yield PrintedNumber(
+            document,
+            entry["place"],
+            f"input {path}",
+            printed,
+            unit,
+            analysis="scenario_input",
+            arguments={"scenario": entry["scenario"], "path": path},
+        )
 
 
 def judge_numbers(
@@ -439,9 +460,23 @@ def _absent_impulse() -> float:
     return float(event["impulse"].get("rear:ground", [0.0])[0])
 
 
+def _scenario_input(scenario: str, path: str) -> float:
+    """Return an input of a scenario in SI units by its key path, or a parameter of its vehicle."""
+    loaded = load(scenario)
+    value: Any = loaded.content
+    if path in loaded.plan.system.parameters:
+        return float(loaded.plan.system.parameters[path])
+    for key in path.split("."):
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    if isinstance(value, str) and value.endswith("deg"):
+        return math.radians(float(value.removesuffix("deg")))
+    return float(value)
+
+
 ANALYSES: dict[str, Callable[..., float | str]] = {
     "benchmark_parameter": _benchmark_parameter,
     "count": lambda name: _count_coordinates()[name],
+    "scenario_input": _scenario_input,
     "radians": lambda degrees: math.radians(degrees),
     "tail_length": _tail_length,
     "phase_of_zero_speed": _phase_of_zero_speed,

@@ -10,6 +10,7 @@ In the order of the data:
 `contacts`, `stages`, `solution`: sections on contact points, dynamics and accelerations.
 `linear`: linear equations about straight running.
 `document`: the complete page.
+`formulations`: pages of the other formulations, in their own coordinates.
 `explain`: the derivation stage by stage.
 
 Printers (LaTeX, HTML, ...) are in `codegen.paper`.

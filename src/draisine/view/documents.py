@@ -5,7 +5,7 @@ one of them.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -19,7 +19,12 @@ from draisine.experiment.run import Result, run
 from draisine.experiment.tables.cycles import scan_cycles
 from draisine.results.comparison import compare
 from draisine.results.queries import evaluate_series, series_unit
+from draisine.system.system import compile
+from draisine.view.concepts import CONCEPTS
+from draisine.view.figures.side import draw_model
 from draisine.view.plot import plot
+from draisine.view.save import save
+from draisine.view.style import figure_width, font_size, parent_figure
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -40,8 +45,12 @@ class DocumentFigure:
     """Document and number of the figure: mauny2018/2.13."""
     caption: str
     """What the figure shows."""
-    figure: str
-    """Figure plug, see `draisine list figures`."""
+    figure: str = ""
+    """Figure plug, see `draisine list figures`; empty for drawings that explain an idea."""
+    concept: str = ""
+    """Name of a drawing in `view/concepts`."""
+    vehicle: str = ""
+    """Vehicle that is drawn with its frames, instead of a run."""
     scenario: str = ""
     """Scenario of the run; empty for families of cycles."""
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -58,6 +67,10 @@ class DocumentFigure:
     """Whether the series `steer_setpoint` and `rear_wheel_rate_setpoint` of the control law are added."""
     cycles: Mapping[str, Any] = field(default_factory=dict)
     """Families of limit cycles instead of a run: vehicle, low, high and count of the phase in rad."""
+    panel: int | None = None
+    """Index of the only panel that is drawn; None draws all panels."""
+    axis: str = ""
+    """Label of the vertical axis, if the name of the series is not one."""
     differs: str = ""
     """What differs from the printed figure."""
 
@@ -130,15 +143,58 @@ def draw_document_figure(
     record = known[name]
     document, _, number = name.partition("/")
     title = f"{DOCUMENT_TITLES[document]}, figure {number}: {record.caption}"
-    return plot(
+    if record.concept:
+        return _draw_concept(CONCEPTS[record.concept], title, path, width)
+    if record.vehicle:
+        model = compile(record.vehicle).model
+        return _draw_concept(lambda: draw_model(model, frames=True), title, path, width)
+    axes = plot(
         figure_data(record),
         record.figure,
-        path,
+        path if record.panel is None and not record.axis else None,
         series=list(record.series) or None,
         every=record.every,
         width=width,
         title=title,
     )
+    if record.panel is not None:
+        axes = _keep_panel(axes, record.panel, title)
+    if record.axis:
+        np.atleast_1d(axes).ravel()[0].set_ylabel(record.axis)
+    if path is not None and (record.panel is not None or record.axis):
+        save(axes, Path(path))
+    return axes
+
+
+def _keep_panel(axes: Any, index: int, title: str) -> Any:
+    """Remove all panels of a figure except one, which then fills the figure; return it."""
+    panels = list(np.atleast_1d(axes).ravel())
+    kept = panels[index]
+    figure = parent_figure(axes)
+    for panel in panels:
+        if panel is not kept:
+            panel.remove()
+    kept.set_subplotspec(figure.add_gridspec(1, 1)[0])
+    kept.set_xlabel(kept.get_xlabel() or "time (s)")
+    kept.tick_params(labelbottom=True)
+    figure.set_size_inches(6.0, 4.2)
+    figure.suptitle(title, fontsize=font_size(10))
+    return kept
+
+
+def _draw_concept(
+    draw: Callable[[], Any], title: str, path: str | Path | None, width: str | float | None
+) -> Any:
+    """Draw an idea with a title and save it if a path is given; return its axes."""
+    with figure_width(width):
+        axes = draw()
+        below = axes.get_title()
+        axes.set_title("")
+        words = f"{title}\n{below}" if below else title
+        parent_figure(axes).suptitle(words, fontsize=font_size(10), wrap=True)
+        if path is not None:
+            save(axes, Path(path))
+    return axes
 
 
 def axis_ranges(axes: Any) -> list[str]:
@@ -158,10 +214,11 @@ def axis_ranges(axes: Any) -> list[str]:
     --------
     >>> from draisine.view.documents import axis_ranges, draw_document_figure
     >>> axis_ranges(draw_document_figure("mauny2018/2.16"))
-    ['contact force base, rear, z (N): 599.7 to 625.5']
+    ['force on the rear wheel (N): 599.7 to 625.5']
     """
     ranges = []
-    for panel in np.atleast_1d(axes).ravel():
+    panels = list(axes.values()) if isinstance(axes, dict) else np.atleast_1d(axes).ravel()
+    for panel in panels:
         curves = [
             np.asarray(c.get_ydata(), float) for c in panel.get_lines() if len(c.get_xdata()) > 2
         ]

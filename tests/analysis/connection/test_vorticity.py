@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import draisine
 from draisine.analysis.connection.vorticity import (
-    Ellipse,
+    EllipticBody,
     Vortex,
     momentum_velocity,
     vortex_momentum,
@@ -53,7 +53,7 @@ def by_quadrature(body, vortex):
 @pytest.mark.parametrize("seed", range(8))
 def test_closed_form_is_the_integral(seed):
     rng = np.random.default_rng(seed)
-    body = Ellipse(rng.uniform(0.3, 1), rng.uniform(0.1, 0.6), *rng.uniform(-1, 1, 3))
+    body = EllipticBody(rng.uniform(0.3, 1), rng.uniform(0.1, 0.6), *rng.uniform(-1, 1, 3))
     angle = rng.uniform(0, 2 * np.pi)
     vortex = Vortex(body.x + 2.0 * np.cos(angle), body.y + 2.0 * np.sin(angle), rng.normal())
     found = vortex_momentum(body, [vortex], 1.0)
@@ -62,10 +62,10 @@ def test_closed_form_is_the_integral(seed):
 
 
 def test_a_vortex_on_the_surface_of_a_circle_has_no_momentum():
-    near = vortex_momentum(Ellipse(0.5, 0.5), [Vortex(0.5 + 1e-9, 0.0, 1.0)], 1.0)
+    near = vortex_momentum(EllipticBody(0.5, 0.5), [Vortex(0.5 + 1e-9, 0.0, 1.0)], 1.0)
     assert_allclose(near[:2], 0.0, atol=1e-8)
     with pytest.raises(ParameterError, match="inside"):
-        vortex_momentum(Ellipse(0.5, 0.2), [Vortex(0.0, 0.1, 1.0)], 1.0)
+        vortex_momentum(EllipticBody(0.5, 0.2), [Vortex(0.0, 0.1, 1.0)], 1.0)
 
 
 def disc(radius, density):
@@ -86,10 +86,10 @@ def test_a_cylinder_and_a_vortex_conserve_energy():
     model = disc(a, rho)
     machine = locomotion(assemble(model), mode_of(model), np.eye(3), np.zeros(0))
     start = np.array([0.0, 0.0, 0.9, 0.3])
-    first = vortex_momentum(Ellipse(a, a), [Vortex(0.9, 0.3, G)], rho)
+    first = vortex_momentum(EllipticBody(a, a), [Vortex(0.9, 0.3, G)], rho)
 
     def velocity(y):
-        body = Ellipse(a, a, y[0], y[1])
+        body = EllipticBody(a, a, y[0], y[1])
         w = vortex_momentum(body, [Vortex(y[2], y[3], G)], rho) - first
         return momentum_velocity(machine, np.zeros(0), w, y[:2], 0.0)
 
@@ -125,7 +125,7 @@ def test_a_shed_vortex_turns_a_fish_at_rest():
     model = fish()
     r = np.array([0.3, -0.5])
     machine = locomotion(assemble(model), mode_of(model), np.eye(3), r)
-    w = vortex_momentum(Ellipse(0.1, 0.02, -0.6, 0.1), [Vortex(-1.0, 0.3, 0.01)], 1000.0)
+    w = vortex_momentum(EllipticBody(0.1, 0.02, -0.6, 0.1), [Vortex(-1.0, 0.3, 0.01)], 1000.0)
     position, angle = np.array([0.2, -0.1]), 0.7
     eta = momentum_velocity(machine, np.zeros(2), w, position, angle)
     system = draisine.compile("fish")

@@ -33,7 +33,7 @@ class Vortex:
 
 
 @dataclass(frozen=True)
-class Ellipse:
+class EllipticBody:
     """Elliptic body in the plane, without circulation."""
 
     a: float
@@ -54,7 +54,7 @@ class Ellipse:
             )
 
 
-def vortex_momentum(body: Ellipse, vortices: Sequence[Vortex], density: float) -> Floats:
+def vortex_momentum(body: EllipticBody, vortices: Sequence[Vortex], density: float) -> Floats:
     """Compute the momentum of vortices outside a body, with the images inside it.
 
     Parameters
@@ -82,7 +82,7 @@ def vortex_momentum(body: Ellipse, vortices: Sequence[Vortex], density: float) -
     A vortex far away has the momentum `density` times its circulation times its distance. Near a circle the
     image reduces it by the square of the ratio of the distances:
 
-    >>> vortex_momentum(Ellipse(0.5, 0.5), [Vortex(1.0, 0.0, 2.0)], density=1.0)
+    >>> vortex_momentum(EllipticBody(0.5, 0.5), [Vortex(1.0, 0.0, 2.0)], density=1.0)
     array([ 0. , -1.5, -1. ])
     """
     momentum = np.zeros(3)

@@ -6,6 +6,8 @@
 - `absolute`: Newton and Euler for each body, joints and contacts as constraints (Schwab)
 - `partitioned`: nine coordinates, Lagrange's equations of the first kind (Escalona and Recuero)
 - `planar`: the bicycle on SE(2) x S (thesis of Mauny, remarks 2.10 to 2.12)
+
+`_given` names the coordinates, speeds, inputs and parameters of a page.
 """
 
 from draisine.errors import expect_known

@@ -16,6 +16,9 @@ from draisine.reading.document import list_parameters, name_inputs
 from draisine.reading.sheet import Sheet
 from draisine.reading.subject import Subject
 
+AXIS_LETTERS = "xyz"
+"""Letters of the axes in subscripts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Given:

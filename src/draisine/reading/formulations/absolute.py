@@ -26,12 +26,10 @@ from draisine.mechanics.formulations.absolute import TracedAbsolute, trace_absol
 from draisine.mechanics.kinematics import VERTICAL
 from draisine.model import Model
 from draisine.reading.document import Equations
-from draisine.reading.formulations._given import Given, name_symbols
+from draisine.reading.formulations._given import AXIS_LETTERS, Given, name_symbols
 from draisine.reading.names import ENTRY, INERTIA, LEGEND, LENGTH, SPEED
 from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import Subject
-
-AXES = "xyz"
 
 ABSOLUTE_LEGEND = {
     "R": "rotation from body axes to world axes, body",
@@ -134,20 +132,24 @@ def _name_given(
     for i, word in enumerate(words):
         for k in range(3):
             at = 3 * i + k
-            centre = f"mass centre of {word}, {AXES[k]}"
-            given.append(Given(s["x"][at], Symbol(AXES[k], (str(i),)), centre, LENGTH))
+            centre = f"mass centre of {word}, {AXIS_LETTERS[k]}"
+            given.append(Given(s["x"][at], Symbol(AXIS_LETTERS[k], (str(i),)), centre, LENGTH))
             angle = ("phi", "theta", "psi")[k]
             turn = ("heading", "lean", "pitch")[k]
             given.append(Given(s["e"][at], Symbol(angle, (str(i),)), f"{turn} of {word}", ENTRY))
-            speed = f"velocity of the mass centre of {word}, {AXES[k]}"
-            given.append(Given(s["v"][at], Symbol(AXES[k], (str(i),), dots=1), speed, SPEED))
-            spin = f"angular velocity of {word} in its own axes, {AXES[k]}"
-            given.append(Given(s["omega"][at], Symbol("omega", (f"{i}{AXES[k]}",)), spin, SPEED))
+            speed = f"velocity of the mass centre of {word}, {AXIS_LETTERS[k]}"
+            given.append(
+                Given(s["v"][at], Symbol(AXIS_LETTERS[k], (str(i),), dots=1), speed, SPEED)
+            )
+            spin = f"angular velocity of {word} in its own axes, {AXIS_LETTERS[k]}"
+            given.append(
+                Given(s["omega"][at], Symbol("omega", (f"{i}{AXIS_LETTERS[k]}",)), spin, SPEED)
+            )
     for k, x in enumerate(s["anchors"]):
         given.append(Given(x, Symbol("p", (str(k + 1),)), "position of a pin", LENGTH, True))
     for k, x in enumerate(s["home"]):
         given.append(
-            Given(x, Symbol("p", (AXES[k],)), "initial position of the base", LENGTH, True)
+            Given(x, Symbol("p", (AXIS_LETTERS[k],)), "initial position of the base", LENGTH, True)
         )
     for k, x in enumerate(s["push"]):
         given.append(Given(x, Symbol("P", (str(k + 1),)), "external force", SPEED, True))
@@ -177,8 +179,13 @@ def _write_bodies(sheet: Sheet, traced: TracedAbsolute) -> None:
     for i, body in enumerate(traced.equations.bodies):
         for row, entries in enumerate(body.own):
             for column, x in enumerate(entries):
-                sheet.define(x, Symbol("R", (f"{i}{AXES[row]}{AXES[column]}",)), LENGTH, least=2)
-        sheet.vector("w", body.w, [f"{i}{k}" for k in AXES], SPEED)
+                sheet.define(
+                    x,
+                    Symbol("R", (f"{i}{AXIS_LETTERS[row]}{AXIS_LETTERS[column]}",)),
+                    LENGTH,
+                    least=2,
+                )
+        sheet.vector("w", body.w, [f"{i}{k}" for k in AXIS_LETTERS], SPEED)
     sheet.flush()
     sheet.say("Rates of the Euler angles:")
     n = len(traced.equations.bodies)
@@ -270,7 +277,7 @@ def _name_moments(sheet: Sheet, parts: AbsoluteEquations) -> None:
     """Define symbols for the coefficients of the angular velocities in world axes, row by row."""
     for k, row in enumerate(parts.rows):
         for i, (_, moment) in row.parts.items():
-            for x, axis in zip(moment, AXES, strict=True):
+            for x, axis in zip(moment, AXIS_LETTERS, strict=True):
                 sheet.define(x, Symbol("m", (f"{i},{k + 1}{axis}",)), LENGTH)
 
 
@@ -278,7 +285,7 @@ def _name_vector(
     sheet: Sheet, letter: str, number: int, vector: Array, kind: str, dots: int = 0
 ) -> None:
     """Define symbols for the components of a vector in world axes."""
-    for x, axis in zip(vector, AXES, strict=True):
+    for x, axis in zip(vector, AXIS_LETTERS, strict=True):
         sheet.define(x, Symbol(letter, (f"{number}{axis}",), dots=dots), kind, least=3)
 
 
@@ -295,7 +302,7 @@ def _write_dynamics(
         for row in range(3):
             for column in range(row, 3):
                 x = arrays["M"][i][3 + row, 3 + column]
-                symbol = Symbol("I", (f"{i}{AXES[row]}{AXES[column]}",))
+                symbol = Symbol("I", (f"{i}{AXIS_LETTERS[row]}{AXIS_LETTERS[column]}",))
                 sheet.define(x, symbol, INERTIA)
         sheet.matrix(f"M_{i}", arrays["M"][i], _entries("M", i, 6), symmetric=True)
         tails = [f"{i},{k + 1}" for k in range(6)]
@@ -337,7 +344,7 @@ def _write_projection(sheet: Sheet, traced: TracedAbsolute) -> None:
     n = len(parts.bodies)
     e = traced.symbols["e"].reshape(n, 3)
     for i in range(n):
-        sheet.matrix(f"A_{i}", spin_matrix(e[i]), _entries("A", i, 3, 3))
+        sheet.matrix(f"A_{i}", euler_rate_matrix(e[i]), _entries("A", i, 3, 3))
 
 
 def euler_rates(e: Array, w: Array) -> Array:
@@ -347,7 +354,7 @@ def euler_rates(e: Array, w: Array) -> Array:
     return array([heading, w[0] * cos(e[2]) + w[2] * sin(e[2]), w[1] - heading * sin(e[1])])
 
 
-def spin_matrix(e: Array) -> Array:
+def euler_rate_matrix(e: Array) -> Array:
     """Return the matrix A'(e) of Schwab's notes (3, 3): angular velocity in body axes per rates of the Euler
     angles (phi, theta, psi).
     """

@@ -32,14 +32,18 @@ from draisine.mechanics.formulations.bicycle.partitioned import (
 )
 from draisine.mechanics.kinematics import VERTICAL
 from draisine.reading.document import Equations
-from draisine.reading.formulations._given import Given, check_closed, listed, name_symbols
+from draisine.reading.formulations._given import (
+    AXIS_LETTERS,
+    Given,
+    check_closed,
+    listed,
+    name_symbols,
+)
 from draisine.reading.names import ENTRY, INERTIA, LEGEND, LENGTH, SPEED
 from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import Subject
 
-AXES = "xyz"
-
-COORDINATES = {
+NINE_COORDINATES = {
     XC: ("x_C", "rear contact point, x"),
     YC: ("y_C", "rear contact point, y"),
     PHI: (r"\phi", "heading"),
@@ -77,7 +81,7 @@ PARTITIONED_LEGEND = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turn:
+class ChainTurn:
     """Rotation of the chain that leads to a body."""
 
     coordinate: int  # index of the coordinate in p
@@ -90,7 +94,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rim:
+class FrontRim:
     """Front contact, with vectors in world axes."""
 
     rho: Array  # from the front hub to the contact point on the rim, m
@@ -105,7 +109,7 @@ class Chain:
 
     def __init__(self, pdot: Array, start: Array) -> None:
         self.pdot = pdot
-        self.turns: list[Turn] = []
+        self.turns: list[ChainTurn] = []
         self.start = start
 
     def copy(self) -> "Chain":
@@ -123,7 +127,7 @@ class Chain:
         rate = self.pdot[coordinate] * sign
         a = zero if before is None else self.acceleration(point)
         turned = alpha + cross(w, axis) * rate
-        self.turns.append(Turn(coordinate, sign, axis, point, w + axis * rate, turned, a))
+        self.turns.append(ChainTurn(coordinate, sign, axis, point, w + axis * rate, turned, a))
 
     def acceleration(self, point: Array) -> Array:
         """Return the acceleration (m/s2) of a point of the last frame at zero pddot."""
@@ -227,7 +231,7 @@ class _Page:
         turned = rot_z(p[PHI])
         return turned if last == PHI else turned @ rot_x(p[THETA])
 
-    def _trace_contacts(self) -> "Rim":
+    def _trace_contacts(self) -> "FrontRim":
         """Trace the rolling constraints of both wheels in their shortest forms."""
         bike = self.bike
         p = self.derivation.p
@@ -254,7 +258,7 @@ class _Page:
         centre_drift + rim_drift
         cross(last.alpha, tangent) + cross(last.w, tangent_rate) - rim_rate * xidot
         centre_drift + cross(last.alpha, arm) + cross(last.w, rim_rate)
-        return Rim(rim, tangent, rim_rate, tangent_rate, centre_drift)
+        return FrontRim(rim, tangent, rim_rate, tangent_rate, centre_drift)
 
     def write(self) -> None:
         """Write all sections."""
@@ -269,7 +273,9 @@ class _Page:
         """Define and list the symbols of coordinates, rates, inputs and parameters."""
         d = self.derivation
         n = len(d.p)
-        symbols = {k: (Symbol.parse(text), meaning) for k, (text, meaning) in COORDINATES.items()}
+        symbols = {
+            k: (Symbol.parse(text), meaning) for k, (text, meaning) in NINE_COORDINATES.items()
+        }
         for k, joint in enumerate(d.extra):
             name = self.model.joints[joint].name.replace("_", " ")
             symbols[EXTRA + k] = (Symbol("r", (str(k + 1),)), name)
@@ -317,7 +323,7 @@ class _Page:
             frame = self.frames[body.name]
             for row in range(3):
                 for column in range(3):
-                    symbol = Symbol("A", (f"{i}{AXES[row]}{AXES[column]}",))
+                    symbol = Symbol("A", (f"{i}{AXIS_LETTERS[row]}{AXIS_LETTERS[column]}",))
                     sheet.define(frame.A[row, column], symbol, LENGTH, least=2)
             for turn in self.chains[body.name].turns:
                 if turn.coordinate not in named:
@@ -330,7 +336,7 @@ class _Page:
 
     def _vector(self, letter: str, number: int, xs: Array, kind: str, dots: int = 0) -> None:
         """Define symbols for those components of a vector that are sums or long products."""
-        for x, axis in zip(xs, AXES, strict=True):
+        for x, axis in zip(xs, AXIS_LETTERS, strict=True):
             self.sheet.define(x, Symbol(letter, (f"{number}{axis}",), dots=dots), kind, least=3)
 
     def _partial_velocities(self) -> None:
@@ -373,7 +379,7 @@ class _Page:
             ),
         )
         for letter, xs in (("rho", self.rim.rho), ("t", self.rim.tangent)):
-            for x, axis in zip(xs, AXES, strict=True):
+            for x, axis in zip(xs, AXIS_LETTERS, strict=True):
                 sheet.define(x, Symbol(letter, (axis,)), LENGTH, least=2)
         sheet.column("C", self.contact, "C")
         rows = len(self.D)
@@ -412,7 +418,7 @@ class _Page:
             a = array(d.in_time(H @ d.pdot))
             eta = array(d.in_time(G @ d.pdot))
             self._name_chain_rates(body.name)
-            tails = [f"{i}{x}" for x in AXES]
+            tails = [f"{i}{x}" for x in AXIS_LETTERS]
             sheet.vector("omega", w, tails, SPEED)
             mass = Symbol("m", (str(i),))
             sheet.cut.define_polynomial(sheet.polynomial(body.mass), mass, INERTIA)
@@ -432,7 +438,7 @@ class _Page:
             ("t", self.rim.tangent_rate, 1),
             ("a", self.rim.centre_drift, 0),
         ):
-            for x, axis in zip(xs, AXES, strict=True):
+            for x, axis in zip(xs, AXIS_LETTERS, strict=True):
                 tail = axis if kind else f"F{axis}"
                 sheet.define(x, Symbol(letter, (tail,), dots=kind), SPEED, least=9)
         sheet.column("c", self.c, "c")
@@ -442,7 +448,7 @@ class _Page:
         for turn in self.chains[name].turns:
             number = turn.coordinate + 1
             for letter, xs in (("w", turn.w), ("epsilon", turn.alpha), ("a", turn.a)):
-                for x, axis in zip(xs, AXES, strict=True):
+                for x, axis in zip(xs, AXIS_LETTERS, strict=True):
                     if isinstance(x, Expr) and x.index not in self.sheet.cut.known:
                         self.sheet.define(x, Symbol(letter, (f"{number}{axis}",)), SPEED)
 

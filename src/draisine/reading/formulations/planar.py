@@ -26,7 +26,7 @@ from draisine.mechanics.formulations.bicycle.planar import (
     Y,
     front_angle,
     front_angle_rate,
-    front_contact,
+    front_contact_vector,
     planar_equations,
     planar_frames,
     planar_symbols,
@@ -34,14 +34,18 @@ from draisine.mechanics.formulations.bicycle.planar import (
 from draisine.mechanics.kinematics import VERTICAL
 from draisine.model import Model
 from draisine.reading.document import Equations
-from draisine.reading.formulations._given import Given, check_closed, listed, name_symbols
+from draisine.reading.formulations._given import (
+    AXIS_LETTERS,
+    Given,
+    check_closed,
+    listed,
+    name_symbols,
+)
 from draisine.reading.names import ENTRY, INERTIA, LEGEND, LENGTH, SPEED
 from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import Subject
 
-AXES = "xyz"
-
-SPEEDS = {
+PLANAR_SPEEDS = {
     X: ("v_x", "velocity of C0 along the track"),
     Y: ("v_y", "velocity of C0 to the left"),
     YAW: (r"\dot{\psi}", "yaw rate"),
@@ -50,7 +54,7 @@ SPEEDS = {
 }
 """Symbols and meanings of the speeds by index, except joints."""
 
-COORDINATES = {
+PLANAR_COORDINATES = {
     X: ("X", "position of C0"),
     Y: ("Y", "position of C0"),
     YAW: (r"\psi", "yaw"),
@@ -146,8 +150,10 @@ def _name_given(
 ) -> None:
     """Define and list the symbols of coordinates, speeds, inputs and parameters."""
     joints = [joint.name.replace("_", " ") for joint in subject.model.joints]
-    coordinates = {k: (Symbol.parse(text), words) for k, (text, words) in COORDINATES.items()}
-    speeds = {k: (Symbol.parse(text), words) for k, (text, words) in SPEEDS.items()}
+    coordinates = {
+        k: (Symbol.parse(text), words) for k, (text, words) in PLANAR_COORDINATES.items()
+    }
+    speeds = {k: (Symbol.parse(text), words) for k, (text, words) in PLANAR_SPEEDS.items()}
     for k, name in enumerate(joints):
         symbol = Symbol("r", (str(k + 1),))
         coordinates[FIRST_JOINT + k] = (symbol, name)
@@ -189,7 +195,7 @@ def _write_frames(sheet: Sheet, model: Model, bodies: list[CarriedBody]) -> None
     for i, (body, frame) in enumerate(zip(model.bodies, bodies, strict=True)):
         for row in range(3):
             for column in range(3):
-                symbol = Symbol("R", (f"{i}{AXES[row]}{AXES[column]}",))
+                symbol = Symbol("R", (f"{i}{AXIS_LETTERS[row]}{AXIS_LETTERS[column]}",))
                 sheet.define(frame.R[row, column], symbol, LENGTH, least=2)
         vectors = (
             ("o", frame.o, LENGTH),
@@ -199,7 +205,7 @@ def _write_frames(sheet: Sheet, model: Model, bodies: list[CarriedBody]) -> None
             ("b", frame.a, SPEED),
         )
         for letter, xs, kind in vectors:
-            for x, axis in zip(xs, AXES, strict=True):
+            for x, axis in zip(xs, AXIS_LETTERS, strict=True):
                 sheet.define(x, Symbol(letter, (f"{i}{axis}",)), kind, least=3)
     sheet.flush()
 
@@ -237,7 +243,7 @@ def _write_front_contact(
     fork = frames[bike.axle[1].parent]
     wheel = frames[bike.axle[1].child]
     s1, _, a1 = (fork.R @ x for x in fork_axes(bike.mu))
-    rho, rho_rate = front_contact(bike, fork, coordinates, speeds)
+    rho, rho_rate = front_contact_vector(bike, fork, coordinates, speeds)
     hub = wheel.arm(bike.front_hub)
     arm = hub + rho - bike.k2 * VERTICAL
     arm_rate = cross(wheel.w, hub) + rho_rate
@@ -250,7 +256,7 @@ def _write_front_contact(
         ("q", arm_rate, SPEED, 1),
     )
     for letter, xs, kind, dots in vectors:
-        for x, axis in zip(xs, AXES, strict=True):
+        for x, axis in zip(xs, AXIS_LETTERS, strict=True):
             sheet.define(x, Symbol(letter, (axis,), dots=dots), kind, least=3)
     sheet.flush()
 
@@ -287,7 +293,7 @@ def _write_dynamics(
         J = frame.R @ body.inertia @ frame.R.T
         sheet.matrix(f"J_{i}", J, _entries("J", 3, 3, f"{i},"), symmetric=True, kind=INERTIA)
         a = frame.drift(arm, cross(frame.w, arm)) - gravity
-        tails = [f"{i}{x}" for x in AXES]
+        tails = [f"{i}{x}" for x in AXIS_LETTERS]
         sheet.vector("a", a, tails, SPEED)
         n_i = cross(frame.w, J @ frame.w)
         sheet.vector("n", n_i, tails, ENTRY)

@@ -57,7 +57,7 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
             after = given.v + change(impulses)
             return make_single_selection(contacts, impulses.reshape(-1, 3), after)
         e = normal if fastest > given.rest_speed else 0.0
-        strike = _Strike(W, u, mu, largest)
+        strike = _SupportedImpact(W, u, mu, largest)
         compressed = strike.run(np.zeros(len(u)), None)
         impulses += (
             strike.run(compressed, (1.0 + e) * strike.pressed(compressed)) if e else compressed
@@ -67,7 +67,7 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     )
 
 
-class _Strike:
+class _SupportedImpact:
     """Impact of the fastest approaching contacts while others rest, from velocities u before it (3m)."""
 
     def __init__(self, W: Floats, u: Floats, mu: Floats, speed: float) -> None:

@@ -202,7 +202,8 @@ def _arrow(axes: Any, start: Any, end: Any, label: str) -> None:
     axes.annotate("", xy=b, xytext=a, arrowprops=ARROW_STYLE | bent | ends)
     along = b - a
     across = np.array([along[1], -along[0]])
-    _label(axes, (a + b) / 2 + 0.125 * across, label, across)
+    # Nearer to the start than the middle, so that labels of arrows in both directions do not meet.
+    _label(axes, a + 0.4 * along + 0.12 * across, label, across)
 
 
 def _loop(axes: Any, place: NodePlace, label: str) -> None:

@@ -45,7 +45,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
             COLOURS[1],
             f"first trial\n{_list_impulses(event['predicted'])}\nrejected: negative impulse",
         ),
-        (10.75, COLOURS[2], f"second trial\n{_list_impulses(event['impulse'])}\naccepted"),
+        (11.3, COLOURS[2], f"second trial\n{_list_impulses(event['impulse'])}\naccepted"),
     )
     for x, colour, text in boxes:
         axes.text(
@@ -57,12 +57,12 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
             fontsize=font_size(8.5),
             bbox={"boxstyle": "round,pad=0.6", "fc": "white", "ec": colour, "lw": 1.8},
         )
-    for x, text in ((2.4, "collision"), (8.62, "release\ncontact")):
+    for x, text in ((2.4, "collision"), (8.85, "release\ncontact")):
         axes.annotate(
             "", (x + 0.48, 0.0), (x - 0.48, 0.0), arrowprops={"arrowstyle": "-|>", "lw": 1.5}
         )
         axes.text(x, 0.14, text, ha="center", va="bottom", fontsize=font_size(7.5))
-    axes.set(xlim=(-2.2, 12.6), ylim=(-1.0, 1.0))
+    axes.set(xlim=(-2.2, 13.2), ylim=(-1.0, 1.0))
     # The layout would shrink the axes to make room for texts that are inside them anyway.
     for drawn in axes.texts:
         drawn.set_in_layout(False)

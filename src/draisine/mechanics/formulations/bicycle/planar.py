@@ -323,13 +323,13 @@ def _front_rows(
 
     The drift includes the motion of C1 along the rim.
     """
-    rho, rho_rate = front_contact(bike, fork, coordinates, speeds)
+    rho, rho_rate = front_contact_vector(bike, fork, coordinates, speeds)
     hub = wheel.arm(bike.front_hub)
     arm = hub + rho - bike.k2 * VERTICAL
     return wheel.velocity(arm), wheel.drift(arm, cross(wheel.w, hub) + rho_rate)
 
 
-def front_contact(
+def front_contact_vector(
     bike: Bicycle, fork: CarriedBody, coordinates: Array, speeds: Array
 ) -> tuple[Array, Array]:
     """Return the vector (m) from the front hub to C1 on the ring of the wheel, and its rate."""
