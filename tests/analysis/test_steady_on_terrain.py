@@ -13,7 +13,7 @@ import draisine
 from analysis.published import EXACT
 from draisine.algebra.lie import quaternion, rotation
 from draisine.analysis.equilibrium import Steady, steady
-from draisine.analysis.linear import Linear, Place, set_on_ground
+from draisine.analysis.linear import ContactSetup, Linear, set_on_ground
 from draisine.analysis.symmetry import find_symmetry
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.terrain import SmoothGround, kerb, plane
@@ -182,7 +182,7 @@ class TestBowls:
         inertia = (about * (r / a - np.sin(slope)) + across * np.sin(slope)) / a
         turning = np.sqrt(body.mass * 9.81 * np.tan(slope) / (body.mass * R + inertia))
         guess = draisine.state(disc, y=-R, lean=-slope, forward_speed=R * turning * 1.1)
-        start = set_on_ground(Place(disc, BOWL), guess)
+        start = set_on_ground(ContactSetup(disc, BOWL), guess)
         motion = steady(disc, start=start, lean=-slope, y=-R, terrain=BOWL)
         assert_allclose(motion.values["yaw_rate"], turning, rtol=1e-8)
 
@@ -218,7 +218,7 @@ class TestOtherGrounds:
         x = np.linspace(-6.0, 10.0, 65)
         waves = SmoothGround(x, None, 0.03 * np.sin(1.3 * x) ** 3 * (x > 0))
         level = draisine.state(bicycle, forward_speed=5.0, x=-3.0)
-        start = set_on_ground(Place(bicycle, waves), level)
+        start = set_on_ground(ContactSetup(bicycle, waves), level)
         numerics = draisine.Numerics(dt=0.005)
         size = 1e-4
         until = 0.8

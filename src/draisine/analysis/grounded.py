@@ -425,7 +425,7 @@ class GroundedMachine:
         return np.zeros(0)
 
     @property
-    def place(self) -> dict[str, Any]:
+    def contact_options(self) -> dict[str, Any]:
         """The options of a run with the same contacts: the terrain, and contact options."""
         contact = {} if self.contact == CONTACT else {"contact": self.contact}
         return {"terrain": self.terrain, **contact}

@@ -608,8 +608,8 @@ def linearise(
     for each in motions:
         expect("linearise", each, State, "draisine.state(system, forward_speed=5.0) makes one")
     states = [each for each in motions if isinstance(each, State)]
-    place = Place(system, terrain, mode, contact, law, inputs)
-    machine, first = place.equations(states[0], place.closed_contacts(states[0]))
+    setup = ContactSetup(system, terrain, mode, contact, law, inputs)
+    machine, first = setup.equations(states[0], setup.closed_contacts(states[0]))
     rest = [
         machine.enter(each, z=memory_start(system, each, law, machine.states))
         for each in states[1:]
@@ -760,7 +760,7 @@ def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class ContactSetup:
     """A vehicle with its contacts: ideal (bilateral) ones in a contact mode on the level plane, or unilateral
     ones on a terrain. It selects the equations of motion that analyses use.
     """
@@ -836,7 +836,7 @@ class Place:
         return query, machine.enter(state, z)
 
 
-def set_on_ground(place: Place, state: State) -> State:
+def set_on_ground(setup: ContactSetup, state: State) -> State:
     """Set a vehicle on the terrain below it and return the new state.
 
     Newton's method closes the gaps of the wheels by minimum-norm changes of height, roll and pitch. The
@@ -847,14 +847,14 @@ def set_on_ground(place: Place, state: State) -> State:
     ConfigurationError
         If the gaps do not close.
     """
-    query, free = place._query(state)
-    machine = GroundedMachine(query, (), np.zeros((0, query.n)), place.contact)
+    query, free = setup._query(state)
+    machine = GroundedMachine(query, (), np.zeros((0, query.n)), setup.contact)
     layout = query.machine.layout
-    joints = len(place.system.model.joints)
+    joints = len(setup.system.model.joints)
     tolerance = SET_GAP * query.units.length
     free = lift_above(query, free)
     for _ in range(MAX_SETTING_STEPS):
-        closed = nearest_contacts(query, free, place.contact)
+        closed = nearest_contacts(query, free, setup.contact)
         rows = query.evaluate_rows(0.0, free, [contact for contact, *_ in closed])
         gaps = rows[:, query.row.gap.start]
         if np.abs(gaps).max(initial=0.0) < tolerance:

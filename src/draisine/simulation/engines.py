@@ -31,7 +31,7 @@ from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity.assess import check_finite
 from draisine.terrain import Terrain
 
-Runner = Callable[[Task], Trajectory]
+RunFunction = Callable[[Task], Trajectory]
 """Type of a function that simulates a task."""
 
 ManyResult = tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.bool_]]]
@@ -39,10 +39,12 @@ ManyResult = tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.bool_]]]
 
 
 @dataclass(frozen=True)
-class Engine:
+class RunEngine:
     """How runs with one kind of contacts are computed."""
 
-    classify: Callable[[Task], tuple[RunKind, Runner]]  # kind of run of a task, and its function
+    classify: Callable[
+        [Task], tuple[RunKind, RunFunction]
+    ]  # kind of run of a task, and its function
     start_steps: Callable[[Task], StepperRun]  # begins a run that a `Stepper` advances
     run_many: Callable[[Batch], ManyResult]
     stepper_kind: RunKind  # options that a `Stepper` uses
@@ -51,7 +53,7 @@ class Engine:
     many_numerics: Numerics  # default numerical options of `simulate_many`
 
 
-def _classify_bilateral(task: Task) -> tuple[RunKind, Runner]:
+def _classify_bilateral(task: Task) -> tuple[RunKind, RunFunction]:
     """Return the kind of a run with ideal contacts, and the function that runs it."""
     if isinstance(task.law, SpeedLaw):
         return run_kinds.KINEMATIC_RUN, run_kinematic
@@ -62,7 +64,7 @@ def _classify_bilateral(task: Task) -> tuple[RunKind, Runner]:
     return run_kinds.BILATERAL_RUN, run_bilateral
 
 
-def _classify_unilateral(task: Task) -> tuple[RunKind, Runner]:
+def _classify_unilateral(task: Task) -> tuple[RunKind, RunFunction]:
     """Return the kind of a run with unilateral contacts, and the function that runs it."""
     if isinstance(task.law, SpeedLaw):
         raise ParameterError("A SpeedLaw works on the level plane only; leave the terrain out.")
@@ -73,7 +75,7 @@ def _classify_unilateral(task: Task) -> tuple[RunKind, Runner]:
     return run_kinds.UNILATERAL_RUN, run_on_terrain
 
 
-BILATERAL = Engine(
+BILATERAL = RunEngine(
     classify=_classify_bilateral,
     start_steps=BilateralSteps,
     run_many=run_lanes,
@@ -84,7 +86,7 @@ BILATERAL = Engine(
 )
 """Ideal contacts on the level plane, in minimal coordinates."""
 
-UNILATERAL = Engine(
+UNILATERAL = RunEngine(
     classify=_classify_unilateral,
     start_steps=UnilateralSteps,
     run_many=lambda batch: run_threads(batch, run_task),
@@ -96,7 +98,7 @@ UNILATERAL = Engine(
 """Unilateral contacts on a terrain, in all speeds."""
 
 
-def choose_engine(terrain: Terrain | None) -> Engine:
+def choose_engine(terrain: Terrain | None) -> RunEngine:
     """Return the engine for a ground: unilateral on a terrain, bilateral without one.
 
     >>> from draisine.terrain import plane

@@ -422,7 +422,7 @@ class ClosedForm:
         """Accept any contact forces: ideal contacts hold in both directions and do not slip."""
 
     @property
-    def place(self) -> dict[str, Any]:
+    def contact_options(self) -> dict[str, Any]:
         """The options of a run with the same contacts: the contact mode."""
         return {"mode": dict(self.mode)}
 

@@ -30,8 +30,8 @@ from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
 from draisine.analysis.equilibrium.inertial import under_inertial_load
 from draisine.analysis.linear import (
     LINEARISATIONS,
+    ContactSetup,
     Linear,
-    Place,
     in_axes,
     linear_systems,
     set_on_ground,
@@ -224,7 +224,7 @@ class Steady:
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
         return call_recipe(
             "motion", steady, self.machine.system, start=self.state, free=list(self.free),
-            inputs=fixed, law=self.law, **self.machine.place, **self.prescribed,
+            inputs=fixed, law=self.law, **self.machine.contact_options, **self.prescribed,
         )  # fmt: skip
 
     def inertial(self) -> "Steady":
@@ -236,7 +236,7 @@ class Steady:
         loaded = under_inertial_load(self.machine.system, self.acceleration)
         prescribed: dict[str, Any] = {n: x for n, x in self.prescribed.items() if n != ACCELERATION}
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
-        prescribed |= self.machine.place
+        prescribed |= self.machine.contact_options
         return steady(loaded, start=self, free=self.free, inputs=fixed, law=self.law, **prescribed)
 
     def simulate(
@@ -269,16 +269,16 @@ class Steady:
         True
         """
         machine = self.machine
-        place = machine.place
-        contact = contact or place.get("contact", CONTACT)
+        options = machine.contact_options
+        contact = contact or options.get("contact", CONTACT)
         return simulate(
             machine.system,
             self.state,
             until,
-            terrain=place.get("terrain"),
+            terrain=options.get("terrain"),
             law=self.started_law,
             inputs=self.inputs | dict(change or {}),
-            contact=replace(contact, mode=place.get("mode", contact.mode)),
+            contact=replace(contact, mode=options.get("mode", contact.mode)),
             numerics=numerics,
             strict=strict,
         )
@@ -399,14 +399,16 @@ def steady(
     free_inputs = [list(system.model.inputs).index(name) for name in free]
     if isinstance(start, Steady):
         if mode is None and terrain is None:
-            place = start.machine.place
-            mode = place.get("mode")
-            terrain = place.get("terrain")
-            contact = place.get("contact", contact) if contact is CONTACT else contact
+            options = start.machine.contact_options
+            mode = options.get("mode")
+            terrain = options.get("terrain")
+            contact = options.get("contact", contact) if contact is CONTACT else contact
         w[free_inputs] = start.w[free_inputs]
     elif start is not None:
         expect("steady", start, State, "draisine.state(system, ...) makes one")
-    search = _MotionSearch(Place(system, terrain, mode, contact, law), free_inputs, w, prescribed)
+    search = _MotionSearch(
+        ContactSetup(system, terrain, mode, contact, law), free_inputs, w, prescribed
+    )
     return _checked(search.find(start))
 
 
@@ -541,10 +543,10 @@ def is_inclined(system: System) -> bool:
 def _newton_without_inputs(system: System, **request: Any) -> Steady:
     """Return the steady motion to which Newton's method converges without free inputs."""
     options = {name: request.pop(name, None) for name in _OPTIONS}
-    place = Place(
+    setup = ContactSetup(
         system, options["terrain"], options["mode"], options["contact"] or CONTACT, options["law"]
     )
-    search = _MotionSearch(place, [], system.inputs(options["inputs"]), _resolve(system, request))
+    search = _MotionSearch(setup, [], system.inputs(options["inputs"]), _resolve(system, request))
     return _checked(search.newton(search.begin(options["start"])))
 
 
@@ -556,7 +558,7 @@ _Point = tuple[Machine, Floats, Floats]
 class _MotionSearch:
     """Search for one steady motion: the problem and the successive strategies."""
 
-    place: Place  # vehicle with its contacts and control law
+    setup: ContactSetup  # vehicle with its contacts and control law
     free: Sequence[int]  # indices of the inputs that are unknowns
     w: Floats  # initial values of the inputs, N m or N
     prescribed: Mapping[str, float]  # prescribed quantities by name, in SI units
@@ -564,7 +566,7 @@ class _MotionSearch:
     @property
     def system(self) -> System:
         """The compiled system."""
-        return self.place.system
+        return self.setup.system
 
     def find(self, start: State | Steady | None) -> Steady:
         """Return the steady motion; raise an error that describes the failed search if none is
@@ -596,7 +598,7 @@ class _MotionSearch:
             ends += [end] if end else []
         # One surplus equation is redundant if nothing dissipates energy, because the speed is then
         # constant.
-        if start is None and self.place.is_level and first.surplus(self.prescribed) <= 1:
+        if start is None and self.setup.is_level and first.surplus(self.prescribed) <= 1:
             for scattered in self._scattered():
                 with suppress(ConfigurationError):
                     return self.newton(scattered)
@@ -605,20 +607,20 @@ class _MotionSearch:
     def begin(self, start: State | Steady | None) -> _Point:
         """Return the point (machine, y, w) at which the search begins."""
         if isinstance(start, Steady):
-            machine, y = self.place.equations(start.state)
+            machine, y = self.setup.equations(start.state)
             z = start.y[start.machine.layout.z]
             if len(z) == machine.memory:
                 y[machine.layout.z] = z
             return machine, y, self.w
         if start is None:
             start = self._consistent(self.prescribed)
-        machine, y = self.place.equations(start)
+        machine, y = self.setup.equations(start)
         return machine, y, self.w
 
     def _check_ground(self, machine: Any) -> None:
         """Raise an error if the prescribed motion does not follow a symmetry of the ground."""
         speeds = [n for n in self.prescribed if n in ("forward_speed", "rear_wheel_speed")]
-        if self.place.is_level or not any(self.prescribed[name] for name in speeds):
+        if self.setup.is_level or not any(self.prescribed[name] for name in speeds):
             return
         symmetry = machine.symmetry
         if symmetry.count and symmetry.turn is None and "yaw" in self.prescribed:
@@ -648,28 +650,28 @@ class _MotionSearch:
         names = [n for n in state_names(self.system.model) if n in wanted]
         simple: dict[str, Any] = {name: wanted[name] for name in names}
         try:
-            level = state(self.system, mode=self.place.mode, **simple)
+            level = state(self.system, mode=self.setup.mode, **simple)
         except ConfigurationError:
             slow = {n: x for n, x in simple.items() if not n.endswith("_rate")}
-            level = state(self.system, mode=self.place.mode, **slow)
-        return level if self.place.is_level else self._on_ground(level, wanted)
+            level = state(self.system, mode=self.setup.mode, **slow)
+        return level if self.setup.is_level else self._on_ground(level, wanted)
 
     def _on_ground(self, level: State, wanted: Mapping[str, float]) -> State:
         """Move a state from level ground onto the terrain.
 
         For a circle, place it at the prescribed radius from the ground's axis of rotation.
         """
-        placed = set_on_ground(self.place, level)
+        placed = set_on_ground(self.setup, level)
         curvature = wanted.get(PATH_CURVATURE)
         if not curvature or "x" in wanted or "y" in wanted:
             return placed
-        machine, _ = self.place.equations(placed)
+        machine, _ = self.setup.equations(placed)
         axis = machine.symmetry.axis()
         if axis is None:
             return placed
         # For a heading along x, the axis of the circle is on the left (+y), at the distance 1 / curvature.
         moved = np.array([axis[0], axis[1] - 1.0 / curvature, level.p[2]])
-        return set_on_ground(self.place, replace(level, p=moved))
+        return set_on_ground(self.setup, replace(level, p=moved))
 
     def _guesses(self) -> Iterator[dict[str, float]]:
         """Yield initial guesses for a leaning vehicle, by name: the steady turn of an inverted pendulum.
@@ -721,7 +723,7 @@ class _MotionSearch:
             y, w = Balance(machine, y, w, self.free).solve(y, w, prescribed)
         free = tuple(self.system.model.inputs[k] for k in self.free)
         motion = Steady(
-            machine, y, w, self.place.law, prescribed.get(ACCELERATION, 0.0), dict(prescribed), free
+            machine, y, w, self.setup.law, prescribed.get(ACCELERATION, 0.0), dict(prescribed), free
         )
         if (
             PATH_CURVATURE in prescribed
@@ -761,7 +763,7 @@ class _MotionSearch:
         if not np.all(np.isfinite(values)):
             return None, ""
         base |= {name: 0.0 for name in self.prescribed if name == ACCELERATION}
-        curve = Curve(balance, near.y, near.w, self.place.law, base, self.prescribed)
+        curve = Curve(balance, near.y, near.w, self.setup.law, base, self.prescribed)
         wanted = np.zeros(len(curve.along))
         wanted[-1] = 1.0
         if not curve.aim(wanted):

@@ -104,13 +104,13 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
     >>> margins(open_loop(steady(bicycle, law=rider, forward_speed=5.0))).stable
     True
     """
-    machine = motion.machine
+    machine: Any = motion.machine
     law = motion.law
     if law is None:
         raise ParameterError(
             "open_loop: the motion has no law. Find it by steady(system, law=law)."
         )
-    if "terrain" in machine.place:
+    if "terrain" in machine.contact_options:
         raise ConfigurationError(
             "open_loop: loops are cut open on the plane. Find the motion without a terrain; slope and camber "
             "are parameters of compile."
