@@ -118,9 +118,7 @@ def add_trailers(
             joints.append(Revolute(joint, towing, part, axis, pin))
             towing = part
         com = (axle_x + trailer.x, 0.0, ground + trailer.z)
-        bodies.append(
-            Body(name, trailer.mass, com, inertia(trailer.Ixx, trailer.Iyy, trailer.Izz))
-        )
+        bodies.append(Body(name, trailer.mass, com, inertia(trailer.Ixx, trailer.Iyy, trailer.Izz)))
         for side, sign in (("left", 0.5), ("right", -0.5)):
             wheel = f"{name}_{side}"
             hub = (axle_x, sign * trailer.track, ground + trailer.radius)

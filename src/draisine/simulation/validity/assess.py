@@ -290,6 +290,8 @@ def _friction_exceeded(
     force (N).
     """
     wheels = _wheels(model)
+    if not wheels:
+        return None
     resolution = CONE_RESOLUTION * largest
     times = []
     for s in intervals:
