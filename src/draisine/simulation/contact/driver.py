@@ -60,7 +60,7 @@ from draisine.simulation.contact.event_driven.short_step import SHORT_METHOD
 from draisine.simulation.contact.kernels import CLOSED, make_mode
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
-from draisine.simulation.contact.stepping.arc import tyre_flight
+from draisine.simulation.contact.stepping.arc import switch_code, tyre_flight
 from draisine.simulation.contact.stepping.switch import Obstruction, Switch
 from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.contact.tolerances import scale_slip_onset
@@ -533,22 +533,22 @@ class ArcDriver:
 
     def remember_events(self, switch: Switch) -> None:
         """Add the events of the last call to the latest events, whose rate decides about time steps."""
-        self.query.code.remember_events(self._packed_loop, switch, 0)
+        switch_code().remember_events(self._packed_loop, switch, 0)
 
     def watch_rank(self, switch: Switch) -> None:
         """Stop checking the rank after each event if the rolling contacts are independent."""
-        self.query.code.watch_rank(self._packed_loop, switch)
+        switch_code().watch_rank(self._packed_loop, switch)
 
     def find_obstruction(self, switch: Switch, begin: float) -> Obstruction:
         """Return why event location has advanced more slowly since a time (s) than time steps would."""
-        found: Obstruction = self.query.code.find_obstruction(self._packed_loop, switch, begin)
+        found: Obstruction = switch_code().find_obstruction(self._packed_loop, switch, begin)
         return found
 
     def has_ideal_conflict(self, switch: Switch) -> bool:
         """Return whether ideal contacts over-constrain the system, so that none of them can slip."""
         loop = self.loop
         state = (self.arc.clock.time, self.y)
-        has_conflict: bool = self.query.code.has_ideal_conflict(
+        has_conflict: bool = switch_code().has_ideal_conflict(
             self._packed_mode, loop.features, self.event.mu, switch, *state
         )
         return has_conflict
@@ -559,7 +559,7 @@ class ArcDriver:
         """
         self.arc.clock.time = t
         self._latest = None
-        discarded: int = self.query.code.discard_short_arcs(self._packed_loop, switch, h)
+        discarded: int = switch_code().discard_short_arcs(self._packed_loop, switch, h)
         return discarded
 
     @property

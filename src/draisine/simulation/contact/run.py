@@ -61,6 +61,7 @@ from draisine.simulation.contact.stepping.arc import (
     TimeStepper,
     copy_switch,
     reserve_ranks,
+    switch_code,
     take_switch,
 )
 from draisine.simulation.contact.stepping.switch import (
@@ -604,15 +605,15 @@ class TerrainRun:
         switch = self._own_switch()
         state = (self.now.t, self.now.y)
         query.fill(*state)
-        h = query.code.choose_first_step(switch.grid, query.motion, query.level, query.x, *state)
-        query.code.require_after_change(switch, self.now.t, h)
+        h = switch_code().choose_first_step(switch.grid, query.motion, query.level, query.x, *state)
+        switch_code().require_after_change(switch, self.now.t, h)
         if self.samples:
             self.add_sample()
             self._close_arc(None)
             guard = self._discard_short_arcs(h, guard)
             closed = getattr(self.arcs[-1], "closed", ())
             y = self.now.y
-            query.code.remember_event(switch, self.now.t, MethodChange.TIME_STEPPING, y, len(y))
+            switch_code().remember_event(switch, self.now.t, MethodChange.TIME_STEPPING, y, len(y))
             event = self._make_change("time-stepping", y, y, closed, ())
             self.events.append(replace(event, guard=guard))
         self.stepping_reason = reason
@@ -686,7 +687,7 @@ class TerrainRun:
             try:
                 self.switch = switch
                 change = MethodChange.EVENT_LOCATION
-                self.query.code.remember_event(switch, stepper.t, change, stepped.y, len(y))
+                switch_code().remember_event(switch, stepper.t, change, stepped.y, len(y))
                 self.now = RunState(stepper.t, y)
                 self._call_routines(0, 1, EventCauseRecord(EventCause.START))
             except EVENT_ERRORS:
@@ -701,7 +702,7 @@ class TerrainRun:
             self.nodes = []
             self.failed_outcome = ""
             self.switch = earlier
-            self.query.code.require_more(earlier, stepper.record)
+            switch_code().require_more(earlier, stepper.record)
             stepper.is_settled = False
             return
         switch.resumed = self.now.t

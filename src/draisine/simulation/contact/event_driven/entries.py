@@ -1,4 +1,4 @@
-"""Machine code of the routines that Python calls in runs on a terrain, compiled together."""
+"""Machine code of the routines that Python calls in event-driven runs, compiled together."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -27,20 +27,6 @@ from draisine.simulation.contact.samples import (
     observe_forces,
     observe_modes,
 )
-from draisine.simulation.contact.stepping.grid import choose_first_step
-from draisine.simulation.contact.stepping.switch import (
-    begin_switch,
-    discard_short_arcs,
-    find_obstruction,
-    has_ideal_conflict,
-    has_stepped_conflict,
-    project_stepped_state,
-    remember_event,
-    remember_events,
-    require_after_change,
-    require_more,
-    watch_rank,
-)
 from draisine.simulation.integrators.dop853 import VECTOR_WIDTH
 
 
@@ -64,18 +50,6 @@ def terrain_code() -> Any:
         observe_forces,
         compute_rank,
         mark_redundant_rows,
-        watch_rank,
-        remember_event,
-        remember_events,
-        find_obstruction,
-        choose_first_step,
-        begin_switch,
-        has_ideal_conflict,
-        has_stepped_conflict,
-        require_after_change,
-        require_more,
-        discard_short_arcs,
-        project_stepped_state,
     )
     parts = (choose_set, solve_single_contact, solve_friction_law)
     made = routine_code(*entries, *parts, width=VECTOR_WIDTH, passes="few")

@@ -31,6 +31,7 @@ from draisine.simulation.contact.stepping.grid import (
     StepSamples,
     adapt_step,
     begin_grid,
+    choose_first_step,
     interpolate_state,
     take_grid_steps,
 )
@@ -44,6 +45,17 @@ from draisine.simulation.contact.stepping.switch import (
     STORED_EVENTS,
     SolverChoice,
     Switch,
+    begin_switch,
+    discard_short_arcs,
+    find_obstruction,
+    has_ideal_conflict,
+    has_stepped_conflict,
+    project_stepped_state,
+    remember_event,
+    remember_events,
+    require_after_change,
+    require_more,
+    watch_rank,
 )
 from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.options import SOLVERS, ContactOptions
@@ -74,6 +86,29 @@ step should test.
 def step_code() -> Any:
     """Return the compiled time-stepping routines that Python calls, as attributes of one object."""
     entries = (take_grid_steps, adapt_step, begin_grid, interpolate_state)
+    codes = routine_code(*entries, passes="few")
+    return SimpleNamespace(
+        **{entry.__name__: code for entry, code in zip(entries, codes, strict=True)}
+    )
+
+
+@cache
+def switch_code() -> Any:
+    """Return the compiled routines for changing the method, as attributes of one object."""
+    entries = (
+        begin_switch,
+        remember_event,
+        remember_events,
+        watch_rank,
+        find_obstruction,
+        has_ideal_conflict,
+        choose_first_step,
+        require_after_change,
+        discard_short_arcs,
+        has_stepped_conflict,
+        project_stepped_state,
+        require_more,
+    )
     codes = routine_code(*entries, passes="few")
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, codes, strict=True)}
@@ -140,7 +175,7 @@ def take_switch(query: ContactQuery, contact: ContactOptions, touching: int) -> 
     options = (SOLVERS.index(contact.solver), contact.step or 0.0)
     if switch is None or (switch.solver, switch.grid.given_step) != options:
         query.switch = switch = make_switch(query, contact, touching)
-    query.code.begin_switch(switch)
+    switch_code().begin_switch(switch)
     return switch
 
 
@@ -467,7 +502,7 @@ class TimeStepper:
         """Return whether ideal contacts that carry a load over-constrain the system."""
         mode = self._mode(switch)
         self.query.fill(self.t, self.y)
-        has_conflict: bool = self.query.code.has_stepped_conflict(
+        has_conflict: bool = switch_code().has_stepped_conflict(
             mode, self.near.features, self.record, switch, self.t
         )
         return has_conflict
@@ -481,8 +516,9 @@ class TimeStepper:
         query.fill(self.t, self.y)
         row = self.grid.row
         near = len(self.near)
-        code = query.code
-        if not code.project_stepped_state(mode, row, self.record, switch, self.t, near, self._most):
+        if not switch_code().project_stepped_state(
+            mode, row, self.record, switch, self.t, near, self._most
+        ):
             return None
         return query.x[query.machine.inputs.span("q", "z")].copy()
 
