@@ -46,7 +46,7 @@ def runs():
 
 @pytest.fixture(scope="module")
 def trail_bicycle():
-    values, _ = from_tape_measure(**TAPE, standing=True)
+    values, _ = from_tape_measure(**TAPE, stance=True)
     return draisine.compile("whipple", **(values | {"stance": Stance(**values["stance"])}))
 
 
@@ -72,7 +72,7 @@ def flight(run):
 
 class TestMachine:
     def test_the_parameter_set_is_that_of_the_tape_measure(self):
-        values, _ = from_tape_measure(**TAPE, standing=True)
+        values, _ = from_tape_measure(**TAPE, stance=True)
         stored = parameter_set("whipple", "trail_bicycle")
         assert_allclose([stored[k] for k in stored], [values[k] for k in stored], atol=6e-7)
         table = load("riders/bunny-hop").scenario.vehicle.parameters["stance"]
@@ -80,7 +80,7 @@ class TestMachine:
 
     def test_a_motionless_rider_changes_nothing(self, trail_bicycle):
         """A held posture moves as the rigid rider of the same 26 parameters."""
-        values, _ = from_tape_measure(**TAPE, standing=True)
+        values, _ = from_tape_measure(**TAPE, stance=True)
         del values["stance"]
         rigid = draisine.compile("whipple", **values)
         start = {"forward_speed": 5.0, "lean_rate": 0.2}
@@ -92,15 +92,15 @@ class TestMachine:
             assert_allclose(runs[0][name], runs[1][name], atol=1e-8)
 
     def test_it_excludes_other_riders(self):
-        values, _ = from_tape_measure(**TAPE, standing=True)
+        values, _ = from_tape_measure(**TAPE, stance=True)
         table = values | {"stance": Stance(**values["stance"])}
         with pytest.raises(ParameterError, match=r"`stance` is a complete rider .* with mU"):
             draisine.compile("whipple", **table, mU=30.0)
         with pytest.raises(ParameterError, match="excludes leaning, arms and legs"):
-            from_tape_measure(**TAPE, standing=True, legs=True)
+            from_tape_measure(**TAPE, stance=True, legs=True)
 
     def test_limbs_need_a_length(self):
-        values, _ = from_tape_measure(**TAPE, standing=True)
+        values, _ = from_tape_measure(**TAPE, stance=True)
         table = values["stance"] | {"hip_x": 0.43, "hip_z": 0.33}
         with pytest.raises(ParameterError, match="the legs of the stance have no length"):
             draisine.compile("whipple", **(values | {"stance": Stance(**table)}))
@@ -190,7 +190,7 @@ class TestWheelie:
 
     def test_the_drive_alone_does_not(self, trail_bicycle):
         """The balance of moments about the rear contact: the drive lifts the front wheel with 107 N m."""
-        values, _ = from_tape_measure(**TAPE, standing=True)
+        values, _ = from_tape_measure(**TAPE, stance=True)
         parts = [(values[f"m{b}"], values.get(f"x{b}"), values.get(f"z{b}")) for b in "BH"]
         parts += [(values["mR"], 0.0, -RADIUS), (values["mF"], 1.08, -RADIUS)]
         moment = sum(m * x for m, x, _ in parts)

@@ -24,8 +24,8 @@ MIN_GRADIENT = 1e-9
 # Change of the scaled cost (dimensionless) at which sequential quadratic programming ends
 MIN_COST_CHANGE = 1e-9
 
-# Largest number of iterations of sequential quadratic programming
-MAX_ITERATIONS = 200
+# Largest number of quadratic programs that SLSQP solves in sequence
+MAX_QUADRATIC_PROGRAMS = 200
 
 # Largest value of a constraint, as a fraction of its size at the start, at which it counts as satisfied
 CONSTRAINT_TOLERANCE = 1e-6
@@ -179,7 +179,7 @@ def _minimise_with_constraints(search: "_ScaledCost", limits: Mapping[str, Cost]
                 "jac": lambda x: -evaluate(x)[3],
             },
             callback=check,
-            options={"ftol": MIN_COST_CHANGE, "maxiter": MAX_ITERATIONS},
+            options={"ftol": MIN_COST_CHANGE, "maxiter": MAX_QUADRATIC_PROGRAMS},
         )
     if best is None:
         nearest = min(cache.values(), key=lambda each: float(each[2].max()))

@@ -153,7 +153,7 @@ def from_tape_measure(
     leaning: bool = False,
     arms: bool = False,
     legs: bool = False,
-    standing: bool = False,
+    stance: bool = False,
     coefficients: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Estimate the benchmark's 26 parameters from simple measurements.
@@ -175,7 +175,7 @@ def from_tape_measure(
     leaning, arms, legs
         Whether the upper body leans on a hinge at the height of the saddle, the arms hold the bar and the
         legs turn cranks. Their parameters are then among the values, as `whipple` takes them.
-    standing
+    stance
         Whether the rider stands on the pedals, with the hips at `saddle`, and moves in the plane of the
         frame: the value `stance` is then his table. It excludes `leaning`, `arms` and `legs`.
     coefficients
@@ -233,10 +233,10 @@ def from_tape_measure(
     if legs:
         limbs["legs"], moving = _legs(rider, rider_mass, rider_height, saddle, cranks, said)
         rider = {name: rider[name] for name in rider if name not in LEG_SEGMENTS} | moving
-    if standing:
+    if stance:
         if leaning or arms or legs:
             raise ParameterError(
-                "standing = True is a complete rider and excludes leaning, arms and legs."
+                "stance = True is a complete rider and excludes leaning, arms and legs."
             )
         limbs["stance"], rider = _stance(
             rider, rider_mass, rider_height, (saddle, cranks, grips), said
@@ -608,7 +608,7 @@ def _stance(
 
     `points` are hips, cranks and grips.
     """
-    long, single_mass = _limbs("standing", rider, mass, height)
+    long, single_mass = _limbs("stance", rider, mass, height)
     hip, axle, grip = points
     shoulder = _shoulder(long, hip, grip)
     trunk = _combine([rider["head"], rider["trunk"]])
