@@ -21,6 +21,7 @@ collect_ignore = [
 SLOW = (
     "agree",
     "analysis/bicycle/test_escalona_range",
+    "analysis/bicycle/test_mode_sensitivity",
     "analysis/bicycle/test_straight",
     "analysis/bicycle/test_uncertainty",
     "analysis/connection",
@@ -51,7 +52,9 @@ SLOW = (
     "codegen/test_fingerprint",
     "codegen/test_typed_routines",
     "combine",
+    "control/test_feedback_linearisation",
     "control/test_guides",
+    "control/test_posture",
     "docs/test_examples",
     "docs/test_gallery",
     "docs/test_readme",

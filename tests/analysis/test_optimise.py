@@ -114,3 +114,44 @@ def test_interrupted_search_has_a_large_slope():
     assert optimise(cost, {"x": 0.1}, {"x": (0.0, 5.0)}).slope == pytest.approx(5.0 / 0.9)
     free = optimise(lambda at: (1.0 - at["x"], {"x": -1.0}), {"x": 0.1}, {"x": (0.0, 5.0)})
     assert (free.values["x"], free.slope) == (5.0, 0.0)
+
+
+ORIGIN = {"x": 0.0, "y": 0.0}
+SQUARE = {"x": (-2.0, 2.0), "y": (-2.0, 2.0)}
+
+
+class TestConstraints:
+    """The point of the disc x^2 + y^2 <= 1 that is closest to (2, 1): (2, 1) / sqrt(5)."""
+
+    @staticmethod
+    def distance(at):
+        dx, dy = at["x"] - 2.0, at["y"] - 1.0
+        return dx**2 + dy**2, {"x": 2.0 * dx, "y": 2.0 * dy}
+
+    @staticmethod
+    def disc(at):
+        return at["x"] ** 2 + at["y"] ** 2 - 1.0, {"x": 2.0 * at["x"], "y": 2.0 * at["y"]}
+
+    def test_an_active_constraint(self):
+        found = optimise(self.distance, ORIGIN, SQUARE, constraints={"disc": self.disc})
+        assert found.values["x"] == pytest.approx(2 / np.sqrt(5), abs=1e-5)
+        assert found.cost == pytest.approx((np.sqrt(5) - 1) ** 2, abs=1e-5)
+        assert found.active == ("disc",)
+        assert found.constraints["disc"] <= 1e-6
+        assert found.slope < 1e-4
+
+    def test_an_inactive_constraint(self):
+        def wide(at):
+            value, slopes = self.disc(at)
+            return value - 24.0, slopes
+
+        found = optimise(self.distance, ORIGIN, SQUARE, constraints={"disc": wide})
+        assert found.values["y"] == pytest.approx(1.0, abs=1e-4)
+        assert found.active == ("x",)  # the minimum is at the bound x = 2
+
+    def test_no_feasible_values(self):
+        def never(at):
+            return 1.0 + at["x"] ** 2, {"x": 2.0 * at["x"], "y": 0.0}
+
+        with pytest.raises(ConfigurationError, match="no values satisfy the constraints never"):
+            optimise(self.distance, ORIGIN, SQUARE, constraints={"never": never})

@@ -172,12 +172,18 @@ class Joint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guide:
-    """Result of a control law that prescribes the acceleration of a joint instead of its torque."""
+    """Result of a control law that prescribes an acceleration by the torque of a joint.
 
-    acceleration: Scalar  # prescribed joint acceleration, rad/s2 or m/s2
+    The torque produces the acceleration of the joint itself, or of another coordinate `of`: a virtual
+    constraint, or input-output linearisation of that coordinate.
+    """
+
+    acceleration: Scalar  # prescribed acceleration, rad/s2 or m/s2
     # Whether the acceleration is prescribed (nonzero); if zero, `torque` acts instead
     active: Scalar = True
     torque: Scalar = 0.0  # joint torque if the guide is inactive, N m or N
+    of: str | None = None  # accelerated coordinate: a joint or "lean"; None for the joint itself
+    limit: float = math.inf  # largest torque, N m or N; beyond it the acceleration is not reached
 
 
 @dataclass(frozen=True, slots=True, eq=False)

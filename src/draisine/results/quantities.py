@@ -127,6 +127,24 @@ def _of_mass_centre(bodies: Bodies, _: str, quantity: str) -> Floats:
     return cast(Floats, sum(values) / total)
 
 
+def _angular_momentum(bodies: Bodies, _: str) -> Floats:
+    """Return the angular momentum of all bodies about their common mass centre, world axes, (times, 3).
+
+    Spinning armatures of joints are not included.
+    """
+    centre = _of_mass_centre(bodies, "", "position")
+    velocity = _of_mass_centre(bodies, "", "velocity")
+    total = np.zeros_like(centre)
+    for body in bodies.model.bodies:
+        motion = bodies.motions[body.name]
+        com = np.asarray(body.com, float)
+        arm = motion.position(com) - centre
+        total += float(body.mass) * np.cross(arm, motion.velocity(com) - velocity)
+        spin = np.einsum("tji,tj->ti", motion.R, motion.w) @ np.asarray(body.inertia, float).T
+        total += np.einsum("tij,tj->ti", motion.R, spin)
+    return total
+
+
 def _energy_drift(bodies: Bodies, _: str) -> Floats:
     """Return the energy change since the start, divided by the largest kinetic energy or |U - U(0)|."""
     # The potential energy U itself cannot scale the drift, because its zero level is arbitrary.
@@ -189,6 +207,20 @@ DERIVED_QUANTITIES: dict[str, DerivedQuantity] = {
         partial(_of_mass_centre, quantity="velocity"),
         "m/s",
         "velocity of the mass centre of all bodies, world axes",
+        per_wheel=False,
+        vector=True,
+    ),
+    "mass_centre_acceleration": DerivedQuantity(
+        partial(_of_mass_centre, quantity="acceleration"),
+        "m/s2",
+        "acceleration of the mass centre of all bodies, world axes",
+        per_wheel=False,
+        vector=True,
+    ),
+    "angular_momentum": DerivedQuantity(
+        _angular_momentum,
+        "N m s",
+        "angular momentum of all bodies about their mass centre, world axes",
         per_wheel=False,
         vector=True,
     ),

@@ -5,6 +5,7 @@ always active), each wheel on each kind of ground feature (gap, contact frame, c
 forces), joint stops, and closed forms of contact modes.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -241,6 +242,11 @@ class TerrainDerivation:
                 raise ModelError(
                     f"law: it guides joint {self.model.joints[k].name!r} at times; on a terrain a "
                     "joint is guided always or never."
+                )
+            if guide.of is not None or not math.isinf(guide.limit):
+                raise ModelError(
+                    f"law: the Guide of joint {self.model.joints[k].name!r} accelerates another coordinate "
+                    "or has a limit; on a terrain a Guide is a row of its own joint. Run without a terrain."
                 )
         return commanded
 

@@ -24,7 +24,8 @@ RIDERLESS = (
     "kooijman",
     "balance_assist",
 )
-MEASURED = [name for name in REAL if name not in (*COMPARED, *RIDERLESS)]
+ESTIMATED = ("trail_bicycle",)
+MEASURED = [name for name in REAL if name not in (*COMPARED, *RIDERLESS, *ESTIMATED)]
 
 
 def canonical(p: dict[str, float]) -> list[np.ndarray]:

@@ -5,6 +5,7 @@
 `followed`: eigenvalues over speed of any two-wheeler, including wobble.
 `critical`: critical speeds, at which the stability changes.
 `sensitivity`: derivatives of critical speeds by parameters.
+`mode_sensitivity`: derivatives of eigenvalues of any two-wheeler, and of the growth of an eigenmode.
 `uncertainty`: standard deviations of eigenvalues and critical speeds due to uncertain parameters.
 `turning`: speed, steer torque and friction of steady circles over lean and steer.
 """

@@ -7,6 +7,7 @@ characteristic polynomial P(s, v) vanishes; `P_v dv + P_s ds + P_p dp = 0` gives
 at capsize, P_s at a double root, and imaginary at weave.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -198,45 +199,61 @@ def _terms_with_derivatives(
     here = second_order_terms(variation, frame)
     count = parameters.shape[1]
     seeds = machine.variation.inputs.count(*SEEDS)
-    _, first = _vary_parameters(machine, moving, parameters, np.zeros((0, 0)), {})
+    _, first = vary_parameters(machine, moving, parameters, np.zeros((0, 0)), {})
     residuals = {name: first[name] for name in ("seen", "conditions")}
     indices = [variation.names.index(name) for name in frame.coordinates]
     speeds = [variation.names.index(name) for name in speed_names(frame)]
     moved = np.concatenate([residuals["seen"][indices], residuals["conditions"]])
     dx = -np.linalg.solve(here.shape_x[0], moved)
     du = -np.linalg.solve(here.speed_u[0], residuals["seen"][speeds] + here.speed_x[0] @ dx)
-    values, rates = _vary_parameters(machine, moving, parameters, np.eye(seeds), {"x": dx, "u": du})
+    values, rates = vary_parameters(machine, moving, parameters, np.eye(seeds), {"x": dx, "u": du})
     pair = [second_order_terms(sort_lanes(machine, out, count), frame) for out in (values, rates)]
     return Terms(
         *[MatrixJet(getattr(pair[0], f.name), getattr(pair[1], f.name)) for f in fields(Terms)]
     )
 
 
-def _vary_parameters(
-    machine: ClosedForm, y: Floats, parameters: Floats, seeds: Floats, moved: dict[str, Floats]
+def vary_parameters(
+    machine: ClosedForm,
+    y: Floats,
+    parameters: Floats,
+    seeds: Floats,
+    moved: dict[str, Floats],
+    w: Floats | None = None,
+    varied: Sequence[int] | None = None,
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Return outputs of the program `variation` with their derivatives by parameters.
 
-    There is one SIMD lane per parameter and direction of differentiation. `moved` contains the derivatives
-    of the displacement x and of the speeds u by each parameter.
+    There is one SIMD lane per state y (N, entries), parameter and direction of differentiation. `moved`
+    contains the derivatives of the displacement x, of the speeds u and of the states z of tyres and control
+    law, one column per state and parameter. `varied` are the indices of the parameters; by default all.
     """
     program = machine.variation.program
-    count = parameters.shape[1]
+    directions = np.eye(parameters.shape[1])
+    if varied is not None:
+        directions = directions[:, varied]
+    count = directions.shape[1]
     each = max(1, len(seeds))
-    lanes = count * each
+    lanes = len(y) * count * each
     inputs = {name: np.zeros((size, lanes)) for name, size in program.inputs.items()}
     inputs["parameters"] = np.repeat(parameters.T, lanes, axis=1)
-    state = machine.layout.split(y[0])
-    inputs |= {name: np.repeat(block[:, None], lanes, axis=1) for name, block in state.items()}
+    state = machine.layout.split(y.T)
+    inputs |= {name: np.repeat(block, count * each, axis=1) for name, block in state.items()}
+    if w is not None:
+        inputs["w"] = np.repeat(w[:, None], lanes, axis=1)
     if len(seeds):
         rows = Layout({name: program.inputs[name] for name in SEEDS}).split(seeds)
-        inputs |= {name: np.tile(block, (1, count)) for name, block in rows.items()}
-    rates = {"parameters": np.repeat(np.eye(count), each, axis=1)}
+        inputs |= {name: np.tile(block, (1, len(y) * count)) for name, block in rows.items()}
+    rates = {"parameters": np.tile(np.repeat(directions, each, axis=1), (1, len(y)))}
     if moved:
         displacement = np.zeros((6 + program.inputs["r"], lanes))
         displacement[machine.columns] = np.repeat(moved["x"], each, axis=1)
         rates["q"] = quaternion_rate(inputs["q"], displacement[3:6])
-        rates["p"] = rotation(state["q"]) @ displacement[:3]
+        turned = np.array([rotation(q) for q in state["q"].T])
+        velocity = displacement[:3].reshape(3, len(y), count * each)
+        rates["p"] = np.einsum("nij,jnl->inl", turned, velocity).reshape(3, lanes)
         rates["r"] = displacement[6:]
         rates["u"] = np.repeat(moved["u"], each, axis=1)
+        if "z" in moved:
+            rates["z"] = np.repeat(moved["z"], each, axis=1)
     return run_tangent(program, inputs, rates)

@@ -6,14 +6,14 @@ An eigenvalue s is a root of `P(s, p) = det N`, `N = M s^2 + C s + K`, so that e
 
 and variances of independent parameters add up, to first order. With tyres, compliant parts or a control law
 with states, s is an eigenvalue of the exact linear system A(p): `ds/dp = y' dA/dp x`, with eigenvectors
-`y' x = 1` and dA/dp by central differences of fourth order. Samples, computed together in SIMD lanes, show
-whether the first order suffices.
+`y' x = 1` and the exact derivative of A, see `mode_sensitivity`. Samples, computed together in SIMD lanes,
+show whether the first order suffices.
 """
 
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical, critical_of
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, eigenvalues, is_plain
 from draisine.analysis.bicycle.followed import TwoWheeler
+from draisine.analysis.bicycle.mode_sensitivity import eigenvalue_changes
 from draisine.analysis.bicycle.sensitivity import sensitivities, straight_changes
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes
@@ -35,10 +36,6 @@ MAX_DRAWS = 100
 """Largest number of draws per requested sample; if more are needed, hardly any draw is physically
 valid.
 """
-
-PARAMETER_STEP = 1e-3
-"""Step of the central differences by a parameter, as a fraction of the parameter; its truncation error
-(1e-12) balances rounding errors (1e-13)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +85,7 @@ def spread(
     if is_exact:
         changes = derivatives(system, modes, law)[..., indices] * sizes
     else:
-        changes = _followed_derivatives(TwoWheeler(system, law), modes, list(deviations)) * sizes
+        changes = eigenvalue_changes(TwoWheeler(system, law), modes, list(deviations)) * sizes
     critical: dict[str, float] = {}
     if is_exact and law is None:
         change = sensitivities(system)
@@ -118,27 +115,6 @@ def derivatives(system: System, modes: Eigenmodes, law: Law | None = None) -> Fl
             by_s = np.trace(adjugate @ (2.0 * s * M.value[0] + C.value[0]))
             with np.errstate(divide="ignore", invalid="ignore"):
                 out[k, j] = -by_p / by_s
-    return out
-
-
-def _followed_derivatives(running: TwoWheeler, modes: Eigenmodes, names: list[str]) -> Floats:
-    """Return ds/dp of every eigenvalue s of any two-wheeler, (speeds, modes, names)."""
-    A, _ = running.matrices(modes.speed)
-    values, right_vectors = np.linalg.eig(A)
-    left_vectors = np.linalg.inv(right_vectors)
-    which = np.argmin(np.abs(modes.values[:, :, None] - values[:, None, :]), axis=2)
-    out = np.empty((*modes.values.shape, len(names)), complex)
-    for k, name in enumerate(names):
-        p = running.system.parameters[name]
-        h = PARAMETER_STEP * max(abs(p), PARAMETER_STEP)
-        ends = [
-            replace(running, system=running.system.with_parameters(**{name: p + factor * h}))
-            for factor in (1.0, -1.0, 2.0, -2.0)
-        ]
-        near, behind, far, back = (other.matrices(modes.speed)[0] for other in ends)
-        slope = (8.0 * (near - behind) - (far - back)) / (12.0 * h)
-        moved = np.einsum("vij,vjk,vki->vi", left_vectors, slope, right_vectors)
-        out[..., k] = np.take_along_axis(moved, which, axis=1)
     return out
 
 

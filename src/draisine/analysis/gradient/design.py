@@ -1,23 +1,38 @@
-"""Minimisation of a cost function with exact gradient, subject to bounds, by L-BFGS-B.
+"""Minimisation of a cost function with exact gradient, subject to bounds, by L-BFGS-B; with inequality
+constraints, by sequential quadratic programming (SLSQP).
 
 Each unknown is scaled so that its bounds are 0 and 1. The cost is divided by its initial value. So one
 tolerance fits masses, lengths and speeds.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import DraisineError, ParameterError
+from draisine.errors import ConfigurationError, DraisineError, ParameterError
 
 Cost = Callable[[dict[str, float]], tuple[float, Mapping[str, float]]]
 """Function that maps values by name to a cost and its derivatives by name."""
 
 # Largest derivative of the scaled cost by a scaled unknown (dimensionless) at which the search ends
 MIN_GRADIENT = 1e-9
+
+# Change of the scaled cost (dimensionless) at which sequential quadratic programming ends
+MIN_COST_CHANGE = 1e-9
+
+# Largest number of quadratic programs that SLSQP solves in sequence
+MAX_QUADRATIC_PROGRAMS = 200
+
+# Largest value of a constraint, as a fraction of its size at the start, at which it counts as satisfied
+CONSTRAINT_TOLERANCE = 1e-6
+
+# Largest distance from its bound, as a fraction of the interval, at which an unknown counts as being at the
+# bound; of a constraint from zero, as a fraction of its size at the start
+ACTIVE_FRACTION = 1e-4
 
 # Penalty added to the cost if the cost function raises an error, as a multiple of the initial cost. It is
 # far above the costs of neighbouring values, so that the line search shortens its step.
@@ -39,7 +54,13 @@ class Optimum:
     values: dict[str, float]  # values of the unknowns with the smallest cost, by name
     cost: float
     evaluations: int  # number of evaluations of the cost
-    slope: float  # largest derivative of the cost / initial cost by an unknown scaled to [0, 1]
+    # Largest derivative of the cost / initial cost by an unknown scaled to [0, 1], with the multipliers of
+    # active constraints
+    slope: float
+    # Values of the constraints by name, at most zero
+    constraints: dict[str, float] = field(default_factory=dict)
+    # Names of unknowns at a bound, and of constraints that equal zero
+    active: tuple[str, ...] = ()
 
 
 def optimise(
@@ -48,11 +69,13 @@ def optimise(
     bounds: Mapping[str, tuple[float, float]],
     *,
     target: float = -np.inf,
+    constraints: Mapping[str, Cost] | None = None,
 ) -> Optimum:
     """Minimise a cost function subject to bounds by the Broyden-Fletcher-Goldfarb-Shanno method (L-BFGS-B).
 
-    The result is a local minimum. If the cost function raises a `DraisineError`, because parameters or a
-    motion are infeasible, the search continues closer to the best values.
+    With constraints, sequential quadratic programming (SLSQP) is used instead. The result is a local
+    minimum. If the cost function raises a `DraisineError`, because parameters or a motion are infeasible,
+    the search continues closer to the best values.
 
     Parameters
     ----------
@@ -64,18 +87,24 @@ def optimise(
         Lower and upper bound of each unknown, by name; values in `start` without bounds stay fixed.
     target
         The search ends when the cost is at most this value.
+    constraints
+        Functions by name that must be at most zero, each from values by name to its value and its
+        derivatives by name. If the start violates one, the search first moves to values that satisfy it.
 
     Returns
     -------
     Optimum
-        Values with the smallest cost, that cost, and the remaining scaled gradient.
+        Values with the smallest cost, that cost, the remaining scaled gradient, and the active bounds and
+        constraints.
 
     Raises
     ------
     ParameterError
         If the start is outside the bounds, or the cost or its derivatives are not finite numbers.
+    ConfigurationError
+        If no values that satisfy the constraints were found.
     DraisineError
-        If the cost raises it at the start.
+        If the cost or a constraint raises it at the start.
 
     Examples
     --------
@@ -89,8 +118,12 @@ def optimise(
     """
     from scipy.optimize import minimize
 
-    search: Any = _ScaledCost(cost, dict(start), dict(bounds), target)
-    minimize(
+    limits = dict(constraints or {})
+    search = _ScaledCost(cost, dict(start), dict(bounds), target)
+    if limits:
+        return _minimise_with_constraints(search, limits)
+    untyped: Any = minimize  # its stubs do not accept objects with methods as functions
+    untyped(
         search,
         search.begin(),
         jac=True,
@@ -100,7 +133,87 @@ def optimise(
         options={"ftol": 0.0, "gtol": MIN_GRADIENT, "maxls": MAX_LINE_SEARCH_STEPS},
     )
     lowest, values, slope = search.best
-    return Optimum(values, lowest, search.evaluations, slope)
+    return Optimum(values, lowest, search.evaluations, slope, active=search.bounded(values))
+
+
+def _minimise_with_constraints(search: "_ScaledCost", limits: Mapping[str, Cost]) -> Optimum:
+    """Minimise a scaled cost subject to bounds and constraints by sequential quadratic programming."""
+    from scipy.optimize import minimize, nnls
+
+    scaled = {
+        name: _ScaledCost(limit, search.start, search.bounds, -np.inf)
+        for name, limit in limits.items()
+    }
+    cache: dict[bytes, tuple[float, Floats, Floats, Floats]] = {}
+    best: tuple[float, Floats] | None = None
+
+    def evaluate(x: Floats) -> tuple[float, Floats, Floats, Floats]:
+        """Return cost and gradient, then constraint values and their gradients, at scaled unknowns x."""
+        nonlocal best
+        key = np.asarray(x, float).tobytes()
+        if key not in cache:
+            value, gradient = search(x)
+            pairs = [limit(x) for limit in scaled.values()]
+            sizes = np.array([pair[0] for pair in pairs])
+            cache[key] = (value, gradient, sizes, np.array([pair[1] for pair in pairs]))
+            if (sizes <= CONSTRAINT_TOLERANCE).all() and (best is None or value < best[0]):
+                best = (value, np.array(x))
+        return cache[key]
+
+    def check(x: Floats) -> None:
+        """Stop when values that satisfy the constraints reach the target."""
+        if best is not None and best[0] * search.scale <= search.target:
+            raise _TargetReached
+
+    untyped: Any = minimize  # its stubs do not accept a nested mapping of constraints
+    with suppress(_TargetReached):
+        untyped(
+            lambda x: evaluate(x)[0],
+            search.begin(),
+            jac=lambda x: evaluate(x)[1],
+            method="SLSQP",
+            bounds=[(0.0, 1.0)] * len(search.names),
+            constraints={
+                "type": "ineq",
+                "fun": lambda x: -evaluate(x)[2],
+                "jac": lambda x: -evaluate(x)[3],
+            },
+            callback=check,
+            options={"ftol": MIN_COST_CHANGE, "maxiter": MAX_QUADRATIC_PROGRAMS},
+        )
+    if best is None:
+        nearest = min(cache.values(), key=lambda each: float(each[2].max()))
+        broken = [n for n, x in zip(scaled, nearest[2], strict=True) if x > CONSTRAINT_TOLERANCE]
+        raise ConfigurationError(
+            f"optimise: no values satisfy the constraints {', '.join(broken)} within the bounds. Relax a "
+            "bound or a constraint, or start elsewhere."
+        )
+    x = best[1]
+    value, gradient, sizes, slopes = evaluate(x)
+    values = search.start | dict(
+        zip(search.names, (search.low + x * (search.high - search.low)).tolist(), strict=True)
+    )
+    tight = np.abs(sizes) <= ACTIVE_FRACTION
+    # At a minimum the gradient is balanced by multipliers of active bounds and constraints, all >= 0.
+    unit = np.eye(len(x))
+    normals = [*slopes[tight], *-unit[x <= ACTIVE_FRACTION], *unit[x >= 1.0 - ACTIVE_FRACTION]]
+    rest = gradient
+    if normals:
+        multipliers, _ = nnls(np.array(normals).T, -gradient)
+        rest = gradient + np.array(normals).T @ multipliers
+    active = [name for name, is_tight in zip(scaled, tight, strict=True) if is_tight]
+    return Optimum(
+        values,
+        value * search.scale,
+        search.evaluations,
+        float(np.abs(rest).max(initial=0.0)),
+        {n: float(v) * limit.scale for (n, limit), v in zip(scaled.items(), sizes, strict=True)},
+        (*search.bounded(values), *active),
+    )
+
+
+class _TargetReached(Exception):
+    """The cost has reached the target of the search."""
 
 
 class _ScaledCost:
@@ -126,6 +239,7 @@ class _ScaledCost:
                 )
         self.cost = cost
         self.start = start
+        self.bounds = bounds
         self.target = target
         self.names = list(bounds)
         self.low, self.high = np.array([bounds[name] for name in self.names], float).T
@@ -181,6 +295,14 @@ class _ScaledCost:
                 f"derivatives are {dict(derivatives)}."
             )
         return cost, gradient * (self.high - self.low)
+
+    def bounded(self, values: Mapping[str, float]) -> tuple[str, ...]:
+        """Return the names of unknowns at a bound."""
+        x = (np.array([values[name] for name in self.names]) - self.low) / (self.high - self.low)
+        at_bound = np.minimum(x, 1.0 - x) <= ACTIVE_FRACTION
+        return tuple(
+            name for name, is_active in zip(self.names, at_bound, strict=True) if is_active
+        )
 
     def check(self, _: Floats) -> None:
         """Stop the minimisation if the cost has reached the target."""

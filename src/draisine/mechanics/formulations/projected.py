@@ -13,6 +13,7 @@ constraint rows; `user_map` maps back to the user's speeds v.
 Long trees are solved joint by joint instead (`_tree_kernel`, `_articulated`), if their rows allow it.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +21,8 @@ from functools import cached_property
 import numpy as np
 
 from draisine.algebra.lie import cross, hat
-from draisine.algebra.scalar import Array, Scalar, array, is_zero, where
-from draisine.errors import RedundancyError, SingularityError
+from draisine.algebra.scalar import Array, Scalar, array, clip, is_zero, sqrt, where
+from draisine.errors import ModelError, RedundancyError, SingularityError, did_you_mean
 from draisine.mechanics import constraints, couplings
 from draisine.mechanics.base import expand_speeds, free_columns, is_free
 from draisine.mechanics.constraints import Ground, Mode
@@ -431,9 +432,7 @@ def solve_reduced_dynamics(
     udot = solve_symmetric(H.T @ MH, H.T @ unbalanced) if k else array([])
     guiding = no_torques
     if guides:
-        guiding, change = solve_guides(
-            H, MH, udot, particular[columns], guides, len(tree.model.twist)
-        )
+        guiding, change = solve_guides(moving, MH, udot, particular, guides)
         unbalanced = unbalanced + np.concatenate([np.zeros(len(tree.model.twist)), guiding])
         udot = udot + change
     vdot = particular + expand_speeds(tree.model, H @ udot) if k else particular
@@ -584,32 +583,98 @@ def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Arr
 
 
 def solve_guides(
-    H: Array, MH: Array, udot: Array, particular: Array, guides: Mapping[int, Guide], first: int
+    moving: Reconstruction,
+    MH: Array,
+    udot: Array,
+    particular: Array,
+    guides: Mapping[int, Guide],
 ) -> tuple[Array, Array]:
     """Return the torques (n,) that produce accelerations prescribed by a control law, and their
     effect on udot.
 
-    Eq. [guide]. `particular` are the accelerations at zero udot; joints are the rows of H from
-    `first` on. Inactive `Guide`s have zero torque.
+    Eq. [guide]. `MH` is the mass matrix times H, `particular` are the accelerations at zero udot.
+    Inactive `Guide`s have zero torque. A guide of another coordinate comes last, so that the pivots before
+    it are those of a positive definite matrix.
     """
-    joints = list(guides)
-    rows = [H[first + joint] for joint in joints]
-    responses = [solve_symmetric(H.T @ MH, row) for row in rows]
+    H = moving.H
+    columns = free_columns(moving.rows.tree.model)
+    first = len(moving.rows.tree.model.twist)
+    joints = sorted(guides, key=lambda joint: guides[joint].of is not None)
+    if sum(guides[joint].of is not None for joint in joints) > 1:
+        raise ModelError(
+            "law: more than one Guide accelerates another coordinate than its joint (`of`). Guide one."
+        )
+    responses = [solve_symmetric(H.T @ MH, H[first + joint]) for joint in joints]
     residuals = list[Scalar]()
     gain = np.zeros((len(joints), len(joints)), dtype=object)
-    for i, (joint, row) in enumerate(zip(joints, rows, strict=True)):
+    for i, joint in enumerate(joints):
         active = guides[joint].active
-        residual = guides[joint].acceleration - particular[first + joint] - row @ udot
+        row, drift = _accelerated_coordinate(moving, joint, guides[joint].of)
+        reduced_row = row[columns] @ H
+        residual = guides[joint].acceleration - drift - row @ particular - reduced_row @ udot
         residuals.append(where(active, residual, 0.0))
         for j, other in enumerate(joints):
             both = active if i == j else where(active, guides[other].active, 0.0)
-            gain[i, j] = where(both, row @ responses[j], float(i == j))
-    torques = solve_symmetric(array(gain), array(residuals))
+            gain[i, j] = where(both, reduced_row @ responses[j], float(i == j))
+    torques = _eliminate_in_order(gain, residuals)
+    torques = [
+        x if math.isinf(guides[k].limit) else clip(x, -guides[k].limit, guides[k].limit)
+        for x, k in zip(torques, joints, strict=True)
+    ]
     all_torques = np.zeros(len(H) - first, dtype=object)
     all_torques[joints] = torques
     return array(all_torques), sum(
         (x * tau for x, tau in zip(responses, torques, strict=True)), 0.0 * udot
     )
+
+
+def _accelerated_coordinate(
+    moving: Reconstruction, joint: int, of: str | None
+) -> tuple[Array, Scalar]:
+    """Return row a (6 + n,) and drift b of the acceleration `a vdot + b` of the coordinate of a guide.
+
+    The lean rate is the component of the angular velocity along the heading h, so that the lean accelerates
+    with h' R Wdot + yaw_rate (z x h)' R W, eq. [guide-lean].
+    """
+    rows = moving.rows
+    model = rows.tree.model
+    names = [each.name for each in model.joints]
+    row = np.zeros(6 + len(names), dtype=object)
+    if of is None or of in names:
+        row[6 + (joint if of is None else names.index(of))] = 1.0
+        return array(row), 0.0
+    if of != "lean" or not is_free(model):
+        raise ModelError(
+            f"law: a Guide of joint {names[joint]!r} cannot accelerate {of!r}. It accelerates a joint"
+            f"{' or the lean' if is_free(model) else ''}. {did_you_mean(str(of), names)}"
+        )
+    R = rows.world.R
+    axis = R @ rows.tree.links[0].R.T[:, 1]
+    level = sqrt(axis[0] * axis[0] + axis[1] * axis[1])
+    heading = array([axis[1] / level, -axis[0] / level, 0.0])
+    across = array([axis[0] / level, axis[1] / level, 0.0])
+    W = R @ moving.vel.W[0]
+    # The heading turns about the vertical with the yaw rate, eq. [angle-rates].
+    yaw_rate = (W[2] - axis[2] * (axis @ W)) / (level * level)
+    row[3:6] = heading @ R
+    return array(row), yaw_rate * (across @ W)
+
+
+def _eliminate_in_order(matrix: Array, right: list[Scalar]) -> list[Scalar]:
+    """Return the solution of a linear system by elimination with the pivots in the given order."""
+    A = np.array(matrix, dtype=object)
+    x = list(right)
+    count = len(x)
+    for k in range(count):
+        for i in range(k + 1, count):
+            factor = A[i, k] / A[k, k]
+            A[i, k:] = A[i, k:] - factor * A[k, k:]
+            x[i] = x[i] - factor * x[k]
+    for k in reversed(range(count)):
+        for j in range(k + 1, count):
+            x[k] = x[k] - A[k, j] * x[j]
+        x[k] = x[k] / A[k, k]
+    return x
 
 
 def map_rate(tree: Tree, W: Array, refdot: Array) -> Array:

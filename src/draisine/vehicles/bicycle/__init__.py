@@ -2,6 +2,7 @@
 
 `_outputs`: output quantities of a bicycle.
 `_rider`: upper body, arms and legs of the rider.
+`_stance`: rider who stands on the pedals.
 `_flexible`: compliant parts.
 `_forms`: the two published forms of the parameters.
 `_other_forms`: Moore's and JBike6's forms of the parameters.
@@ -15,6 +16,7 @@ from draisine.vehicles.bicycle._files import from_values, read_bicycle
 from draisine.vehicles.bicycle._flexible import Flexible
 from draisine.vehicles.bicycle._forms import BENCHMARK, THESIS, from_thesis, to_thesis
 from draisine.vehicles.bicycle._rider import Arms, Legs, Seat
+from draisine.vehicles.bicycle._stance import STANCE_JOINTS, Stance
 from draisine.vehicles.bicycle._tape_measure import (
     from_tape_measure,
     tape_measure_covariance,
@@ -22,11 +24,13 @@ from draisine.vehicles.bicycle._tape_measure import (
 
 __all__ = [
     "BENCHMARK",
+    "STANCE_JOINTS",
     "THESIS",
     "Arms",
     "Flexible",
     "Legs",
     "Seat",
+    "Stance",
     "from_tape_measure",
     "from_thesis",
     "from_values",

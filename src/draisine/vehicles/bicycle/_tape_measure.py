@@ -153,6 +153,7 @@ def from_tape_measure(
     leaning: bool = False,
     arms: bool = False,
     legs: bool = False,
+    stance: bool = False,
     coefficients: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Estimate the benchmark's 26 parameters from simple measurements.
@@ -174,6 +175,9 @@ def from_tape_measure(
     leaning, arms, legs
         Whether the upper body leans on a hinge at the height of the saddle, the arms hold the bar and the
         legs turn cranks. Their parameters are then among the values, as `whipple` takes them.
+    stance
+        Whether the rider stands on the pedals, with the hips at `saddle`, and moves in the plane of the
+        frame: the value `stance` is then his table. It excludes `leaning`, `arms` and `legs`.
     coefficients
         Ratios in place of the mean `BICYCLE_COEFFICIENTS` of measured bicycles, by name.
 
@@ -229,6 +233,14 @@ def from_tape_measure(
     if legs:
         limbs["legs"], moving = _legs(rider, rider_mass, rider_height, saddle, cranks, said)
         rider = {name: rider[name] for name in rider if name not in LEG_SEGMENTS} | moving
+    if stance:
+        if leaning or arms or legs:
+            raise ParameterError(
+                "stance = True is a complete rider and excludes leaning, arms and legs."
+            )
+        limbs["stance"], rider = _stance(
+            rider, rider_mass, rider_height, (saddle, cranks, grips), said
+        )
     bodies = [frame, _corrected(_combine(rider.values()), rider_height, k)] if rider else [frame]
     frame_with_rider = _combine(bodies)
     fork = _fork(mass["H"], wheelbase, trail, lam, front_radius, grips, k)
@@ -583,6 +595,52 @@ def _legs(
         bodies[f"{side} thigh"] = _rod(table["upper"], saddle, knee, aside)
         bodies[f"{side} shank"] = _rod(table["lower"], knee, pedal, aside)
     return table, bodies
+
+
+def _stance(
+    rider: dict[str, _PlaneMass],
+    mass: float,
+    height: float,
+    points: tuple[SidePoint, SidePoint, SidePoint],
+    said: dict[str, str],
+) -> tuple[dict[str, float], dict[str, _PlaneMass]]:
+    """Return the table of a standing rider for `whipple`, and the mass properties of all parts of the rider.
+
+    `points` are hips, cranks and grips.
+    """
+    long, single_mass = _limbs("stance", rider, mass, height)
+    hip, axle, grip = points
+    shoulder = _shoulder(long, hip, grip)
+    trunk = _combine([rider["head"], rider["trunk"]])
+    legs = LEGS_ASIDE * height
+    arms = ARMS_ASIDE * height
+    table = {
+        f"{name}_{axis}": x
+        for name, point in (("hip", hip), ("shoulder", shoulder), ("grip", grip), ("axle", axle))
+        for axis, x in zip("xz", point, strict=True)
+    }
+    table |= {"trunk": trunk.mass, "trunk_x": trunk.x, "trunk_z": trunk.h}
+    table |= {"trunk_xx": trunk.xx, "trunk_yy": trunk.yy, "trunk_zz": trunk.hh}
+    table |= {"trunk_xz": trunk.xh, "legs_aside": legs, "arms_aside": arms}
+    table |= {
+        "thighs": 2 * single_mass["thighs"],
+        "shanks": 2 * (single_mass["shanks"] + single_mass["feet"]),
+        "upper_arms": 2 * single_mass["upper arms"],
+        "forearms": 2 * (single_mass["forearms"] + single_mass["hands"]),
+    }
+    said["stance"] = (
+        "Trunk and head of the rider's rigid segments; legs from the cranks to the hips and arms from the "
+        "shoulders to the grips, each pair two thin rods of half its length."
+    )
+    knee = _towards(axle, hip, math.dist(axle, hip) / 2)
+    elbow = _towards(shoulder, grip, math.dist(shoulder, grip) / 2)
+    return table, {
+        "trunk": trunk,
+        "thighs": _rod(table["thighs"], knee, hip, legs),
+        "shanks": _rod(table["shanks"], axle, knee, legs),
+        "upper arms": _rod(table["upper_arms"], shoulder, elbow, arms),
+        "forearms": _rod(table["forearms"], elbow, grip, arms),
+    }
 
 
 def _limbs(

@@ -35,6 +35,7 @@ from draisine.vehicles.bicycle._flexible import (
 )
 from draisine.vehicles.bicycle._outputs import outputs
 from draisine.vehicles.bicycle._rider import Arms, Legs, Seat
+from draisine.vehicles.bicycle._stance import Stance, stand
 from draisine.vehicles.bicycle._thesis import THESIS_FORM
 
 SYMBOLS = {
@@ -118,6 +119,9 @@ def whipple(
     arms: Annotated[Arms | None, "", "arms that hold the bar"] = None,
     legs: Annotated[Legs | None, "", "legs that turn the cranks"] = None,
     pedalling: Annotated[JointMotion | None, "", "prescribed motion of the cranks"] = None,
+    stance: Annotated[
+        Stance | None, "", "rider who stands on the pedals and moves in the plane of the frame"
+    ] = None,
     rear_tyre: Annotated[
         Tyre | None, "", "law of the rear tyre, in place of rolling without slip"
     ] = None,
@@ -137,8 +141,9 @@ def whipple(
     with a spring and a damper, by a torque, or by the prescribed motion `torso`. A motionless upper
     body does not change the dynamics. A `seat` models a compliant saddle and reports its forces.
     `steering` prescribes the steer angle, `arms` hold the handlebar, `legs` turn cranks by the
-    motion `pedalling`. `rear_tyre` and `front_tyre` replace ideal rolling by tyre models, and
-    `flexible` has compliant parts.
+    motion `pedalling`. A `stance` is a rider who stands on the pedals: the joints `legs`, `hips` and
+    `arms` move him in the plane of the frame, as a law such as `posture` guides them. `rear_tyre` and
+    `front_tyre` replace ideal rolling by tyre models, and `flexible` has compliant parts.
 
     >>> model = whipple(mB=90.0)
     >>> [joint.name for joint in model.joints]
@@ -160,6 +165,7 @@ def whipple(
         _rider.upper_body(frame, mU, upper, torso, saddle),
         _rider.arms(arms, "frame" if mU is None else "upper_body"),
         _rider.legs(legs, pedalling),
+        stand(stance, {"mU": mU, "seat": seat, "arms": arms, "legs": legs}),
     )
     compliance = Flexible() if flexible is None else flexible
     # Static load of the front springs from the moment balance about the rear contact. The ground
