@@ -15,6 +15,7 @@ EXTRAS = {
     "dask": ("distributed",),
     "notebook": ("ipywidgets", "jupyterlab"),
     "meshes": ("trimesh",),
+    "ros": ("rosbags",),
     "robots": ("xacro",),
 }
 """Optional dependency groups (extras) of the package, and the modules that they install."""
