@@ -184,6 +184,22 @@ def test_check_agrees_and_disagrees(capsys):
     assert found["wrong"][0]["agrees"] is False
 
 
+def test_check_of_a_folder_names_the_disputed_numbers(capsys, monkeypatch):
+    """Document, place, printed and computed value and reason of each; nothing if no number is disputed."""
+    inside = ["escalona2012/eigenvalues", "mauny2018/rocr-gait-a", "meijaard2007/matrices"]
+    monkeypatch.setattr("draisine.scenario.library.expand_folder", lambda where: inside)
+    listing = " ".join(said(capsys, "check").partition("Disputed numbers")[2].split())
+    for place in (
+        "escalona2012/eigenvalues, section 6, end of the stable range: Their parameters are those of",
+        "stable_to: printed 6.8, computed 6.02426",
+        "mauny2018/rocr-gait-a, section 1.7.8, torque of the motor: The text says that a motor",
+        "peak_torque[tail]: printed 0.5, computed 0.5395",
+    ):
+        assert place in listing
+    monkeypatch.setattr("draisine.scenario.library.expand_folder", lambda where: inside[2:] * 2)
+    assert "Disputed" not in said(capsys, "check")
+
+
 def test_a_run_that_stops_reports_why_and_writes_its_data(capsys, monkeypatch):
     from draisine.simulation.integrators import dop853
 

@@ -42,6 +42,8 @@ def check(*scenarios: str, printed: bool = False, json: Json = False) -> int:
     findings: dict[str, list[Finding]] = {}
     failures: dict[str, str] = {}
     console = open_console()
+    # Print all comparisons of scenarios that the user names, but only disagreements for folders.
+    is_named = len(chosen) == len(scenarios)
     interrupted = False
     for loaded in chosen:
         try:
@@ -56,18 +58,19 @@ def check(*scenarios: str, printed: bool = False, json: Json = False) -> int:
         if interrupted:
             break
         if not json:
-            # Print all comparisons of scenarios that the user names, but only disagreements for folders.
-            is_named = len(chosen) == len(scenarios)
             _print_scenario(console, loaded.name, findings, failures, is_named)
     wrong = sum(not f.agrees for fs in findings.values() for f in fs)
     if json:
         content = {name: [f.as_dict() for f in fs] for name, fs in findings.items()}
         print_json(content | {name: [_failure(text)] for name, text in failures.items()})
-    elif len(findings) > 1:
-        origins = Counter(f.origin for fs in findings.values() for f in fs)
-        kinds = ", ".join(f"{count} {origin}" for origin, count in origins.most_common())
-        total = origins.total()
-        console.print(f"{total - wrong} of {total} quantities agree ({kinds}).")
+    else:
+        if not is_named:
+            _print_disputed(console, findings)
+        if len(findings) > 1:
+            origins = Counter(f.origin for fs in findings.values() for f in fs)
+            kinds = ", ".join(f"{count} {origin}" for origin, count in origins.most_common())
+            total = origins.total()
+            console.print(f"{total - wrong} of {total} quantities agree ({kinds}).")
     if interrupted:
         done = len(findings) + len(failures)
         return print_error(f"Interrupted after {done} of {len(chosen)} scenarios.", 1)
@@ -183,6 +186,26 @@ def _print_verdict(
     disputed = sum(f.origin == "disputed" for f in findings)
     remark = f"; {disputed} disputed" if disputed else ""
     console.print(f"{name}: {len(findings)} quantities, {numbers} numbers, {text}{remark}")
+
+
+def _print_disputed(console: "Console", findings: "dict[str, list[Finding]]") -> None:
+    """Print the disputed numbers of all scenarios with document, place, computed value and reason.
+
+    The numbers of one block have the same place and reason, which are printed once.
+    """
+    from itertools import groupby
+
+    disputed = [(name, f) for name, fs in findings.items() for f in fs if f.origin == "disputed"]
+    if not disputed:
+        return
+    console.print("Disputed numbers (SI units); the computed value is right:")
+    for (name, block), pairs in groupby(disputed, key=lambda pair: (pair[0], pair[1].block)):
+        numbers = [finding for _, finding in pairs]
+        console.print(f"  {escape_markup(f'{name}, {block}: {numbers[0].note}')}")
+        for f in numbers:
+            quantity = f"{f.quantity} at {f.where}" if f.where else f.quantity
+            values = f"printed {f.expected:.9g}, computed {f.ours:.6g}"
+            console.print(f"    {escape_markup(f'{quantity}: {values}')}")
 
 
 def _print_findings(console: "Console", findings: "list[Finding]") -> None:

@@ -127,14 +127,17 @@ def check(
     Result
         Result of the scenario.
     list of Finding
-        One comparison per expected quantity.
+        One comparison per expected quantity, and per disputed number.
     """
     result = run(loaded, progress)
     return result, list(compare_expected(result))
 
 
 def compare_expected(result: Result) -> Iterator[Finding]:
-    """Compare each expected quantity of a scenario with its computed value; yield one finding each."""
+    """Compare each expected quantity of a scenario with its computed value; yield one finding each.
+
+    Disputed numbers have one finding each, because each of them must differ from the computed value.
+    """
     scenario = result.loaded.scenario
     for block in scenario.expected:
         for quantity, numbers in block.values.items():
@@ -154,11 +157,14 @@ def compare_expected(result: Result) -> Iterator[Finding]:
             # Measurements after the end of a shortened run have no computed value and are skipped. For a
             # number with a bound, a missing computed value is an error.
             indices = np.flatnonzero(block.judged | np.isfinite(ours))
-            if len(indices):
-                compared_places = [places[k] for k in indices]
-                yield _compare(
-                    block, quantity, indices, compared_places, expected[indices], ours[indices]
-                )
+            is_disputed = block.origin == "disputed"
+            groups = np.split(indices, len(indices)) if is_disputed else [indices]
+            for group in groups:
+                if len(group):
+                    compared_places = [places[k] for k in group]
+                    yield _compare(
+                        block, quantity, group, compared_places, expected[group], ours[group]
+                    )
 
 
 def _read_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], Floats]:
