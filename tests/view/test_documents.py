@@ -6,13 +6,29 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
+from draisine.algebra.lie import rot_x, rot_y, rot_z
 from draisine.cli.figure import figure
 from draisine.errors import ParameterError
 from draisine.registry import names
 from draisine.results.queries import parse_series
 from draisine.scenario.library import load
+from draisine.system.system import compile
 from draisine.view.concepts import CONCEPTS
-from draisine.view.concepts.gaps import FLOOR, RAMP, end_contact, face_contact
+from draisine.view.concepts.bicycle import (
+    CONFIGURATIONS,
+    contact_angles,
+    pitched_gaps,
+)
+from draisine.view.concepts.gaps import (
+    FLOOR,
+    RAMP,
+    disc_contact,
+    end_contact,
+    face_contact,
+    nearest_points,
+    touch,
+    turned_oval,
+)
 from draisine.view.concepts.impacts import IMPACT_SPEED, REDUCED_MASS, SPHERE_STIFFNESS, collide
 from draisine.view.concepts.spaces import ADDED_ROW, KINETIC_METRIC, project, transport
 from draisine.view.documents import (
@@ -53,6 +69,17 @@ def test_a_record_names_what_exists(name: str) -> None:
             parse_series(series, loaded.plan.system.model)
     assert not record.series or record.figure in SERIES_FIGURES
     assert record.every is None or record.figure in SNAPSHOT_FIGURES
+
+
+def test_every_figure_of_the_documents_has_a_record() -> None:
+    """The lists of figures of the documents, without the photographs of the thesis."""
+    figures = {1: 22, 2: 31, 3: 11, 4: 32, "D": 5}
+    thesis = {f"{chapter}.{n}" for chapter, count in figures.items() for n in range(1, count + 1)}
+    photographs = {"1.1", "1.2", "1.3", "1.4", "1.14"}
+    expected = {f"mauny2018/{number}" for number in thesis - photographs}
+    expected |= {f"mauny2017/{n}" for n in range(1, 14)}
+    expected |= {f"escalona2012/{n}" for n in range(1, 4)}
+    assert {name.rstrip("ABCD") for name in RECORDS} == expected
 
 
 def find_lines(axes, label: str) -> list:
@@ -195,6 +222,59 @@ def test_gaps_of_a_wheel_over_an_edge() -> None:
     assert end_contact(centre, RAMP).gap == pytest.approx(np.hypot(0.3, 0.35) - 0.35)
     assert face_contact(centre, FLOOR).gap == pytest.approx(0.5)
     assert not face_contact(np.array([0.5, 0.6]), RAMP).inside
+
+
+def test_nearest_points_of_ovals_have_one_normal() -> None:
+    """Figures 3.4, 3.5 and Escalona's 2: both tangents are orthogonal to the segment between the points."""
+    body, obstacle = turned_oval(0.4, 1.6, 0.9, 0.4, 0.5), turned_oval(-0.2, 0.0, 1.3, 0.5, -0.1)
+    near = nearest_points(body, obstacle)
+    normal = (near.wheel - near.ground) / near.gap
+    for oval, point in ((body, near.wheel), (obstacle, near.ground)):
+        cos, sin = np.linalg.solve(oval.half_axes, point - oval.centre)
+        assert np.hypot(cos, sin) == pytest.approx(1.0)
+        tangent = oval.half_axes @ [-sin, cos]
+        assert abs(tangent @ normal) < 1e-6
+    moved, contact = touch(body, obstacle)
+    # The point lies on both boundaries, and no point of the body lies inside the moved obstacle.
+    y = np.linalg.solve(moved.half_axes, contact.wheel - moved.centre)
+    assert np.hypot(*y) == pytest.approx(1.0, abs=1e-9)
+    points = body.boundary(np.linspace(0.0, 2.0 * np.pi, 10_001)) - moved.centre[:, None]
+    assert np.hypot(*np.linalg.solve(moved.half_axes, points)).min() > 1.0 - 1e-9
+
+
+def test_the_lowest_point_of_a_disc_over_a_triangle() -> None:
+    """Figure 4.3 against a search along the rim; a disc beside the triangle is reported."""
+    corners = np.array([[-0.7, -0.6, 0.0], [0.8, -0.5, 0.15], [0.1, 0.8, 0.1]])
+    axle = np.array([0.6, 0.8, 0.0])
+    centre = np.array([0.1, 0.0, 0.65])
+    near = disc_contact(centre, axle, 0.35, corners)
+    angle = np.linspace(0.0, 2.0 * np.pi, 100_001)[:, None]
+    rim = centre + 0.35 * (np.cos(angle) * [0.8, -0.6, 0.0] + np.sin(angle) * [0.0, 0.0, 1.0])
+    normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
+    heights = (rim - corners[0]) @ (normal / np.linalg.norm(normal))
+    assert near.gap == pytest.approx(heights.min(), abs=1e-8) and near.inside
+    assert not disc_contact(centre + [2.0, 0.0, 0.0], axle, 0.35, corners).inside
+
+
+def test_the_contact_frame_has_the_lowest_point_of_the_wheel() -> None:
+    """Figure 2.4: O + h (cos alpha_0 s_0 + sin alpha_0 n_0) is lowest, and (2.24) gives R again."""
+    R = rot_z(0.6) @ rot_x(0.3) @ rot_y(0.4)
+    psi, alpha = contact_angles(R)
+    np.testing.assert_allclose(rot_z(psi) @ rot_x(0.3) @ rot_y(np.pi - alpha), R, atol=1e-12)
+    angle = np.linspace(0.0, 2.0 * np.pi, 100_001)
+    heights = np.cos(angle) * R[2, 2] + np.sin(angle) * R[2, 0]
+    assert angle[np.argmin(heights)] == pytest.approx(alpha, abs=1e-4)
+
+
+def test_the_configurations_of_contact_differ() -> None:
+    """Figure 4.4: the four combinations of closed and open wheels."""
+    model = compile("whipple").model
+    states = [
+        tuple(gap < 1e-9 for gap in pitched_gaps(model, pitch, least)[1])
+        for _, pitch, least in CONFIGURATIONS
+    ]
+    assert [wheel.name for wheel in model.wheels] == ["rear", "front"]
+    assert states == [(False, False), (True, False), (True, True), (False, True)]
 
 
 def test_projections_and_transport() -> None:

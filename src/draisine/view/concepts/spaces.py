@@ -49,7 +49,7 @@ def lift_gait(steps: int = 400) -> tuple[Floats, Floats]:
     return path, np.array(poses)
 
 
-def _axes_3d(size: tuple[float, float] = (6.0, 5.0)) -> Any:
+def new_axes_3d(size: tuple[float, float] = (6.0, 5.0)) -> Any:
     """Return new axes in three dimensions."""
     from matplotlib.figure import Figure
 
@@ -64,7 +64,7 @@ def _axes_3d(size: tuple[float, float] = (6.0, 5.0)) -> Any:
     return axes
 
 
-def _legend_below(axes: Any) -> None:
+def place_legend_below(axes: Any) -> None:
     """Place the legend below the box."""
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), frameon=False, fontsize=8, ncols=1)
 
@@ -82,7 +82,7 @@ def draw_lift() -> Any:
 def _draw_bundle(lifted: bool) -> Any:
     """Draw shape space, fibres over the corners of the gait and optionally the lifted path."""
     path, poses = lift_gait()
-    axes = _axes_3d()
+    axes = new_axes_3d()
     height = poses[:, 0]
     low = float(height.min()) - 0.15
     high = float(height.max()) + 0.05
@@ -97,7 +97,7 @@ def _draw_bundle(lifted: bool) -> Any:
         label = f"displacement by one cycle: {ends[1] - ends[0]:.3f} m"
         axes.plot([path[0, 0]] * 2, [path[0, 1]] * 2, ends, color=COLOURS[1], lw=3, label=label)
     axes.set(xlabel="rear hinge (rad)", ylabel="front hinge (rad)", zlabel="x (m)")
-    _legend_below(axes)
+    place_legend_below(axes)
     return axes
 
 
@@ -122,7 +122,7 @@ def draw_cycle() -> Any:
 
 def draw_tangent_split() -> Any:
     """Draw figure 1.9: a velocity as the sum of its vertical and its horizontal part."""
-    axes = _axes_3d()
+    axes = new_axes_3d()
     path, poses = lift_gait(60)
     k = 150
     point = np.array([*path[k], poses[k, 0]])
@@ -137,7 +137,7 @@ def draw_tangent_split() -> Any:
     ):
         axes.quiver(*point, *vector, color=colour, label=text, arrow_length_ratio=0.15)
     axes.set(xlabel="rear hinge (rad)", ylabel="front hinge (rad)", zlabel="x (m)")
-    _legend_below(axes)
+    place_legend_below(axes)
     return axes
 
 
@@ -165,7 +165,7 @@ def draw_gauss_bonnet() -> Any:
     """Draw figure 1.10: parallel transport around an octant turns a vector by its area, pi / 2."""
     corners = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]], float)
     points, vectors = transport(corners, np.array([0.0, 1.0, 0.0]))
-    axes = _axes_3d((5.4, 5.4))
+    axes = new_axes_3d((5.4, 5.4))
     u, v = np.mgrid[0 : 2 * np.pi : 25j, 0 : np.pi : 13j]
     sphere = np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)
     axes.plot_wireframe(*sphere, color="#cccccc", lw=0.4)
@@ -176,7 +176,7 @@ def draw_gauss_bonnet() -> Any:
     axes.quiver(
         *points[-1], *(0.45 * vectors[-1]), color=COLOURS[1], label=f"turned by {angle:.1f} deg"
     )
-    _legend_below(axes)
+    place_legend_below(axes)
     axes.set_box_aspect((1, 1, 1), zoom=0.9)
     axes.view_init(elev=28.0, azim=45.0)
     return axes
@@ -202,7 +202,7 @@ def _plane(axes: Any, row: Floats, colour: str, label: str, size: float = 1.1) -
 
 def _velocity_axes(title: str) -> Any:
     """Return axes for the three speeds of the example."""
-    axes = _axes_3d((5.6, 5.2))
+    axes = new_axes_3d((5.6, 5.2))
     axes.set(xlabel="$v_1$", ylabel="$v_2$", zlabel="$v_3$", title=title)
     for setter in (axes.set_xlim, axes.set_ylim, axes.set_zlim):
         setter(-1.2, 1.2)
@@ -220,7 +220,7 @@ def draw_collision_spaces() -> Any:
     axes = _velocity_axes("a row is added: three speeds become two")
     _plane(axes, ADDED_ROW, COLOURS[0], "admissible velocities $H$ after the collision")
     _arrow(axes, ADDED_ROW[0] / np.linalg.norm(ADDED_ROW), COLOURS[2], "forbidden velocities $C^T$")
-    _legend_below(axes)
+    place_legend_below(axes)
     return axes
 
 
@@ -230,7 +230,7 @@ def draw_soft_collision() -> Any:
     v = project(np.array([0.9, 0.5, -0.3]), ADDED_ROW, KINETIC_METRIC)
     _plane(axes, ADDED_ROW, COLOURS[0], "$H$ between collision and lift-off")
     _arrow(axes, v, COLOURS[1], "velocity before, between and after")
-    _legend_below(axes)
+    place_legend_below(axes)
     return axes
 
 
@@ -243,7 +243,7 @@ def draw_hard_collision() -> Any:
     _arrow(axes, before, GREY, "velocity before")
     _arrow(axes, after, COLOURS[1], "velocity after")
     _arrow(axes, after - before, COLOURS[2], "$M^{-1} C^T \\Lambda$", before)
-    _legend_below(axes)
+    place_legend_below(axes)
     return axes
 
 
@@ -258,7 +258,7 @@ def draw_projections() -> Any:
         (KINETIC_METRIC, COLOURS[1], "kinetic"),
     ):
         _arrow(axes, project(v, ADDED_ROW, metric), colour, f"admissible part, {name} metric")
-    _legend_below(axes)
+    place_legend_below(axes)
     return axes
 
 
