@@ -198,7 +198,11 @@ def _print_disputed(console: "Console", findings: "dict[str, list[Finding]]") ->
     disputed = [(name, f) for name, fs in findings.items() for f in fs if f.origin == "disputed"]
     if not disputed:
         return
-    console.print("Disputed numbers (SI units); the computed value is right:")
+    # The list of `--printed` also has the numbers that no scenario expects.
+    console.print(
+        "Disputed numbers (SI units), where the computed value is right; all of them: "
+        "draisine check --printed"
+    )
     for (name, block), pairs in groupby(disputed, key=lambda pair: (pair[0], pair[1].block)):
         numbers = [finding for _, finding in pairs]
         console.print(f"  {escape_markup(f'{name}, {block}: {numbers[0].note}')}")

@@ -263,10 +263,11 @@ def draw_system() -> Any:
         "k": (turned_oval(0.15, 1.35, 0.75, 0.2, 1.45), turned_oval(0.3, -0.35, 1.0, 0.55, 0.0)),
         "j": (turned_oval(1.7, 1.75, 0.85, 0.2, -0.6), turned_oval(2.75, 0.1, 0.8, 0.6, -0.3)),
     }
+    # Places of the hinges, and the shifts of their names in points
     hinges = {
-        "i": np.array([-1.07, 2.18]),
-        "k": np.array([0.22, 2.02]),
-        "j": np.array([1.08, 2.26]),
+        "i": (np.array([-1.07, 2.18]), (-18, -2)),
+        "k": (np.array([0.22, 2.02]), (8, -12)),
+        "j": (np.array([1.08, 2.26]), (-1, 9)),
     }
     axes = new_figure(1, 1, (7.4, 5.0))
     base.draw(axes, BODY_COLOUR, "bodies")
@@ -283,9 +284,9 @@ def draw_system() -> Any:
         for text, point, above in points:
             axes.annotate(text, point, xytext=(8, above), textcoords="offset points")
         axes.text(*body.centre, rf"$\mathcal{{B}}_{{{name}}}$", ha="center", va="center")
-        axes.plot(*hinges[name], "o", color="black", mfc="white", ms=7)
-        shift = (8, -12) if closed else (-1, 9)
-        axes.annotate(f"$r_{{{name}}}$", hinges[name], xytext=shift, textcoords="offset points")
+        hinge, shift = hinges[name]
+        axes.plot(*hinge, "o", color="black", mfc="white", ms=7)
+        axes.annotate(f"$r_{{{name}}}$", hinge, xytext=shift, textcoords="offset points")
     corner = np.array([-3.3, 2.9])
     for origin, turn, size, names in (
         (corner, np.eye(2), 0.6, ("n_e", "s_e")),
