@@ -476,13 +476,13 @@ def test_rows_and_convective_terms_are_derivatives_of_the_conditions(name, orien
     own = AbsoluteSimulator(model, orientation, statuses)
     s, rows = own.symbols, own.equations.rows
     n, width = len(model.bodies), len(s["e"]) // len(model.bodies)
-    e, w = s["e"].reshape(n, width), s["w"].reshape(n, 3)
+    e, w = s["e"].reshape(n, width), s["omega"].reshape(n, 3)
     turn = euler_rate if orientation == "euler" else quaternion_rate
     edot = [x for k in range(n) for x in turn(e[k], w[k])]
     along = {f"x[{k}]": v for k, v in enumerate(s["v"])}
     along |= {f"e[{k}]": v for k, v in enumerate(edot)} | {"t[0]": 1.0}
     D = absolute_rows.row_matrix(rows, own.equations.bodies)
-    y = np.concatenate([s["v"], s["w"]])
+    y = np.concatenate([s["v"], s["omega"]])
     gaps = [row.gap for row in rows if row.gap is not None]
     evaluate = interpret(
         {key: list(x) for key, x in s.items()},
@@ -553,7 +553,7 @@ def test_a_discs_rows_are_those_of_the_notes():
     assert_allclose(out["D"], wanted, rtol=1e-13, atol=1e-13)
     assert_allclose(out["g"], terms, rtol=1e-12, atol=1e-12)
     assert_allclose(out["gaps"], [0.5 - r * c(th)], rtol=1e-13)
-    assert_allclose(R, own._rotation(at.e[0]))
+    assert_allclose(R, absolute.rotate_own(at.e[0]))
     assert_allclose(euler_matrix(at.e[0]) @ [phd, thd, psd], w, rtol=1e-13)
 
 
@@ -948,7 +948,7 @@ def test_arrays_of_other_scalars_go_through_the_rows():
         exact = np.vectorize(mpmath.mpf, otypes=[object])
         bodies = []
         for i, body in enumerate(model.bodies):
-            R = own._rotation(array(list(exact(at.e[i]))))
+            R = absolute.rotate_own(array(list(exact(at.e[i]))))
             bodies.append(
                 absolute_rows.Placed(body, exact(at.x[i]), exact(at.v[i]), R @ exact(at.w[i]), R, R)
             )

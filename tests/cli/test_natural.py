@@ -494,7 +494,7 @@ def test_doctor_reports_a_cache_that_cannot_be_written(capsys, tmp_path, monkeyp
 
 RUNS = {
     "car": ("locomotion/car-four-arcs: ", "(others: car-parking, car-wriggle)"),
-    "bicycle": ("mauny2018/passive-stabilisation: ", "and 21 more)"),
+    "bicycle": ("mauny2018/passive-stabilisation: ", " more). To write a run of your own: "),
     "snakeboard": (
         "locomotion/snakeboard-drive: ",
         "write a run of your own: `draisine new scenario mine --vehicle snakeboard`",

@@ -117,14 +117,21 @@ def test_symbols_without_a_notation_follow_naming_rules():
         assert_allclose(np.ravel(read.matrices[name]), exact, atol=1e-11 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize(
-    ("vehicle", "seconds"), [("whipple", 2.0), ("snakeboard", 0.5), ("roller_racer", 0.5)]
-)
-def test_pages_are_written_within_a_time_limit(vehicle, seconds):
-    system = compile(vehicle)
+def processor_time(call):
+    """Return the processor time (s) of a call."""
     start = time.process_time()
-    str(system.equations())
-    assert time.process_time() - start < seconds
+    call()
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "most"), [("whipple", 60.0), ("snakeboard", 10.0), ("roller_racer", 12.0)]
+)
+def test_the_cost_of_a_page_is_bounded(vehicle, most):
+    """The cost is a ratio to that of a million multiplications, so that it is the same on slow machines."""
+    system = compile(vehicle)
+    unit = min(processor_time(lambda: sum(k * k for k in range(1_000_000))) for _ in range(3))
+    assert processor_time(lambda: str(system.equations())) < most * unit
 
 
 PLANAR = [name for name in names("vehicle") if not turns_freely(compile(name).model)]
