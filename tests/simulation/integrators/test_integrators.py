@@ -11,7 +11,7 @@ from draisine.control.turn_pi import TurnPI
 from draisine.errors import SimulationError
 from draisine.model import Body, Model, Prismatic, inertia
 from draisine.registry import find, names
-from draisine.simulation import bilateral
+from draisine.simulation.bilateral import run as bilateral
 from draisine.simulation.integrators import _dop853_tableau as tableau
 from draisine.simulation.integrators import dop853, rk4
 from draisine.simulation.integrators._drivers import (
