@@ -131,7 +131,7 @@ TESTS = {
     "simulation/engines.py": ("simulation/test_many.py", "simulation/test_stepper.py", SAMPLE),
     "simulation/many.py": ("simulation/test_many.py", SAMPLE),
     "simulation/options.py": ("simulation/test_options.py", "simulation/test_misuse.py", SAMPLE),
-    "simulation/python_law.py": ("simulation/test_bilateral.py", SAMPLE),
+    "simulation/integrators/_python_law.py": ("simulation/test_bilateral.py", SAMPLE),
     "simulation/regrip.py": ("simulation/test_regrip.py",),
     "simulation/source.py": ("simulation/test_source.py", SAMPLE),
     "simulation/stepper.py": ("simulation/test_stepper.py", SAMPLE),
