@@ -332,7 +332,8 @@ RANDOM_LAWS = (
 def legal_laws(rng, folder):
     """Run a machine under a law that was drawn at random, compiled and in Python."""
     machine = draw_machine(rng)
-    while not machine.recipe.joint or machine.has("steering"):
+    # A trikke that is not driven stands straight at the start: its shape is singular, and runs are refused.
+    while not machine.recipe.joint or machine.has("steering") or machine.has("drive", "free"):
         machine = draw_machine(rng)
     combination = replace(draw_combination(rng, machine), law=f"random{rng.randrange(10**6)}")
     hold(rng.choice(RANDOM_LAWS), combination)

@@ -173,7 +173,8 @@ class SmoothGround(Terrain):
 
         Examples
         --------
-        >>> SmoothGround([0, 1, 2], None, [0.0, 0.75, 1.5]).normal(1.5).round(12).tolist()
+        >>> normal = SmoothGround([0, 1, 2], None, [0.0, 0.75, 1.5]).normal(1.5)
+        >>> (normal.round(12) + 0.0).tolist()
         [-0.6, 0.0, 0.8]
         """
         ground = self._evaluate(np.array([float(x)]), np.array([float(y)]))
