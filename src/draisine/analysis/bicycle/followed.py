@@ -99,10 +99,12 @@ class TwoWheeler:
             followed[middle], followed[-1], leads[middle[half]][0], sways
         )
         indices = np.searchsorted(grid, v)
-        named = _upper_first(
-            followed[indices][:, order_of_names], names, followed[middle][0, order_of_names]
+        named = followed[indices][:, order_of_names]
+        order = _upper_first_order(named, names, followed[middle][0, order_of_names])
+        vectors = np.take_along_axis(
+            shapes[indices][:, :, order_of_names], order[:, None, :], axis=2
         )
-        return Eigenmodes(v, named, shapes[indices][:, :, order_of_names], names, states)
+        return Eigenmodes(v, np.take_along_axis(named, order, axis=1), vectors, names, states)
 
     def crossings(self, low: float = 0.1, high: float = 20.0) -> list[CriticalSpeed]:
         """Return the critical speeds between two speeds (m/s), in increasing order.
@@ -218,22 +220,32 @@ def _conjugate_pair(values: Floats, k: int) -> list[int]:
     return [k, min(others, key=lambda j: abs(values[j] - np.conj(values[k])))]
 
 
-def _upper_first(values: Floats, names: tuple[str, ...], middle: Floats) -> Floats:
-    """Sort each eigenvalue pair so that the one with the larger imaginary (or real) part comes
-    first.
+def _upper_first_order(values: Floats, names: tuple[str, ...], middle: Floats) -> Any:
+    """Return the column order (speeds, modes) in which the upper eigenvalue of each pair comes first.
 
-    Pairs are weave, wobble and the modes that oscillate at the middle speed.
+    Upper means larger imaginary part or, if these are equal, larger real part. Pairs are weave,
+    wobble, the modes that oscillate at the middle speed, and, at each speed, all complex conjugate
+    eigenvalues: two real modes of different names may merge into an oscillation, and which of them
+    has the positive imaginary part is arbitrary.
     """
-    out = values.copy()
-    twins = [k for k in range(len(names) - 1) if names[k] == names[k + 1]]
+    speeds, modes = values.shape
+    order = np.tile(np.arange(modes), (speeds, 1))
+    twins = [k for k in range(modes - 1) if names[k] == names[k + 1]]
     oscillating = [
         k for k in twins if middle[k].imag and abs(middle[k] - np.conj(middle[k + 1])) < 1e-6
     ]
     leading = [names.index(name) for name in ("weave", "wobble") if name in names]
-    for k in {*leading, *oscillating}:
-        pair = out[:, k : k + 2]
-        is_reversed = (pair[:, 0].imag < pair[:, 1].imag) | (
-            (pair[:, 0].imag == pair[:, 1].imag) & (pair[:, 0].real < pair[:, 1].real)
-        )
-        out[is_reversed, k : k + 2] = pair[is_reversed][:, ::-1]
-    return out
+    named_pairs = [(k, k + 1) for k in sorted({*leading, *oscillating})]
+    for row, eigenvalues in zip(order, values, strict=True):
+        for first, second in named_pairs:
+            _sort_pair(row, eigenvalues, first, second)
+        for k in np.flatnonzero(eigenvalues[row].imag < -ZERO_FREQUENCY):
+            _sort_pair(row, eigenvalues, *sorted(_conjugate_pair(eigenvalues[row], int(k))))
+    return order
+
+
+def _sort_pair(row: Any, eigenvalues: Floats, first: int, second: int) -> None:
+    """Exchange two entries of an order of columns if the second eigenvalue is the upper one."""
+    a, b = eigenvalues[row[[first, second]]]
+    if (a.imag, a.real) < (b.imag, b.real):
+        row[[first, second]] = row[[second, first]]
