@@ -1,6 +1,6 @@
 # ruff: noqa: E501 - sentences of a page
 """How far sweeps go: chunk times measured here, a billion runs on a thousand workers simulated from
-them, and what a lane would cost on a GPU. Writes docs/scale.md.
+them, and what a lane would cost on a GPU. Writes bench/scale.md.
 
     python bench/scale.py [--runs 16384] [--million STORE.zarr]
 
@@ -29,7 +29,8 @@ from draisine.experiment.sweep.store import open_store
 from draisine.experiment.sweep.table import sweep_table
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE, PICTURE = DOCS / "scale.md", DOCS / "figures" / "basin-million.png"
+PAGE = Path(__file__).with_name("scale.md")
+PICTURE = DOCS / "figures" / "basin-million.png"
 scenario = runpy.run_path(str(DOCS / "gallery" / "million.py"))["scenario"]
 RUNS, WORKERS = 10**9, 1000
 LIFE, AGAIN = 3600.0, 60.0  # assumed: a worker lives an hour on average, a new one takes 1 min
@@ -230,7 +231,7 @@ def one_computer(flat: list, whole: dict | None) -> str:
     lines = ["# Scale: an estimate for a billion runs", "",
         f"`python bench/scale.py` measures and writes this page (draisine {draisine.__version__}, one core of a "
         "shared computer, CPU time). Each run is 5 s of the benchmark bicycle in 250 steps of RK4, with four "
-        "metrics; speed, lean rate, trail and head angle vary. See [sweeps](howto/sweep.md).", "",
+        "metrics; speed, lean rate, trail and head angle vary. See [sweeps](../docs/howto/sweep.md).", "",
         "## One computer", "",
         "| runs | CPU time per run | peak memory |", "| ---: | ---: | ---: |"]  # fmt: skip
     lines += [f"| {n:,} | {1e6 * s:.0f} us | {m:.0f} MB |" for n, s, m in flat]
@@ -241,7 +242,7 @@ def one_computer(flat: list, whole: dict | None) -> str:
             "computer). The memory depends on the chunk, not on the number of runs: at most "
             f"{whole['worker']:.0f} MB per worker and {whole['driver']:.0f} MB in the driver, including the "
             f"outcomes of all runs. {whole['upright']:.0%} of the bicycles were upright after 5 s:", "",
-            "![share of a million runs that recover](figures/basin-million.png)"]  # fmt: skip
+            "![share of a million runs that recover](../docs/figures/basin-million.png)"]  # fmt: skip
     return "\n".join([*lines, ""])
 
 
@@ -300,7 +301,7 @@ def adjoint(ways: dict) -> str:
     wide = -(-ways["parameters"] // c)
     measured = ", ".join(f"{1e3 * s:.0f} ms by {n}" for n, s in ways["times"].items())
     lines = ["## Gradients: forward or adjoint", "",
-        f"[Gradients](howto/gradients.md) use the forward mode, with {c} directions in a register. The rate takes "
+        f"[Gradients](../docs/howto/gradients.md) use the forward mode, with {c} directions in a register. The rate takes "
         f"{rate} operations, {along} with one direction. For one output, an adjoint would need {back} operations "
         f"in addition to the {rate}, and the stored states of all steps. So the forward mode for all "
         f"{ways['parameters']} parameters of the bicycle costs {wide} times {along} = {wide * along} register "
@@ -311,7 +312,7 @@ def adjoint(ways: dict) -> str:
         f"{1e3 * (ways['times'][24] - ways['times'][8]) / 2:.1f} ms. An adjoint would therefore save little, and "
         "less for several outputs; it would also need every step and every event in reverse. It is not "
         "included. If hundreds of unknowns act on one cost, such as the samples of an input, use the reverse "
-        "mode of [CasADi](neighbours/casadi.md) or [JAX](neighbours/jax.md) with our equations.", ""]  # fmt: skip
+        "mode of [CasADi](../docs/neighbours/casadi.md) or [JAX](../docs/neighbours/jax.md) with our equations.", ""]  # fmt: skip
     return "\n".join(lines)
 
 
