@@ -67,7 +67,9 @@ def scenarios_of(name: str) -> str:
     lines = [
         f"* `{key}`: {title}." for key, (vehicle, title) in titles().items() if vehicle == name
     ]
-    return "## Scenarios\n\n`draisine check` holds their numbers.\n\n" + "\n".join(lines)
+    if not lines:
+        return ""
+    return "## Scenarios\n\n`draisine check` compares their numbers.\n\n" + "\n".join(lines)
 
 
 @cache
