@@ -68,6 +68,7 @@ def startup():
             system.machine().programs["rate"]
             derived = time.perf_counter()
             compiled = system.machine().rate
+            assert compiled.address  # native code is created when its address is first needed
             rows[label] = {"derive": derived - start, "compile": time.perf_counter() - derived}
             rows[label]["operations"] = compiled.program.operations
         return rows

@@ -1,19 +1,23 @@
-"""The bicycle beside its peers, on the same work, in turns in one process: `python bench/peers.py
-[--write] [--only NAME ...] [--repeat N]`.
+"""Compare the bicycle of draisine with other programs: `python bench/peers.py [--write] [--only NAME
+...] [--repeat N]`.
 
-Every file of `bench/beside` is a peer; one whose package is not installed is skipped, by name. Each is
-prepared (its set-up, timed once), then all do each job in turns; the shortest processor time counts,
-and the error of the steer angle after 5 s against DOP853 at 1e-13. `--write` puts table and plot on the
-comparison page; nothing there is typed by hand. Ratios count, absolute times are those of the machine
-at hand.
+Each file of `bench/beside` is a peer; peers whose package is not installed are skipped and named. The
+set-up time of a peer is the CPU time of a new process with an empty cache: imports, model, code
+generation, compilation, and the first result. Then all peers do each job in turns in one process; the
+shortest CPU time counts. The error is that of the steer angle after 5 s, compared with DOP853 at 1e-13.
+`--write` puts table and plot on the comparison page. Ratios are comparable, absolute times depend on the
+computer.
 """
 
 import argparse
 import importlib
 import importlib.metadata
 import importlib.util
+import json
 import os
 import platform
+import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from beside._work import Work
+from beside._work import Work, describe_bicycle
 
 HERE = Path(__file__).parent
 PAGE, PLOT = HERE.parent / "docs" / "peers.md", HERE.parent / "docs" / "figures" / "peers.svg"
@@ -40,10 +44,11 @@ KINDS = {
     "jump": ("ramp jump, 1.5 s", 1e3, "ms"),
     "eigenvalues": ("eigenvalues at 400 speeds", 1e3, "ms"),
 }
-"""What is measured, in which unit."""
-TURN, PATIENCE = 0.02, 2.0
-"""So long, in seconds, is a turn at least, and so much a peer may take for one kind of job after three
-turns."""
+"""Title, factor and unit of each kind of job."""
+MIN_TURN_TIME = 0.02
+"""CPU time (s) of a turn; short jobs are repeated until it has passed."""
+MAX_JOB_TIME = 2.0
+"""CPU time (s) of all turns of a peer for one kind of job, after its first three turns."""
 
 
 distributions = cache(importlib.metadata.packages_distributions)
@@ -51,25 +56,54 @@ distributions = cache(importlib.metadata.packages_distributions)
 
 @dataclass
 class Peer:
-    """One peer: what it is called, its jobs, and what came out."""
+    """One program: its module, its jobs and their results."""
 
     module: object
-    setup: float = 0.0
+    setup: float = 0.0  # CPU time (s) from the start of a process to the first result
     jobs: dict = field(default_factory=dict)
     times: dict = field(default_factory=dict)
     errors: dict = field(default_factory=dict)
 
     @cached_property
     def name(self):
-        """Its name with its version."""
+        """Name with version."""
         found = distributions().get(self.module.MODULE, [getattr(self.module, "DISTRIBUTION", "")])
         version = importlib.metadata.version(found[0]) if found[0] else ""
         head, comma, rest = self.module.NAME.partition(",")
         return f"{head} {version}".strip() + comma + rest
 
 
+def measure_setup(stem, description):
+    """Return the set-up time (s) of a peer in a new process with an empty cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.run(
+            [sys.executable, __file__, "--setup", stem],
+            input=json.dumps(description),
+            env=os.environ | {"DRAISINE_CACHE": folder},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+    return float(process.stdout.split()[-1])
+
+
+def print_setup(stem):
+    """Prepare one peer, compute its first result and print the CPU time (s) of this process."""
+    description = json.load(sys.stdin)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Work(Path(folder), description)
+        work.repeat = 1
+        jobs = importlib.import_module(f"beside.{stem}").prepare(work)
+        jobs.get("run", next(iter(jobs.values())))()
+        # Compilers that a peer starts are child processes
+        usage = [
+            resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        ]
+        print(sum(each.ru_utime + each.ru_stime for each in usage))
+
+
 def gather(only, work):
-    """Return the peers that are installed, prepared; say which are not."""
+    """Return the installed peers, ready to run; print the others."""
     out = []
     for path in sorted((HERE / "beside").glob("[!_]*.py")):
         if only and path.stem not in only:
@@ -78,40 +112,41 @@ def gather(only, work):
         if importlib.util.find_spec(needed) is None:
             print(f"skipped: {path.stem} ({needed} is not installed)", flush=True)
             continue
-        begun = time.perf_counter()
         try:
             peer = Peer(importlib.import_module(f"beside.{path.stem}"))
         except ModuleNotFoundError as error:
             print(f"skipped: {path.stem} ({error.name} is not installed)", flush=True)
             continue
+        peer.setup = measure_setup(path.stem, work.description)
         peer.jobs = peer.module.prepare(work)
-        peer.setup = time.perf_counter() - begun
         out.append(peer)
-        print(f"prepared in {peer.setup:.2f} s: {peer.name}", flush=True)
+        print(f"set up in {peer.setup:.2f} s: {peer.name}", flush=True)
     return sorted(out, key=lambda peer: peer.module.MODULE != "draisine")
 
 
 def clock(job):
-    """Return the processor time of one call, in seconds, and what came back: short jobs are called some
-    times in a row, so that none has to warm the caches for the others. The mean of a turn counts, not
-    its shortest call: what threads spend is told late, and single calls seem shorter than they are.
+    """Return the CPU time (s) of one call and its result.
+
+    Short jobs are repeated, so that all find warm processor caches. The mean of a turn counts, because
+    the CPU time of threads is recorded late and single calls would seem shorter than they are.
     """
-    count, begun = 0, time.process_time()
-    while not count or time.process_time() - begun < TURN:
+    count = 0
+    begun = time.process_time()
+    while not count or time.process_time() - begun < MIN_TURN_TIME:
         result = job()
         count += 1
     return (time.process_time() - begun) / count, result
 
 
 def take_turns(peers, work, repeat):
-    """Fill in the shortest times of all jobs, and the error of the steer angle."""
+    """Store the shortest CPU time of each job, and the error of the steer angle."""
     counts = {"rate": work.repeat, "flight": work.repeat, "lanes": work.many}
     for kind in KINDS:
         chosen = [peer for peer in peers if kind in peer.jobs]
         total = dict.fromkeys(map(id, chosen), 0.0)
         for turn in range(repeat):
             for peer in chosen:
-                if turn > 2 and total[id(peer)] > PATIENCE:
+                if turn > 2 and total[id(peer)] > MAX_JOB_TIME:
                     continue
                 begun = time.process_time()
                 spent, result = clock(peer.jobs[kind])
@@ -127,7 +162,7 @@ def take_turns(peers, work, repeat):
 def table(peers):
     """Return the table as Markdown."""
     heads = [f"{title}, {unit}" for title, _, unit in KINDS.values()]
-    lines = ["| program | set-up, s | " + " | ".join(heads) + " | error of steer, rad |"]
+    lines = ["| program | set-up, CPU s | " + " | ".join(heads) + " | error of steer, rad |"]
     lines.append("|---" * (len(KINDS) + 3) + "|")
     for peer in peers:
         cells = [
@@ -172,19 +207,23 @@ def main():
     parser.add_argument("--write", action="store_true", help="write table and plot of the page")
     parser.add_argument("--only", nargs="*", default=[], help="files of bench/beside")
     parser.add_argument("--repeat", type=int, default=50, help="turns at most")
+    parser.add_argument("--setup", help="print the set-up time of one peer; reads JSON from stdin")
     options = parser.parse_args()
+    if options.setup:
+        print_setup(options.setup)
+        return
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["DRAISINE_CACHE"] = folder  # nothing is kept from before
-        work = Work(Path(folder))
+        os.environ["DRAISINE_CACHE"] = folder  # an empty cache
+        work = Work(Path(folder), describe_bicycle())
         print(f"steer angle after 5 s: {work.reference:.12g} rad", flush=True)
         peers = gather(options.only, work)
         take_turns(peers, work, options.repeat)
     found = table(peers)
     print(found)
     if options.write:
-        told = f"Measured by `bench/peers.py` on {platform.machine()}, Python {platform.python_version()}."
+        heading = f"Measured by `bench/peers.py` on {platform.machine()}, Python {platform.python_version()}."
         picture = "```{image} figures/peers.svg\n:alt: time against error for 5 s of motion\n```"
-        PAGE.write_text(f"{told}\n\n{found}\n\n{picture}\n")
+        PAGE.write_text(f"{heading}\n\n{found}\n\n{picture}\n")
         plot(peers, PLOT)
 
 

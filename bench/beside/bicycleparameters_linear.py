@@ -9,5 +9,5 @@ NOTE = "linear equations; includes data of measured bicycles and a web applicati
 
 def prepare(work):
     """Return its jobs."""
-    model = Meijaard2007Model(Meijaard2007ParameterSet({**work.system.parameters, "v": 0.0}, True))
+    model = Meijaard2007Model(Meijaard2007ParameterSet({**work.parameters, "v": 0.0}, True))
     return {"eigenvalues": lambda: sort_eigenmodes(*model.calc_eigen(v=work.speeds))}

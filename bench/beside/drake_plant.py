@@ -39,7 +39,7 @@ def build(model):
 
 def prepare(work):
     """Return its jobs."""
-    plant = build(work.system.model)
+    plant = build(work.bicycle)
     context = plant.CreateDefaultContext()
     x = plant.GetPositionsAndVelocities(context)
     x[plant.num_positions() :] = 0.1 * np.arange(1.0, plant.num_velocities() + 1)

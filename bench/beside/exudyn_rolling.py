@@ -87,6 +87,6 @@ class Exudyn:
 
 def prepare(work):
     """Return its jobs."""
-    bicycle = Exudyn(work.system.parameters)
+    bicycle = Exudyn(work.parameters)
 
     return {"run": lambda: bicycle.run(200, "TrapezoidalIndex2", 1e-6)}

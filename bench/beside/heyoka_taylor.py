@@ -5,7 +5,10 @@ import heyoka
 from beside._work import UNTIL
 
 MODULE, NAME = "heyoka", "heyoka, Taylor, 1e-10"
-NOTE = "the steps of draisine's program as expressions; no projection, no samples"
+NOTE = (
+    "the operations of draisine's program as expressions, unrolled code (no compact mode); no projection, "
+    "no samples"
+)
 
 
 def expressions(program, symbols):
@@ -46,7 +49,7 @@ def prepare(work):
     numbers |= {name: y[getattr(at, name)] for name in ("q", "p", "r", "u")}
     rates = expressions(program, numbers)
     given = list(zip(y, rates, strict=True))
-    integrator = heyoka.taylor_adaptive(given, work.y.tolist(), tol=1e-10, compact_mode=True)
+    integrator = heyoka.taylor_adaptive(given, work.y.tolist(), tol=1e-10)
 
     def run():
         integrator.time = 0.0

@@ -38,8 +38,6 @@ def prepare(work):
 
     y, crowd = jnp.asarray(work.y), jnp.asarray(np.repeat(work.y[None], work.many, axis=0))
     one, all_at_once, rate = jax.jit(whole), jax.jit(jax.vmap(whole)), jax.jit(over_and_over)
-    for function, x in ((one, y), (all_at_once, crowd), (rate, y)):
-        function(x).block_until_ready()
     return {
         "rate": lambda: rate(y).block_until_ready(),
         "run": lambda: float(one(y)[work.steer_entry]),

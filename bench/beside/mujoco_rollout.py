@@ -7,7 +7,9 @@ import numpy as np
 from beside._work import LEAN_RATE, SPEED, UNTIL
 
 MODULE, NAME = "mujoco", "MuJoCo, implicitfast, 1 ms"
-NOTE = "compliant contacts and regularised friction, so a different model; box ramp"
+NOTE = (
+    "compliant contacts and regularised friction, so a different model; ramp and landing are boxes"
+)
 STEP, SLOPE = 1e-3, np.radians(10.0)
 
 
@@ -48,7 +50,7 @@ def text(p, ground):
 
 
 PLANE = '<geom type="plane" size="100 100 1" pos="0 0 {z}" contype="2" conaffinity="1"/>'
-RAMP = '<geom type="box" size="5 2 0.25" pos="{x}" euler="0 {turn} 0" contype="2" conaffinity="1"/>'
+BOX = '<geom type="box" size="{size}" pos="{x}" euler="0 {turn} 0" contype="2" conaffinity="1"/>'
 
 
 def start(model, p, place, pitch, speed, lean_rate):
@@ -65,7 +67,7 @@ def start(model, p, place, pitch, speed, lean_rate):
 
 def prepare(work):
     """Return its jobs."""
-    p = work.system.parameters
+    p = work.parameters
     model = mujoco.MjModel.from_xml_string(text(p, PLANE.format(z=0.0)))
     data = start(model, p, (0.0, 0.0, 0.0), 0.0, SPEED, LEAN_RATE)
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
@@ -78,9 +80,12 @@ def prepare(work):
         states, _ = mujoco.rollout.rollout(model, data, given, nstep=steps)
         return states[:, -1, steer]
 
+    # The ramp of `mauny2018/ramp-jump`: it ends at the origin, 0.5 m above the landing. The landing begins
+    # below the end of the ramp: an infinite plane would contain the start, which is 0.87 m below the end.
     lip = 5.0 * np.array([np.cos(SLOPE), 0.0, np.sin(SLOPE)])
     under = 0.25 * np.array([np.sin(SLOPE), 0.0, -np.cos(SLOPE)])
-    ground = PLANE.format(z=-0.5) + RAMP.format(x=_numbers(*(under - lip)), turn=-SLOPE)
+    ramp = BOX.format(size="5 2 0.25", x=_numbers(*(under - lip)), turn=-SLOPE)
+    ground = ramp + BOX.format(size="20 2 0.25", x="20 0 -0.75", turn=0.0)
     high = mujoco.MjModel.from_xml_string(text(p, ground))
 
     def jump():

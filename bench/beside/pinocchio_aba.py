@@ -32,7 +32,7 @@ def build(model):
 
 def prepare(work):
     """Return its jobs."""
-    model = build(work.system.model)
+    model = build(work.bicycle)
     data, q = model.createData(), pin.neutral(model)
     v, tau = 0.1 * np.arange(1.0, model.nv + 1), np.zeros(model.nv)
 

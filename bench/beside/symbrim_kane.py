@@ -32,8 +32,8 @@ def derive():
 
 def constants(bike, g, work):
     """Return the values of its symbols for the benchmark."""
-    own = SimpleNamespace(parameters={"Benchmark": dict(work.system.parameters)}, hasRider=False)
-    return bike.get_param_values(own) | {g: work.system.parameters["g"]}
+    own = SimpleNamespace(parameters={"Benchmark": dict(work.parameters)}, hasRider=False)
+    return bike.get_param_values(own) | {g: work.parameters["g"]}
 
 
 def start(bike, system, values, work):
@@ -41,8 +41,8 @@ def start(bike, system, values, work):
     q, u = list(bike.q), list(bike.u)
     x, rest = sm.Symbol("x"), dict.fromkeys(q, 0.0)
     closed = system.holonomic_constraints[0].xreplace(values | rest | {q[4]: x})
-    at = rest | {q[4]: float(sm.nsolve(closed, x, work.system.parameters["lam"]))}
-    asked = {u[3]: LEAN_RATE, u[5]: -SPEED / work.system.parameters["rR"], u[6]: 0.0}
+    at = rest | {q[4]: float(sm.nsolve(closed, x, work.parameters["lam"]))}
+    asked = {u[3]: LEAN_RATE, u[5]: -SPEED / work.parameters["rR"], u[6]: 0.0}
     rates = {a.diff(dynamicsymbols._t): b for a, b in zip(q, u, strict=True)}
     rows = sm.Matrix(list(system.velocity_constraints)).xreplace(rates).xreplace(values)
     free = list(system.u_dep)
