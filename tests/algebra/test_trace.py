@@ -194,6 +194,25 @@ class TestTraps:
         assert isinstance(1e-30 * x, Expr)
         assert at(1e-30 * x - 1e-30 * x * x, x=2.0) == pytest.approx(-2e-30)
 
+    @pytest.mark.parametrize("order", [20, 30, 36, 60])
+    def test_a_term_beside_a_huge_term_is_kept(self, x: Expr, y: Expr, order: int) -> None:
+        """Far away from the random points, the larger term may be zero."""
+        huge = 10.0**order * x
+        for total, expected in [(huge + y, 3.0), (y - huge, 3.0), ((huge + y) - huge, 3.0)]:
+            assert isinstance(total, Expr)
+            assert at(total, x=0.0, y=3.0) == expected
+        assert not same(huge + y, huge)
+        assert not same(huge + y, huge + 2.0 * y)
+        assert same(huge + y, y + huge)
+
+    def test_an_iteration_that_diverges_at_the_random_points(self, x: Expr, y: Expr) -> None:
+        """z = 100 z^2 + x is 1e62 there; from x = 0 it stays at zero."""
+        z = x
+        for _ in range(5):
+            z = z * z * 1e2 + x
+        assert at(z + y, x=0.0, y=3.0) == 3.0
+        assert at((z + y) * y - z * y, x=0.0, y=3.0) == 9.0
+
     @pytest.mark.parametrize("scale", [1e8, -1e8])
     def test_narrow_bells_and_steep_walls(self, x: Expr, scale: float) -> None:
         wall = exp(scale * x)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_less
 from scipy.integrate import simpson
 
 import draisine
@@ -20,7 +20,7 @@ from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.mechanics.forces.passive_tyre import PassiveTyre
 from draisine.mechanics.forces.sharp_tyre import SharpTyre
-from draisine.terrain import height_field, plane
+from draisine.terrain import height_field, plane, rough
 from draisine.vehicles import parameter_set, parameter_sets
 
 RADIUS, LOAD = 0.3, 400.0
@@ -264,6 +264,44 @@ def rough_ground(seed):
     x, y = np.linspace(-2, 14, 33), np.linspace(-4, 4, 17)
     z = 0.02 * np.random.default_rng(seed).normal(size=(33, 17))
     return height_field(x, y, np.where(x[:, None] < 2.0, 0.0, z))
+
+
+def test_a_deflected_tyre_stores_the_energy_of_its_spring_on_every_feature():
+    """On faces, edges and vertices alike, a tyre stores at least the energy of its vertical spring,
+    k d^2 / 2, and a hand-over at equal deflections does not change the stored energy.
+    """
+    stiffness = 1e5
+    fit = (1.5, 0.0, 1000.0, 200.0, 1.0, *[0.1] * 9)
+    tyre = MagicFormula(fit, 0.1, **{**SPRUNG, "vertical": stiffness})
+    bicycle = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre, crown=0.02)
+    start = draisine.state(bicycle, forward_speed=4.0, lean=0.02, steer=0.01)
+    ground = rough(0.03, at=1.6, seed=1)
+    run = draisine.simulate(bicycle, start, 0.5, terrain=ground, numerics=Numerics(dt=0.02))
+    data = run.to_xarray()
+    energies = data.tyre_energy.values
+    springs = 0.5 * stiffness * np.minimum(data.gap.values, 0.0) ** 2
+    on_edges = set()
+    handed_over = 0
+    first = 0
+    before = None
+    for arc in run.arcs:
+        span = slice(first, first + len(arc.t))
+        first = span.stop
+        closed = [contact for contact, _, _ in arc.closed]
+        # The energy of a wheel on two features is the mean for both of their deflections.
+        for wheel in (0, 1):
+            features = [ground[c.feature].kind for c in closed if c.wheel == wheel]
+            if len(features) == 1:
+                assert_array_less(springs[span, wheel], energies[span, wheel] + 1e-9)
+                on_edges.update({wheel} if features[0] == "edge" else ())
+        if before is not None and len(closed) == len(before) > 0:
+            last, new = span.start - 1, span.start
+            same = np.abs(data.gap.values[last] - data.gap.values[new]) < 1e-9
+            assert_allclose(energies[new, same], energies[last, same], rtol=1e-6)
+            handed_over += np.count_nonzero(same)
+        before = closed
+    assert on_edges == {0, 1}
+    assert handed_over > 5
 
 
 def losses(run, tyres):

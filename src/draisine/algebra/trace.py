@@ -8,6 +8,9 @@ exact zeros of an elimination are simplified when they arise, whatever the form 
 Two points of opposite sign are needed: at one positive point sqrt(x x) equals x. They do not suffice for
 roots: sqrt(x^2 y^2) equals x y at both, and sqrt((x - y)^2) may equal x - y. An identity with roots must
 therefore also hold at `_TRIALS` points of mixed signs, in floats.
+
+A node whose value does not exist or is not known to enough digits gets a random value of its own: it equals
+no node of another form.
 """
 
 import math
@@ -25,6 +28,11 @@ _EXACT = Context(prec=_DIGITS)
 # Values that agree after rounding to 34 digits are equal: 16 digits remain for rounding errors.
 _ROUND = Context(prec=34)
 _TINY = Decimal("1e-36")  # relative difference below which a value equals a double
+_ABSORBED = 24
+"""Decimal orders of magnitude between two terms of a sum, from which the smaller one counts as lost: the 34
+digits that are compared would contain at most 10 of its digits, and none from 34 orders on. An iteration
+written out as a graph can diverge at a random point and reach such values.
+"""
 _DECIMAL_ONE = Decimal(1)
 _TRIALS = 48
 """Number of points of mixed signs at which identities that contain roots are checked."""
@@ -104,10 +112,10 @@ class Graph:
         samples = [self.values[i] for i in args]
         sampled = _SAMPLED.get(op)
         values: tuple[Decimal | None, ...] = (None, None)
-        if sampled is not None:
+        if sampled is not None and not (op in ("add", "sub") and _absorbs(*samples)):
             values = _sample(sampled, samples)
         fixed = all(self.fixed[i] for i in args)
-        if None in values:  # a node without values at both points equals only itself
+        if None in values:  # a node without reliable values at both points equals only itself
             first, second = self.values[self.symbol(f"opaque {shape}").index]
             index = self._append(shape, (first, second), fixed)
             self._by_value[_ROUND.plus(first), _ROUND.plus(second)] = index
@@ -212,6 +220,16 @@ def _alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
     exist = np.isfinite(a) & np.isfinite(b)
     close = np.abs(a - b) <= 1e-6 * (np.abs(a) + np.abs(b))
     return bool(np.count_nonzero(exist) >= _TRIALS // 4 and np.all(close[exist]))
+
+
+def _absorbs(a: tuple[Decimal, Decimal], b: tuple[Decimal, Decimal]) -> bool:
+    """Return whether in a sum of two nodes one term is lost beside the other at a random point. The sum has
+    the value of the larger term there, but it is not equal to it.
+    """
+    return any(
+        bool(x) and bool(y) and abs(x.adjusted() - y.adjusted()) >= _ABSORBED
+        for x, y in zip(a, b, strict=True)
+    )
 
 
 def _sample(

@@ -5,6 +5,10 @@ it had from the level ground. The unknowns are the height and two rotations abou
 which stays above a given point. Newton's method with minimum-norm steps solves for them (`place_on_smooth`).
 A vehicle with more than three wheels cannot touch with all of them: it is lifted until no wheel is below the
 ground.
+
+Where the ground has different slopes below the wheels, a vehicle that moves like a rigid body on level ground
+would leave it with one wheel and hit it with another. Therefore the speeds change, so that every touching
+wheel moves relative to the ground as on level ground (`_follow_ground`).
 """
 
 from collections.abc import Sequence
@@ -17,8 +21,12 @@ from draisine.algebra.lie import hat, quaternion, rot_about, rotation
 from draisine.algebra.patch import PATCH, PATCH_HIGH, PATCH_LOW, PATCH_SCALE
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, expect_known
-from draisine.mechanics.contact.features import FEATURE
-from draisine.mechanics.kinematics import geometry
+from draisine.mechanics.base import free_columns
+from draisine.mechanics.constraints import prescribed_joints
+from draisine.mechanics.contact.features import FEATURE, contact_rows
+from draisine.mechanics.couplings import coupling_rows
+from draisine.mechanics.kinematics import geometry, point, point_matrix
+from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
 from draisine.model.surface import FeatureContact, Surface
@@ -40,6 +48,21 @@ MAX_PLACE_ROTATION = 0.1
 BORDER_MARGIN = 1e-9
 """Distance (m) by which the contact point of a patch may lie beyond its border: rounding errors."""
 
+TOUCHING_GAP = 1e-9
+"""Distance (m) from the ground up to which a wheel touches after the iteration; it is far above its rounding
+errors.
+"""
+
+REDUNDANT_SPEED_ROW = 1e-9
+"""Singular value of the velocity constraints, as a fraction of their norm, below which a combination of
+them is redundant, such as the sideways constraints of two wheels on one axle.
+"""
+
+UNIT_MASS_RIDGE = 1e-12
+"""Diagonal term added to the mass matrix with unit diagonal, so that coordinates without inertia have a
+weight; it is near the rounding errors of the others.
+"""
+
 LEVEL = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 """Values of the face z = 0."""
 
@@ -49,6 +72,13 @@ class _Pose(NamedTuple):
 
     surfaces: list[Surface]
     centres: list[Floats]  # m
+
+
+class _Nearest(NamedTuple):
+    """Nearest contact of a wheel with smooth ground."""
+
+    contact: FeatureContact
+    values: Floats  # values of the patch, then its polynomial
 
 
 def find_smooth(terrain: Terrain) -> SmoothGround | None:
@@ -96,6 +126,8 @@ def place_on_smooth(
 ) -> State:
     """Move a vehicle from level ground onto smooth ground and return the new state.
 
+    Its speeds change so that the touching wheels follow the ground.
+
     Parameters
     ----------
     tree
@@ -137,7 +169,7 @@ def place_on_smooth(
 
     for _ in range(MAX_PLACE_STEPS):
         pose = _pose(tree, wheels, moved)
-        contacts = [_nearest(parts, ground, s, c) for s, c in zip(*pose, strict=True)]
+        contacts = [_nearest(parts, ground, s, c).contact for s, c in zip(*pose, strict=True)]
         errors = np.array([float(met.gap) for met in contacts]) - targets
         hub = pose.centres[first]
         J = np.array(
@@ -162,7 +194,94 @@ def place_on_smooth(
         )
     # With more than three wheels, errors remain: lift the wheel that is deepest.
     lift = max(-float(e) / float(met.normal[2]) for e, met in zip(errors, contacts, strict=True))
-    return replace(moved, p=moved.p + [0.0, 0.0, max(lift, 0.0)])
+    moved = replace(moved, p=moved.p + [0.0, 0.0, max(lift, 0.0)])
+    pose = _pose(tree, wheels, moved)
+    nearest = [_nearest(parts, ground, s, c) for s, c in zip(*pose, strict=True)]
+    # A wheel touches if its gap is zero, or negative with a deflected tyre, as on level ground.
+    touching = {
+        each.name: here.values
+        for each, here, target in zip(wheels, nearest, targets, strict=True)
+        if target <= TOUCHING_GAP and float(here.contact.gap) <= target + TOUCHING_GAP
+    }
+    return _follow_ground(tree, state, moved, touching)
+
+
+def _follow_ground(tree: Tree, level: State, moved: State, nearest: dict[str, Floats]) -> State:
+    """Return a state whose touching wheels move relative to the ground as on level ground.
+
+    The constraint rows C of the touching wheels at both places give the conditions C v = C_level v_level: no
+    normal velocity, and the same slip. Prescribed joints keep their rates, couplings stay closed. Within
+    these conditions, the centres of the wheels keep their speeds along and across their headings, in the
+    sense of least squares. Among all solutions the change of the speeds has the smallest kinetic energy.
+
+    Parameters
+    ----------
+    tree
+        Links of the vehicle.
+    level
+        State on the level ground z = 0.
+    moved
+        The same state at the new place.
+    nearest
+        Values of the patch below each touching wheel, by name of the wheel.
+    """
+    model = tree.model
+    columns = free_columns(model)
+    geo = geometry(tree, level.r)
+    speeds = np.asarray(level.v, float)
+
+    def rows(state: State, wheel: Wheel, kind: str, values: Floats) -> tuple[Floats, Floats]:
+        """Return the constraint rows (3, speeds) of a wheel, and the rows (2, speeds) of the tangential
+        velocity of its centre.
+        """
+        R = np.asarray(rotation(state.q), float)
+        contact = contact_rows(tree, geo, R, np.asarray(state.p, float), wheel, kind, values)
+        hub = point(geo, tree.place[wheel.body][0], None, tree.local(wheel.body, wheel.centre))
+        P = R @ point_matrix(tree, geo, hub, np.zeros(3))
+        tangential = np.array([axis @ P for axis in contact.axes[1:]], float)
+        return np.asarray(contact.C, float)[:, columns], tangential[:, columns]
+
+    joints = np.eye(6 + len(model.joints))[6:]
+    kept = [*joints[prescribed_joints(model)], *coupling_rows(tree, geo)]
+    conditions = [np.asarray(row, float)[None, columns] for row in kept]
+    changes = [np.zeros(1) for _ in kept]
+    centre_rows = []
+    centre_changes = []
+    for wheel in model.wheels:
+        if wheel.name not in nearest:
+            continue
+        C_level, T_level = rows(level, wheel, "face", LEVEL)
+        C, T = rows(moved, wheel, "patch", nearest[wheel.name])
+        conditions.append(C)
+        changes.append((C_level - C) @ speeds)
+        centre_rows.append(T)
+        centre_changes.append((T_level - T) @ speeds)
+    if not centre_rows:
+        return moved
+
+    # With a unit diagonal, the weights do not depend on the units of the coordinates.
+    M = np.asarray(mass_matrix(tree, geo, np.zeros(3)), float)[np.ix_(columns, columns)]
+    diagonal = np.diag(M)
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    weights = M * np.outer(scale, scale) + UNIT_MASS_RIDGE * np.eye(len(columns))
+    # The kinetic energy of a change x of these coordinates is |x|^2 / 2.
+    to_speeds = scale[:, None] * np.linalg.inv(np.linalg.cholesky(weights)).T
+    A = np.concatenate(conditions) @ to_speeds
+    H = np.concatenate(centre_rows) @ to_speeds
+    inverse = _pseudo_inverse(A, float(np.linalg.norm(A)))
+    x = inverse @ np.concatenate(changes)
+    free = H - (H @ inverse) @ A
+    x = x + _pseudo_inverse(free, float(np.linalg.norm(H))) @ (
+        np.concatenate(centre_changes) - H @ x
+    )
+    return replace(moved, v=speeds + to_speeds @ x)
+
+
+def _pseudo_inverse(A: Floats, size: float) -> Floats:
+    """Return the pseudo-inverse of a matrix without its singular values below a fraction of `size`."""
+    U, values, V = np.linalg.svd(A, full_matrices=False)
+    regular = values > REDUNDANT_SPEED_ROW * size
+    return np.asarray((V[regular].T / values[regular]) @ U[:, regular].T, float)
 
 
 def _pose(tree: Tree, wheels: list[Wheel], state: State) -> _Pose:
@@ -181,20 +300,19 @@ def _pose(tree: Tree, wheels: list[Wheel], state: State) -> _Pose:
     return _Pose(surfaces, centres)
 
 
-def _nearest(
-    parts: Terrain, ground: SmoothGround, surface: Surface, centre: Floats
-) -> FeatureContact:
+def _nearest(parts: Terrain, ground: SmoothGround, surface: Surface, centre: Floats) -> _Nearest:
     """Return the nearest contact of a wheel with the parts of a smooth ground."""
     clearance = centre[2] - float(ground.height(centre[0], centre[1]))
-    best: FeatureContact | None = None
+    best: _Nearest | None = None
     for k in parts.near(centre, max(clearance, float(surface.reach))):
         feature = parts[k]
         values = np.zeros(FEATURE)
         values[: len(feature.numbers)] = feature.numbers
-        met = surface.contact_with("patch", centre, np.concatenate([values, feature.cell]))
+        values = np.concatenate([values, feature.cell])
+        met = surface.contact_with("patch", centre, values)
         is_valid = feature.excess(met.point, met.normal) <= BORDER_MARGIN and met.fold[0] > 0.0
-        if is_valid and (best is None or met.gap < best.gap):
-            best = met
+        if is_valid and (best is None or met.gap < best.contact.gap):
+            best = _Nearest(met, values)
     if best is None:
         raise ParameterError(
             "place: a wheel has no nearest point on the smooth ground at "

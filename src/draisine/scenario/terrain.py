@@ -537,7 +537,9 @@ def place(
     """Move a vehicle rigidly to a place on a terrain and return the new state.
 
     The speeds do not change, because they are expressed in the frame of the base: on a slope of angle a, the
-    output `forward_speed` is cos(a) times its value on level ground.
+    output `forward_speed` is cos(a) times its value on level ground. On smooth ground, whose slopes may
+    differ between the wheels, they change by the smallest kinetic energy with which all touching wheels stay
+    in contact and slip as on level ground.
 
     Parameters
     ----------

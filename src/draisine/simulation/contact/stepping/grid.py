@@ -8,7 +8,7 @@ Length of the steps, unless `ContactOptions.step` fixes it:
 1. `choose_first_step`: the longest step in which no wheel moves further than `MAX_TRAVEL_RATIO`.
 2. `adapt_step`, every `ADAPT_STEPS` steps: halve or double the length by the position error and by the
    displacement of the wheels. The position error is proportional to the unpredicted change of the speeds per
-   step, and is averaged over `ERROR_MEMORY_RATIO`.
+   step, and is averaged over `ERROR_MEMORY_RATIO`. The average is converted to the new length.
 """
 
 import math
@@ -156,10 +156,14 @@ def adapt_step(g: StepGrid, s: TimeStepping) -> bool:
     longest = longest_step(g)
     if far > 1.0 / MAX_TRAVEL_RATIO and g.h <= SHORTEST_RATIO * longest:
         return True
+    # Unpredicted changes of speed contribute to the error in proportion to the step. With the error of the
+    # long steps before, a single transient would halve the steps again and again.
     if (used > 1.0 or far > 1.5) and g.h > SHORTEST_RATIO * longest:
         begin_grid(g, g.time, 0.5 * g.h)
+        g.error *= 0.5
     elif used < 1.0 / ERROR_MARGIN and far < 0.5 and 2.0 * g.h <= longest * (1.0 + 1e-9):
         begin_grid(g, g.time, 2.0 * g.h)
+        g.error *= 2.0
     return False
 
 
