@@ -112,28 +112,57 @@ def compare():
     return bad
 
 
-BALANCING = ((0.005, 9), (0.01, 9), (0.005, 8))
-"""Height of the hills (m) and seed of drives in which linorobot balances on its casters."""
+NEIGHBOURS = (0.0, -1e-9, 1e-9, -1e-6, 1e-6)
+"""Initial yaw angles (rad) of neighbouring drives."""
 
 
-def compare_neighbours(name="linorobot", offsets=(-1e-3, -1e-6, 0.0, 1e-6, 1e-3)):
-    """Print the ends of drives whose initial yaw differs a little, in both programs; return 0.
+def compare_neighbours(name="linorobot"):
+    """Print how far the programs end apart, how far MuJoCo ends from itself with stiffer contacts, and how
+    far neighbours end apart in each program.
 
-    If neighbours end far apart in either program, the motion from the symmetric start is not determined.
+    Return how many drives end further than `ALLOWED` from MuJoCo with soft and with stiff contacts, although
+    neighbours end near each other.
     """
     radius, gain = TWO_WHEELED[name]["radius"], DRIVEN[name][6][1]
-    print("hills, seed   yaw (rad)    draisine      MuJoCo, 20 ms   MuJoCo, 5 ms   (x, y in mm)")
-    for height, seed in BALANCING:
-        grid = hill_heights(height, seed)
-        for yaw in offsets:
-            ends = [run_draisine(name, grid, 0.2 / radius, gain, yaw=yaw)[0]]
-            ends += [
-                run_mujoco(name, grid, 0.2 / radius, gain, time_constant, yaw)[0]
-                for time_constant in (SOFT, 0.005)
-            ]
-            places = "   ".join(f"{1e3 * x:5.0f}, {1e3 * y:5.0f}" for x, y in ends)
-            print(f"{height * 1e3:3.0f} mm, {seed}    {yaw:+8.0e}   {places}", flush=True)
-    return 0
+    rate = 0.2 / radius
+    soft, stiff = SOFT * 1e3, STIFFER[-1] * 1e3
+    print(f"mm between ends; MuJoCo with contacts of {soft:g} ms (soft) and {stiff:g} ms (stiff)")
+    print(
+        "hills seed | draisine-soft soft-stiff draisine-stiff | neighbours: draisine   soft  stiff"
+    )
+    unexplained = 0
+    for height in (0.005, 0.01):
+        determined = []
+        for seed in range(10):
+            grid = hill_heights(height, seed)
+            own = [run_draisine(name, grid, rate, gain, yaw=yaw)[0] for yaw in NEIGHBOURS]
+            softer, stiffer = (
+                [run_mujoco(name, grid, rate, gain, constant, yaw)[0] for yaw in NEIGHBOURS]
+                for constant in (SOFT, STIFFER[-1])
+            )
+            pairs = ((own, softer), (softer, stiffer), (own, stiffer))
+            apart = [1e3 * float(np.linalg.norm(a[0] - b[0])) for a, b in pairs]
+            spreads = [spread(ends) for ends in (own, softer, stiffer)]
+            if max(spreads) <= 1e3 * ALLOWED:
+                determined.append(apart)
+                unexplained += min(apart[0], apart[2]) > 1e3 * ALLOWED
+            print(
+                f"{height * 1e3:5.0f} {seed:4d} | {apart[0]:13.1f} {apart[1]:10.1f} {apart[2]:14.1f} | "
+                f"{spreads[0]:20.2f} {spreads[1]:6.2f} {spreads[2]:6.2f}",
+                flush=True,
+            )
+        columns = np.array(determined).T
+        middle = " ".join(f"{np.median(column):.1f}, {column.max():.1f};" for column in columns)
+        print(
+            f"  the {len(determined)} whose neighbours end together, median and maximum: {middle}"
+        )
+    return unexplained
+
+
+def spread(ends):
+    """Return the largest distance between ends of drives, mm."""
+    ends = np.array(ends)
+    return 1e3 * float(np.linalg.norm(ends[:, None] - ends[None], axis=-1).max())
 
 
 COST_START = 0.1  # m; the front wheels of all robots begin on level ground

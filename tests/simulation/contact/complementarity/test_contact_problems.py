@@ -80,7 +80,8 @@ def test_velocities_without_friction_and_with_ideal_contacts_are_unique(kind, fr
         wanted = enumerate_ideal(W, b, mu)
         lam, velocity, residual = solve_contact_impulses(W, b, mu)
         assert residual < 1e-8
-        if friction == 0.0 or (lam[::3] > 0.0).all():
+        # Rounding leaves a load of 1e-17 at an open contact.
+        if friction == 0.0 or (lam[::3] > 1e-12 * lam.max()).all():
             assert_allclose(velocity, wanted, atol=1e-5 * np.abs(b).max())
 
 
