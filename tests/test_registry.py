@@ -1,5 +1,9 @@
 """The folder is the registry: plug-ins are found by name, and only those in the folder."""
 
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
@@ -31,6 +35,26 @@ def test_plugs_of_a_kind_are_the_files_of_its_folder_without_helpers(kind):
     assert public
     assert public <= set(names(kind))
     assert not any(name.startswith("_") for name in names(kind))
+
+
+def test_threads_wait_for_a_plug_that_another_one_imports(monkeypatch):
+    """A module is in `sys.modules` before it is executed; here each one takes a while."""
+    place = shipped_plugins("impact")["moreau"]
+    # Python also stores a module in its package; both entries are restored afterwards.
+    find("impact", "moreau")
+    package = sys.modules[place.rpartition(".")[0]]
+    monkeypatch.setattr(package, "moreau", package.moreau)
+    monkeypatch.delitem(sys.modules, place)
+    execute = SourceFileLoader.exec_module
+
+    def execute_slowly(loader, module):
+        time.sleep(0.05)
+        execute(loader, module)
+
+    monkeypatch.setattr(SourceFileLoader, "exec_module", execute_slowly)
+    with ThreadPoolExecutor(4) as pool:
+        plugins = list(pool.map(lambda _: find("impact", "moreau"), range(4)))
+    assert all(plugin is plugins[0] for plugin in plugins)
 
 
 def test_a_plug_is_found_at_any_depth():

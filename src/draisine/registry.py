@@ -17,7 +17,6 @@ import importlib
 import importlib.util
 import os
 import re
-import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -185,7 +184,8 @@ def find(kind: str, which: Any) -> Any:
         listing = "" if kind == "command" else f" See `draisine list {kind}s`."
         raise UnknownNameError(f"Unknown {kind} {which!r}. {hint}{listing}")
     place, _, wanted = home.partition(":")
-    module = sys.modules.get(place) or importlib.import_module(place)
+    # Not from sys.modules, where another thread may have put a module that it still executes.
+    module = importlib.import_module(place)
     return _plugin_of_module(kind, module, which, place, wanted)
 
 

@@ -8,6 +8,7 @@ import draisine
 from draisine import compile, eigenvalues
 from draisine.analysis.root_locus import root_locus
 from draisine.errors import ConfigurationError, ParameterError
+from draisine.terrain import SmoothGround
 from draisine.view.style import parent_figure
 
 BICYCLE = compile("whipple")
@@ -85,3 +86,19 @@ def test_unknown_quantity_is_refused() -> None:
         root_locus(BICYCLE, "leen", [0.1], forward_speed=5.0)
     with pytest.raises(ParameterError, match="is empty"):
         root_locus(BICYCLE, "lean", [], forward_speed=5.0)
+
+
+def test_on_a_terrain_the_eigenvalues_are_those_of_the_ground() -> None:
+    """A ball of radius r rolls along a trough of radius R: across, it swings with sqrt(5 g / 7 (R - r)) at
+    any speed. Its orientation turns with v / r.
+    """
+    radius, bend = 0.1, 0.5
+    ball = compile("ball", radius=radius)
+    across = np.linspace(-2.0, 2.0, 21)
+    trough = SmoothGround([-60.0, 0.0, 60.0], across, np.tile(0.5 * across**2 / bend, (3, 1)))
+    speeds = [0.5, 1.0, 4.0]
+    locus = root_locus(ball, "x_speed", speeds, y=0.0, terrain=trough)
+    swing = 1j * np.sqrt(5.0 * 9.81 / (7.0 * (bend - radius)))
+    for speed, values in zip(speeds, locus.eigenvalues, strict=True):
+        for wanted in (swing, 1j * speed / radius):
+            assert np.abs(values - wanted).min() < 1e-6

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import draisine
+from draisine.analysis.equilibrium import steady
 from draisine.cli import main
 
 PASSIVE = "mauny2018/passive-stabilisation"
@@ -364,6 +365,38 @@ def test_a_steady_motion_on_the_ground_of_a_scenario(capsys):
     values = dict(zip(motion["quantity"].values, motion.motion.values, strict=True))
     assert values["forward_speed"] == pytest.approx(6.0, abs=1e-9)
     assert values["lean"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_eigenvalues_on_the_ground_of_a_scenario(capsys):
+    """Over the speed, and at the motion of the scenario: the eigenvalues of the same motions in Python."""
+    Path("crown.toml").write_text(CROWNED_ROAD, encoding="utf-8")
+    line = ("eigenvalues", "--scenario", "crown.toml")
+    assert "about steady motions" in said(capsys, *line)
+    options = ("--speed", "5,6", "--set", "initial.steady.y=1.0", "--plot", "locus.png", "--json")
+    found = json.loads(said(capsys, *line, *options))
+    assert Path("locus.png").exists()
+    system = draisine.compile("whipple")
+    crown = draisine.terrain.road(lambda x, y: -0.02 * y**2, (-60.0, 60.0), (-15.0, 15.0))
+    for k, speed in enumerate((5.0, 6.0)):
+        motion = steady(
+            system, free=["steer", "rear_wheel"], forward_speed=speed, y=1.0, yaw=0.0, terrain=crown
+        )
+        wanted = sorted(motion.linear().eigenvalues().real)
+        assert sorted(found["eigenvalue_real"][k]) == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (("car", "--scenario", "crown.toml", "--camber", "0.1"), "Leave out --camber and car"),
+        (("--scenario", "mauny2018/ramp-jump"), "Give it a table [initial.steady]"),
+        (("--scenario", "crown.toml", "--lean", "0:0.1:3"), "forward_speed, y, yaw"),
+    ],
+)
+def test_eigenvalues_of_unsuitable_scenarios_are_refused(capsys, options, hint):
+    Path("crown.toml").write_text(CROWNED_ROAD, encoding="utf-8")
+    assert main(["eigenvalues", *options]) != 0
+    assert hint in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,12 @@ from draisine.analysis.equilibrium import Steady, steady
 from draisine.analysis.equilibrium.balance import ACCELERATION, quantity_names
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.simulation.dataset import call_recipe, provenance
+from draisine.simulation.options import CONTACT, ContactOptions
 from draisine.system.artifacts import require_system
+from draisine.system.state import State
 from draisine.system.system import System, compile
 from draisine.system.tracing import Law
+from draisine.terrain import Terrain
 from draisine.vehicles import INCLINE_PARAMETERS
 
 if TYPE_CHECKING:
@@ -129,9 +132,13 @@ def root_locus(
     over: str,
     values: Sequence[float] | Floats,
     *,
+    start: State | Steady | None = None,
     free: Sequence[str] = (),
     inputs: Mapping[str, float] | None = None,
+    mode: Mapping[str, str] | None = None,
     law: Law | None = None,
+    terrain: Terrain | None = None,
+    contact: ContactOptions = CONTACT,
     form: Literal["frozen", "dalembert"] | None = None,
     **prescribed: float,
 ) -> RootLocus:
@@ -146,7 +153,9 @@ def root_locus(
         `steer_torque`), a parameter of the machine (`c`), or `slope` or `camber` of the ground (rad).
     values
         Its values, in order.
-    free, inputs, law
+    start
+        Initial guess of the first motion, as in `steady`.
+    free, inputs, mode, law, terrain, contact
         As in `steady`.
     form
         Linearisation of accelerating motions: "frozen" (the default for them) or "dalembert".
@@ -180,8 +189,11 @@ def root_locus(
         raise ParameterError(
             "root_locus: `values` is empty. List the values of the varied quantity."
         )
-    options: dict[str, Any] = {"inputs": inputs, "law": law, "form": form, **prescribed}
-    recipe = call_recipe("locus", root_locus, system, over, requested, free=list(free), **options)
+    ground = {} if terrain is None else {"terrain": terrain, "contact": contact}
+    options: dict[str, Any] = {"free": free, "inputs": inputs, "mode": mode, "law": law, **ground}
+    guess = start.state if isinstance(start, Steady) else start
+    written = options | {"free": list(free), "start": guess, "form": form, **prescribed}
+    recipe = call_recipe("locus", root_locus, system, over, requested, **written)
     quantities = quantity_names(system.model) | {"radius": "m"}
     unit = quantities.get(over)
     varied = unit is None
@@ -193,9 +205,11 @@ def root_locus(
     end = ""
     for value in map(float, requested):
         machine = system.with_parameters(**{over: value}) if varied else system
-        conditions = dict(prescribed) if varied else dict(prescribed) | {over: value}
+        conditions: dict[str, Any] = dict(prescribed) if varied else {**prescribed, over: value}
         try:
-            motions.append(_next_motion(machine, motions, free, inputs, law, conditions))
+            # Start the search at the last motion only: other starts could jump to another family.
+            previous = motions[-1] if motions else start
+            motions.append(steady(machine, start=previous, **options, **conditions))
         except ConfigurationError as error:
             if not motions:
                 raise
@@ -221,20 +235,6 @@ def root_locus(
         end,
         attributes,
     )
-
-
-def _next_motion(
-    system: System,
-    motions: Sequence[Steady],
-    free: Sequence[str],
-    inputs: Mapping[str, float] | None,
-    law: Law | None,
-    prescribed: Mapping[str, Any],
-) -> Steady:
-    """Return the steady motion that follows the last one of the locus."""
-    # Start the search at the last motion only: other starts could jump to another family.
-    start = motions[-1] if motions else None
-    return steady(system, start=start, free=free, inputs=inputs, law=law, **prescribed)
 
 
 def _with_parameter(system: System, name: str, value: float, quantities: Sequence[str]) -> System:

@@ -1,7 +1,7 @@
 """`draisine eigenvalues`: eigenvalues, critical speeds and root loci."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from draisine.cli._options import (
     NO_MACHINE_OPTIONS,
@@ -18,6 +18,11 @@ from draisine.cli._options import (
 from draisine.cli._report import print_motions, print_result
 from draisine.cli._screen import print_json
 
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+    from draisine.algebra.scalar import Floats
+
 
 def eigenvalues(
     vehicle: str = "whipple",
@@ -29,6 +34,7 @@ def eigenvalues(
     camber: Signed = None,
     acceleration: Signed = None,
     form: str | None = None,
+    scenario: str | None = None,
     law: Laws = None,
     machine: MachineOptions = NO_MACHINE_OPTIONS,
     output: OutputOptions = NO_OUTPUT_OPTIONS,
@@ -40,7 +46,11 @@ def eigenvalues(
 
     --lean, --slope, --camber or --acceleration compute a root locus: one of them or --speed is a range
     LOW:HIGH:COUNT, the others are numbers. --law closes the loop, --plot draws the root locus.
-    --camber and --lean exclude each other. On other grounds use `draisine steady --scenario`.
+    --camber and --lean exclude each other.
+
+    --scenario computes the eigenvalues about the steady motion in which a scenario starts (its table
+    [initial.steady]), on its terrain: a crowned or banked road, a bowl. A range of --speed, --lean or
+    --acceleration replaces the value of this table.
 
     Parameters
     ----------
@@ -60,13 +70,27 @@ def eigenvalues(
     form
         Linearisation of accelerating motions: frozen (derivatives at the instant) or dalembert
         (constant speed under the inertial load).
+    scenario
+        Scenario with a table [initial.steady], instead of a vehicle, slope and camber.
     """
+    from draisine.errors import ParameterError
     from draisine.experiment.run import run as run_scenario
     from draisine.scenario.library import join_first, validate_scenario
 
     output.check()
     ground = {"slope": slope, "camber": camber}
     locus_values = {"lean": lean, **ground, "forward_acceleration": acceleration}
+    if scenario is not None:
+        given = [f"--{name}" for name, text in ground.items() if text is not None]
+        given += ["--law"] * bool(law) + [vehicle] * (vehicle != "whipple")
+        if given:
+            raise ParameterError(
+                f"--scenario describes the machine, ground and laws. Leave out {' and '.join(given)}; "
+                "--set terrain.slope=3deg changes the scenario."
+            )
+        quantities = {"forward_speed": speed, "lean": lean, "forward_acceleration": acceleration}
+        _print_scenario_locus(scenario, quantities, form, machine, output)
+        return
     if form is not None or any(text is not None for text in locus_values.values()):
         _print_locus(vehicle, {"forward_speed": speed} | locus_values, form, law, machine, output)
         return
@@ -106,16 +130,67 @@ def _print_locus(
     output: OutputOptions,
 ) -> None:
     """Print the eigenvalues of steady motions over a range of speed, lean, slope or acceleration."""
+    from draisine.cli._screen import progress_bar
+    from draisine.experiment.tables.loci import compute_root_locus
+
+    over, grid, fixed = _parse_locus(texts, form)
+    parameters = (machine.parameters, machine.parameter_set)
+    with progress_bar(f"root locus of {vehicle}"):
+        data = compute_root_locus(
+            vehicle, *parameters, over, grid, fixed, form, parse_laws(law or [])
+        )
+    _print_locus_data(vehicle, data, output)
+
+
+def _print_scenario_locus(
+    scenario: str,
+    texts: dict[str, str | None],
+    form: str | None,
+    machine: MachineOptions,
+    output: OutputOptions,
+) -> None:
+    """Print the eigenvalues about the steady motion of a scenario, or over a range of speed, lean or
+    acceleration.
+    """
+    from draisine.cli._options import NO_RUN_OPTIONS
+    from draisine.cli._screen import progress_bar
+    from draisine.experiment.tables.loci import compute_scenario_locus
+
+    changes = NO_RUN_OPTIONS.changes(machine)
+    over = None
+    grid = None
+    if form is not None or any(text is not None for text in texts.values()):
+        over, grid, fixed = _parse_locus(texts, form)
+        changes |= {f"initial.steady.{name}": value for name, value in fixed.items()}
+    with progress_bar(f"root locus of {scenario}"):
+        data = compute_scenario_locus(scenario, changes, over, grid, form)
+    _print_locus_data(data.attrs["vehicle"], data, output)
+
+
+def _print_locus_data(vehicle: str, data: "Dataset", output: OutputOptions) -> None:
+    """Print a root locus as a table or as JSON, and write its files."""
+    from draisine.experiment.tables.loci import describe_locus, tabulate_locus
+
+    if output.json:
+        columns = {str(n): x.values.tolist() for n, x in data.variables.items()}
+        print_json(columns | {"end": data.attrs["end"], "form": data.attrs["form"]})
+    else:
+        print_motions(
+            vehicle, str(data.attrs["title"]), *tabulate_locus(data), describe_locus(data)
+        )
+    output.write(data)
+
+
+def _parse_locus(
+    texts: dict[str, str | None], form: str | None
+) -> tuple[str, "Floats", dict[str, float]]:
+    """Parse the options of a root locus; return the varied quantity, its values, and the constant
+    quantities.
+    """
     import numpy as np
 
-    from draisine.cli._screen import progress_bar
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.loci import (
-        LOCUS_UNITS,
-        compute_root_locus,
-        describe_locus,
-        tabulate_locus,
-    )
+    from draisine.experiment.tables.loci import LOCUS_UNITS
 
     if form not in (None, "frozen", "dalembert"):
         raise ParameterError(f"Unknown --form {form}. Available: frozen, dalembert.")
@@ -145,19 +220,7 @@ def _print_locus(
         last = list(fixed)[-1]
         values = {last: np.array([fixed.pop(last)])}
     over, grid = next(iter(values.items()))
-    parameters = (machine.parameters, machine.parameter_set)
-    with progress_bar(f"root locus of {vehicle}"):
-        data = compute_root_locus(
-            vehicle, *parameters, over, grid, fixed, form, parse_laws(law or [])
-        )
-    if output.json:
-        columns = {str(n): x.values.tolist() for n, x in data.variables.items()}
-        print_json(columns | {"end": data.attrs["end"], "form": data.attrs["form"]})
-    else:
-        print_motions(
-            vehicle, str(data.attrs["title"]), *tabulate_locus(data), describe_locus(data)
-        )
-    output.write(data)
+    return over, grid, fixed
 
 
 def _print_critical_speeds(

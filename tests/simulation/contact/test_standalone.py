@@ -12,7 +12,9 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import ParameterError, UnknownNameError
 from draisine.scenario.library import load
+from draisine.simulation.contact.standalone.engine import write_terrain_engine
 from draisine.simulation.contact.standalone.source import write_terrain_simulator
+from draisine.simulation.options import NUMERICS, Task
 from draisine.terrain import height_field, kerb, plane
 from simulation.contact.stepping.test_steps import Servos, machine
 
@@ -86,6 +88,15 @@ def robot(until, **contact):
     options = {"terrain": bumpy_ground(), "law": Servos(10.0, 0.05)}
     contact = draisine.ContactOptions(mu=0.8, **contact)
     return (system, draisine.state(system), until), options | {"contact": contact}
+
+
+def robot_on_low_bumps():
+    """Return a run in which nine short arcs precede the change of the method."""
+    x, y = np.arange(-1.0, 2.0, 0.1), np.arange(-0.6, 0.65, 0.1)
+    heights = np.random.default_rng(11).uniform(0.0, 0.005, (len(x), len(y)))
+    heights[x < 0.15] = 0.0
+    arguments, options = robot(0.35)
+    return arguments, options | {"terrain": height_field(x, y, heights)}
 
 
 THESIS = ("ramp-jump-pitched", "lift-offs", "elastic-bounces")
@@ -164,16 +175,57 @@ def test_events_that_time_steps_replace_are_withdrawn(tmp_path):
     """Nine short arcs precede the change of the method; earlier calls have returned their events. Neither
     `simulate` of the page nor a run in Python lists them.
     """
-    x, y = np.arange(-1.0, 2.0, 0.1), np.arange(-0.6, 0.65, 0.1)
-    heights = np.random.default_rng(11).uniform(0.0, 0.005, (len(x), len(y)))
-    heights[x < 0.15] = 0.0
-    arguments, options = robot(0.35)
-    options |= {"terrain": height_field(x, y, heights)}
+    arguments, options = robot_on_low_bumps()
     found = run_page(tmp_path, arguments, options, stops=True)
     run = draisine.simulate(*arguments, **options)
     assert run.events[-1].kind == "time-stepping"
     compare_events(found["events"], run)
     assert_allclose(found["end"], run.arcs[-1].y[-1], rtol=1e-9, atol=1e-9)
+
+
+ENGINE_PAGE = """
+import * as engine from "./engine.js";
+const run = engine.create("waves", JSON.parse(process.argv[2]), 0.8);
+engine.begin(run, 0, JSON.parse(process.argv[3]), []);
+let most = 0;
+for (let k = 1; k <= 350; k++) {
+  engine.advance(run, 1e-3 * k);
+  most = Math.max(most, run.events.length);
+}
+console.log(JSON.stringify({ most, events: run.events.map((e) => [e.time, e.kind]) }));
+"""
+
+
+@needs_node
+def test_the_engine_of_a_page_withdraws_events(tmp_path):
+    """The page advances by a millisecond at a time. Time steps of 0.1 s replace the arcs of the last 50 ms,
+    whose events were in the list already.
+    """
+    disc = draisine.compile("rolling_disc", crown=0.05)
+    start = draisine.state(disc, forward_speed=3.0)
+    x = np.linspace(-0.5, 3.5, 81)
+    ground = height_field(x, [-1.0, 1.0], np.outer(1e-3 * np.cos(2.0 * x), [1, 1]), smooth=True)
+    high = draisine.State(start.q, start.p + [0.0, 0.0, 1.1e-3], start.r, start.v)
+    options = {"terrain": ground, "contact": draisine.ContactOptions(mu=0.8, step=0.1)}
+    task = Task(
+        disc, high, 0.35, law=None, inputs=None, numerics=NUMERICS, progress=None, **options
+    )
+    (tmp_path / "engine.js").write_text(write_terrain_engine({"waves": task}, ()))
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "page.js").write_text(ENGINE_PAGE)
+    y = np.concatenate([high.q, high.p, high.r, high.v])
+    arguments = [json.dumps([*disc.parameters.values()]), json.dumps(y.tolist())]
+    done = subprocess.run(
+        ["node", "page.js", *arguments], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    run = draisine.simulate(disc, high, 0.35, **options)
+    assert run.events[-1].kind == "time-stepping"
+    assert [kind for _, kind in found["events"]] == [event.kind for event in run.events]
+    times = [time for time, _ in found["events"]]
+    assert_allclose(times, [event.t for event in run.events], atol=1e-9)
+    assert found["most"] > len(times)
 
 
 @needs_compiler

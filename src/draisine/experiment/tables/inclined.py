@@ -87,7 +87,7 @@ def solve_scenario_motion(scenario: str, changes: Mapping[str, Any] | None = Non
     Lean, pitch and yaw are measured relative to the vertical and the world's axes.
     """
     start_time = time.perf_counter()
-    plan, motion = _load_motion(scenario, changes)
+    plan, motion = load_motion(scenario, changes)
     title = plan.scenario.title
     return _dataset(plan.system, motion, title, "against the vertical").assign_attrs(
         seconds=time.perf_counter() - start_time
@@ -97,12 +97,19 @@ def solve_scenario_motion(scenario: str, changes: Mapping[str, Any] | None = Non
 @with_recipe
 def simulate_scenario_motion(scenario: str, changes: Mapping[str, Any] | None = None) -> "Dataset":
     """Simulate five seconds of the steady motion of a scenario, see `solve_scenario_motion`."""
-    plan, motion = _load_motion(scenario, changes)
+    plan, motion = load_motion(scenario, changes)
     return motion.simulate(RIDE_TIME).to_xarray().assign_attrs(title=plan.scenario.title)
 
 
-def _load_motion(scenario: str, changes: Mapping[str, Any] | None) -> tuple[Any, Steady]:
-    """Return the plan of a scenario and the steady motion in which its run starts."""
+def load_motion(scenario: str, changes: Mapping[str, Any] | None) -> tuple[Any, Steady]:
+    """Return the plan of a scenario and the steady motion in which its run starts; `changes` replace values
+    of the scenario by key path.
+
+    Raises
+    ------
+    ParameterError
+        If the run does not start in a steady motion.
+    """
     plan = load(scenario, changes).plan
     motion = getattr(plan, "motion", None)
     if motion is None:

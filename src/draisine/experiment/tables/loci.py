@@ -11,6 +11,7 @@ from draisine.analysis.bicycle.eigenvalues import driven_inputs, is_two_wheeler
 from draisine.analysis.equilibrium.balance import ACCELERATION
 from draisine.analysis.root_locus import root_locus
 from draisine.errors import ParameterError
+from draisine.experiment.tables.inclined import load_motion
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.scenario.validate.motion import check_steady_path, read_law
 from draisine.scenario.validate.vehicle import build_system
@@ -90,6 +91,62 @@ def compute_root_locus(
     names = "".join(f", law {entry['name']}" for entry in laws)
     title = f"eigenvalues over {over.replace('_', ' ')}, {others}".rstrip(", ") + names
     data = locus.to_xarray()
+    return data.assign_attrs(title=title, seconds=time.perf_counter() - start_time)
+
+
+@with_recipe
+def compute_scenario_locus(
+    scenario: str,
+    changes: Mapping[str, Any] | None = None,
+    over: str | None = None,
+    values: Floats | None = None,
+    form: str | None = None,
+) -> "Dataset":
+    """Return the root locus about the steady motion in which the run of a scenario starts, on its terrain.
+
+    Parameters
+    ----------
+    scenario
+        A scenario with a table `initial.steady`; its terrain, contact options and control laws act.
+    changes
+        Values of the scenario to replace, by key path.
+    over, values
+        A quantity of `initial.steady` and its values; by default the motion of the scenario alone.
+    form
+        Linearisation of accelerating motions, as in `root_locus`.
+
+    Raises
+    ------
+    ParameterError
+        If the run does not start in a steady motion, or `over` is not one of its quantities.
+    """
+    start_time = time.perf_counter()
+    plan, motion = load_motion(scenario, changes)
+    prescribed = dict(plan.start.steady.prescribed)
+    if over is None:
+        over, value = next(iter(prescribed.items()))
+        values = np.array([value])
+    elif over not in prescribed and over != ACCELERATION:
+        raise ParameterError(
+            f"{scenario}: its steady motion has no {over}. Vary one of the quantities in [initial.steady]: "
+            f"{', '.join(prescribed)}."
+        )
+    prescribed.pop(over, None)
+    fixed = {name: x for name, x in motion.inputs.items() if name not in motion.free}
+    locus = root_locus(
+        motion.machine.system,
+        over,
+        np.asarray(values),
+        start=motion,
+        free=motion.free,
+        inputs=fixed,
+        law=motion.law,
+        form=form,  # type: ignore[arg-type]
+        **motion.machine.contact_options,
+        **prescribed,
+    )
+    title = f"{plan.scenario.title}: eigenvalues over {over.replace('_', ' ')}"
+    data = locus.to_xarray().assign_attrs(vehicle=plan.system.vehicle.__name__)
     return data.assign_attrs(title=title, seconds=time.perf_counter() - start_time)
 
 

@@ -81,7 +81,8 @@ export class TerrainMotion {
     y.set([...product(place.q, q), ...at, ...state.subarray(7, 7 + joints), ...seen.v]);
     this.setting = { values, mu };
     this.inputs = new Float64Array(names.inputs.length);
-    this.events = [];
+    this.earlier = [];
+    this.run = null;
     this.begin(false, 0, y);
   }
 
@@ -91,9 +92,15 @@ export class TerrainMotion {
   // A rider who holds the bar at an angle has other equations of motion than one who pushes it.
   begin(byAngle, time, y) {
     const { values, mu } = this.setting, run = this.engine.create(this.terrain + (byAngle ? "+angle" : ""), values, mu);
+    if (this.run) this.earlier.push(...this.run.events);
     this.engine.begin(run, time, y, this.inputs);
     this.run = run;
     this.byAngle = byAngle;
+  }
+
+  // The events of the ride, without its start and the changes of inputs.
+  get events() {
+    return [...this.earlier, ...this.run.events].filter(({ kind }) => !["start", "input"].includes(kind));
   }
 
   command(push, commands, { inputs, controls }) {
@@ -108,8 +115,7 @@ export class TerrainMotion {
   }
 
   advance(count, steps, rate) {
-    const keep = (event) => { if (!["start", "input"].includes(event.kind)) this.events.push(event); };
-    const wrong = this.engine.advance(this.run, (count + steps) / rate, keep) !== this.engine.REACHED;
+    const wrong = this.engine.advance(this.run, (count + steps) / rate) !== this.engine.REACHED;
     return { count: wrong ? Math.floor(this.engine.time(this.run) * rate) : count + steps, wrong };
   }
 

@@ -39,7 +39,7 @@ const runs = {
 };
 
 // A run by its name, for a machine with parameters; mu is the friction coefficient of all wheels. Tolerances are
-// those of the machine that was exported, lengths of wheels are in its parameters `radii`.
+// those of the machine that was exported, lengths of wheels are in its parameters `radii`. The run lists its events.
 export function create(name, parameters, mu = Infinity) {
   const { allocate, guided, models, radii } = runs[name], all = allocate(), { loop, ground } = all.run, { mode } = loop.arc;
   const fill = (program, table) => prologues.get(program)(parameters, table);
@@ -59,7 +59,7 @@ export function create(name, parameters, mu = Infinity) {
   radii.forEach(([number, radius], wheel) => scaleWheel(all, wheel, parameters[number] / radius));
   ground.mu.at.fill(mu);
   loop.model = models[Number.isFinite(mu) ? 1 : 0];
-  return { all, guided };
+  return { all, guided, events: [] };
 }
 
 // Lengths of a wheel in the tables of the search for contacts.
@@ -85,16 +85,18 @@ export function change(run, y, inputs) {
   changeInputs(run.all.run, inputs);
 }
 
-// Advance to a time; `told` is called with each event. Return REACHED, or why the run ended before.
-export function advance(run, time, told = () => {}) {
+// Advance to a time and add the events to those of the run. Return REACHED, or why the run ended before.
+export function advance(run, time) {
+  const { all, events } = run;
   for (;;) {
-    const status = advanceRun(run.all.run, time);
-    events(run.all.run).forEach(told);
+    const status = advanceRun(all.run, time), count = all.run.schedule.withdrawn;
+    // Time steps replace the latest arcs, with their events.
+    events.splice(events.length - count, count, ...latestEvents(all.run));
     if (status !== @{paused} && status !== @{log_full}) return status;
   }
 }
 
-function events({ loop, described }) {
+function latestEvents({ loop, described }) {
   return Array.from({ length: loop.progress.events }, (_, k) => {
     const [kind, wheel] = described.at.subarray(k * described.stride);
     return { time: loop.log.time[k], kind: kinds[kind], contact: wheel < 0 ? "" : names.contacts[wheel] };
