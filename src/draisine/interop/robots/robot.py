@@ -50,6 +50,9 @@ MAX_RADIUS_CHANGE = 0.05
 ROUND_WHEEL_TOLERANCE = 0.05
 """Largest asymmetry of a wheel that is removed, as a fraction of its axial moment of inertia and radius."""
 
+NEGLIGIBLE_GYRATION = 1e-6
+"""Radius of gyration (m) below which a negative moment of inertia counts as round-off."""
+
 MAX_STEM = 80
 """Number of characters that a shortened name keeps; a suffix may follow (`NAME_PATTERN` allows 100)."""
 
@@ -93,6 +96,17 @@ class Mass:
         """Return the inertia (3, 3) about a point (3,), by the parallel axis theorem."""
         d = self.com - point
         return self.inertia + self.mass * (d @ d * np.eye(3) - np.outer(d, d))
+
+
+def stated_mass(mass: float, tensor: Floats, frame: LinkFrame) -> Mass:
+    """Return the mass properties of an <inertial> element with a mass (kg) and a tensor (kg m2) in a frame.
+
+    Negative principal moments below the round-off of CAD programs become zero.
+    """
+    moments, axes = np.linalg.eigh(tensor)
+    if -(NEGLIGIBLE_GYRATION**2) * mass <= moments[0] < 0.0:
+        tensor = axes * np.maximum(moments, 0.0) @ axes.T
+    return Mass(mass, frame.p, frame.R @ tensor @ frame.R.T)
 
 
 class RoundShape(NamedTuple):
