@@ -3,9 +3,10 @@
 import pytest
 
 from draisine.cli import main
+from draisine.errors import FileWarning
 from draisine.interop.robots.guess import guess
 from draisine.interop.robots.mjcf import parse_mjcf
-from draisine.interop.robots.urdf import parse_urdf
+from draisine.interop.robots.urdf import parse_urdf, read_urdf
 
 WRITTEN = 0
 REFUSED = 2
@@ -500,3 +501,15 @@ def test_files_in_other_encodings_are_read(tmp_path):
         file = tmp_path / f"{encoding}.urdf"
         file.write_bytes(text.encode(encoding))
         assert "links-f\u00fc\u00df" in [link.name for link in parse_urdf(file).links]
+
+
+def test_an_inertia_without_a_mass_is_read():
+    """Some files state the inertia of a rotor and no mass; the hinge turns, the slide would be singular."""
+    rotor = link("rotor", "0")
+    text = urdf(link("base", "5"), rotor, joint("j", "base", "rotor"))
+    model = read_urdf(text, {})()
+    assert [each.name for each in model.joints] == ["j"]
+    assert model.body("rotor").inertia[1, 1] == 0.02
+    with pytest.warns(FileWarning, match="joint 'j': it moves no mass; it is fixed"):
+        model = read_urdf(text.replace("continuous", "prismatic"), {})()
+    assert model.body("base").inertia[1, 1] == 0.04

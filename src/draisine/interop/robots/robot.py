@@ -88,7 +88,7 @@ class Mass:
     def __add__(self, other: "Mass") -> "Mass":
         mass = self.mass + other.mass
         if mass == 0.0:
-            return self
+            return replace(self, inertia=self.inertia + other.inertia)
         com = (self.mass * self.com + other.mass * other.com) / mass
         return Mass(mass, com, self.about(com) + other.about(com))
 
@@ -291,16 +291,25 @@ def turns_about_axle(link: RobotLink) -> bool:
 def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
     """Return a robot in which joints that move no mass are fixed: their equations would be singular.
 
-    Such joints belong to virtual wheels or to frames of motion planners. If several joints mimic a fixed
-    joint, the first of them becomes the leader of the others.
+    A hinge may also move an inertia without a mass, or an armature. Such joints belong to virtual wheels or
+    to frames of motion planners. If several joints mimic a fixed joint, the first of them becomes the leader
+    of the others.
     """
-    heavy = set(wheels)
+    massive = set(wheels)  # names of links that move a mass
+    inert = set(wheels)  # names of links that move a mass or an inertia
     for link in reversed(robot.links):  # children first
         # Negative masses are kept: `Body` refuses them by name.
-        if link.mass.mass != 0.0 or link.armature > 0.0 or link.name in heavy:
-            heavy.add(link.name)
-            heavy.add(link.parent)
-    massless = [link for link in robot.links if link.kind and link.name not in heavy]
+        if link.mass.mass != 0.0 or link.name in massive:
+            massive |= {link.name, link.parent}
+        if link.name in massive or link.name in inert or link.mass.inertia.any():
+            inert |= {link.name, link.parent}
+    massless = [
+        link
+        for link in robot.links
+        if link.kind
+        and link.armature == 0.0
+        and link.name not in (inert if link.kind == "hinge" else massive)
+    ]
     if not massless:
         return robot
     names = {link.joint for link in massless}
