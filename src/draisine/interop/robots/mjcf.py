@@ -1,10 +1,11 @@
 """Robots from MuJoCo's MJCF files, with separately declared wheels.
 
 Bodies, joints, inertias (stated, or of boxes, spheres, cylinders, capsules and ellipsoids), default classes,
-included files, couplings of joints, gravity compensation and the limits of actuators are read. Sensors and
-MuJoCo's contacts are not modelled; the caller declares rolling contacts. A warning reports elements that are
-not modelled, so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing mesh; this
-reader does not need meshes. The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+included files, couplings of joints, gravity compensation, the limits of actuators and the usual sensors are
+read. MuJoCo's contacts are not modelled; the caller declares rolling contacts. A warning reports elements
+that are not modelled, so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing
+mesh; this reader does not need meshes. The format:
+https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 """
 
 import re
@@ -49,6 +50,7 @@ from draisine.interop.robots.robot import (
     robot_vehicle,
     stated_mass,
 )
+from draisine.interop.robots.sensors import read_mjcf_sensors
 from draisine.model import Motor, inertia
 from draisine.model.body import BodyBox
 
@@ -87,12 +89,6 @@ UNSUPPORTED_ELEMENTS = ("attach", "composite", "flexcomp", "deformable")
 
 SERVOS = {"position": "position", "intvelocity": "position", "velocity": "speed"}
 """Kind of servo of actuators, by tag."""
-
-MEASURING_ELEMENTS = {
-    "sensor": "add sensors to the model (draisine.mechanics.sensors)",
-    "keyframe": "set the initial state in `draisine.state`",
-}
-"""Remedy for sections of a file that do not change the motion and are not read, by tag."""
 
 TENDON_EFFECTS = ("stiffness", "damping", "frictionloss", "range", "armature")
 """Attributes by which a tendon without an actuator exerts forces on joints."""
@@ -206,8 +202,9 @@ def _robot(root: Element, folder: Path) -> Robot:
     down = gravity / magnitude if magnitude else np.array([0.0, 0.0, -1.0])
     base = "SE(3)" if free else "fixed"
     name = root.get("model", "robot")
-    notes = [*reader.notes, *_note_sections(root)]
-    robot = Robot(name, links, base, magnitude, down, _equalities(root, links), notes)
+    sensors, unread = read_mjcf_sensors(root, links, reader.sites)
+    notes = [*reader.notes, *unread, *_note_keyframes(root)]
+    robot = Robot(name, links, base, magnitude, down, _equalities(root, links), sensors, notes)
     return make_names_valid(robot)
 
 
@@ -314,6 +311,7 @@ class _MjcfReader:
 
     def __init__(self, root: Element, folder: Path) -> None:
         self.names: set[str] = {body.get("name", "") for body in root.iter("body")} | {"world"}
+        self.sites: dict[str, tuple[str, LinkFrame]] = {}  # link and frame of each site, by name
         self.bodies = {"world"}  # names of the bodies that have been read
         self.meshes = {
             mesh.get("name") or Path(mesh.get("file", "")).stem: mesh
@@ -468,6 +466,10 @@ class _MjcfReader:
         if joints and not parent:
             warn_once(f"body {name!r}: it is free; its other joints are left out.")
             joints = []
+        for site in self.children(body, "site", frame, around):
+            attributes = self._full(site.element, site.around)
+            place = site.outer @ self._frame(attributes, f"site of body {name!r}")
+            self.sites[attributes.get("name", "")] = (name, place)
         mass = self._mass(body, frame, around)
         shapes: dict[str, Any] = {
             "rounds": tuple(self._rounds(body, frame, around)),
@@ -754,16 +756,12 @@ def _is_torque(tag: str, attributes: Attributes) -> bool:
     return tag == "general" and stated and attributes.get("gainprm", "1").split()[:1] == ["1"]
 
 
-def _note_sections(root: Element) -> list[str]:
-    """Return sentences about sensors and keyframes, which are not read."""
-    notes = []
-    for tag, remedy in MEASURING_ELEMENTS.items():
-        elements = [each for section in root.findall(tag) for each in section]
-        labels = [each.get("name") or each.tag for each in elements]
-        if labels:
-            shown = ", ".join(labels[:3]) + (", ..." if len(labels) > 3 else "")
-            notes.append(f"<{tag}>: {shown} not read; {remedy}.")
-    return notes
+def _note_keyframes(root: Element) -> list[str]:
+    """Return a sentence about keyframes, which are not read."""
+    names = [each.get("name") or "key" for section in root.findall("keyframe") for each in section]
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    text = f"<keyframe>: {shown} not read; set the initial state in `draisine.state`."
+    return [text] if names else []
 
 
 def _single_axes(joint: Attributes, body: str) -> list[Attributes]:

@@ -18,6 +18,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats, Vector
 from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.interop.robots.document import warn_once
+from draisine.interop.robots.sensors import place_sensors, rename_sensors
 from draisine.mechanics.forces.gravity_compensation import GravityCompensation
 from draisine.mechanics.forces.sticking_friction import StickingFriction
 from draisine.model import (
@@ -179,6 +180,7 @@ class Robot(NamedTuple):
     gravity: float  # gravitational acceleration, m/s2
     down: Floats = DOWN  # (3,), unit vector of gravity in the zero configuration
     mimics: Sequence[Mimic] = ()
+    sensors: Sequence[Any] = ()  # sensors on the links, in the zero configuration of the file
     notes: Sequence[str] = ()  # sentences about servo drives, whose set-points are not inputs
 
 
@@ -270,12 +272,22 @@ def robot_vehicle(
         axle = _axle(by_name[n])
         contacts.append(Wheel(n, body_of[n], centre, axle, wheel.surface, **options))
     couplings = _couplings(robot.mimics, changes)
+    names = [screw.name for screw in screws]
+    sensors = place_sensors(robot.sensors, body_of, lift, names, rolling)
     down = robot.down
 
     def vehicle(*, g: float = robot.gravity) -> Model:
         gravity = tuple(g * float(x) for x in down)
         return Model(
-            bodies, screws, contacts, elements, gravity, base, outputs, couplings=couplings
+            bodies,
+            screws,
+            contacts,
+            elements,
+            gravity,
+            base,
+            outputs,
+            couplings=couplings,
+            sensors=sensors,
         )
 
     vehicle.__name__ = re.sub(r"\W", "_", robot.name) or "robot"
@@ -318,7 +330,8 @@ def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
     links = [replace(link, kind="") if link in massless else link for link in robot.links]
     mimics = [m for m in robot.mimics if m.joint not in names and m.leader not in names]
     for name in names:
-        followers = [m for m in robot.mimics if m.leader == name and m.joint not in names]
+        leads = [m for m in robot.mimics if m.leader == name and m.joint not in names]
+        followers = [m for m in leads if m.factor]
         for first, other in zip(followers[:1] * len(followers), followers[1:], strict=False):
             factor = other.factor / first.factor
             offset = other.offset - factor * first.offset
@@ -564,6 +577,7 @@ def make_names_valid(robot: Robot) -> Robot:
         )
         for link in robot.links
     ]
+    sensors = rename_sensors(robot.sensors, new_links, new_joints)
     mimics = [
         mimic._replace(
             joint=new_joints.get(mimic.joint, mimic.joint),
@@ -571,7 +585,7 @@ def make_names_valid(robot: Robot) -> Robot:
         )
         for mimic in robot.mimics
     ]
-    return robot._replace(links=links, mimics=mimics)
+    return robot._replace(links=links, mimics=mimics, sensors=sensors)
 
 
 def _new_names(names: Sequence[str], kind: str, reserved: Container[str]) -> dict[str, str]:

@@ -48,6 +48,7 @@ from draisine.interop.robots.robot import (
     robot_vehicle,
     stated_mass,
 )
+from draisine.interop.robots.sensors import read_urdf_sensors
 from draisine.model import Motor, inertia
 from draisine.model.body import BodyBox
 
@@ -153,8 +154,9 @@ def parse_urdf(
         base = base or _base(links[0], free)
         mimics = _mimics(joints, links)
         name = root.get("name", "robot")
-        notes += _note_sensors(root)
-        return make_names_valid(Robot(name, links, base, gravity, mimics=mimics, notes=notes))
+        sensors, unread = read_urdf_sensors(root, links)
+        robot = Robot(name, links, base, gravity, mimics=mimics, sensors=sensors)
+        return make_names_valid(robot._replace(notes=[*notes, *unread]))
 
 
 class _MeshFinder:
@@ -438,14 +440,6 @@ def _add_interfaces(links: list[RobotLink], root: Element) -> tuple[list[RobotLi
         _with_effort(link, limits[link.joint]) if link.joint in limits else link for link in links
     ]
     return limited, notes
-
-
-def _note_sensors(root: Element) -> list[str]:
-    """Return a sentence about the sensors of Gazebo and <ros2_control>, which are not read."""
-    names = [each.get("name", "") or "without a name" for each in root.iter("sensor")]
-    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    text = f"<sensor>: {shown} not read; add sensors to the model (draisine.mechanics.sensors)."
-    return [text] if names else []
 
 
 def _with_effort(link: RobotLink, effort: float) -> RobotLink:
