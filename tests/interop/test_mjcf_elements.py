@@ -180,7 +180,7 @@ def test_ellipsoids_and_capsules_roll():
       </collision><visual><geometry><box size="1 1"/></geometry></visual><inertial><mass value="1"/>
       <inertia ixx=".1" iyy=".2" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j"
       type="continuous"><parent link="base"/><child link="w"/><axis xyz="0 1 0"/></joint></robot>"""
-    with pytest.warns(FileWarning, match="box: '1 1' has 2 numbers instead of 3"):
+    with pytest.warns(FileWarning, match="box, size: '1 1' has 2 numbers instead of 3"):
         assert guess(parse_urdf(capsule)).wheels["w"].radius == 0.2
 
 

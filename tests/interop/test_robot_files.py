@@ -458,7 +458,10 @@ def test_included_files_are_inserted(tmp_path):
     file.write_text('<mujoco><worldbody><include file="parts/arm.xml"/></worldbody></mujoco>')
     assert [link.name for link in parse_mjcf(file).links] == ["world", "arm"]
     (tmp_path / "parts" / "arm.xml").write_text('<mujoco><include file="parts/arm.xml"/></mujoco>')
-    with pytest.raises(DataError, match="nested deeper than 20 levels"):
+    with (
+        pytest.warns(FileWarning, match="nested deeper than 20 levels"),
+        pytest.raises(ModelError, match="The world has no body"),
+    ):
         parse_mjcf(file)
 
 

@@ -273,7 +273,8 @@ class FakeNode:
     def create_subscription(self, kind, topic, callback, depth):
         self.subscriptions[topic] = (kind, callback)
 
-    def create_timer(self, period, callback):
+    def create_timer(self, period, callback, *, clock):
+        assert clock.clock_type == "steady"  # the clock of the node stops with `use_sim_time`
         self.timers.append((period, callback))
 
     def get_logger(self):
@@ -320,6 +321,10 @@ def ros(monkeypatch):
     rclpy.try_shutdown = lambda: calls.order.append("shutdown")
     rclpy.create_node = create_node
     rclpy.spin = spin
+    clock = ModuleType("rclpy.clock")
+    clock.Clock = SimpleNamespace
+    clock.ClockType = SimpleNamespace(STEADY_TIME="steady")
+    monkeypatch.setitem(sys.modules, "rclpy.clock", clock)
     monkeypatch.setitem(sys.modules, "rclpy", rclpy)
     monkeypatch.setitem(sys.modules, "rclpy.executors", rclpy.executors)
     return calls
@@ -423,9 +428,14 @@ def test_wrong_rates_are_errors(ros, platform, options, message):
         SimulationNode(FakeNode(), ride, **options)
 
 
+ROS_ARGUMENTS = ("--ros-args", "-r", "cmd_vel:=robot/cmd_vel")  # read by rclpy
+
+
 def test_the_command(ros, capsys):
     law = "cmd_vel,left=left,right=right,radius=0.1,track=0.5,damping=50,forward_speed=0.5"
-    assert not main(["ros", "differential_platform", "--law", law, "--rate", "10", "--no-links"])
+    assert not main(
+        ["ros", "differential_platform", "--law", law, "--rate", "10", "--no-links", *ROS_ARGUMENTS]
+    )
     published = ros.nodes[0].published
     assert published["imu"]
     assert len(published["/tf"][-1].transforms) == 2

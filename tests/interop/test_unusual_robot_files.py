@@ -3,6 +3,10 @@
 import pytest
 
 from draisine.cli import main
+from draisine.errors import FileWarning
+from draisine.interop.robots.guess import guess
+from draisine.interop.robots.mjcf import parse_mjcf
+from draisine.interop.robots.urdf import parse_urdf, read_urdf
 
 WRITTEN = 0
 REFUSED = 2
@@ -45,6 +49,9 @@ TWO_WHEELS = (
     joint("lj", "base", "left", xyz="0 0.2 0"),
     joint("rj", "base", "right", xyz="0 -0.2 0"),
 )
+EXCHANGED = '<limit lower="1" upper="-1"/>'
+INFINITE = '<limit lower="-inf" upper="inf" effort="inf" velocity="inf"/>'
+ROUND_OFF = 'ixx="-5e-20" iyy="0"'
 BOX = '<collision><geometry><box size="0.02 0.02 0.05"/></geometry></collision>'
 POINT_MASS = '<link name="{}"><inertial><mass value="3"/></inertial>{}</link>'
 INDEFINITE = """<link name="base"><inertial><mass value="3"/>
@@ -103,8 +110,8 @@ URDF_FILES = {
         WRITTEN,
         "body 'base': inertia is not positive semidefinite",
     ),
-    "mass is no number": (urdf(link("base", "nan")), REFUSED, "link 'base', mass, value: 'nan'"),
-    "mass is a word": (urdf(link("base", "heavy")), REFUSED, "link 'base', mass, value: 'heavy'"),
+    "mass is no number": (urdf(link("base", "nan")), WRITTEN, "link 'base', mass, value: 'nan'"),
+    "mass is a word": (urdf(link("base", "heavy")), WRITTEN, "link 'base', mass, value: 'heavy'"),
     "names with umlauts and quotes": (
         urdf(
             link("Gestell/ä", "5"),
@@ -130,24 +137,28 @@ URDF_FILES = {
     ),
     "loop of joints": (
         urdf(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")),
-        REFUSED,
-        "Link 'a' is in a loop of joints",
+        WRITTEN,
+        "joint 'k': link 'a' is in a loop of joints",
     ),
-    "own parent": (urdf(link("a"), joint("j", "a", "a")), REFUSED, "Link 'a' is in a loop"),
+    "own parent": (
+        urdf(link("a"), joint("j", "a", "a")),
+        WRITTEN,
+        "joint 'j': link 'a' is in a loop",
+    ),
     "misspelt parent": (
         wheeled(link("w"), joint("j", "bsae", "w")),
-        REFUSED,
+        WRITTEN,
         "joint 'j': no link 'bsae'. Did you mean 'base'?",
     ),
     "joint without a child": (
         urdf(link("base"), '<joint name="j" type="fixed"><parent link="base"/></joint>'),
-        REFUSED,
+        WRITTEN,
         "joint 'j': <child link=...> is missing",
     ),
     "two parents": (
         urdf(link("a"), link("b"), link("c"), joint("j", "a", "c"), joint("k", "b", "c")),
-        REFUSED,
-        "Link 'c' has two parents",
+        WRITTEN,
+        "joint 'k': link 'c' has two parents",
     ),
     "several roots": (
         urdf(link("a"), link("b"), link("c"), joint("j", "a", "c")),
@@ -171,31 +182,31 @@ URDF_FILES = {
     ),
     "infinite radius": (
         wheeled(link("w", shape=cylinder("1e999"))),
-        REFUSED,
+        WRITTEN,
         "link 'w', radius: '1e999' is not finite",
     ),
     "axis of zero": (
         wheeled(link("w", shape=cylinder(0.1)), joint("j", "base", "w", axis="0 0 0")),
         WRITTEN,
-        "joint 'j': the axis must not be zero",
+        "joint 'j': the axis is zero; the joint is fixed",
     ),
     "axis of two numbers": (
         wheeled(link("w"), joint("j", "base", "w", axis="0 1")),
-        REFUSED,
+        WRITTEN,
         "joint 'j': '0 1' has 2 numbers instead of 3",
     ),
     "joint without a type": (
         wheeled(link("w"), joint("j", "base", "w", kind="")),
-        REFUSED,
-        "joint 'j': type '' is not supported. Available: continuous",
+        WRITTEN,
+        "joint 'j': type '' is not supported; the joint is fixed",
     ),
-    "link twice": (urdf(link("a"), link("a")), REFUSED, "The name of <link> 'a' is used twice"),
+    "link twice": (urdf(link("a"), link("a")), WRITTEN, "The name of <link> 'a' is used twice"),
     "joint twice": (
         urdf(link("a"), link("b"), link("c"), joint("j", "a", "b"), joint("j", "a", "c")),
         WRITTEN,
-        "The joint name 'j' is used twice",
+        "joint 'j': the name is used twice; it is called 'j_2'",
     ),
-    "link without a name": (urdf("<link/>"), REFUSED, "A <link> has no name"),
+    "link without a name": (urdf("<link/>", link("a")), WRITTEN, "A <link> has no name"),
     "default namespace": (
         urdf(*TWO_WHEELS).replace("<robot", '<robot xmlns="http://example.org/urdf"'),
         WRITTEN,
@@ -225,6 +236,53 @@ URDF_FILES = {
         wheeled(link("w"), joint("j", "base", "w", inside='<limit effort="-1" velocity="-2"/>')),
         WRITTEN,
         "joint 'j': effort = -1 is negative; zero is used",
+    ),
+    "undeclared prefixes": (
+        urdf(*TWO_WHEELS, '<gazebo><sensor:camera xlink:href="a"/></gazebo>'),
+        WRITTEN,
+        "",
+    ),
+    "comment before the declaration": (
+        '\ufeff<!-- a -->\n<?xml version="1.0" encoding="latin-1"?>' + urdf(*TWO_WHEELS) + "\0\n",
+        WRITTEN,
+        "",
+    ),
+    "commas between numbers": (
+        wheeled(link("w"), joint("j", "base", "w", xyz="1, 0, 0.5")),
+        WRITTEN,
+        "'1, 0, 0.5' has commas, which are ignored",
+    ),
+    "four numbers": (
+        wheeled(link("w"), joint("j", "base", "w", xyz="1 0 0.5 1")),
+        WRITTEN,
+        "has 4 numbers instead of 3; the first ones are used",
+    ),
+    "joint without a name": (
+        wheeled(link("w", shape=cylinder(0.1)), joint("", "base", "w")),
+        WRITTEN,
+        "joint '': it has no name; it is called 'w'",
+    ),
+    "limits exchanged": (
+        wheeled(link("w"), joint("j", "base", "w", "revolute", inside=EXCHANGED)),
+        WRITTEN,
+        "joint 'j': its lower limit is above the upper one; it has no stops",
+    ),
+    "infinite limits": (
+        wheeled(
+            link("w", shape=cylinder(0.1)), joint("j", "base", "w", "revolute", inside=INFINITE)
+        ),
+        WRITTEN,
+        "",
+    ),
+    "inertia negative by round-off": (
+        wheeled(link("w", shape=cylinder(0.1))).replace('ixx="0.01" iyy="0.02"', ROUND_OFF),
+        WRITTEN,
+        "",
+    ),
+    "spherical joint of PyBullet": (
+        urdf(*TWO_WHEELS, link("head"), joint("neck", "base", "head", "spherical")),
+        WRITTEN,
+        "joint 'neck': type 'spherical' is not supported; the joint is fixed",
     ),
     "negative damping": (
         wheeled(link("w"), joint("j", "base", "w", inside='<dynamics damping="-1"/>')),
@@ -269,7 +327,7 @@ MJCF_FILES = {
     ),
     "unknown class": (
         mjcf(f'<body name="b"><joint class="nope"/>{BODY}</body>'),
-        REFUSED,
+        WRITTEN,
         "<joint>: no class 'nope' among the defaults",
     ),
     "free joint inside": (
@@ -279,8 +337,8 @@ MJCF_FILES = {
     ),
     "free body with a hinge": (
         mjcf(f'<body name="b"><joint type="free"/><joint axis="0 1 0"/>{BODY}</body>'),
-        REFUSED,
-        "body 'b': a free body has no other joints",
+        WRITTEN,
+        "body 'b': it is free; its other joints are left out",
     ),
     "several free bodies": (
         mjcf(f'<body name="a"><freejoint/>{BODY}</body><body name="b"><freejoint/>{BODY}</body>'),
@@ -291,22 +349,22 @@ MJCF_FILES = {
     "no mass": (mjcf('<body name="b"><joint/></body>'), WRITTEN, "No link has a mass"),
     "negative mass": (
         geom('size="0.1" mass="-1"'),
-        REFUSED,
+        WRITTEN,
         "body 'b': its mass -1 kg is negative",
     ),
-    "infinite mass": (geom('size="0.1" mass="inf"'), REFUSED, "body 'b', mass: 'inf'"),
-    "size of zero": (geom('size="0"'), REFUSED, "geom of body 'b': '0' must be positive"),
-    "size below zero": (geom('size="-0.1"'), REFUSED, "geom of body 'b': '-0.1' must be positive"),
-    "no size": (geom('type="box"'), REFUSED, "geom of body 'b': 3 numbers are missing"),
-    "words as sizes": (geom('type="cylinder" size="a b"'), REFUSED, "'a b' is not a list"),
+    "infinite mass": (geom('size="0.1" mass="inf"'), WRITTEN, "body 'b', mass: 'inf'"),
+    "size of zero": (geom('size="0"'), WRITTEN, "geom of body 'b': '0' must be positive"),
+    "size below zero": (geom('size="-0.1"'), WRITTEN, "geom of body 'b': '-0.1' must be positive"),
+    "no size": (geom('type="box"'), WRITTEN, "geom of body 'b': 3 numbers are missing"),
+    "words as sizes": (geom('type="cylinder" size="a b"'), WRITTEN, "'a b' is not a list"),
     "end points coincide": (
         geom('type="capsule" fromto="0 0 0 0 0 0" size="0.1"'),
-        REFUSED,
+        WRITTEN,
         "geom of body 'b': [0.0, 0.0, 0.0] has no direction",
     ),
     "quaternion of zero": (
         mjcf(f'<body name="b" quat="0 0 0 0"><joint/>{BODY}</body>'),
-        REFUSED,
+        WRITTEN,
         "body 'b': [0.0, 0.0, 0.0, 0.0] has no direction",
     ),
     "axis of zero": (
@@ -317,24 +375,24 @@ MJCF_FILES = {
     "body twice": (
         mjcf(ARM + ARM.replace('"j"', '"k"')),
         WRITTEN,
-        "The name 'arm' is used twice",
+        "body 'arm': the name is used twice; the body is called 'arm_1'",
     ),
     "joint twice": (
         mjcf(ARM + ARM.replace('"arm"', '"leg"')),
         WRITTEN,
         "The joint name 'j' is used twice",
     ),
-    "gear is a word": (motor('joint="j" gear="x"'), REFUSED, "actuator 'j', gear: 'x'"),
-    "gear is empty": (motor('joint="j" gear=""'), REFUSED, "actuator 'j', gear: ''"),
-    "motor of no joint": (motor('joint="jj"'), WRITTEN, "actuator 'jj': there is no moving joint"),
+    "gear is a word": (motor('joint="j" gear="x"'), WRITTEN, "actuator 'j', gear: 'x'"),
+    "gear is empty": (motor('joint="j" gear=""'), WRITTEN, "actuator 'j', gear: ''"),
+    "motor of no joint": (motor('joint="jj"'), WRITTEN, "actuators jj: their joints do not exist"),
     "one bound of a force": (
         motor('joint="j" forcerange="3"'),
-        REFUSED,
+        WRITTEN,
         "actuator 'j', forcerange: '3' has 1 numbers instead of 2",
     ),
     "words as a polynomial": (
         mjcf(COUPLED, after='<equality><joint joint1="j" joint2="i" polycoef="a"/></equality>'),
-        REFUSED,
+        WRITTEN,
         "<equality> joint, polycoef: 'a'",
     ),
     "long polynomial": (
@@ -346,8 +404,8 @@ MJCF_FILES = {
         "",
     ),
     "includes itself": (
-        '<mujoco><include file="robot.xml"/></mujoco>',
-        REFUSED,
+        f'<mujoco><include file="robot.xml"/><worldbody>{ARM}</worldbody></mujoco>',
+        WRITTEN,
         "nested deeper than 20 levels",
     ),
     "includes a folder": (
@@ -357,12 +415,12 @@ MJCF_FILES = {
     ),
     "words as a range": (
         mjcf(ARM.replace('name="j"', 'name="j" range="a b"')),
-        REFUSED,
-        "joint 'j': 'a b' is not a list of numbers",
+        WRITTEN,
+        "joint 'j', range: 'a b' is not a list of numbers",
     ),
     "unknown Euler angles": (
         mjcf(ARM, '<compiler eulerseq="abc"/>'),
-        REFUSED,
+        WRITTEN,
         "eulerseq 'abc' must be three letters",
     ),
     "gravity upwards": (
@@ -374,6 +432,24 @@ MJCF_FILES = {
         mjcf(ARM.replace('name="j"', 'name="j" armature="-1"')),
         WRITTEN,
         "joint 'j': armature = -1 is negative; zero is used",
+    ),
+    "URDF in a file named .xml": (
+        urdf(*TWO_WHEELS, "<mujoco><compiler balanceinertia='true'/></mujoco>"),
+        WRITTEN,
+        "",
+    ),
+    "fixed joint of PyBullet": (
+        mjcf(ARM + ARM.replace("arm", "leg").replace('name="j"', 'name="k" type="fixed"')),
+        WRITTEN,
+        "joint 'k': type 'fixed' is not supported; the joint is fixed",
+    ),
+    "names like generated ones": (
+        mjcf(
+            f'<body name="a"><joint name="i"/><joint name="k" axis="1 0 0"/>{BODY}<body><joint/>{BODY}'
+            f'</body><body name="a_1"><joint/>{BODY}<body><joint/>{BODY}</body></body></body>'
+        ),
+        WRITTEN,
+        "",
     ),
     "names with umlauts": (mjcf(ARM.replace("arm", "körper")), WRITTEN, ""),
     "binary": ("<mujoco>\x00</mujoco>", REFUSED, "not an XML file"),
@@ -395,3 +471,45 @@ def test_an_unusual_file_is_written_or_refused(file, title, tmp_path, monkeypatc
     assert written.exists() == (outcome == WRITTEN)
     if outcome == WRITTEN:
         compile(written.read_text(encoding="utf-8"), "unusual.py", "exec")
+
+
+def test_a_wheel_without_a_shape_does_not_lift_wheels_with_shapes():
+    """An arm without a shape turns freely like a wheel; as a disc it would have a radius of 0.2 m."""
+    arm = joint("shoulder", "base", "arm")
+    wheels = guess(parse_urdf(urdf(*TWO_WHEELS, link("arm"), arm))).wheels
+    assert list(wheels) == ["left", "right"]
+    # A rim of radius 0.141 m has the inertia of the disc of 0.2 m: it is a wheel on the same ground.
+    rim = joint("j", "base", "rim", xyz="0.2 0 0.0414")
+    both = urdf(*TWO_WHEELS, link("rim"), rim)
+    wheels = guess(parse_urdf(both)).wheels
+    assert list(wheels) == ["left", "right", "rim"]
+    assert wheels["rim"].radius == pytest.approx(0.1414)
+
+
+@pytest.mark.parametrize(("limits", "rolls"), [("-1 1", False), ("-10 10", True)])
+def test_joints_of_legs_do_not_roll(limits, rolls):
+    """A hinge with a capsule about its axis rolls only if its limits (rad) allow a full turn."""
+    text = f"""<mujoco><compiler angle="radian"/><worldbody><body name="torso"><freejoint/>{BODY}
+      <body name="hip" pos="0 0.2 0"><joint axis="0 1 0" range="{limits}"/>
+      <geom type="capsule" size="0.1 0.1" zaxis="0 1 0"/></body></body></worldbody></mujoco>"""
+    assert ("hip" in guess(parse_mjcf(text)).wheels) == rolls
+
+
+def test_files_in_other_encodings_are_read(tmp_path):
+    text = urdf(*TWO_WHEELS).replace("left", "links-f\u00fc\u00df")
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "latin-1"):
+        file = tmp_path / f"{encoding}.urdf"
+        file.write_bytes(text.encode(encoding))
+        assert "links-f\u00fc\u00df" in [link.name for link in parse_urdf(file).links]
+
+
+def test_an_inertia_without_a_mass_is_read():
+    """Some files state the inertia of a rotor and no mass; the hinge turns, the slide would be singular."""
+    rotor = link("rotor", "0")
+    text = urdf(link("base", "5"), rotor, joint("j", "base", "rotor"))
+    model = read_urdf(text, {})()
+    assert [each.name for each in model.joints] == ["j"]
+    assert model.body("rotor").inertia[1, 1] == 0.02
+    with pytest.warns(FileWarning, match="joint 'j': it moves no mass; it is fixed"):
+        model = read_urdf(text.replace("continuous", "prismatic"), {})()
+    assert model.body("base").inertia[1, 1] == 0.04

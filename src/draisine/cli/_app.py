@@ -112,6 +112,9 @@ def _run_command_line(words: list[str]) -> int:
         logging.basicConfig(format="%(name)s: %(message)s")
         logging.getLogger("draisine").setLevel(logging.DEBUG)
     words = [word for word in words if word not in ("--debug", "--verbose")]
+    if words[:1] == ["ros"] and "--ros-args" in words:
+        # rclpy reads its arguments (remapped topics, namespaces) from sys.argv.
+        words = words[: words.index("--ros-args")]
     try:
         if words[:1] == ["help"]:
             words = [*words[1:2], "--help"]

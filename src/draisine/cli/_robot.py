@@ -104,11 +104,12 @@ def robot_text(name: str, file: str, packages: str | None = None) -> str:
     packages
         Folder with the packages of `package://` addresses.
     """
+    from draisine.interop.robots.document import is_urdf
     from draisine.interop.robots.guess import guess
     from draisine.interop.robots.mjcf import parse_mjcf
     from draisine.interop.robots.urdf import parse_urdf
 
-    urdf = file.lower().endswith(".urdf")
+    urdf = is_urdf(file) or file.lower().endswith(".urdf")
     robot = parse_urdf(file, packages=packages) if urdf else parse_mjcf(file)
     guesses = guess(robot)
     needs_tyres = _needs_tyres(robot, guesses)

@@ -31,7 +31,8 @@ def ros(
 ) -> None:
     """Simulate a vehicle as a ROS 2 node: cmd_vel in; odom, tf, joint_states, imu and clock out.
 
-    The node needs an active ROS 2 installation (rclpy). Ctrl-C stops it.
+    The node needs an active ROS 2 installation (rclpy). Ctrl-C stops it. Arguments after --ros-args belong to
+    ROS: --ros-args -r cmd_vel:=robot/cmd_vel
 
     Parameters
     ----------

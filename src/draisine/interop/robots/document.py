@@ -1,17 +1,21 @@
 """Robot files as XML documents: reading, included files, numbers, and warnings that name the file.
 
-`read_root` returns the root element of a file or of XML text. `numbers` and `number` parse attributes and
-name the element in their errors. `warn_once` reports an interpretation of the file, once until the file
-changes.
+`read_root` returns the root element of a file or of XML text. `numbers` and `number` parse attributes; a
+malformed one is replaced by its default with a warning that names the element, because a single mistake in a
+large file must not prevent the rest from being read. `warn_once` reports an interpretation of the file, once
+until the file changes.
 """
 
+import codecs
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from xml.etree.ElementTree import Element, ParseError, fromstring
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
 
 import numpy as np
 
@@ -31,6 +35,9 @@ NOTED_ANGLE_CHANGE = 1e-5
 
 MAX_INCLUDE_DEPTH = 20
 """Largest nesting depth of included files; deeper nesting means that a file includes itself."""
+
+XML_DECLARATION = re.compile(r"<\?xml\s[^>]*\?>")
+"""Pattern of the XML declaration, <?xml version="1.0"?>."""
 
 _CURRENT_FILE: ContextVar[tuple[str, int]] = ContextVar("name and modification time of the file")
 _ROUNDS_ANGLES: ContextVar[bool] = ContextVar(
@@ -98,10 +105,9 @@ def read_root(file: str | Path, tag: str) -> Element:
         name = f"{file!s:.200}"
         root = _parse(_read_text(str(file)), name)
         folder = Path(file).parent
-    _strip_namespace(root, tag)
     if root.tag != tag:
         raise DataError(f"{name}: the file must have <{tag}> at its root, not <{root.tag}>.")
-    if any("/xacro}" in element.tag for element in root.iter()):
+    if _has_macros(root):
         raise DataError(
             f"{name}: the file has xacro macros. Expand them first: `xacro FILE > ROBOT.urdf`, or "
             "`draisine new vehicle NAME --from FILE.xacro`."
@@ -111,21 +117,43 @@ def read_root(file: str | Path, tag: str) -> Element:
     return root
 
 
-def _strip_namespace(root: Element, tag: str) -> None:
-    """Remove the default namespace of a document from its tags, if the root has the tag `tag` in it."""
-    namespace, _, local = root.tag.rpartition("}")
-    if namespace and local == tag:
-        for element in root.iter():
-            if isinstance(element.tag, str):
-                element.tag = element.tag.removeprefix(namespace + "}")
+def is_urdf(file: str) -> bool:
+    """Return whether a robot file is a URDF file, by its root element; files named .xml have both formats."""
+    return _parse(_read_text(file), f"{file:.200}").tag == "robot"
+
+
+def _has_macros(root: Element) -> bool:
+    """Return whether a document has elements in the namespace of xacro."""
+    prefixes = {"xacro"}
+    tags = set()
+    for element in root.iter():
+        tags.add(element.tag)
+        prefixes |= {
+            name.removeprefix("xmlns:")
+            for name, address in element.attrib.items()
+            if name.startswith("xmlns:") and address.endswith("/xacro")
+        }
+    return any(tag.startswith(f"{prefix}:") for tag in tags for prefix in prefixes)
 
 
 def _parse(text: str, name: str) -> Element:
-    """Parse XML text and return its root element; `name` identifies the file in error messages."""
+    """Parse XML text and return its root element; `name` identifies the file in error messages.
+
+    Namespaces are not resolved: extensions such as <gz:sensor> often have an undeclared prefix. The XML
+    declaration is removed: it may follow blank lines or a comment, and its encoding has been decoded. Null
+    characters, which some exporters append, are ignored.
+    """
+    content = XML_DECLARATION.sub("", text, count=1).strip("\ufeff\0 \t\r\n")
+    parser = expat.ParserCreate()
+    builder = TreeBuilder()
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.data
     try:
-        return fromstring(text)
-    except (ParseError, ValueError) as error:
+        parser.Parse(content, True)
+    except (expat.ExpatError, ValueError) as error:
         raise DataError(f"{name}: not an XML file: {error}.") from error
+    return builder.close()
 
 
 def _insert_includes(root: Element, folder: Path, name: str) -> None:
@@ -134,16 +162,23 @@ def _insert_includes(root: Element, folder: Path, name: str) -> None:
     A missing file is a warning: appearance and scenery are often included, and the rest of the robot can be
     read without them.
     """
-    for _ in range(MAX_INCLUDE_DEPTH):
+    for depth in range(MAX_INCLUDE_DEPTH + 1):
         parents = [parent for parent in root.iter() if parent.find("include") is not None]
         if not parents:
             return
+        if depth == MAX_INCLUDE_DEPTH:
+            warn_once(
+                f"{name}: included files are nested deeper than {MAX_INCLUDE_DEPTH} levels; the deeper "
+                "ones are left out."
+            )
         for parent in parents:
             children: list[Element] = []
             for child in parent:
-                children += _included(child, folder) if child.tag == "include" else [child]
+                if child.tag != "include":
+                    children.append(child)
+                elif depth < MAX_INCLUDE_DEPTH:
+                    children += _included(child, folder)
             parent[:] = children
-    raise DataError(f"{name}: included files are nested deeper than {MAX_INCLUDE_DEPTH} levels.")
 
 
 def _included(include: Element, folder: Path) -> list[Element]:
@@ -159,10 +194,16 @@ def _read_text(file: str) -> str:
     """Return the text of a file."""
     check_file(file)
     try:
-        return Path(file).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
+        data = Path(file).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: the name has a null character
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{file:.200}: cannot be read: {reason}.") from error
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")  # older editors on Windows; decodes any bytes
 
 
 def square_angles(angles: Floats) -> Floats:
@@ -189,24 +230,57 @@ def square_angles(angles: Floats) -> Floats:
 def numbers(text: str | None, count: int, default: Sequence[float], where: str) -> Floats:
     """Parse `count` numbers from the `text` of an XML attribute.
 
-    The default applies if the attribute is missing; without a default, the attribute is required. `where`
-    names the element in error messages.
+    The default applies if the attribute is missing, and with a warning if it is malformed. An empty default
+    means that the attribute is required; `ModelError` is raised then. `where` names the element.
+
+    >>> numbers("1 2 3", 3, (0, 0, 0), "origin").tolist()
+    [1.0, 2.0, 3.0]
     """
     if text is None:
         if len(default) < count:
             raise ModelError(f"{where}: {count} numbers are missing.")
         return np.array(default, float)
     try:
-        values = np.array([float(word) for word in text.split()])
+        values = _parse_numbers(text, count, where)
+    except ModelError as error:
+        if len(default) < count:
+            raise
+        used = " ".join(f"{value:g}" for value in default)
+        warn_once(f"{error} {used} is used instead.")
+        return np.array(default, float)
+    return values
+
+
+def _parse_numbers(text: str, count: int, where: str) -> Floats:
+    """Parse `count` finite numbers from a text; ignore commas and surplus numbers with a warning."""
+    try:
+        values = np.array([float(word) for word in text.replace(",", " ").split()])
     except ValueError:
         raise ModelError(f"{where}: {text!r:.200} is not a list of numbers.") from None
-    if len(values) != count:
+    if len(values) < count:
         raise ModelError(f"{where}: {text!r:.200} has {len(values)} numbers instead of {count}.")
     if not (np.abs(values) < MAX_NUMBER).all():
         raise ModelError(
             f"{where}: {text!r:.200} is not finite or larger than {MAX_NUMBER:g}; use SI units."
         )
-    return values
+    if len(values) > count:
+        warn_once(
+            f"{where}: {text!r:.200} has {len(values)} numbers instead of {count}; the first ones are used."
+        )
+    elif "," in text:
+        warn_once(f"{where}: {text!r:.200} has commas, which are ignored.")
+    return values[:count]
+
+
+def find_numbers(attributes: Mapping[str, str], name: str, count: int, where: str) -> Floats | None:
+    """Parse numbers from an optional attribute; None if it is missing, or malformed with a warning."""
+    if name not in attributes:
+        return None
+    try:
+        return numbers(attributes[name], count, (), f"{where}, {name}")
+    except ModelError as error:
+        warn_once(f"{error} The attribute is left out.")
+        return None
 
 
 def number(attributes: Mapping[str, str], name: str, default: float, where: str) -> float:

@@ -40,6 +40,12 @@ SAME_HEIGHT = 0.05
 MIN_LEVER_ARM = 0.01
 """Smallest distance (m) between wheel and suspension hinge; a shorter one gives a vanishing stiffness."""
 
+MAX_ROUGH_GAP = 0.3
+"""Largest distance from the ground of a wheel whose radius is guessed from its inertia, over this radius.
+
+The disc with the inertia of a thin rim has sqrt(2) times its radius r: it reaches 0.29 sqrt(2) r too low.
+"""
+
 LARGEST_USUAL_RADIUS = 3.0
 """Radius (m) above which a note asks for the unit of length; the largest wheels of vehicles have 2 m."""
 
@@ -117,6 +123,7 @@ def guess(robot: Robot) -> Guess:
     parts = _rigid_parts(robot)
     bodies = {n: [links[k] for k in names] for n, names in parts.items()}
     rolling = {n: wheel for n, body in bodies.items() if (wheel := _rolls(body, links))}
+    rolling = _fit_rough_radii(links, rolling)
     rollers = _rollers(links, rolling)
     rolling = {n: w for n, w in rolling.items() if n not in rollers} | _omni_wheels(
         links, rollers, rolling
@@ -146,10 +153,33 @@ def guess(robot: Robot) -> Guess:
         *robot.notes,
         *([UPWARD_GRAVITY] if wheels and robot.gravity and robot.down[2] > 0.0 else []),
         *_notes_on_wheels(wheels, unsure, bodies),
-        *_notes_on_joints(robot, wheels, unsure, rolling, held),
+        *_notes_on_joints(robot, wheels, unsure, rolling, rollers, held),
         *(f"{n}: its rollers are not modelled; it rolls as a plain wheel." for n in _hubs(rollers)),
     ]
     return Guess(wheels, springs, held if wheels else [], unsure, notes)
+
+
+def _fit_rough_radii(
+    links: Mapping[str, RobotLink], rolling: Mapping[str, RollingLink]
+) -> dict[str, RollingLink]:
+    """Return the wheels, where those whose radius is guessed from inertia touch the ground of the others.
+
+    Links that would be far above or below this ground are not wheels: arms and pulleys without a shape turn
+    freely as wheels do.
+    """
+    shaped = {n: wheel for n, wheel in rolling.items() if wheel.reason != AS_DISC}
+    if not shaped:
+        return dict(rolling)
+    ground = min(_bottom(links[n], wheel) for n, wheel in shaped.items())
+    fitted: dict[str, RollingLink] = {}
+    for n, wheel in rolling.items():
+        height = float(_centre(links[n], wheel)[2]) - ground
+        gap = abs(height - wheel.radius)
+        if n in shaped or gap <= ground_tolerance(wheel.radius, turns=True):
+            fitted[n] = wheel
+        elif gap < MAX_ROUGH_GAP * wheel.radius:
+            fitted[n] = wheel._replace(radius=round(height, 6), reason=ABOVE_GROUND)
+    return fitted
 
 
 def _rollers(links: Mapping[str, RobotLink], rolling: Iterable[str]) -> dict[str, str]:
@@ -218,7 +248,8 @@ def _rigid_parts(robot: Robot) -> dict[str, list[str]]:
 def _rolls(parts: Sequence[RobotLink], links: Mapping[str, RobotLink]) -> RollingLink | None:
     """Return the guessed wheel of a rigid body with a horizontal hinge; None if it does not roll."""
     link = parts[0]
-    if not turns_about_axle(link):
+    named = any(ROLLING_NAME.search(part.name) for part in parts)
+    if not turns_about_axle(link) or not (named or _turns_fully(link)):
         return None
     along = link.axis / np.linalg.norm(link.axis)
     wheels = [wheel for part in parts if (wheel := _round_wheel(part, link, along))]
@@ -237,6 +268,11 @@ def _rolls(parts: Sequence[RobotLink], links: Mapping[str, RobotLink]) -> Rollin
     if has_shape or not ends_here or not _is_symmetric(mass, link.through, along):
         return None
     return RollingLink("disc", _disc_radius(mass, along), (0.0, 0.0, 0.0), AS_DISC)
+
+
+def _turns_fully(link: RobotLink) -> bool:
+    """Return whether the limits of a hinge allow a full turn; joints of arms and legs do not."""
+    return link.limits is None or link.limits[1] - link.limits[0] >= 2.0 * np.pi
 
 
 def _disc_radius(mass: Mass, along: Floats) -> float:
@@ -343,11 +379,11 @@ def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink
 
 
 def _feet(links: Iterable[RobotLink]) -> dict[str, RollingLink]:
-    """Return the spheres of links that do not roll (feet, caster balls) as contacts, by link."""
+    """Return the spheres of links that cannot roll (feet, caster balls) as contacts, by link."""
     feet = {}
     for link in links:
         spheres = [shape for shape in link.rounds if shape.axis is None and shape.collides]
-        if spheres and not turns_about_axle(link):
+        if spheres and not (turns_about_axle(link) and _turns_fully(link)):
             lowest = min(spheres, key=lambda shape: shape.centre[2] - shape.radius)
             centre = _in_link(link, lowest.centre)
             feet[link.name] = RollingLink("ball", lowest.radius, centre, "its sphere")
@@ -511,6 +547,7 @@ def _notes_on_joints(
     wheels: Mapping[str, RollingLink],
     unsure: Container[str],
     rolling: Container[str],
+    rollers: Container[str],
     held: Container[str],
 ) -> list[str]:
     """Return sentences about joints that turn freely without a contact, and about special wheels."""
@@ -525,7 +562,7 @@ def _notes_on_joints(
         is_free_hinge = link.kind == "hinge" and not link.limited and not link.spring
         if not is_free_hinge or link.name in wheels or link.name in unsure:
             continue
-        if link.joint in followers or link.parent in rolling:  # coupled, or a roller of a wheel
+        if link.joint in followers or link.name in rollers:
             continue
         if link.joint in steering:
             if any(joint in held for joint in steering if joint != link.joint):

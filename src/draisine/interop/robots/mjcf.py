@@ -1,16 +1,18 @@
 """Robots from MuJoCo's MJCF files, with separately declared wheels.
 
 Bodies, joints, inertias (stated, or of boxes, spheres, cylinders, capsules and ellipsoids), default classes,
-included files, couplings of joints, gravity compensation and the limits of actuators are read. Sensors and
-MuJoCo's contacts are not modelled; the caller declares rolling contacts. A warning reports elements that are
-not modelled, so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing mesh; this
-reader does not need meshes. The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+included files, couplings of joints, gravity compensation, the limits of actuators and the usual sensors are
+read. MuJoCo's contacts are not modelled; the caller declares rolling contacts. A warning reports elements
+that are not modelled, so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing
+mesh; this reader does not need meshes. The format:
+https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
@@ -21,6 +23,7 @@ from draisine.algebra.lie import rot_about, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ModelError, did_you_mean
 from draisine.interop.robots.document import (
+    find_numbers,
     is_positive_radius,
     is_xml_text,
     name_file,
@@ -45,7 +48,9 @@ from draisine.interop.robots.robot import (
     note_friction,
     rename_joints,
     robot_vehicle,
+    stated_mass,
 )
+from draisine.interop.robots.sensors import read_mjcf_sensors
 from draisine.model import Motor, inertia
 from draisine.model.body import BodyBox
 
@@ -62,14 +67,19 @@ SOLID_SHAPES = {
 coordinates); volume and mean squares are those for unit half-axes.
 """
 
+SIZE_COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3}
+"""Number of sizes of geoms by type."""
+
 UNSUPPORTED_ATTRIBUTES = {
-    "freejoint": ("damping", "armature", "frictionloss", "stiffness"),
     "option": ("density", "viscosity", "wind"),
     "flag": ("passive", "spring", "damper"),
     "joint": ("springdamper",),
     "geom": ("shellinertia",),
 }
 """Attributes that would change the motion and are not modelled, by element."""
+
+FREE_JOINT_ATTRIBUTES = ("damping", "armature", "frictionloss", "stiffness")
+"""Attributes of a free joint that would change the motion and are not modelled."""
 
 NEUTRAL_VALUE = re.compile(r"[0. ]+|-1|false|enable|local")
 """Pattern of the values for which an unsupported attribute has no effect."""
@@ -79,12 +89,6 @@ UNSUPPORTED_ELEMENTS = ("attach", "composite", "flexcomp", "deformable")
 
 SERVOS = {"position": "position", "intvelocity": "position", "velocity": "speed"}
 """Kind of servo of actuators, by tag."""
-
-MEASURING_ELEMENTS = {
-    "sensor": "add sensors to the model (draisine.mechanics.sensors)",
-    "keyframe": "set the initial state in `draisine.state`",
-}
-"""Remedy for sections of a file that do not change the motion and are not read, by tag."""
 
 TENDON_EFFECTS = ("stiffness", "damping", "frictionloss", "range", "armature")
 """Attributes by which a tendon without an actuator exerts forces on joints."""
@@ -129,7 +133,12 @@ def read_mjcf(
     DataError
         If the file cannot be read.
     ModelError
-        If the file has unsupported elements, or if a wheel or joint does not exist.
+        If the file has no bodies or global coordinates, or if a wheel or joint does not exist.
+
+    Warns
+    -----
+    FileWarning
+        If a part of the file is malformed or not supported. This part is left out or replaced by a default.
 
     Examples
     --------
@@ -169,8 +178,7 @@ def _robot(root: Element, folder: Path) -> Robot:
     machines = [body for body in top if _has_joints(body.element)]
     for body in top:
         if body not in machines and len(top) > 1:
-            name = body.element.get("name", "without a name")
-            warn_once(f"body {name!r}: it has no joints; it is scenery and left out.")
+            warn_once(f"{_label(body)}: it has no joints; it is scenery and left out.")
     machines = machines or top[:1]
     if not machines:
         raise ModelError("The world has no body.")
@@ -180,8 +188,7 @@ def _robot(root: Element, folder: Path) -> Robot:
         largest = max(machines, key=lambda body: sum(1 for _ in body.element.iter("body")))
         for body in machines:
             if body is not largest:
-                name = body.element.get("name", "without a name")
-                warn_once(f"body {name!r}: it is another machine in the world; it is left out.")
+                warn_once(f"{_label(body)}: it is another machine in the world; it is left out.")
         machines = [largest]
         free = [largest] if _is_free(largest.element) else []
     links = [] if free else [RobotLink("world", "", DRAWING_FRAME, Mass())]
@@ -195,9 +202,16 @@ def _robot(root: Element, folder: Path) -> Robot:
     down = gravity / magnitude if magnitude else np.array([0.0, 0.0, -1.0])
     base = "SE(3)" if free else "fixed"
     name = root.get("model", "robot")
-    notes = [*reader.notes, *_note_sections(root)]
-    robot = Robot(name, links, base, magnitude, down, _equalities(root, links), notes)
+    sensors, unread = read_mjcf_sensors(root, links, reader.sites)
+    notes = [*reader.notes, *unread, *_note_keyframes(root)]
+    robot = Robot(name, links, base, magnitude, down, _equalities(root, links), sensors, notes)
     return make_names_valid(robot)
+
+
+def _label(body: "_Placed") -> str:
+    """Return the name of a body for a warning."""
+    name = body.element.get("name")
+    return f"body {name!r}" if name else "a body without a name"
 
 
 def _has_joints(body: Element) -> bool:
@@ -238,7 +252,10 @@ def _equalities(root: Element, links: list[RobotLink]) -> list[Mimic]:
         polynomial = np.zeros(5)
         polynomial[1] = 1.0
         words = equality.get("polycoef", "0 1").split()[: len(polynomial)]
-        polynomial[: len(words)] = numbers(" ".join(words), len(words), (), f"{where}, polycoef")
+        default = polynomial[: len(words)].tolist()
+        polynomial[: len(words)] = numbers(
+            " ".join(words), len(words), default, f"{where}, polycoef"
+        )
         is_linear = not polynomial[2:].any()
         if equality.tag == "joint" and {joint, leader} <= moving and is_linear:
             mimics.append(Mimic(joint, leader, float(polynomial[1]), float(polynomial[0])))
@@ -264,11 +281,16 @@ def _note_unsupported(root: Element) -> None:
             name = tendon.get("name", "")
             warn_once(f"tendon {name!r}: its {', '.join(effects)} is not modelled.")
     for element in root.iter():
-        tag = "freejoint" if element.get("type") == "free" else element.tag
-        for name in UNSUPPORTED_ATTRIBUTES.get(tag, ()):
-            if not NEUTRAL_VALUE.fullmatch(element.get(name, "0")):
-                label = f"{element.tag} {element.get('name', '')}".rstrip()
-                warn_once(f"<{label}>: {name} = {element.get(name)!r} is not modelled.")
+        names = UNSUPPORTED_ATTRIBUTES.get(element.tag, ())
+        _note_attributes(element.tag, element.attrib, names)
+
+
+def _note_attributes(tag: str, attributes: Attributes, names: Iterable[str]) -> None:
+    """Warn about attributes with an effect that is not modelled."""
+    for name in names:
+        if not NEUTRAL_VALUE.fullmatch(attributes.get(name, "0")):
+            label = f"{tag} {attributes.get('name', '')}".rstrip()
+            warn_once(f"<{label}>: {name} = {attributes[name]!r} is not modelled.")
 
 
 def _merged(root: Element, path: str) -> Attributes:
@@ -289,6 +311,8 @@ class _MjcfReader:
 
     def __init__(self, root: Element, folder: Path) -> None:
         self.names: set[str] = {body.get("name", "") for body in root.iter("body")} | {"world"}
+        self.sites: dict[str, tuple[str, LinkFrame]] = {}  # link and frame of each site, by name
+        self.bodies = {"world"}  # names of the bodies that have been read
         self.meshes = {
             mesh.get("name") or Path(mesh.get("file", "")).stem: mesh
             for mesh in root.findall("asset/mesh")
@@ -298,9 +322,11 @@ class _MjcfReader:
         self.order = compiler.get("eulerseq", "xyz")
         self.geoms = compiler.get("inertiafromgeom", "auto")
         if len(self.order) != 3 or not set(self.order.lower()) <= set("xyz"):
-            raise ModelError(
-                f"<compiler>: eulerseq {self.order!r} must be three letters of x, y, z, X, Y, Z."
+            warn_once(
+                f"<compiler>: eulerseq {self.order!r} must be three letters of x, y, z, X, Y, Z; 'xyz' is "
+                "used."
             )
+            self.order = "xyz"
         self.folder = folder / compiler.get("meshdir", compiler.get("assetdir", ""))
         self.notes: list[str] = []
         self.joint_limits: dict[
@@ -349,13 +375,13 @@ class _MjcfReader:
     def _copies(self, replicate: Element) -> list[Element]:
         """Return the <frame> elements that replace a <replicate>."""
         where = "<replicate>"
-        count = int(number(replicate.attrib, "count", 1.0, where))
+        copies_wanted = int(number(replicate.attrib, "count", 1.0, where))
         offset = numbers(replicate.get("offset"), 3, (0, 0, 0), where)
         turn = numbers(replicate.get("euler"), 3, (0, 0, 0), where)
-        digits = len(str(count - 1))
+        digits = len(str(copies_wanted - 1))
         pose = DRAWING_FRAME
         copies = []
-        for k in range(count):
+        for k in range(copies_wanted):
             # MuJoCo multiplies the angles by the number of the copy, and adds up the turned offsets.
             angles = {"euler": " ".join(map(repr, (k * turn).tolist()))}
             pose = LinkFrame(self._orientation(angles, where), pose.p)
@@ -376,7 +402,10 @@ class _MjcfReader:
         name = element.get("class", around)
         if name not in self.defaults:
             hint = did_you_mean(name, self.defaults)
-            raise ModelError(f"<{element.tag}>: no class {name!r} among the defaults. {hint}")
+            warn_once(
+                f"<{element.tag}>: no class {name!r} among the defaults; 'main' is used. {hint}"
+            )
+            name = "main"
         return {**self.defaults[name].get(element.tag, {}), **element.attrib}
 
     def children(self, element: Element, tag: str, outer: LinkFrame, around: str) -> list[_Placed]:
@@ -406,14 +435,20 @@ class _MjcfReader:
 
     def _name(self, body: Element, parent: str) -> str:
         """Return the name of a body; a body without a name is named after its parent."""
-        if body.get("name"):
-            return body.get("name", "")
-        count = 1
-        while f"{parent or 'body'}_{count}" in self.names:
-            count += 1
-        name = f"{parent or 'body'}_{count}"
-        self.names.add(name)
+        stated = body.get("name", "")
+        name = stated
+        if not stated or stated in self.bodies:
+            name = self._new_name(stated or parent or "body")
+        if stated and name != stated:
+            warn_once(f"body {stated!r}: the name is used twice; the body is called {name!r}.")
+        self.bodies.add(name)
         body.set("name", name)
+        return name
+
+    def _new_name(self, stem: str) -> str:
+        """Return a name that no body of the file has: the stem and a number."""
+        name = next(name for k in count(1) if (name := f"{stem}_{k}") not in self.names)
+        self.names.add(name)
         return name
 
     def _links(self, placed: _Placed, parent: str) -> Iterator[RobotLink]:
@@ -429,9 +464,12 @@ class _MjcfReader:
             for part in _single_axes(self._full(joint.element, joint.around), name)
         ]
         if joints and not parent:
-            raise ModelError(
-                f"body {name!r}: a free body has no other joints; remove them or the free joint."
-            )
+            warn_once(f"body {name!r}: it is free; its other joints are left out.")
+            joints = []
+        for site in self.children(body, "site", frame, around):
+            attributes = self._full(site.element, site.around)
+            place = site.outer @ self._frame(attributes, f"site of body {name!r}")
+            self.sites[attributes.get("name", "")] = (name, place)
         mass = self._mass(body, frame, around)
         shapes: dict[str, Any] = {
             "rounds": tuple(self._rounds(body, frame, around)),
@@ -443,7 +481,7 @@ class _MjcfReader:
             yield RobotLink(name, parent, frame, mass, **shapes)
         for k, (joint, around_joint) in enumerate(joints, start=1):
             last = k == len(joints)
-            inner = name if last else f"{name}_{k}"
+            inner = name if last else self._new_name(name)
             link = self._jointed(inner, parent, around_joint, mass if last else Mass(), joint)
             link = replace(link, frame=frame)
             yield replace(link, **shapes) if last else link
@@ -457,17 +495,18 @@ class _MjcfReader:
         """
         limits: dict[str, float] = {}
         moving = {link.joint for link in links if link.kind}
+        unknown: list[str] = []  # names of actuators of joints that do not exist or were left out
         for actuator in (each for section in root.findall("actuator") for each in section):
             attributes = self._full(actuator, "main")
             joint = attributes.get("joint", attributes.get("jointinparent", ""))
-            where = f"actuator {attributes.get('name', joint)!r}"
+            where = f"actuator {attributes.get('name') or joint or 'without a name'!r}"
             if not joint:
                 self.notes.append(
                     f"{where}: it acts on no joint and is left out; inputs act on joints."
                 )
                 continue
             if joint not in moving:
-                self.notes.append(f"{where}: there is no moving joint {joint!r}; it is left out.")
+                unknown.append(attributes.get("name", joint))
                 continue
             limits[joint] = limits.get(joint, 0.0) + self._largest_torque(
                 actuator.tag, attributes, where
@@ -483,6 +522,11 @@ class _MjcfReader:
                     f"{where}: gain and bias of this <{actuator.tag}> are not read; the input of {joint!r} "
                     "is a torque."
                 )
+        if unknown:
+            shown = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+            self.notes.append(
+                f"actuators {shown}: their joints do not exist or do not move; they are left out."
+            )
         of_joints = {**self.joint_limits}
         for joint, limit in limits.items():
             of_joints[joint] = min(limit, of_joints.get(joint, np.inf))
@@ -500,8 +544,8 @@ class _MjcfReader:
             if name == "ctrlrange" and tag != "motor":
                 continue  # the control of a servo is a set-point
             limited = attributes.get(flag, "auto" if self.has_auto_limits else "false")
-            if name in attributes and limited != "false":
-                bounds = numbers(attributes[name], 2, (), f"{where}, {name}")
+            bounds = find_numbers(attributes, name, 2, where)
+            if bounds is not None and limited != "false":
                 largest = min(largest, gear * float(np.abs(bounds).max()))
         return largest if largest > 0.0 else np.inf
 
@@ -511,13 +555,9 @@ class _MjcfReader:
         """Return a link with the hinge or slide, stated in a frame, that connects it to its parent."""
         where = f"joint {joint.get('name', name)!r}"
         kind = joint.get("type", "hinge")
-        if kind not in ("hinge", "slide"):
-            raise ModelError(
-                f"{where}: type {kind!r} is not supported; use free, ball, hinge or slide."
-            )
         unit = self.unit if kind == "hinge" else 1.0
-        if "actuatorfrcrange" in joint and joint.get("actuatorfrclimited", "auto") != "false":
-            bounds = numbers(joint["actuatorfrcrange"], 2, (), where)
+        bounds = find_numbers(joint, "actuatorfrcrange", 2, where)
+        if bounds is not None and joint.get("actuatorfrclimited", "auto") != "false":
             self.joint_limits[joint.get("name") or name] = float(np.abs(bounds).max())
         return RobotLink(
             name,
@@ -540,10 +580,13 @@ class _MjcfReader:
     def _limits(self, joint: Attributes, unit: float, where: str) -> tuple[float, float] | None:
         """Return the limits (rad or m) of a joint relative to its reference coordinate; None if unlimited."""
         limited = joint.get("limited", "auto" if self.has_auto_limits else "false")
-        if "range" not in joint or limited == "false":
+        bounds = find_numbers(joint, "range", 2, where)
+        if bounds is None or limited == "false":
             return None
-        lower, upper = unit * numbers(joint["range"], 2, (), where)
+        lower, upper = unit * bounds
         reference = unit * number(joint, "ref", 0.0, where)
+        if lower > upper:
+            warn_once(f"{where}: its lower limit is above the upper one; it has no stops.")
         return (lower - reference, upper - reference) if lower < upper else None
 
     def _frame(self, attributes: Attributes, where: str) -> LinkFrame:
@@ -555,20 +598,28 @@ class _MjcfReader:
         return LinkFrame(self._orientation(attributes, where), position)
 
     def _orientation(self, attributes: Attributes, where: str) -> Floats:
+        """Return the rotation (3, 3) of an element; the identity with a warning if it is malformed."""
+        try:
+            return self._stated_orientation(attributes, where)
+        except ModelError as error:
+            warn_once(f"{error} No rotation is used.")
+            return np.eye(3)
+
+    def _stated_orientation(self, attributes: Attributes, where: str) -> Floats:
         """Return the rotation (3, 3) of an element by its quat, euler, axisangle, xyaxes or zaxis."""
         if "quat" in attributes:
-            return rotation(_unit(numbers(attributes["quat"], 4, (), where), where))
+            return rotation(_unit(numbers(attributes["quat"], 4, (1, 0, 0, 0), where), where))
         if "axisangle" in attributes:
-            *axis, angle = numbers(attributes["axisangle"], 4, (), where)
+            *axis, angle = numbers(attributes["axisangle"], 4, (0, 0, 1, 0), where)
             turn = float(square_angles(np.array(self.unit * angle)))
             return rot_about(_unit(np.array(axis), where), turn)
         if "xyaxes" in attributes:
-            x, y = numbers(attributes["xyaxes"], 6, (), where).reshape(2, 3)
+            x, y = numbers(attributes["xyaxes"], 6, (1, 0, 0, 0, 1, 0), where).reshape(2, 3)
             x = _unit(x, where)
             y = _unit(y - (x @ y) * x, where)
             return np.stack([x, y, np.cross(x, y)], axis=1)
         if "zaxis" in attributes:
-            return _rotation_from_z(numbers(attributes["zaxis"], 3, (), where), where)
+            return _rotation_from_z(numbers(attributes["zaxis"], 3, (0, 0, 1), where), where)
         R: Floats = np.eye(3)
         angles = square_angles(self.unit * numbers(attributes.get("euler"), 3, (0, 0, 0), where))
         for letter, angle in zip(self.order, angles, strict=True):
@@ -580,11 +631,18 @@ class _MjcfReader:
     def _geoms(
         self, body: Element, frame: LinkFrame, around: str
     ) -> Iterator[tuple[Attributes, LinkFrame]]:
-        """Yield the full attributes of each geom of a body, and the geom's frame."""
+        """Yield the full attributes of each geom of a body, and the geom's frame; omit malformed geoms."""
         where = f"geom of body {body.get('name')!r}"
         for placed in self.children(body, "geom", frame, around):
             geom = self._full(placed.element, placed.around)
-            yield geom, placed.outer @ self._frame(geom, where)
+            try:
+                if "mesh" not in geom:
+                    _sizes(geom, SIZE_COUNTS.get(geom.get("type", "sphere"), 0), where)
+                shape = placed.outer @ self._frame(geom, where)
+            except ModelError as error:
+                warn_once(f"{error} The geom is left out.")
+                continue
+            yield geom, shape
 
     def _rounds(self, body: Element, frame: LinkFrame, around: str) -> Iterator[RoundShape]:
         """Yield the spheres, cylinders, capsules and round ellipsoids of a body."""
@@ -622,7 +680,9 @@ class _MjcfReader:
         """Return the mass properties of a body in the zero configuration, with the file's lower bounds."""
         stated = self._stated_mass(body, frame, around)
         if stated.mass < 0.0:
-            raise ModelError(f"body {body.get('name')!r}: its mass {stated.mass:g} kg is negative.")
+            name = body.get("name")
+            warn_once(f"body {name!r}: its mass {stated.mass:g} kg is negative; it is left out.")
+            stated = Mass()
         least_mass, least_inertia = self.bounds
         moments, axes = np.linalg.eigh(stated.inertia)
         moments = np.maximum(moments, least_inertia)
@@ -648,20 +708,22 @@ class _MjcfReader:
             ]
             return sum((self._shape(geom, shape, where) for geom, shape in geoms), Mass())
         principal = frame @ self._frame(inertial.attrib, f"inertial of {where}")
-        if "fullinertia" in inertial.attrib:
-            tensor = inertia(*numbers(inertial.get("fullinertia"), 6, (), where))
+        entries = find_numbers(inertial.attrib, "fullinertia", 6, where)
+        if entries is not None:
+            tensor = inertia(*entries)
         else:
             tensor = np.diag(numbers(inertial.get("diaginertia"), 3, (0, 0, 0), where))
         mass = number(inertial.attrib, "mass", 0.0, where)
-        return Mass(mass, principal.p, principal.R @ tensor @ principal.R.T)
+        return stated_mass(mass, tensor, principal)
 
     def _shape(self, attributes: Attributes, shape: LinkFrame, where: str) -> Mass:
         """Return the mass properties of a geom of uniform density with a given frame."""
         # A shape that is fitted to a mesh has the size of the mesh.
         kind = "mesh" if "mesh" in attributes else attributes.get("type", "sphere")
         # MuJoCo's default density is that of water, 1000 kg/m3.
-        weight = "mass" if "mass" in attributes else "density"
-        if number(attributes, weight, 1000.0, where) == 0.0:
+        density = number(attributes, "density", 1000.0, where)
+        stated = find_numbers(attributes, "mass", 1, where)
+        if (density if stated is None else stated[0]) == 0.0:
             return Mass()
         if kind not in (*SOLID_SHAPES, "capsule"):
             if kind not in ("plane", "hfield"):  # grounds have no mass
@@ -673,8 +735,7 @@ class _MjcfReader:
             volume, squares = _capsule(attributes, where)
         else:
             volume, squares = _solid(attributes, kind, where)
-        mass = number(attributes, "density", 1000.0, where) * volume
-        mass = number(attributes, "mass", mass, where)
+        mass = density * volume if stated is None else float(stated[0])
         xx, yy, zz = squares
         tensor = mass * np.diag([yy + zz, zz + xx, xx + yy])
         return Mass(mass, shape.p, shape.R @ tensor @ shape.R.T)
@@ -695,26 +756,26 @@ def _is_torque(tag: str, attributes: Attributes) -> bool:
     return tag == "general" and stated and attributes.get("gainprm", "1").split()[:1] == ["1"]
 
 
-def _note_sections(root: Element) -> list[str]:
-    """Return sentences about sensors and keyframes, which are not read."""
-    notes = []
-    for tag, remedy in MEASURING_ELEMENTS.items():
-        elements = [each for section in root.findall(tag) for each in section]
-        labels = [each.get("name") or each.tag for each in elements]
-        if labels:
-            shown = ", ".join(labels[:3]) + (", ..." if len(labels) > 3 else "")
-            notes.append(f"<{tag}>: {shown} not read; {remedy}.")
-    return notes
+def _note_keyframes(root: Element) -> list[str]:
+    """Return a sentence about keyframes, which are not read."""
+    names = [each.get("name") or "key" for section in root.findall("keyframe") for each in section]
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    text = f"<keyframe>: {shown} not read; set the initial state in `draisine.state`."
+    return [text] if names else []
 
 
 def _single_axes(joint: Attributes, body: str) -> list[Attributes]:
     """Split a joint into joints of one axis: none for a free joint, three hinges for a ball joint."""
     kind = joint.get("type", "hinge")
     if kind == "free":
+        _note_attributes("joint", joint, FREE_JOINT_ATTRIBUTES)
         return []
-    if kind != "ball":
+    if kind in ("hinge", "slide"):
         return [joint]
     name = joint.get("name", body)
+    if kind != "ball":
+        warn_once(f"joint {name!r}: type {kind!r} is not supported; the joint is fixed.")
+        return []
     warn_once(
         f"joint {name!r}: three hinges replace the ball joint; they are singular at 90 degrees."
     )
@@ -730,13 +791,12 @@ def _sizes(attributes: Attributes, count: int, where: str) -> Floats:
 
     Sizes that a geom does not use are ignored, as MuJoCo does.
     """
-    where = f"size of a geom of {where}"
     size = attributes.get("size")
     words = [] if size is None else size.split()
     if "fromto" not in attributes:
         sizes = numbers(None if size is None else " ".join(words[:count]), count, (), where)
         if not (sizes > 0.0).all():
-            raise ModelError(f"{where}: {size!r} must be positive; remove the geom or correct it.")
+            raise ModelError(f"{where}: {size!r} must be positive.")
         return sizes
     ends = numbers(attributes["fromto"], 6, (), where).reshape(2, 3)
     radius = numbers(None if size is None else " ".join(words[:1]), 1, (), where)

@@ -18,6 +18,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats, Vector
 from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.interop.robots.document import warn_once
+from draisine.interop.robots.sensors import place_sensors, rename_sensors
 from draisine.mechanics.forces.gravity_compensation import GravityCompensation
 from draisine.mechanics.forces.sticking_friction import StickingFriction
 from draisine.model import (
@@ -49,6 +50,9 @@ MAX_RADIUS_CHANGE = 0.05
 
 ROUND_WHEEL_TOLERANCE = 0.05
 """Largest asymmetry of a wheel that is removed, as a fraction of its axial moment of inertia and radius."""
+
+NEGLIGIBLE_GYRATION = 1e-6
+"""Radius of gyration (m) below which a negative moment of inertia counts as round-off."""
 
 MAX_STEM = 80
 """Number of characters that a shortened name keeps; a suffix may follow (`NAME_PATTERN` allows 100)."""
@@ -85,7 +89,7 @@ class Mass:
     def __add__(self, other: "Mass") -> "Mass":
         mass = self.mass + other.mass
         if mass == 0.0:
-            return self
+            return replace(self, inertia=self.inertia + other.inertia)
         com = (self.mass * self.com + other.mass * other.com) / mass
         return Mass(mass, com, self.about(com) + other.about(com))
 
@@ -93,6 +97,17 @@ class Mass:
         """Return the inertia (3, 3) about a point (3,), by the parallel axis theorem."""
         d = self.com - point
         return self.inertia + self.mass * (d @ d * np.eye(3) - np.outer(d, d))
+
+
+def stated_mass(mass: float, tensor: Floats, frame: LinkFrame) -> Mass:
+    """Return the mass properties of an <inertial> element with a mass (kg) and a tensor (kg m2) in a frame.
+
+    Negative principal moments below the round-off of CAD programs become zero.
+    """
+    moments, axes = np.linalg.eigh(tensor)
+    if -(NEGLIGIBLE_GYRATION**2) * mass <= moments[0] < 0.0:
+        tensor = axes * np.maximum(moments, 0.0) @ axes.T
+    return Mass(mass, frame.p, frame.R @ tensor @ frame.R.T)
 
 
 class RoundShape(NamedTuple):
@@ -165,6 +180,7 @@ class Robot(NamedTuple):
     gravity: float  # gravitational acceleration, m/s2
     down: Floats = DOWN  # (3,), unit vector of gravity in the zero configuration
     mimics: Sequence[Mimic] = ()
+    sensors: Sequence[Any] = ()  # sensors on the links, in the zero configuration of the file
     notes: Sequence[str] = ()  # sentences about servo drives, whose set-points are not inputs
 
 
@@ -256,12 +272,22 @@ def robot_vehicle(
         axle = _axle(by_name[n])
         contacts.append(Wheel(n, body_of[n], centre, axle, wheel.surface, **options))
     couplings = _couplings(robot.mimics, changes)
+    names = [screw.name for screw in screws]
+    sensors = place_sensors(robot.sensors, body_of, lift, names, rolling)
     down = robot.down
 
     def vehicle(*, g: float = robot.gravity) -> Model:
         gravity = tuple(g * float(x) for x in down)
         return Model(
-            bodies, screws, contacts, elements, gravity, base, outputs, couplings=couplings
+            bodies,
+            screws,
+            contacts,
+            elements,
+            gravity,
+            base,
+            outputs,
+            couplings=couplings,
+            sensors=sensors,
         )
 
     vehicle.__name__ = re.sub(r"\W", "_", robot.name) or "robot"
@@ -277,16 +303,25 @@ def turns_about_axle(link: RobotLink) -> bool:
 def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
     """Return a robot in which joints that move no mass are fixed: their equations would be singular.
 
-    Such joints belong to virtual wheels or to frames of motion planners. If several joints mimic a fixed
-    joint, the first of them becomes the leader of the others.
+    A hinge may also move an inertia without a mass, or an armature. Such joints belong to virtual wheels or
+    to frames of motion planners. If several joints mimic a fixed joint, the first of them becomes the leader
+    of the others.
     """
-    heavy = set(wheels)
+    massive = set(wheels)  # names of links that move a mass
+    inert = set(wheels)  # names of links that move a mass or an inertia
     for link in reversed(robot.links):  # children first
         # Negative masses are kept: `Body` refuses them by name.
-        if link.mass.mass != 0.0 or link.armature > 0.0 or link.name in heavy:
-            heavy.add(link.name)
-            heavy.add(link.parent)
-    massless = [link for link in robot.links if link.kind and link.name not in heavy]
+        if link.mass.mass != 0.0 or link.name in massive:
+            massive |= {link.name, link.parent}
+        if link.name in massive or link.name in inert or link.mass.inertia.any():
+            inert |= {link.name, link.parent}
+    massless = [
+        link
+        for link in robot.links
+        if link.kind
+        and link.armature == 0.0
+        and link.name not in (inert if link.kind == "hinge" else massive)
+    ]
     if not massless:
         return robot
     names = {link.joint for link in massless}
@@ -295,7 +330,8 @@ def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
     links = [replace(link, kind="") if link in massless else link for link in robot.links]
     mimics = [m for m in robot.mimics if m.joint not in names and m.leader not in names]
     for name in names:
-        followers = [m for m in robot.mimics if m.leader == name and m.joint not in names]
+        leads = [m for m in robot.mimics if m.leader == name and m.joint not in names]
+        followers = [m for m in leads if m.factor]
         for first, other in zip(followers[:1] * len(followers), followers[1:], strict=False):
             factor = other.factor / first.factor
             offset = other.offset - factor * first.offset
@@ -541,6 +577,7 @@ def make_names_valid(robot: Robot) -> Robot:
         )
         for link in robot.links
     ]
+    sensors = rename_sensors(robot.sensors, new_links, new_joints)
     mimics = [
         mimic._replace(
             joint=new_joints.get(mimic.joint, mimic.joint),
@@ -548,7 +585,7 @@ def make_names_valid(robot: Robot) -> Robot:
         )
         for mimic in robot.mimics
     ]
-    return robot._replace(links=links, mimics=mimics)
+    return robot._replace(links=links, mimics=mimics, sensors=sensors)
 
 
 def _new_names(names: Sequence[str], kind: str, reserved: Container[str]) -> dict[str, str]:

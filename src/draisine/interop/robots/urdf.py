@@ -9,6 +9,7 @@ loops of joints, unknown parents, masses that are not numbers and truncated file
 with internal errors at others, does not read <ros2_control>, and needs trimesh and lxml.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,9 @@ import numpy as np
 
 from draisine.algebra.lie import rot_x, rot_y, rot_z
 from draisine.algebra.scalar import Floats
-from draisine.errors import ModelError, did_you_mean, expect_known
+from draisine.errors import ModelError, did_you_mean
 from draisine.interop.robots.document import (
+    find_numbers,
     is_positive_radius,
     is_xml_text,
     name_file,
@@ -44,7 +46,9 @@ from draisine.interop.robots.robot import (
     make_names_valid,
     note_friction,
     robot_vehicle,
+    stated_mass,
 )
+from draisine.interop.robots.sensors import read_urdf_sensors
 from draisine.model import Motor, inertia
 from draisine.model.body import BodyBox
 
@@ -98,7 +102,12 @@ def read_urdf(
     DataError
         If the file cannot be read.
     ModelError
-        If the file has unsupported elements, or if a wheel or joint does not exist.
+        If the file has no links, or if a wheel or joint does not exist.
+
+    Warns
+    -----
+    FileWarning
+        If a part of the file is malformed or not supported. This part is left out or replaced by a default.
 
     Examples
     --------
@@ -137,15 +146,17 @@ def parse_urdf(
     root = read_root(file, "robot")
     folder = Path() if is_xml_text(file) else Path(file).parent
     with name_file(file, round_angles):
-        joints = [_named(each) for each in root.findall("joint")]
-        links = _links(root, joints, _MeshFinder(folder, packages))
+        elements = _named_links(root)
+        joints = _tree_joints(root, elements)
+        links = _links(elements, joints, _MeshFinder(folder, packages))
         links, notes = _add_interfaces(links, root)
         free = bool(links) and _is_floating(links[0].name, joints)
         base = base or _base(links[0], free)
         mimics = _mimics(joints, links)
         name = root.get("name", "robot")
-        notes += _note_sensors(root)
-        return make_names_valid(Robot(name, links, base, gravity, mimics=mimics, notes=notes))
+        sensors, unread = read_urdf_sensors(root, links)
+        robot = Robot(name, links, base, gravity, mimics=mimics, sensors=sensors)
+        return make_names_valid(robot._replace(notes=[*notes, *unread]))
 
 
 class _MeshFinder:
@@ -170,7 +181,7 @@ class _MeshFinder:
 
 def _is_floating(root: str, joints: Iterable[Element]) -> bool:
     """Return whether the root link represents the world, to which a floating joint connects the robot."""
-    from_root = [joint for joint in joints if _attribute(joint, "parent", "link") == root]
+    from_root = [joint for joint in joints if _end(joint, "parent") == root]
     return bool(from_root) and all(joint.get("type") == "floating" for joint in from_root)
 
 
@@ -210,14 +221,14 @@ def _base(root: RobotLink, free: bool) -> str:
     return "fixed"
 
 
-def _links(root: Element, joints: list[Element], meshes: _MeshFinder) -> list[RobotLink]:
+def _links(
+    links: Mapping[str, Element], joints: list[Element], meshes: _MeshFinder
+) -> list[RobotLink]:
     """Return all links in the zero configuration, parents first."""
-    links = _by_name(root.findall("link"))
-    order = _order(links, joints)
     frames: dict[str, LinkFrame] = {}
     robot_links = []
-    for name, joint in order:
-        parent = "" if joint is None else _end(joint, "parent", links)
+    for name, joint in _order(links, joints):
+        parent = "" if joint is None else _end(joint, "parent")
         frame = DRAWING_FRAME if joint is None else frames[parent] @ _frame(joint)
         frames[name] = frame
         shapes: dict[str, Any] = {
@@ -230,32 +241,70 @@ def _links(root: Element, joints: list[Element], meshes: _MeshFinder) -> list[Ro
     return robot_links
 
 
-def _by_name(elements: Iterable[Element]) -> dict[str, Element]:
-    """Return elements by name; raise `ModelError` for repeated names."""
-    by_name: dict[str, Element] = {}
-    for element in elements:
-        if by_name.setdefault(_named(element).get("name", ""), element) is not element:
-            raise ModelError(
-                f"The name of <{element.tag}> {element.get('name')!r} is used twice; names must differ."
-            )
-    return by_name
+def _named_links(root: Element) -> dict[str, Element]:
+    """Return the links by name; links without a name, or with that of another link, are left out."""
+    links: dict[str, Element] = {}
+    for link in root.findall("link"):
+        name = link.get("name", "")
+        if not name:
+            warn_once("A <link> has no name; it is left out.")
+        elif links.setdefault(name, link) is not link:
+            warn_once(f"The name of <link> {name!r} is used twice; the second link is left out.")
+    return links
 
 
-def _named(element: Element) -> Element:
-    """Return an element; raise `ModelError` if it has no name."""
-    if not element.get("name"):
-        raise ModelError(f"A <{element.tag}> has no name; add one.")
-    return element
+def _tree_joints(root: Element, links: Mapping[str, Element]) -> list[Element]:
+    """Return the joints that connect the links to trees, with different names.
+
+    A joint without its links, and a joint that closes a loop, is left out with a warning.
+    """
+    joints: list[Element] = []
+    names: set[str] = set()
+    parents: dict[str, str] = {}
+    for joint in root.findall("joint"):
+        where = f"joint {joint.get('name', '')!r}"
+        problem = _find_problem(joint, links, parents)
+        if problem:
+            warn_once(f"{where}: {problem} The joint is left out.")
+            continue
+        parents[_end(joint, "child")] = _end(joint, "parent")
+        stem = joint.get("name") or _end(joint, "child")
+        choices = itertools.chain([stem], (f"{stem}_{k}" for k in itertools.count(2)))
+        name = next(choice for choice in choices if choice not in names)
+        if name != joint.get("name"):
+            reason = "the name is used twice" if joint.get("name") else "it has no name"
+            warn_once(f"{where}: {reason}; it is called {name!r}.")
+        names.add(name)
+        joint.set("name", name)
+        joints.append(joint)
+    return joints
 
 
-def _end(joint: Element, role: str, links: Mapping[str, Any]) -> str:
-    """Return the name of the parent or the child link of a joint."""
-    element = joint.find(role)
-    name = "" if element is None else element.get("link", "")
-    if not name:
-        raise ModelError(f"joint {joint.get('name')!r}: <{role} link=...> is missing; add it.")
-    expect_known(f"joint {joint.get('name')!r}: no link", name, links, ModelError)
-    return name
+def _find_problem(joint: Element, links: Iterable[str], parents: Mapping[str, str]) -> str:
+    """Return the reason why a joint cannot be added to a tree; empty if it can be.
+
+    `parents` has the parent of each link that is connected already.
+    """
+    for role in ("parent", "child"):
+        name = _end(joint, role)
+        if not name:
+            return f"<{role} link=...> is missing."
+        if name not in links:
+            return f"no link {name!r}. {did_you_mean(name, links)}"
+    child = _end(joint, "child")
+    if child in parents:
+        return f"link {child!r} has two parents, but the links must form a tree."
+    ancestor: str | None = _end(joint, "parent")
+    while ancestor is not None:
+        if ancestor == child:
+            return f"link {child!r} is in a loop of joints, but the links must form a tree."
+        ancestor = parents.get(ancestor)
+    return ""
+
+
+def _end(joint: Element, role: str) -> str:
+    """Return the name of the parent or the child link of a joint; empty if the file states none."""
+    return _attribute(joint, role, "link") or ""
 
 
 def _order(links: Mapping[str, Element], joints: list[Element]) -> list[tuple[str, Element | None]]:
@@ -263,27 +312,17 @@ def _order(links: Mapping[str, Element], joints: list[Element]) -> list[tuple[st
 
     Links that are not connected with the largest tree are left out, with a warning.
     """
-    joint_of = {_end(joint, "child", links): joint for joint in joints}
-    if len(joint_of) != len(joints):
-        children = [_end(joint, "child", links) for joint in joints]
-        twice = next(name for name in children if children.count(name) > 1)
-        raise ModelError(f"Link {twice!r} has two parents; the links must form a tree.")
+    if not links:
+        raise ModelError("The file has no links.")
+    joint_of = {_end(joint, "child"): joint for joint in joints}
     trees: list[list[tuple[str, Element | None]]] = []
     for root in (name for name in links if name not in joint_of):
         order: list[tuple[str, Element | None]] = [(root, None)]
         for name, _ in order:
             order += [
-                (child, joint)
-                for child, joint in joint_of.items()
-                if _end(joint, "parent", links) == name
+                (child, joint) for child, joint in joint_of.items() if _end(joint, "parent") == name
             ]
         trees.append(order)
-    connected = {name for order in trees for name, _ in order}
-    if len(connected) != len(links):
-        missing = next(name for name in links if name not in connected)
-        raise ModelError(f"Link {missing!r} is in a loop of joints; URDF supports trees only.")
-    if not trees:
-        raise ModelError("The file has no links.")
     largest = max(trees, key=len)
     for order in trees:
         if order is not largest:
@@ -314,15 +353,20 @@ def _jointed(link: RobotLink, joint: Element | None) -> list[RobotLink]:
     kind = joint.get("type", "")
     along = numbers(_attribute(joint, "axis", "xyz"), 3, (1, 0, 0), where)
     axis = link.frame.R @ along
+    if kind not in (*URDF_JOINTS, "planar"):
+        known = (*URDF_JOINTS, "planar", "floating")
+        hint = did_you_mean(kind, known)
+        warn_once(f"{where}: type {kind!r} is not supported; the joint is fixed. {hint}")
+        return [link]
+    if kind != "fixed" and not axis.any():
+        warn_once(f"{where}: the axis is zero; the joint is fixed.")
+        return [link]
     if kind == "planar":
         return _planar_links(link, joint.get("name", ""), axis)
-    if kind not in URDF_JOINTS:
-        known = (*URDF_JOINTS, "planar", "floating")
-        raise ModelError(f"{where}: type {kind!r} is not supported. {did_you_mean(kind, known)}")
     dynamics = joint.find("dynamics")
     limit = joint.find("limit")
     dynamics_attributes: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
-    limit_attributes: Mapping[str, str] = {} if limit is None else limit.attrib
+    limit_attributes: Mapping[str, str] = {} if limit is None else _finite(limit.attrib)
     properties: dict[str, Any] = {
         "kind": URDF_JOINTS[kind],
         "joint": joint.get("name", ""),
@@ -338,12 +382,19 @@ def _jointed(link: RobotLink, joint: Element | None) -> list[RobotLink]:
     return [replace(link, **properties)]
 
 
+def _finite(attributes: Mapping[str, str]) -> dict[str, str]:
+    """Return attributes without infinite ones, by which some exporters state that there is no limit."""
+    return {name: text for name, text in attributes.items() if "inf" not in text.lower()}
+
+
 def _limits(kind: str, attributes: Mapping[str, str], where: str) -> dict[str, Any]:
     """Return the fields `limited` and `limits` (rad or m, if the file states a range) of a `RobotLink`."""
     if kind not in ("revolute", "prismatic"):
         return {}
     lower = number(attributes, "lower", 0.0, where)
     upper = number(attributes, "upper", 0.0, where)
+    if lower > upper:
+        warn_once(f"{where}: its lower limit is above the upper one; it has no stops.")
     # CAD exporters write zero for both limits of wheels that turn freely.
     is_empty = bool(attributes) and not lower < upper
     return {"limited": not is_empty, "limits": (lower, upper) if lower < upper else None}
@@ -389,14 +440,6 @@ def _add_interfaces(links: list[RobotLink], root: Element) -> tuple[list[RobotLi
         _with_effort(link, limits[link.joint]) if link.joint in limits else link for link in links
     ]
     return limited, notes
-
-
-def _note_sensors(root: Element) -> list[str]:
-    """Return a sentence about the sensors of Gazebo and <ros2_control>, which are not read."""
-    names = [each.get("name", "") or "without a name" for each in root.iter("sensor")]
-    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    text = f"<sensor>: {shown} not read; add sensors to the model (draisine.mechanics.sensors)."
-    return [text] if names else []
 
 
 def _with_effort(link: RobotLink, effort: float) -> RobotLink:
@@ -461,10 +504,8 @@ def _boxes(link: Element, frame: LinkFrame) -> tuple[BodyBox, ...]:
         for element in link.findall(kind):
             pose = frame @ _frame(element)
             for box in element.findall("geometry/box"):
-                try:
-                    sides = numbers(box.get("size"), 3, (), where)
-                except ModelError as error:
-                    warn_once(f"{error} The box is left out of pictures.")
+                sides = find_numbers(box.attrib, "size", 3, where)
+                if sides is None:
                     continue
                 boxes.append(BodyBox(pose.p, pose.R * sides / 2.0))
         if boxes:
@@ -486,4 +527,4 @@ def _mass(link: Element, frame: LinkFrame) -> Mass:
     value = number({} if mass is None else mass.attrib, "value", 0.0, f"{where}, mass")
     if value and not tensor.any():
         warn_once(f"{where}: it has a mass but no <inertia>; a point mass is used.")
-    return Mass(value, principal.p, principal.R @ tensor @ principal.R.T)
+    return stated_mass(value, tensor, principal)

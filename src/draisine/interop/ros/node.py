@@ -1,8 +1,9 @@
 """A ROS 2 node that simulates a machine by velocity commands and publishes clock, odometry, transforms,
 joint states and IMU readings.
 
-A wall-clock timer advances a `Stepper` and publishes its state. The package rclpy belongs to ROS 2 and is not
-on PyPI, so that only the functions of this file import it.
+A wall-clock timer advances a `Stepper` and publishes its state. The timer uses the steady clock: with the
+parameter `use_sim_time`, the clock of the node would wait for the `/clock` that this node publishes. The
+package rclpy belongs to ROS 2 and is not on PyPI, so that only the functions of this file import it.
 
 | topic | type | |
 |---|---|---|
@@ -96,7 +97,9 @@ class SimulationNode:
                 "The control law has no velocity commands, so cmd_vel has no effect. "
                 "Use the law cmd_vel."
             )
-        node.create_timer(1.0 / rate, self.advance)
+        clocks = import_module("rclpy.clock")
+        steady = clocks.Clock(clock_type=clocks.ClockType.STEADY_TIME)
+        node.create_timer(1.0 / rate, self.advance, clock=steady)
         self.publish()
 
     def _start_odometry(self) -> WheelOdometry | None:
