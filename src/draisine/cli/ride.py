@@ -18,6 +18,7 @@ def ride(
     no_browser: bool = False,
     record: Path | None = None,
     export: Path | None = None,
+    rate: str | None = None,
 ) -> int:
     """Ride a bicycle, or any other machine, interactively in the browser.
 
@@ -36,6 +37,9 @@ def ride(
         Write the last ride to this file (.nc, .zarr); `draisine run FILE` repeats it.
     export
         Write a page that simulates all presets without a server.
+    rate
+        Ride your own equations of motion: FILE.py:function with `rate(t, y, u)`, for the benchmark
+        bicycle on level ground. The preset steer-lean adds the leaning upper body to y.
     """
     from draisine.codegen.files import write_text
     from draisine.errors import ParameterError
@@ -43,6 +47,8 @@ def ride(
 
     if what is not None and preset is not None:
         raise ParameterError(f"Use either --preset {preset} or {what}, not both.")
+    if rate is not None:
+        _check_own_rate(rate, {what: what, "--record": record, "--export": export})
     if export is not None:
         from draisine.ride.export import ride_page
 
@@ -59,8 +65,22 @@ def ride(
         return print_error(
             f"Riding needs more packages ({error}). Install them: pip install 'draisine[ride]'", 2
         )
-    serve(what, preset or DEFAULT_PRESET, port or 0, not no_browser, record)
+    serve(what, preset or DEFAULT_PRESET, port or 0, not no_browser, record, rate)
     return 0
+
+
+def _check_own_rate(rate: str, options: dict[str | None, object]) -> None:
+    """Raise an error if the function is not in a file, or if options do not apply to it."""
+    from draisine.errors import ParameterError
+    from draisine.registry import is_file
+
+    if not is_file(rate):
+        raise ParameterError(f"--rate {rate} must be a function in a file, as mine.py:rate.")
+    for option, value in options.items():
+        if value is not None:
+            raise ParameterError(
+                f"{option} does not apply to your own equations of motion. Leave it or --rate out."
+            )
 
 
 def _check_exported(options: dict[str, object]) -> None:

@@ -1,11 +1,18 @@
-"""Vehicle of a ride, extended by a disturbing force, adjustable parameters and, on bicycles, a rider."""
+"""Vehicle of a ride, extended by a disturbing force, adjustable parameters and, on bicycles, a rider and a
+chart of the stability against speed.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
+from inspect import unwrap
 from typing import Any, Literal
 
+import numpy as np
+
+from draisine.analysis.bicycle.eigenvalues import eigenvalues, is_two_wheeler
 from draisine.control.rider import Rider
+from draisine.errors import DraisineError
 from draisine.model import Force, Model
 from draisine.registry import find
 from draisine.ride.presets import Preset
@@ -67,7 +74,10 @@ def ride_system(preset: Preset) -> System:
     if preset.parameter_set is not None:
         values = parameter_set(preset.vehicle, preset.parameter_set) | values
     system = compile(vehicle, **values)
-    if system.parameters.get("mB", 0.0) > 2.0 * UPPER_BODY_MASS:
+    # The user's own equations of motion contain the upper body only if it steers.
+    if preset.rate is not None:
+        values = ({"mU": UPPER_BODY_MASS} if preset.way == "lean" else {}) | values
+    elif system.parameters.get("mB", 0.0) > 2.0 * UPPER_BODY_MASS:
         values = {"mU": UPPER_BODY_MASS, "slope": 0.0} | values
     return compile(add_push_force(vehicle), **values)
 
@@ -81,3 +91,25 @@ def make_rider(system: System, bar: Literal["either", "free", "guided"]) -> Ride
     if joints["rear_wheel"] not in wheels:
         return None
     return Rider(body_guided="torso" in joints, bar=bar)
+
+
+CHART_SPEEDS = np.linspace(0.0, 10.0, 101)
+"""Speeds (m/s) of the stability chart, (101,); the range exceeds the usual speeds of rides."""
+
+
+def stability_chart(system: System) -> dict[str, Any] | None:
+    """Return speeds (m/s) and real parts of eigenvalues (1/s) by eigenmode; None if not a bicycle.
+
+    The chart assumes a rigid rider and level ground.
+    """
+    if not is_two_wheeler(system):
+        return None
+    rigid = {n: value for n, value in system.parameters.items() if n not in ("mU", "slope")}
+    try:
+        modes = eigenvalues(compile(unwrap(system.vehicle)).with_parameters(**rigid), CHART_SPEEDS)
+    except DraisineError:
+        return None
+    real = {name: np.round(modes.mode(name).real, 4) for name in dict.fromkeys(modes.names)}
+    return {"speed": CHART_SPEEDS.tolist()} | {
+        name: values.tolist() for name, values in real.items()
+    }

@@ -60,6 +60,8 @@ class Preset:
     """Whether an automatic rider demonstrates the ride until the user steers."""
     fact: Callable[[Mapping[str, float]], str] | None = None
     """Function from the parameters to a sentence that the page displays."""
+    rate: str | None = None
+    """The user's equations of motion as FILE.py:function; None for those of the package."""
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -147,6 +149,35 @@ def find_preset(name: str) -> Preset:
     """
     expect_known("no ride", name, PRESETS, UnknownNameError)
     return PRESETS[name]
+
+
+def presets_with_rate(rate: str, name: str) -> dict[str, Preset]:
+    """Return the presets that the user's own equations of motion can ride, by name.
+
+    They are those of the benchmark bicycle on level ground. Only the preset `steer-lean` has a leaning upper
+    body; it is offered alone, because the size of y must be the same in all rides of one function.
+
+    Parameters
+    ----------
+    rate
+        The user's function, as FILE.py:function.
+    name
+        Preset of the first ride.
+
+    >>> list(presets_with_rate("mine.py:rate", "steer-angle"))
+    ['steer-torque', 'steer-angle', 'self-stable', 'weave', 'fall', 'capsize']
+    >>> list(presets_with_rate("mine.py:rate", "steer-lean"))
+    ['steer-lean']
+    """
+    has_body = find_preset(name).way == "lean"
+    rides = {
+        key: replace(ride, rate=rate)
+        for key, ride in PRESETS.items()
+        if ride.ground is None and ride.parameter_set is None and not ride.parameters
+        if (ride.way == "lean") == has_body
+    }
+    expect_known("no ride of the benchmark bicycle on level ground", name, rides, ParameterError)
+    return rides
 
 
 def make_preset(name: str) -> Preset:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import socket
 import webbrowser
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from draisine.ride.presets import PRESETS, find_preset, make_preset
+from draisine.ride.presets import PRESETS, Preset, find_preset, make_preset, presets_with_rate
 from draisine.ride.server import RideServer, has_bundle
+from draisine.ride.session import Session
 
 NO_BUNDLE = """\
 This installation has no bundle of three.js and uPlot: the page draws lines instead of surfaces, and no plots.
@@ -31,17 +33,25 @@ A page on the same computer needs far less; connections without a request must n
 
 
 def serve(
-    what: str | None, name: str, port: int, browser: bool, target: Path | None = None
+    what: str | None,
+    name: str,
+    port: int,
+    browser: bool,
+    target: Path | None = None,
+    rate: str | None = None,
 ) -> None:
     """Serve a ride until interrupted; print the address of the page and open it in the browser.
 
     `what` is a vehicle or scenario in addition to the presets. When the server ends, the last ride is written
-    to the file `target`, unless it is None.
+    to the file `target`, unless it is None. `rate` is the user's own equations of motion (FILE.py:function).
     """
     find_preset(name)
-    presets = PRESETS
+    presets: Mapping[str, Preset] = PRESETS
+    if rate is not None:
+        presets = presets_with_rate(rate, name)
+        Session(name, presets)  # reports errors of the function before the page opens
     if what is not None:
-        presets = PRESETS | {what: make_preset(what)}
+        presets = dict(PRESETS) | {what: make_preset(what)}
         name = what
     listening = socket.create_server(("127.0.0.1", port))
     ride = RideServer(name, listening.getsockname()[1], target, presets)

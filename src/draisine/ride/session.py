@@ -19,8 +19,8 @@ from draisine.errors import (
 )
 from draisine.mechanics.readings import law_states
 from draisine.registry import names
-from draisine.ride.chart import stability_chart
-from draisine.ride.machine import PUSH_FORCE, SLIDERS, make_rider, ride_system
+from draisine.ride.machine import PUSH_FORCE, SLIDERS, make_rider, ride_system, stability_chart
+from draisine.ride.own_rate import OwnRateStepper, load_rate
 from draisine.ride.presets import PRESETS, RIDE_GROUNDS, Preset, ground_of
 from draisine.ride.record import RideRecord
 from draisine.scenario.terrain import start_on
@@ -107,7 +107,7 @@ class Session:
         """Restart the ride with the current parameters."""
         self.law = self._rider(self.preset.way == "angle")
         by_angle = {"by_angle": float(self.preset.way == "angle")}
-        self.stepper = Stepper(
+        self.stepper: Stepper | OwnRateStepper = Stepper(
             self.system,
             self._start(),
             terrain=self.terrain,
@@ -118,6 +118,8 @@ class Session:
             else replace(TERRAIN_CONTACT, mu=self.preset.mu),
             numerics=None if self.terrain is None else TERRAIN_NUMERICS,
         )
+        if self.preset.rate is not None:
+            self.stepper = OwnRateStepper(self.stepper, load_rate(self.preset.rate))
         self.status = RideStatus.RIDING
         self.reason = ""
         self._observe()
@@ -178,6 +180,7 @@ class Session:
         """Replace the rider if the commanded steering quantity has changed."""
         law = self._rider(bool(inputs["by_angle"])) if "by_angle" in inputs else self.law
         if law is not None and law != self.law:
+            assert isinstance(self.stepper, Stepper)  # on the plane one rider does both
             self.stepper.obey(law)
             self.law = law
 
@@ -216,6 +219,10 @@ class Session:
         On a terrain the ride restarts, because wheels may be in the air. Infeasible parameters raise an
         error and change nothing.
         """
+        if isinstance(self.stepper, OwnRateStepper):
+            raise ParameterError(
+                "Your own equations of motion have their own parameters; change them in their file."
+            )
         if self.terrain is not None:
             self._restart_with(parameters)
             return
@@ -294,11 +301,11 @@ class Session:
             "inputs": list(model.inputs),
             "joints": [joint.name for joint in model.joints],
             "controls": self.controls,
-            "vehicles": names("vehicle"),
+            "vehicles": names("vehicle") if self.preset.rate is None else (),
             "vehicle": self.preset.vehicle,
-            "grounds": tuple(RIDE_GROUNDS) if self.law else (),
+            "grounds": tuple(RIDE_GROUNDS) if self.law and self.preset.rate is None else (),
             "ground_name": ground_of(self.preset),
-            "sets": _sets(self.preset.vehicle),
+            "sets": _sets(self.preset.vehicle) if self.preset.rate is None else (),
             "parameter_set": self.preset.parameter_set or "",
             "machine": machine,
             "ground": describe_ground(self.terrain, blocks["p"], machine["size"]),
@@ -306,7 +313,7 @@ class Session:
             "sliders": {
                 name: asdict(slider) | {"value": self.system.parameters[name]}
                 for name, slider in SLIDERS.items()
-                if name in self.system.parameters
+                if name in self.system.parameters and self.preset.rate is None
             },
             "begins_anew": self.terrain is not None,
             "rate": STEP_RATE,

@@ -6,8 +6,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import DraisineError
-from draisine.ride.chart import stability_chart
-from draisine.ride.machine import SLIDERS
+from draisine.ride.machine import SLIDERS, stability_chart
 from draisine.system.system import System
 from draisine.view.scene.description import describe_machine
 

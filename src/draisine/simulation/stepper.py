@@ -297,6 +297,31 @@ class Stepper:
         self.hold(inputs or {})
         self._take_readings()
 
+    def move_to(self, state: State) -> None:
+        """Continue from another state at the present time, with the present inputs.
+
+        The control law keeps its states, and their commands; force elements get those of the new state. Use
+        this method if another program computes or measures the motion.
+
+        Parameters
+        ----------
+        state
+            The new state of the same system.
+        """
+        expect("move_to", state, State, "draisine.state(system, ...) makes one")
+        numerics = replace(self._task.numerics, start=self.time)
+        control_states = self.law_state[self.system.model.memory :]
+        until = numerics.start + numerics.dt
+        self._task = replace(self._task, state=state, until=until, numerics=numerics)
+        remainder = self._requested - self.count * numerics.dt
+        self._run.release()
+        self._begin()
+        self._requested = remainder
+        size = len(control_states)
+        held = {k - size: float(z) for k, z in enumerate(control_states)}
+        self._run.hold(self.system.inputs(self.inputs), held)
+        self._take_readings()
+
     def with_parameters(self, keep: Sequence[str] = (), **changes: float) -> "Stepper":
         """Return a stepper of the same system with other parameters, at the present time.
 
