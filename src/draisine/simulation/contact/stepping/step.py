@@ -281,12 +281,11 @@ def solve_factored(L: Matrix, b: Floats, n: int) -> None:
     for i in range(n):
         pivot = L[i, i]
         b[i] = (b[i] - dot(L[i], b, i)) / pivot if pivot > 0.0 else 0.0
+    # Subtract row by row: the entries of a row are adjacent in memory.
     for i in range(n - 1, -1, -1):
         pivot = L[i, i]
-        rest = b[i]
-        for j in range(i + 1, n):
-            rest -= L[j, i] * b[j]
-        b[i] = rest / pivot if pivot > 0.0 else 0.0
+        b[i] = b[i] / pivot if pivot > 0.0 else 0.0
+        b[:i] -= b[i] * L[i, :i]
 
 
 def group_speeds(depends: NDArray[np.bool_]) -> tuple[Integers, Integers]:
