@@ -113,7 +113,10 @@ TESTS = {
     "simulation/contact": (UNITS, RUNS, OTHER_RUNS),
     "simulation/contact/complementarity": ("simulation/contact/complementarity", RUNS, OTHER_RUNS),
     "simulation/contact/stepping": (
-        _contact_tests("stepping/test_step_rules.py", "test_rules.py"),
+        _contact_tests(
+            *(f"stepping/test_{name}.py" for name in ("step_rules", "grid_rules", "switch")),
+            "test_rules.py",
+        ),
         "simulation/contact/stepping",
         RUNS,
     ),

@@ -9,7 +9,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,26 @@ class Program:
 def step_arguments(step: Instruction) -> tuple[int, ...]:
     """Return the indices of the steps that a step reads."""
     return () if step[0] in ("const", "input") else step[1:]
+
+
+def find_dependencies(program: Program, output: str, source: str) -> NDArray[np.bool_]:
+    """Return which entries of an output array depend on which entries of an input array, (outputs, inputs).
+
+    >>> steps = [("input", "x", 0), ("input", "x", 1), ("mul", 0, 0)]
+    >>> squares = Program("f", {"x": 2}, steps, {"y": [2, 1]}, [False] * 3)
+    >>> find_dependencies(squares, "y", "x").tolist()
+    [[True, False], [False, True]]
+    """
+    size = program.inputs[source]
+    needed: list[int] = []  # per step: bit k is set if the step depends on entry k
+    for step in program.steps:
+        if step[0] == "input":
+            needed.append(1 << step[2] if step[1] == source else 0)
+        else:
+            needed.append(reduce(or_, (needed[k] for k in step_arguments(step)), 0))
+    entries = program.outputs[output]
+    found = [[bool(needed[k] >> i & 1) for i in range(size)] for k in entries]
+    return np.array(found, dtype=np.bool_).reshape(len(entries), size)
 
 
 def trace_program(

@@ -11,10 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
+from draisine.codegen.program import find_dependencies
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics.contact.features import FEATURE
 from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS, Signature, mode_name
@@ -69,6 +71,11 @@ class Generic:
         force F.
         """
         return self.programs.bind("motion", self.system.values)
+
+    @cached_property
+    def force_dependencies(self) -> NDArray[np.bool_]:
+        """Which applied forces depend on which speeds, (forces, speeds)."""
+        return find_dependencies(self.motion.program, "applied", "v")
 
     @property
     def memory(self) -> int:

@@ -318,3 +318,57 @@ def test_the_list_of_contacts_in_reach_is_made_again_beyond_its_boxes(monkeypatc
         calls.clear()
         step.list_contacts_in_reach(s)
         assert len(calls) == 3
+
+
+# --- derivative of the applied forces
+
+
+def linear_forces(K):
+    """Return a step record of a system with the applied forces K v, and the number of evaluations."""
+    n = len(K)
+    depends = K != 0.0
+    group, acting = step.group_speeds(depends)
+    calls = []
+
+    def evaluate(x, table, out, count):
+        out[:n] = K @ x[:n]
+        calls.append(x.copy())
+
+    motion = SimpleNamespace(call=evaluate, table=None, speeds=n, x_v=0, y_v=0)
+    v = np.arange(1.0, n + 1.0)
+    s = SimpleNamespace(
+        motion=motion, x=v.copy(), middle=v.copy(), out=K @ v, shifted=np.zeros(n), applied=0,
+        damping=np.zeros((n, n)), groups=int(group.max(initial=-1)) + 1, group=group, acting=acting,
+    )  # fmt: skip
+    return s, calls
+
+
+@pytest.mark.parametrize(
+    ("K", "evaluations"),
+    [
+        (np.zeros((3, 3)), 0),
+        (-np.diag([1.0, 2.0, 3.0, 4.0]), 1),
+        (np.array([[-2.0, 1.0, 0.0], [1.0, -2.0, 0.0], [0.0, 0.0, -1.0]]), 2),
+        (np.array([[0.0, 0.0, 3.0], [0.0, 0.0, 0.0], [0.0, 5.0, 0.0]]), 1),
+        (np.ones((3, 3)), 3),
+    ],
+)
+def test_the_derivative_of_applied_forces_needs_one_evaluation_per_group(K, evaluations):
+    """The quotients of linear forces are exact; every speed has its old value afterwards."""
+    s, calls = linear_forces(K)
+    step.add_applied_derivative(s)
+    np.testing.assert_allclose(s.damping, -K.T, atol=1e-8)
+    assert len(calls) == evaluations
+    np.testing.assert_array_equal(s.x, s.middle)
+
+
+def test_forces_depend_on_one_speed_of_a_group_at_most():
+    depends = np.random.default_rng(3).random((9, 9)) < 0.3
+    group, acting = step.group_speeds(depends)
+    for g in range(group.max() + 1):
+        together = depends[:, group == g]
+        assert (together.sum(axis=1) <= 1).all()
+        for force, speed in enumerate(acting[9 * g : 9 * g + 9]):
+            assert speed < 0 or (depends[force, speed] and group[speed] == g)
+    assert ((group < 0) == ~depends.any(axis=0)).all()
+    assert sum(acting >= 0) == depends.sum()

@@ -39,6 +39,7 @@ from draisine.simulation.contact.stepping.step import (
     INFEASIBLE_APPROACH,
     StepResult,
     TimeStepping,
+    group_speeds,
 )
 from draisine.simulation.contact.stepping.switch import (
     RANK_SETS,
@@ -268,6 +269,7 @@ class TimeStepper:
         fall = fall_rule(model, self.contact.fall)
         size = query.wheel_size
         rest = REST_SPEED_RATIO * math.sqrt(float(np.linalg.norm(model.gravity)) * size)
+        group, acting = group_speeds(query.machine.force_dependencies)
         slides = [*(i < 3 for i in model.twist), *(joint.turn == 0.0 for joint in model.joints)]
         # The accumulated sums are views of one array, so that storing a sample copies one array.
         sums = np.zeros(7 * parts + rows + 1)
@@ -292,6 +294,9 @@ class TimeStepper:
             rows=rows,
             applied=query.machine.motion.outputs.applied.start,
             lengths=np.where(slides, 1.0, size),
+            groups=int(group.max()) + 1,
+            group=group,
+            acting=acting,
             along=query.row.along.start,
             restitution=float(dict(self.contact.restitution).get("normal", 0.0)),
             rest_speed=max(rest, float(self.contact.rest_speed)),

@@ -35,6 +35,9 @@ Acary 2013 (doi:10.1016/j.cma.2012.12.012).
 from enum import IntEnum
 from math import isfinite, sqrt
 
+import numpy as np
+from numpy.typing import NDArray
+
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import (
     Flags,
@@ -142,6 +145,10 @@ class TimeStepping(Record):
     # (n) factor that converts each speed to m/s: 1 for linear speeds, the wheel size (m) for
     # angular ones
     lengths: Floats
+    groups: int  # number of groups of speeds for difference quotients, see `group_speeds`
+    group: Integers  # (n) group of each speed, -1 for none
+    # (groups n) speed of each group on which each applied force depends, -1 for none
+    acting: Integers
 
     # State
     x: Floats  # input of all programs
@@ -274,12 +281,42 @@ def solve_factored(L: Matrix, b: Floats, n: int) -> None:
     for i in range(n):
         pivot = L[i, i]
         b[i] = (b[i] - dot(L[i], b, i)) / pivot if pivot > 0.0 else 0.0
+    # Subtract row by row: the entries of a row are adjacent in memory.
     for i in range(n - 1, -1, -1):
         pivot = L[i, i]
-        rest = b[i]
-        for j in range(i + 1, n):
-            rest -= L[j, i] * b[j]
-        b[i] = rest / pivot if pivot > 0.0 else 0.0
+        b[i] = b[i] / pivot if pivot > 0.0 else 0.0
+        b[:i] -= b[i] * L[i, :i]
+
+
+def group_speeds(depends: NDArray[np.bool_]) -> tuple[Integers, Integers]:
+    """Group speeds so that each force depends on at most one speed of a group: one evaluation of the forces
+    then yields the difference quotients of all speeds of a group (Curtis, Powell and Reid 1974,
+    doi:10.1093/imamat/13.1.117).
+
+    Parameters
+    ----------
+    depends
+        Whether each force depends on each speed, (forces, speeds).
+
+    Returns
+    -------
+    group, acting
+        Group of each speed (speeds,), -1 for speeds without influence; and the speed of each group on which
+        each force depends (groups * forces,), -1 for none.
+    """
+    forces, speeds = depends.shape
+    group = np.full(speeds, -1)
+    acting: list[Integers] = []
+    for j in range(speeds):
+        on = depends[:, j]
+        if not on.any():
+            continue
+        fitting = [k for k, taken in enumerate(acting) if (taken[on] < 0).all()]
+        if not fitting:
+            acting.append(np.full(forces, -1))
+        group[j] = fitting[0] if fitting else len(acting) - 1
+        acting[group[j]][on] = j
+    return group, np.concatenate([*acting, np.full(forces, -1)])
 
 
 # --- mid-step
@@ -520,18 +557,25 @@ def add_tyre_forces(s: TimeStepping, c: int, row: Floats, factor: float, into: F
 @routine
 def add_applied_derivative(s: TimeStepping) -> None:
     """Add the derivative of the applied forces with respect to the speeds, with their sign in F, to the
-    matrix A.
+    matrix A. The speeds of a group change at once: no force depends on two of them.
     """
     m = s.motion
     n = m.speeds
     v = s.x[m.x_v :]
-    for j in range(n):
-        speed = v[j]
-        increment = RATE_INCREMENT * (1.0 + abs(speed))
-        v[j] = speed + increment
+    before = s.middle[m.y_v :]
+    for g in range(s.groups):
+        for j in range(n):
+            if s.group[j] == g:
+                v[j] = before[j] + RATE_INCREMENT * (1.0 + abs(before[j]))
         call(m.call, s.x, m.table, s.shifted, 1)
-        s.damping[j, :n] -= (s.shifted[s.applied :][:n] - s.out[s.applied :][:n]) / increment
-        v[j] = speed
+        for i in range(n):
+            speed = s.acting[g * n + i]
+            if speed >= 0:
+                change = s.shifted[s.applied + i] - s.out[s.applied + i]
+                s.damping[speed, i] -= change / (RATE_INCREMENT * (1.0 + abs(before[speed])))
+        for j in range(n):
+            if s.group[j] == g:
+                v[j] = before[j]
 
 
 @routine
