@@ -275,25 +275,28 @@ class TerrainRun:
         else:
             before = self.now.t
             try:
-                self._advance_arc(steps, events)
+                status = self._advance_arc(steps, events)
             except EVENT_ERRORS as error:
                 self._switch_method(error)
             else:
-                if self.contact.solver == "auto":
+                # After a search the closed contacts have other indices until the loop continues.
+                if self.contact.solver == "auto" and status is not RunStatus.OUTSIDE_SEARCH:
                     self._watch_progress(before)
         if self.progress is not None:
             self.progress((self.now.t - self.start) / (self.until - self.start))
 
-    def _advance_arc(self, steps: int, events: int) -> None:
-        """Integrate event-driven arcs for at most `steps` steps and `events` events."""
+    def _advance_arc(self, steps: int, events: int) -> RunStatus:
+        """Integrate event-driven arcs for at most `steps` steps and `events` events; return the reason why
+        the compiled loop stopped.
+        """
         status = self._call_routines(steps, events if self.progress is None else 1)
         if status is not RunStatus.ARC_END:
-            return
+            return status
         if self.now.t < self.until:
-            self._call_routines(0, 1, EventCauseRecord(EventCause.INPUT))
-        else:
-            self.add_sample()
-            self._close_arc(None)
+            return self._call_routines(0, 1, EventCauseRecord(EventCause.INPUT))
+        self.add_sample()
+        self._close_arc(None)
+        return status
 
     def _check_end(self, before: float) -> None:
         """Change to time stepping if the run advances so slowly that it would not end. `before` is the
@@ -366,8 +369,14 @@ class TerrainRun:
         """Call the compiled loop, and perform the tasks for which it returns to Python; return the reason why
         it stopped.
         """
+        clock = driver.arc.clock
+        taken = 0
         while True:
-            status = driver.run(steps, events)
+            # A mode is compiled once. The run that first needs it ends its calls after the same steps as all
+            # later runs: pivots are chosen anew after each call, which changes rounding errors.
+            status = driver.run(steps - taken, events)
+            taken += clock.steps
+            clock.assign(steps=taken)
             if status is RunStatus.UNKNOWN_MODE:
                 driver.compile_mode()
             elif status is RunStatus.SHARP_FEATURE:

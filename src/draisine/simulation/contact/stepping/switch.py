@@ -63,6 +63,11 @@ for positions and in rad for angles.
 RANK_SETS = 256
 """Number of sets of rolling contacts whose rank is cached."""
 
+SMOOTH_HAND_OVER = -1
+"""Stored kind of a hand-over from one smooth patch to the next. It does not count, because it is progress: on
+a fine grid a wheel crosses a patch in less than a time step, and the ground is as smooth as on a coarse one.
+"""
+
 NEVER = -float("inf")  # s, time of a change of the method that did not occur
 
 
@@ -126,7 +131,8 @@ class Switch(Record):
     recent_count: int = 0
     arcs: int = 1  # number of trajectory arcs since the start of the run
     recent_time: Floats  # (STORED_EVENTS) s, times of the latest events
-    recent_kind: Integers  # (STORED_EVENTS) EventCause or MethodChange of each latest event
+    # (STORED_EVENTS) EventCause, MethodChange or SMOOTH_HAND_OVER of each latest event
+    recent_kind: Integers
     recent_state: Matrix  # (STORED_EVENTS, n) state before each latest event
 
     # Entries of the state
@@ -170,8 +176,13 @@ def remember_event(w: Switch, t: float, kind: int, y: Floats, n: int) -> None:
 def remember_events(r: RunLoop, w: Switch, first: int) -> None:
     """Add the logged events from index `first` on to the list of latest events."""
     log = r.log
+    patches = r.arc.mode.contacts.patches
     for k in range(first, r.progress.events):
-        remember_event(w, log.time[k], log.kind[k], log.y[k], r.arc.stages.n)
+        kind = log.kind[k]
+        contact = log.guard_contact[k]
+        if kind == EventCause.HAND_OVER and contact >= 0 and patches[contact] == 1:
+            kind = SMOOTH_HAND_OVER
+        remember_event(w, log.time[k], kind, log.y[k], r.arc.stages.n)
 
 
 @routine
@@ -179,13 +190,15 @@ def is_crowded(w: Switch, h: float) -> bool:
     """Return whether the latest events follow each other faster than time steps of length h (s) would.
 
     Collisions do not count, because accumulating bounces come to rest. Jumps of the inputs do not count
-    either: a controller that acts every millisecond must not reduce the accuracy of the run.
+    either: a controller that acts every millisecond must not reduce the accuracy of the run, and neither must
+    a fine grid of smooth ground.
     """
     last = 0.0
     count = 0
     for i in range(w.recent_count - 1, -1, -1):
         kind = w.recent_kind[i]
-        if kind != EventCause.COLLISION and kind != EventCause.INPUT:
+        counts = kind != EventCause.COLLISION and kind != EventCause.INPUT
+        if counts and kind != SMOOTH_HAND_OVER:
             if count == 0:
                 last = w.recent_time[i]
             count += 1
