@@ -555,6 +555,22 @@ def test_xacro_macros_are_expanded(tmp_path, monkeypatch):
     assert main(["new", "vehicle", "bad", "--from", "bad.xacro"]) == 2
 
 
+def test_xacro_finds_packages(tmp_path, monkeypatch):
+    """The folder of --packages replaces the index of ROS for $(find PACKAGE)."""
+    pytest.importorskip("xacro", reason="xacro is not installed")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sources" / "parts" / "urdf").mkdir(parents=True)
+    wheels = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro name="parts">{}'
+    body = cart(CYLINDER).partition(">")[2].removesuffix("</robot>")
+    macro = f"{wheels.format(body)}</xacro:macro></robot>"
+    (tmp_path / "sources" / "parts" / "urdf" / "parts.xacro").write_text(macro, encoding="utf-8")
+    include = '<xacro:include filename="$(find parts)/urdf/parts.xacro"/><xacro:parts/>'
+    Path("cart.xacro").write_text(XACRO.format(body=include), encoding="utf-8")
+    options = ["--from", "cart.xacro", "--packages", "sources"]
+    assert main(["new", "vehicle", "cart", *options]) == 0
+    assert '"left": 0.07,  # its cylinder' in Path("cart.py").read_text(encoding="utf-8")
+
+
 def test_stops_are_ascending():
     with pytest.raises(ModelError, match=r"stops \(1.0, 0.5\) must be \(lower, upper\)"):
         read_urdf(

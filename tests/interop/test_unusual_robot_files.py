@@ -513,3 +513,12 @@ def test_an_inertia_without_a_mass_is_read():
     with pytest.warns(FileWarning, match="joint 'j': it moves no mass; it is fixed"):
         model = read_urdf(text.replace("continuous", "prismatic"), {})()
     assert model.body("base").inertia[1, 1] == 0.04
+
+
+@pytest.mark.filterwarnings("ignore::draisine.errors.FileWarning")
+def test_a_ball_in_a_ball_joint_has_no_springs():
+    """The three hinges of the ball joint pass through the centre of the ball and do not lift it."""
+    ball = '<body name="rear" pos="-0.2 0 -0.05"><joint type="ball"/><geom size="0.05"/></body>'
+    guesses = guess(parse_mjcf(mjcf(f'<body name="b"><freejoint/>{BODY}{WHEEL}{ball}</body>')))
+    assert guesses.wheels["rear"].shape == "ball"
+    assert guesses.springs == {}

@@ -156,13 +156,14 @@ def expand_xacro(name: str, file: str, packages: str | None = None) -> str:
     check_file(file)
     try:
         import xacro
+        from xacro import substitution_args
     except ImportError:
         raise DataError(
             f"{file}: the package xacro expands its macros and is not installed: pip install xacro."
         ) from None
     if packages is not None:
         # Without ROS, xacro has no public way to locate the packages of $(find PACKAGE).
-        xacro.substitution_args._eval_find = lambda package: str(Path(packages) / package)
+        substitution_args._eval_find = lambda package: str(Path(packages) / package)
     try:
         text = xacro.process_file(file).toprettyxml(indent="  ")
     except Exception as error:  # xacro evaluates Python expressions, which raise anything

@@ -484,7 +484,9 @@ def _springs(
     for name, wheel in wheels.items():
         link = links[links[name].parent] if links[name].parent else links[name]
         while link.parent:
-            rises = link.kind == "slide" or turns_about_axle(link)
+            # A hinge through the centre, such as those of a ball joint, does not lift the wheel.
+            swings = turns_about_axle(link) and not _passes_through(link, links[name], wheel)
+            rises = link.kind == "slide" or swings
             if rises and not link.spring and link.joint not in free:
                 arm = 1.0 if link.kind == "slide" else _arm(link, _centre(links[name], wheel))
                 stiffness = share * robot.gravity / (SPRING_DEFLECTION * wheel.radius)
@@ -493,6 +495,13 @@ def _springs(
                 springs[link.joint] = SprungJoint(_rounded(spring), _rounded(damper))
             link = links[link.parent]
     return springs
+
+
+def _passes_through(link: RobotLink, wheel_link: RobotLink, wheel: RollingLink) -> bool:
+    """Return whether the axis of a hinge passes through the centre of a wheel."""
+    along = link.axis / np.linalg.norm(link.axis)
+    offset = _distance(_centre(wheel_link, wheel), link.through, along)
+    return offset < MAX_AXLE_OFFSET * wheel.radius
 
 
 def _arm(link: RobotLink, wheel: Floats) -> float:
