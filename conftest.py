@@ -55,6 +55,7 @@ SLOW = (
     "control/test_feedback_linearisation",
     "control/test_guides",
     "control/test_posture",
+    "docs/test_course",
     "docs/test_examples",
     "docs/test_gallery",
     "docs/test_readme",

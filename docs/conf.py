@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "course"))  # its pictures use its equations
 
 project = "draisine"
 author = "The draisine developers"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 ENTRY_PAGES = ("first_hour", "bicycle", "model", "robots", "research")
 INCLUDED = ("peers.md",)
 """Files that other pages include."""
@@ -21,7 +21,7 @@ def listed_pages(page):
     text = page.read_text(encoding="utf-8")
     lines = [line for tree in TOCTREE.findall(text) for line in tree.splitlines()]
     names = [line for line in lines if line and not line.startswith(":")]
-    return [page.parent / f"{name}.md" for name in names]
+    return [(page.parent / f"{name}.md").resolve() for name in names]
 
 
 def test_every_page_is_in_the_navigation_once():

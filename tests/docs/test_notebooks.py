@@ -15,6 +15,8 @@ from docs.test_examples import examples
 
 DOCS = Path(__file__).parents[2] / "docs"
 TUTORIALS = sorted((DOCS / "tutorial").glob("*.md"))
+CHAPTERS = sorted((DOCS / "course").glob("[0-9]_*.md"))
+PAGES = TUTORIALS + CHAPTERS
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +29,9 @@ def made(tmp_path_factory):
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.iterdir()}
 
 
-def test_there_is_one_for_each_tutorial(made):
-    assert sorted(made) == [page.stem for page in TUTORIALS]
+def test_there_is_one_for_each_page(made):
+    solved = [f"{page.stem}_solved" for page in CHAPTERS]
+    assert sorted(made) == sorted([*(page.stem for page in PAGES), *solved])
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda path: path.stem)
@@ -49,7 +52,7 @@ def test_same_examples(page, made):
     assert len(fail) == sum(x.exc_msg is not None for x in given)
 
 
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_cells_are_whole(page, made):
     """Cells are as format 4.5 wants them, code compiles, and a file that is written is the one
     beside the page.
@@ -64,7 +67,7 @@ def test_cells_are_whole(page, made):
         if cell["cell_type"] == "markdown":
             assert not re.search(r"\{\w+\}`|>>> |\.md\)|```\{|^% ", cell["source"], re.M)
             linked = re.findall(r"\]\(([^)#:]+\.ipynb)", cell["source"])
-            assert {*linked} <= {f"{other.stem}.ipynb" for other in TUTORIALS}
+            assert {*linked} <= {f"{other.stem}.ipynb" for other in PAGES}
             shown = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", cell["source"])
             assert shown == [f"attachment:{name}" for name in cell.get("attachments", {})]
             continue

@@ -34,7 +34,8 @@ const told = new Function("D", "changes", code + `
   return { rows: [0, 60, 100, 140, 200].map((k) => rows[k]), names: modeNames(rows),
     critical: criticalSpeeds(m, g),
     stable: stableRanges(m, g).map((ends) => ends.map((v) => (Number.isFinite(v) ? v : null))),
-    weave, shape: modeShape(m, g, 5, weave) };`)(JSON.parse(content), changes);
+    weave, shape: modeShape(m, g, 5, weave),
+    sentence: modeSentence(weave, modeShape(m, g, 5, weave)) };`)(JSON.parse(content), changes);
 console.log(JSON.stringify(told));
 """
 
@@ -121,6 +122,16 @@ def test_the_browser_finds_the_same(bicycle, page, changes, tmp_path):
     if results["weave"][1] < 0:
         vector = np.conj(vector)
     assert lean / steer == pytest.approx(-vector[0] / vector[1], abs=1e-9)
+    # Steering to the right follows a lean to the right by the phase of lean over -steer.
+    late = np.degrees(np.angle(vector[0] / vector[1]))
+    weave = complex(*results["weave"])
+    period = 2 * np.pi / abs(weave.imag)
+    words = ("right, into the lean", "later" if late > 0 else "earlier")
+    assert f"period of {period:.2f} s" in results["sentence"]
+    assert f"{np.log(2) / abs(weave.real):.2f} s" in results["sentence"]
+    if abs(late) < 90:
+        assert all(word in results["sentence"] for word in words)
+        assert f"{abs(late):.0f}\u00b0 " in results["sentence"]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
@@ -161,13 +172,28 @@ def test_hands_in_a_browser(page, tmp_path, browser):
         tab.goto((tmp_path / "page.html").as_uri())
         told = tab.locator("#told").text_content
         assert told().startswith("stable: 4.292 to 6.024 m/s")
-        tab.locator("#sliders input[type=range]").nth(1).fill("0.05")
+        trail = tab.get_by_label("trail", exact=True)
+        trail.press("ArrowLeft")
         assert not told().startswith("stable: 4.292")
+        row = tab.locator(".slider", has=trail)
+        assert "(published: 4.292 to 6.024 m/s)" in told()
+        assert "published: 0.08 m, changed by -0.0008 m (-1 %)" in row.text_content()
+        trail.press("ArrowRight")
+        assert told().startswith("stable: 4.292 to 6.024 m/s")
+        assert "changed" not in row.text_content()
+        assert tab.evaluate("D.parameters.every((p, k) => values[k] === p.value)")
+        trail.press("ArrowRight")
+        row.get_by_role("button").click()
+        assert told().startswith("stable: 4.292 to 6.024 m/s")
         tab.select_option("#set", "browser_jason")
         assert told().startswith("stable: 4.993 to 7.114 m/s")
         tab.select_option("#set", "two_mass_skate")
         assert told().startswith("stable: from 2.841 m/s on")
+        trail.press("ArrowRight")
         tab.click("#reset")
+        assert tab.locator("#set").input_value() == "two_mass_skate"
+        assert told().startswith("stable: from 2.841 m/s on")
+        tab.select_option("#set", "as compiled")
         spin = tab.get_by_label("front wheel, moment of inertia about the axle, as a number")
         spin.fill("0")
         spin.press("Enter")

@@ -12,6 +12,7 @@ import draisine
 from draisine import Body, Model, Revolute
 from draisine.errors import ParameterError
 from draisine.results.bodies import restore_model
+from draisine.view.explore import explore_page
 from draisine.view.notebook import InlinePage
 
 
@@ -118,6 +119,12 @@ def test_sliders_draw_the_changed_bicycle(bicycle, monkeypatch):
         draisine.sliders(bicycle, ["trail"])
 
 
+def test_sliders_of_a_bicycle_are_the_page_of_explore(bicycle):
+    page = draisine.sliders(bicycle)
+    assert page.text == explore_page(bicycle)
+    assert page._repr_html_().startswith("<iframe")
+
+
 def test_a_browser_that_rounds_to_the_grid_of_a_slider_changes_nothing(bicycle, monkeypatch):
     """It sends min + k step back for each slider; the weave speed is that of Meijaard and others (2007),
     doi:10.1098/rspa.2007.1857.
@@ -125,7 +132,8 @@ def test_a_browser_that_rounds_to_the_grid_of_a_slider_changes_nothing(bicycle, 
     pytest.importorskip("ipywidgets")
     shown = []
     monkeypatch.setattr("draisine.view.notebook.show_inline", shown.append)
-    for knob in draisine.sliders(bicycle).children[:-1]:
+    names = ["w", "c", "lam", "mB", "zB"]
+    for knob in draisine.sliders(bicycle, names).children[:-1]:
         published = bicycle.parameters[knob.description]
         knob.value = knob.min + round((knob.value - knob.min) / knob.step) * knob.step
         assert knob.value == pytest.approx(published, rel=1e-12, abs=1e-12), knob.description

@@ -134,3 +134,18 @@ function modeShape(m, g, v, [x, y]) {
   const [p, q] = Math.hypot(...lean) > Math.hypot(...steer) ? lean : steer, d = p * p + q * q;
   return [lean, steer].map(([r, s]) => [(r * p + s * q) / d, (s * p - r * q) / d]);
 }
+
+// A sentence about an eigenmode; lean is positive to the right, steer to the left.
+function modeSentence([x, y], [lean, steer]) {
+  const size = (z) => Math.hypot(...z), phase = (z) => Math.atan2(z[1], z[0]);
+  const decades = Math.abs(x) < 1e-9 ? "neither grows nor decays" : `${x < 0 ? "halves" : "doubles"} in ${(Math.LN2 / Math.abs(x)).toFixed(2)} s`;
+  const amount = `${(size(steer) / (size(lean) || 1e-9)).toFixed(2)} deg per degree of lean`;
+  // Angle by which a turn of the bar to the right follows a lean to the right.
+  const turn = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
+  const lag = turn(phase(lean) - phase(steer) - Math.PI), isInto = Math.abs(lag) <= Math.PI / 2;
+  const side = isInto ? "right, into the lean" : "left, out of the lean";
+  if (y === 0) return `It ${decades}. While it leans right, the bar is turned ${side}: ${amount}.`;
+  const late = isInto ? lag : turn(lag - Math.PI), degrees = Math.round(Math.abs(late) * 180 / Math.PI);
+  const when = degrees === 0 ? "at the same time" : `${degrees}\u00b0 (${(Math.abs(late) / y).toFixed(2)} s) ${late > 0 ? "later" : "earlier"}`;
+  return `It oscillates with a period of ${(2 * Math.PI / y).toFixed(2)} s and ${decades}. When it leans right, the bar turns ${side}, ${when}: ${amount}.`;
+}

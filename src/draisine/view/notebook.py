@@ -16,6 +16,7 @@ from draisine.errors import DraisineError, import_extra
 from draisine.results.store import to_dataset
 from draisine.system.system import System
 from draisine.vehicles import expect_parameters
+from draisine.view.explore import explore_page
 from draisine.view.figures._linear import draw_eigenvalues, draw_roots
 from draisine.view.figures.eigenvalues import draw
 from draisine.view.style import new_figure, parent_figure
@@ -107,6 +108,9 @@ the rear frame.
 """
 
 
+EXPLORE_HEIGHT = 760
+"""Height (pixels) of the page of `draisine explore` below a cell: two rows of plots."""
+
 SLIDER_STEP = 0.01
 """Step of a slider relative to the parameter value; the ends (0.3 and 2 times the value) are multiples of
 it.
@@ -114,10 +118,11 @@ it.
 
 
 def sliders(system: System, names: Sequence[str] | None = None, speed: Any = None) -> Any:
-    """Return a widget with sliders for parameters and a figure of the eigenvalues.
+    """Return sliders for parameters, with the eigenvalues.
 
-    The figure is updated while a slider moves. `draisine explore` writes a similar page for all
-    parameters of a bicycle, which needs no Python.
+    Without further arguments, a bicycle that rolls without slip gets the page of `draisine explore`: all
+    parameters, critical speeds and modes in motion. Otherwise the result is a widget, whose figure is updated
+    while a slider moves.
 
     Parameters
     ----------
@@ -130,8 +135,8 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
 
     Returns
     -------
-    VBox
-        Widget of ipywidgets.
+    InlinePage or VBox
+        Page that a notebook displays, or widget of ipywidgets.
 
     Examples
     --------
@@ -140,6 +145,8 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
     Traceback (most recent call last):
     draisine.errors.ParameterError: whipple has no parameter 'trail'. Did you mean c (trail)?
     """
+    if names is None and speed is None and is_plain(system):
+        return InlinePage(explore_page(system), height=EXPLORE_HEIGHT)
     if names is None:
         is_bicycle = set(DEFAULT_SLIDERS) <= set(system.parameters)
         names = DEFAULT_SLIDERS if is_bicycle else list(system.parameters)[: len(DEFAULT_SLIDERS)]
