@@ -3,9 +3,8 @@
 import json
 import shutil
 import subprocess
-import time
 from dataclasses import replace
-from importlib.resources import files
+from pathlib import Path
 from warnings import catch_warnings
 
 import numpy as np
@@ -15,37 +14,26 @@ from numpy.testing import assert_allclose
 from draisine.ride.export import ride_page
 from draisine.ride.presets import PRESETS
 from draisine.ride.session import STEP_RATE, Session
-from ride.conftest import FEW_FRAMES
+from ride.conftest import FEW_FRAMES, page_data, wait_for
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "ride.html"
-    path.write_text(ride_page(), encoding="utf-8")
-    return path
-
-
-BUNDLE = files("draisine.ride") / "page" / "vendor.js"
-"""What the page takes from others, about 0.61 MB; it is missing where node is."""
-
-
-def test_the_page_is_small_and_loads_nothing(page):
-    text = page.read_text(encoding="utf-8")
-    bundle = len(BUNDLE.read_bytes()) if BUNDLE.is_file() else 0
+def test_the_page_is_small_and_loads_nothing(exported):
+    text = exported.read_text(encoding="utf-8")
     assert len(text.encode()) <= 1_500_000
-    assert len(text.encode()) - bundle <= 850_000
     assert "src=" not in text.split("<script>")[0]
     assert 'href="style.css"' not in text
 
 
-def test_the_page_starts_with_the_requested_ride(page):
+def test_the_page_starts_with_the_requested_ride(exported):
     with catch_warnings(
         action="error"
     ):  # nobody chose a bicycle about which there is something to say
         written = ride_page(first="weave")
     first = written.partition('"rides":{"')[2].partition('"')[0]
     assert first == "weave"
-    assert page.read_text(encoding="utf-8").partition('"rides":{"')[2].startswith("steer-torque")
+    assert (
+        exported.read_text(encoding="utf-8").partition('"rides":{"')[2].startswith("steer-torque")
+    )
 
 
 NODE = """
@@ -69,8 +57,8 @@ console.log(JSON.stringify({ outputs: [...seen.outputs], v: [...seen.v], spent }
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_its_simulator_agrees_with_the_package(page, tmp_path):
-    script = page.read_text(encoding="utf-8").split("<script>")[-1].split("</script>")[0]
+def test_its_simulator_agrees_with_the_package(exported, tmp_path):
+    script = page_data(exported)
     assert script.strip().startswith("globalThis.draisineRide")
     (tmp_path / "ride.js").write_text(script + NODE.replace("RATE", str(STEP_RATE)))
     done = subprocess.run(["node", "ride.js"], cwd=tmp_path, capture_output=True, text=True)
@@ -103,22 +91,15 @@ console.log(JSON.stringify({ frames: ridden, layout: engine.scene.layout, events
 
 
 @pytest.fixture(scope="module")
-def ride_in_node(page, tmp_path_factory):
+def ride_in_node(node_folder):
     """A function that rides a preset by the page's own modules, without a browser."""
-    folder = tmp_path_factory.mktemp("node")
-    script = page.read_text(encoding="utf-8").split("<script>")[-1].split("</script>")[0]
-    (folder / "data.js").write_text(script)
-    (folder / "package.json").write_text('{"type": "module"}')
-    for name in ("local", "motions", "bicycles", "grounds", "vectors"):
-        text = (files("draisine.ride") / "page" / f"{name}.js").read_text(encoding="utf-8")
-        (folder / f"{name}.js").write_text(text)
-    (folder / "ride.js").write_text(RIDE)
+    (node_folder / "ride.js").write_text(RIDE)
 
     def ride(preset, frames, commands=None, later=None, said=()):
         task = {"preset": preset, "frames": frames, "steps": STEPS, "said": said}
         task |= {"commands": first_commands(preset) | (commands or {}), "later": later or {}}
         command = ["node", "ride.js", json.dumps(task)]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=node_folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -237,27 +218,6 @@ def test_the_rider_takes_the_bar_on_the_way_to_the_kerb(ride_in_node):
     assert abs(native[-1, found["layout"]["r"][0]]) > 0.01
 
 
-@pytest.fixture
-def tab(page, browser):
-    """The page, opened from disk."""
-    context = browser.new_context(viewport={"width": 640, "height": 400})
-    context.add_init_script(FEW_FRAMES)
-    tab = context.new_page()
-    tab.complaints = []
-    tab.on("console", lambda m: tab.complaints.append(m.text) if m.type == "error" else None)
-    tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
-    tab.goto(page.as_uri())
-    yield tab
-    context.close()
-
-
-def wait_for(tab, expression, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not tab.evaluate(expression):
-        assert time.monotonic() < end, (expression, tab.complaints)
-        time.sleep(0.02)
-
-
 SHOW = """(name) => {
   const places = [], still = { steer: 0, faster: 0, slower: 0, brake: 0, front: 0 };
   ride.engine.say({ preset: name });
@@ -274,9 +234,8 @@ SHOW = """(name) => {
 
 
 @pytest.mark.parametrize("name", ["steer-torque", "steer-angle", "steer-lean"])
-def test_a_rider_shows_how_it_is_done_while_nobody_steers(tab, name):
-    wait_for(tab, "window.ride?.frame?.time > 0.02")
-    places, still = tab.evaluate(SHOW, name)
+def test_a_rider_shows_how_it_is_done_while_nobody_steers(offline, name):
+    places, still = offline.evaluate(SHOW, name)
     shown, status, lean, aside = np.array(places).T
     assert 14 * 64 < np.argmax(shown) < 16 * 64
     assert shown[-1] and not still
@@ -286,9 +245,89 @@ def test_a_rider_shows_how_it_is_done_while_nobody_steers(tab, name):
     assert np.count_nonzero(np.diff(np.sign(aside[np.abs(aside) > 0.2]))) >= 2
 
 
-def test_it_has_every_ride(tab):
-    wait_for(tab, "window.ride?.frame?.time > 0.02")
-    options = tab.evaluate("[...document.getElementById('preset').options].map((o) => o.value)")
+def test_a_ride_is_saved_as_a_table_and_a_link_carries_it(offline):
+    """The CSV has one row per frame; the link opens the same ride with its parameters."""
+    offline.evaluate(FRAMES, ["self-stable", "", {}, 60])
+    with offline.expect_download() as saved:
+        offline.evaluate("document.getElementById('save-csv').onclick()")
+    head, *rows = Path(saved.value.path()).read_text().splitlines()
+    names = head.split(",")
+    values = np.array([row.split(",") for row in rows], float)
+    assert values.shape == (60, len(names))
+    assert_allclose(np.diff(values[:, names.index("time_s")]), 17 / 1024, rtol=1e-12)
+    lean = offline.evaluate("ride.frame.output('lean')")
+    assert values[-1, names.index("lean_right_rad")] == lean
+    offline.evaluate("ride.changes.c = 0.1; ride.engine.say({ parameters: { c: 0.1 } })")
+    offline.evaluate("document.getElementById('language').value = 'de'; ride.showLanguage('de')")
+    link = offline.evaluate("ride.link")
+    assert link.startswith("file:")
+    other = offline.context.new_page()
+    other.goto(link)
+    wait_for(other, "window.ride?.scene?.preset.name === 'self-stable' && ride.frame?.time > 0.02")
+    assert other.evaluate("[ride.engine.parameters.c, document.documentElement.lang]") == [
+        0.1,
+        "de",
+    ]
+
+
+def test_a_phone_controls_everything_by_touch(exported, browser):
+    """Buttons steer, drive and brake; a finger turns the camera, two fingers zoom."""
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, bypass_csp=True
+    )
+    context.add_init_script(FEW_FRAMES)
+    page = context.new_page()
+    page.complaints = []
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.goto(exported.as_uri())
+    wait_for(page, "window.ride?.frame?.time > 0.02")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    commands = {
+        "left": "steer",
+        "right": "steer",
+        "faster": "faster",
+        "slower": "slower",
+        "brake": "brake",
+        "front": "front",
+    }
+    for button, hand in commands.items():
+        box = page.locator(f"#touch-{button}").bounding_box()
+        assert box["height"] >= 40 and box["x"] >= 0 and box["x"] + box["width"] <= 390
+        page.dispatch_event(f"#touch-{button}", "pointerdown", {"pointerType": "touch"})
+        assert abs(page.evaluate(f"ride.inputs.read().{hand}")) == 1
+        page.dispatch_event(f"#touch-{button}", "pointerup", {"pointerType": "touch"})
+        assert page.evaluate(f"ride.inputs.read().{hand}") == 0
+    turned = page.evaluate(FINGERS)
+    assert turned["azimuth"] < 0.0 < turned["nearer"] < 1.0
+    for button in ("reset", "push", "pause"):
+        page.tap(f"#{button}")
+    assert page.evaluate("ride.paused")
+    assert page.complaints == []
+    context.close()
+
+
+FINGERS = """() => {
+  const picture = document.getElementById("picture"), { camera } = ride;
+  const before = camera.azimuth, away = camera.away;
+  const touch = (kind, pointerId, clientX, clientY) => {
+    const button = kind === "pointermove" ? -1 : 0;
+    const options = { pointerId, pointerType: "touch", button, clientX, clientY, bubbles: true };
+    picture.dispatchEvent(new PointerEvent(kind, options));
+  };
+  touch("pointerdown", 1, 100, 200);
+  touch("pointermove", 1, 140, 200);
+  const azimuth = camera.azimuth - before;
+  touch("pointerdown", 2, 200, 200);
+  touch("pointermove", 2, 300, 200);
+  const nearer = camera.away / away;
+  touch("pointerup", 1, 140, 200);
+  touch("pointerup", 2, 300, 200);
+  return { azimuth, nearer };
+}"""
+
+
+def test_it_has_every_ride(offline):
+    options = offline.evaluate("[...document.getElementById('preset').options].map((o) => o.value)")
     assert options == list(PRESETS)
 
 
@@ -310,47 +349,45 @@ FRAMES = """([name, mu, keys, count]) => {
 }"""
 
 
-def test_ramp_kerb_and_ice_are_ridden_from_disk(tab):
-    wait_for(tab, "window.ride?.frame?.time > 0.02")
-    jump = tab.evaluate(FRAMES, ["ramp", "", {}, 210])
+def test_ramp_kerb_and_ice_are_ridden_from_disk(offline):
+    jump = offline.evaluate(FRAMES, ["ramp", "", {}, 210])
     assert "in flight: no wheel touches the ground" in jump["moments"]
     assert jump["status"] == 0
     # The numbers of the answer: from 4 to 2.75 m/s.
-    kerb = tab.evaluate(FRAMES, ["kerb", "", {}, 180])
+    kerb = offline.evaluate(FRAMES, ["kerb", "", {}, 180])
     assert kerb["speed"] == pytest.approx(2.75, abs=0.005)
     # On ice a braked bicycle decelerates by at most mu g.
-    ice = tab.evaluate(FRAMES, ["brake", "0.05", {"brake": 1, "front": 1}, 60])
+    ice = offline.evaluate(FRAMES, ["brake", "0.05", {"brake": 1, "front": 1}, 60])
     assert ice["speed"] > 8.0 - 0.05 * 9.81 * 60 * 17 / 1024
-    dry = tab.evaluate(FRAMES, ["brake", "1", {"brake": 1}, 60])
+    dry = offline.evaluate(FRAMES, ["brake", "1", {"brake": 1}, 60])
     assert dry["speed"] < 7.0
-    assert tab.complaints == []
+    assert offline.complaints == []
 
 
-def test_it_rides_from_disk(tab):
+def test_it_rides_from_disk(offline):
     def wait(expression):
-        wait_for(tab, expression)
+        wait_for(offline, expression)
 
     wait("window.ride?.frame?.time > 0.05")
-    tab.keyboard.down("ArrowRight")
+    offline.keyboard.down("ArrowRight")
     wait("ride.frame.joint('steer') < -0.01")
-    tab.keyboard.up("ArrowRight")
+    offline.keyboard.up("ArrowRight")
     wait("ride.frame.output('lean') < -0.02 && ride.frame.output('yaw') > 0.01")
-    for name in tab.evaluate("Object.keys(ride.scene.presets)"):
-        tab.select_option("#preset", name)
+    for name in (name for name in PRESETS if not PRESETS[name].task):
+        offline.select_option("#preset", name)
         wait(f"ride.scene.preset.name === {name!r} && ride.frame?.time > 0.02")
-    assert tab.complaints == []
+    assert offline.complaints == []
 
 
-def test_its_parameters_change_as_those_of_the_package(tab):
+def test_its_parameters_change_as_those_of_the_package(offline):
     """The same ride, changed on the way: by the page alone, and by the package."""
-    wait_for(tab, "window.ride?.frame?.time > 0.02")
-    ends = np.array(tab.evaluate(CHANGE))
+    ends = np.array(offline.evaluate(CHANGE))
     session = Session("self-stable")
     session.advance(512, {"torso": 0.05})
     session.change({"c": 0.12, "lam": 0.4})
     session.advance(512, {"torso": 0.05})
     assert_allclose(ends, session.parts()["outputs"], rtol=1e-10, atol=1e-10)
-    assert tab.complaints == []
+    assert offline.complaints == []
 
 
 CHANGE = """() => {
@@ -366,15 +403,16 @@ CHANGE = """() => {
 }"""
 
 
-def test_impossible_parameters_are_refused_and_other_bicycles_taken_up(tab):
-    wait_for(tab, "window.ride?.frame?.time > 0.02")
-    tab.evaluate("ride.engine.say({ parameters: { w: NaN } })")
-    assert "rides on as it was" in tab.inner_text("#message")
-    assert tab.evaluate("ride.engine.parameters.w") == 1.02
+def test_impossible_parameters_are_refused_and_other_bicycles_taken_up(offline):
+    offline.evaluate("ride.engine.say({ parameters: { w: NaN } })")
+    assert "rides on as it was" in offline.inner_text("#message")
+    assert offline.evaluate("ride.engine.parameters.w") == 1.02
     for name in ("browser_jason", "kooijman", ""):
-        tab.select_option("#set", name)
-        wait_for(tab, f"ride.scene.parameter_set === {name!r} && ride.frame?.time > 0.02")
-    tab.click("#parameters summary")
-    tab.locator("#sliders input").first.fill("0.1")
-    wait_for(tab, "Math.abs(ride.scene.sliders.c.value - 0.1) < 0.01 && ride.frame?.time > 0.02")
-    assert tab.complaints == []
+        offline.select_option("#set", name)
+        wait_for(offline, f"ride.scene.parameter_set === {name!r} && ride.frame?.time > 0.02")
+    offline.click("#parameters summary")
+    offline.locator("#sliders input").first.fill("0.1")
+    wait_for(
+        offline, "Math.abs(ride.scene.sliders.c.value - 0.1) < 0.01 && ride.frame?.time > 0.02"
+    )
+    assert offline.complaints == []

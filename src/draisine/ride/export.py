@@ -1,5 +1,7 @@
 """Export of rides as one HTML file with simulators in JavaScript; it needs neither server nor network."""
 
+import base64
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -20,16 +22,35 @@ from draisine.system.system import System
 from draisine.vehicles import parameter_sets
 
 PAGE_MODULES = (
+    "words",
+    "language",
     "vectors",
     "machine",
     "cameras",
     "canvas",
+    "solids",
+    "bicycle",
+    "rider",
+    "scenery",
     "webgl",
     "inputs",
     "controls",
-    "words",
+    "moments",
     "gauges",
+    "dial",
+    "chart",
     "plots",
+    "tasks",
+    "panel",
+    "recorder",
+    "results",
+    "strips",
+    "task_view",
+    "teacher",
+    "links",
+    "gestures",
+    "smoothness",
+    "sound",
     "link",
     "grounds",
     "bicycles",
@@ -54,6 +75,16 @@ DEFAULT_BICYCLE = ""
 
 STEERED_BY_ANGLE = "+angle"
 """End of the names of runs on terrain in which the rider controls the steer angle."""
+
+
+UNPACK = """\
+const packed = document.getElementById("vendor");
+const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
+const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+const vendor = document.createElement("script");
+vendor.textContent = await new Response(unpacked).text();
+document.head.append(vendor);"""
+"""Script that runs the compressed bundle of third-party scripts before the modules of the page."""
 
 
 def ride_page(
@@ -148,6 +179,7 @@ def _ride(session: Session) -> dict[str, Any]:
         "fact": scene["fact"],
         "ground": _without_lines(scene["ground"]),
         "rate": scene["rate"],
+        "mu": scene["mu"],
         "bicycle": session.preset.parameter_set or DEFAULT_BICYCLE,
         "parameters": session.preset.parameters,
         "start": start | dict(session.preset.start),
@@ -183,10 +215,13 @@ def _inlined(ride: str, modules: str) -> str:
     text = (page / "index.html").read_text(encoding="utf-8")
     style = (page / "style.css").read_text(encoding="utf-8")
     bundle = page / "vendor.js"
-    vendor = bundle.read_text(encoding="utf-8") if bundle.is_file() else ""
-    safe = [script.replace("</script", r"<\/script") for script in (vendor, ride)]
-    scripts = "".join(f"<script>\n{script}\n</script>\n" for script in safe)
+    vendor = bundle.read_bytes() if bundle.is_file() else b""
+    packed = base64.b64encode(gzip.compress(vendor, mtime=0)).decode()
+    data = ride.replace("</script", r"<\/script")
+    scripts = (
+        f'<script id="vendor" type="text/plain">{packed}</script>\n<script>\n{data}\n</script>\n'
+    )
     text = text.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
     text = text.replace('<script src="vendor.js"></script>\n', scripts)
-    inline = f'<script type="module">\n{modules}\n</script>'
+    inline = f'<script type="module">\n{UNPACK}\n{modules}\n</script>'
     return text.replace('<script type="module" src="main.js"></script>', inline)

@@ -34,20 +34,20 @@ class Slider:
     """Lower bound of the parameter, SI units."""
     high: float
     """Upper bound of the parameter, SI units."""
-    meaning: str
-    """Description of the parameter with its unit."""
+    unit: str
+    """Unit of the parameter; `page/words.js` contains its name."""
 
 
 SLIDERS = {
-    "c": Slider(-0.05, 0.2, "trail, m"),
-    "lam": Slider(0.0, 0.6, "tilt of the steer axis, rad"),
-    "w": Slider(0.8, 1.4, "wheelbase, m"),
-    "IFyy": Slider(0.0, 1.0, "spin inertia of the front wheel, kg m2"),
-    "IRyy": Slider(0.0, 1.0, "spin inertia of the rear wheel, kg m2"),
-    "zB": Slider(-1.3, -0.6, "height of frame and rider (down), m"),
-    "mB": Slider(65.0, 130.0, "mass of frame and rider, kg"),
-    "g": Slider(1.0, 20.0, "gravity, m/s2"),
-    "slope": Slider(-0.2, 0.2, "slope of the ground, rad"),
+    "c": Slider(-0.05, 0.2, "m"),
+    "lam": Slider(0.0, 0.6, "rad"),
+    "w": Slider(0.8, 1.4, "m"),
+    "IFyy": Slider(0.0, 1.0, "kg m2"),
+    "IRyy": Slider(0.0, 1.0, "kg m2"),
+    "zB": Slider(-1.3, -0.6, "m"),
+    "mB": Slider(65.0, 130.0, "kg"),
+    "g": Slider(1.0, 20.0, "m/s2"),
+    "slope": Slider(-0.2, 0.2, "rad"),
 }
 """Sliders of the page by parameter name; the page shows those of the vehicle's own parameters."""
 

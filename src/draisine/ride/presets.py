@@ -11,6 +11,7 @@ from draisine.errors import ParameterError, UnknownNameError, expect_known
 from draisine.model.quantity import parse_number
 from draisine.registry import find, is_file, names
 from draisine.ride.limits import brake_limit, wheelie_limit
+from draisine.ride.words import page_words, ride_text
 from draisine.scenario.library import load
 from draisine.scenario.terrain import GROUND_TABLES as GROUND_SHAPES
 from draisine.scenario.terrain import WheelPlace
@@ -58,8 +59,10 @@ class Preset:
     """Whether normal forces may be negative (wheels never lift off)."""
     shown: bool = False
     """Whether an automatic rider demonstrates the ride until the user steers."""
-    fact: Callable[[Mapping[str, float]], str] | None = None
-    """Function from the parameters to a sentence that the page displays."""
+    task: bool = False
+    """Whether the ride is a task that the page judges (`page/tasks.js`)."""
+    fact: Callable[[Mapping[str, float]], tuple[float, float]] | None = None
+    """Function from the parameters to the acceleration (m/s2) and torque (N m) in a displayed sentence."""
     rate: str | None = None
     """The user's equations of motion as FILE.py:function; None for those of the package."""
 
@@ -69,33 +72,17 @@ class Preset:
         return self.vehicle, self.parameter_set, self.ground
 
 
-def brake_fact(parameters: Mapping[str, float]) -> str:
-    """Return a sentence about the brake torque at which the rear wheel lifts off."""
-    a, torque = brake_limit(parameters)
-    return (
-        f"This bicycle lifts its rear wheel at {a:.2f} m/s2: {torque:.0f} N m at the front brake."
-    )
-
-
-def wheelie_fact(parameters: Mapping[str, float]) -> str:
-    """Return a sentence about the drive torque at which the front wheel lifts off."""
-    a, torque = wheelie_limit(parameters)
-    return (
-        f"This bicycle lifts its front wheel at {a:.2f} m/s2: {torque:.0f} N m at the rear wheel."
-    )
-
-
 EASY_COMMANDS = {"hold": 1.0, "lean_help": 5.0}
 """Commands of an easy first ride: `hold` 1 = speed control on, `lean_help` = steer torque per lean rate
 (N m s/rad), which steers into the fall.
 """
 
-FACTS = {"brake": brake_fact, "wheelie": wheelie_fact}
+FACTS = {"brake": brake_limit, "wheelie": wheelie_limit}
 """Functions for `Preset.fact` by name."""
 
 
 def _presets() -> dict[str, Preset]:
-    """Read the presets of `presets.toml`; presets on equal ground share one terrain."""
+    """Read the presets of `presets.toml`; presets on equal ground share one terrain. Texts are English."""
     text = files("draisine.ride").joinpath("presets.toml").read_text(encoding="utf-8")
     presets: dict[str, Preset] = {}
     grounds: dict[str, Callable[[], Terrain]] = {}
@@ -106,12 +93,13 @@ def _presets() -> dict[str, Preset]:
             ground: Any = GROUND_SHAPES[table["ground"]["shape"]].model_validate(table["ground"])
             table["ground"] = grounds.setdefault(repr(ground), ground.terrain)
             table["place"] = WheelPlace.model_validate(table["place"])
-        presets[name] = Preset(**table | {"fact": FACTS.get(table.get("fact", ""))})
+        texts = {part: ride_text(name, part) for part in ("title", "lesson", "question", "answer")}
+        presets[name] = Preset(**table | texts | {"fact": FACTS.get(table.get("fact", ""))})
     return presets
 
 
 PRESETS = _presets()
-"""Presets by name; the first one is the default."""
+"""Presets by name, tasks last; the first one is the default."""
 
 RIDE_GROUNDS = {
     "smooth": PRESETS["steer-torque"],
@@ -186,7 +174,7 @@ def make_preset(name: str) -> Preset:
     >>> make_preset("rolling_disc").start
     {'forward_speed': 5.0}
     """
-    lesson = "Push it (P), turn its joints (arrow keys)."
+    lesson = page_words()["machine.lesson"]["en"]
     if is_file(name) or name in names("vehicle"):
         model = find("vehicle", name)()
         has_speed = any(output.name == "forward_speed" for output in model.outputs)

@@ -68,8 +68,8 @@ class RideServer:
     ) -> None:
         """Create the session of a preset and the access token of the page."""
         self.target = target
-        self.presets = presets
-        self.name = name
+        self.requested = name, presets
+        self.name, self.presets = self.requested
         self.port = port
         self.token = secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
@@ -147,6 +147,9 @@ class RideServer:
             await socket.close(CLOSE_OCCUPIED, "another tab is riding; this one waits")
             return
         self.taken = True
+        # Another page starts with the requested ride; one that lost its connection continues its own ride.
+        if "resume" not in socket.query_params:
+            self.name, self.presets = self.requested
         try:
             await self.change(socket, {"preset": self.name}, log_errors=True)
             while True:
@@ -246,7 +249,7 @@ class RideServer:
         preset = self.presets[name]
         ready = self.preparation(name)
         if not ready.done():
-            note = f"preparing {preset.title!r}: deriving and compiling its equations of motion"
+            note = {"name": name, "title": preset.title}
             await socket.send_text(json.dumps({"preparing": note}))
             await ready
         self.session = await asyncio.to_thread(Session, name, self.presets)

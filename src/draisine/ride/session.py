@@ -291,7 +291,7 @@ class Session:
         machine = describe_machine(model)
         return {
             "preset": _describe_preset(self.name, self.preset),
-            "fact": self.preset.fact(self.system.parameters) if self.preset.fact else "",
+            "fact": self.preset.fact(self.system.parameters) if self.preset.fact else None,
             "presets": {name: each.title for name, each in self.presets.items()},
             "layout": {
                 name: [end - len(block), end]
@@ -303,6 +303,7 @@ class Session:
             "controls": self.controls,
             "vehicles": names("vehicle") if self.preset.rate is None else (),
             "vehicle": self.preset.vehicle,
+            "mu": self.preset.mu if math.isfinite(self.preset.mu) else None,
             "grounds": tuple(RIDE_GROUNDS) if self.law and self.preset.rate is None else (),
             "ground_name": ground_of(self.preset),
             "sets": _sets(self.preset.vehicle) if self.preset.rate is None else (),
@@ -331,7 +332,18 @@ def rehearse(name: str) -> None:
 
 def _describe_preset(name: str, preset: Preset) -> dict[str, Any]:
     """Return the fields of a preset that the page displays."""
-    fields = ("title", "lesson", "question", "answer", "way", "commands", "keys", "pace", "shown")
+    fields = (
+        "title",
+        "lesson",
+        "question",
+        "answer",
+        "way",
+        "commands",
+        "keys",
+        "pace",
+        "shown",
+        "task",
+    )
     return {"name": name} | {key: getattr(preset, key) for key in fields}
 
 

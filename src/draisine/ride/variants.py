@@ -33,7 +33,7 @@ def describe_bicycle(system: System) -> dict[str, Any]:
             name: {
                 "low": low,
                 "high": high,
-                "meaning": SLIDERS[name].meaning,
+                "unit": SLIDERS[name].unit,
                 "drawn": _drawn(system, name, low, high),
             }
             for name, (low, high) in ranges.items()

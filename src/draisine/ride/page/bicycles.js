@@ -10,11 +10,11 @@ export function sceneOf(ride, { kinds, bicycles }, set, parameters) {
   const changed = sliders.some(([name]) => name !== "slope" && parameters[name] !== bicycle.parameters[name]);
   const fits = (name) => !ride.terrain || bicycles[name].kind === bicycle.kind;
   return {
-    preset: ride.preset, presets: ride.presets, ground: withLines(ride.ground), rate: ride.rate, ...kinds[bicycle.kind],
-    fact: changed || set !== ride.bicycle ? "" : ride.fact, begins_anew: Boolean(ride.terrain),
+    preset: ride.preset, presets: ride.presets, ground: withLines(ride.ground), rate: ride.rate, mu: ride.mu, ...kinds[bicycle.kind],
+    fact: changed || set !== ride.bicycle ? null : ride.fact, begins_anew: Boolean(ride.terrain),
     sets: Object.keys(bicycles).filter((name) => name && fits(name)), parameter_set: set,
     machine: drawing(bicycle, parameters), chart: changed ? null : bicycle.chart,
-    sliders: Object.fromEntries(sliders.map(([name, { low, high, meaning }]) => [name, { low, high, meaning, value: parameters[name] }])),
+    sliders: Object.fromEntries(sliders.map(([name, { low, high, unit }]) => [name, { low, high, unit, value: parameters[name] }])),
   };
 }
 

@@ -17,7 +17,7 @@ export class CanvasPicture {
     this.view = view;
     this.ground(poses[0].p);
     tracks.forEach((track) => this.path(track.points, track.colour, 2));
-    if (show.shadow && !this.scene.ground.patches.length) this.machine(poses, (p) => [p[0], p[1], 0], "#0000001f");
+    if (!this.scene.ground.patches.length) this.machine(poses, (p) => [p[0], p[1], 0], "#0000001f");
     if (ghost) this.machine(ghost, (p) => p, "#56789a66");
     this.machine(poses, (p) => p, null);
     if (show.arrows) this.arrows(frame);

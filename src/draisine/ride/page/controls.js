@@ -1,9 +1,4 @@
 // From hands to the commands of the rider's law.
-export const FEEL = {
-  torque: "You push, the bar answers. A push to the right starts a turn to the left.",
-  angle: "The bar goes where you point. It no longer turns into a fall by itself; the help does that for it.",
-  lean: "Hands off. Lean, and the bar follows; the frame goes the other way first.",
-};
 const KEYS = { torque: 1, helped: 2, assisted: 3, angle: (4 * Math.PI) / 180, body: 0.1, drive: 60, brake: 60, front: 180, lift: 0, pace: 1.5 };
 
 export class Controls {

@@ -3,13 +3,19 @@ const KEYS = {
   ArrowLeft: "left", a: "left", ArrowRight: "right", d: "right", ArrowUp: "faster", w: "faster",
   ArrowDown: "slower", s: "slower", " ": "brake", b: "front",
 };
+const TOUCH = [
+  ["touch-left", "left"], ["touch-right", "right"], ["touch-faster", "faster"], ["touch-slower", "slower"],
+  ["touch-brake", "brake"], ["touch-front", "front"],
+];
 const DEAD_ZONE = 0.12;
+const PAD_BUTTONS = { 0: "p", 2: "r", 3: "c", 9: "escape" };   // A, X, Y and Start of the standard gamepad, as keys
 
 export class Inputs {
   constructor(picture) {
     this.held = new Set();
     this.touched = new Set();
     this.shift = false;
+    this.down = [];
     this.drag = 0;
     this.changed = () => {};
     this.pressed = () => {};
@@ -18,7 +24,7 @@ export class Inputs {
     window.addEventListener("blur", () => this.release());
     document.addEventListener("visibilitychange", () => document.hidden && this.release());
     this.mouse(picture);
-    for (const [id, name] of [["touch-left", "left"], ["touch-right", "right"], ["touch-brake", "brake"]]) this.button(id, name);
+    for (const [id, name] of TOUCH) this.button(id, name);
   }
 
   key(event, down) {
@@ -63,7 +69,7 @@ export class Inputs {
   // Steering to the left from -1 to 1, and the rest from 0 to 1.
   read() {
     const on = (name) => (this.held.has(name) || this.touched.has(name) ? 1 : 0);
-    const pad = gamepad();
+    const pad = this.gamepad();
     const keys = (on("left") - on("right")) * (this.shift ? 0.5 : 1);
     return {
       steer: Math.max(-1, Math.min(1, keys + this.drag + pad.steer)),
@@ -73,12 +79,14 @@ export class Inputs {
       front: Math.max(on("front"), pad.front),
     };
   }
-}
 
-function gamepad() {
-  const pad = [...(navigator.getGamepads?.() ?? [])].find((one) => one && one.connected);
-  if (!pad) return { steer: 0, faster: 0, brake: 0, front: 0 };
-  const x = pad.axes[0] ?? 0, past = Math.max(0, Math.abs(x) - DEAD_ZONE) / (1 - DEAD_ZONE);
-  const value = (k) => pad.buttons[k]?.value ?? 0;
-  return { steer: -Math.sign(x) * past ** 3 * 2, faster: value(7), brake: value(6), front: value(4) };
+  gamepad() {
+    const pad = [...(navigator.getGamepads?.() ?? [])].find((one) => one && one.connected);
+    if (!pad) return { steer: 0, faster: 0, brake: 0, front: 0 };
+    const x = pad.axes[0] ?? 0, past = Math.max(0, Math.abs(x) - DEAD_ZONE) / (1 - DEAD_ZONE);
+    const value = (k) => pad.buttons[k]?.value ?? 0, down = Object.keys(PAD_BUTTONS).filter((k) => value(k) > 0.5);
+    for (const k of down) if (!this.down.includes(k)) this.pressed(PAD_BUTTONS[k]);
+    this.down = down;
+    return { steer: -Math.sign(x) * past ** 3 * 2, faster: value(7), brake: value(6), front: value(4) };
+  }
 }

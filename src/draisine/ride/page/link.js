@@ -13,7 +13,9 @@ export class Link {
 
   open() {
     this.waiting = false;
+    this.address.hash = "";
     this.socket = new WebSocket(this.address);
+    this.address.searchParams.set("resume", "1");   // from now on the server continues this ride
     this.socket.binaryType = "arraybuffer";
     this.socket.onmessage = ({ data }) => {
       if (typeof data === "string") return this.listen(JSON.parse(data));

@@ -22,7 +22,7 @@ export class LocalEngine {
 
   say({ preset, reset, pace, mu, parameters, parameter_set: set }) {
     if (preset) {
-      this.mu = Infinity;
+      this.mu = this.data.rides[preset].mu ?? Infinity;
       this.choose(preset, this.data.rides[preset].bicycle);
     }
     if (set !== undefined) this.choose(this.scene.preset.name, set);
@@ -70,7 +70,7 @@ export class LocalEngine {
     try {
       this.motion.change(parameters, this.scene.controls.length - 1, this.ride.start, this.mu);
     } catch (error) {
-      this.told({ refused: `${error.message}; the bicycle rides on as it was.` });
+      this.told({ impossible: error.message });
       return;
     }
     this.parameters = parameters;
