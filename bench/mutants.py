@@ -197,8 +197,8 @@ WITHOUT_EFFECT = {
         "column = 0.5 * (high - low) + [0.0, 0.0, COLUMN_HEIGHT * length]",
     ): "any height above all of the ground will do",
     (
-        "simulation/contact/query.py",
-        "margin /= 2.0",
+        "simulation/contact/nearby/search.py",
+        "margin *= 0.5",
     ): "by how much a margin shrinks decides the effort alone",
     (
         "simulation/contact/query.py",

@@ -190,7 +190,7 @@ def largest_least_force(error, run):
     arc, t = run.arcs[-1], float(run.t[-1])
     look = ContactQuery(arc.machine, arc.terrain, arc.inputs)
     y = arc.machine.enter(error.state, np.zeros(0))
-    near = look.find_surroundings(t, look.boxes(t, y), 0.0).contacts
+    near = look.find_surroundings(t, y, 0.0).contacts
     touching = [
         contact
         for contact, row in zip(near, look.evaluate_rows(t, y, near), strict=True)

@@ -52,7 +52,7 @@ def test_a_wheel_leaves_a_ramp_at_a_border(bicycle):
     y = arc.machine.enter(event.before, np.zeros(0))
     (contact,) = [
         c
-        for c in query.find_surroundings(event.t, query.boxes(event.t, y), 1e-3).contacts
+        for c in query.find_surroundings(event.t, y, 1e-3).contacts
         if query.key(c) == event.guard.contact
     ]
     row = query.evaluate_rows(event.t, y, [contact])[0]

@@ -548,14 +548,11 @@ def nearest_contacts(
     margin = FIRST_SEARCH * query.wheel_size
     limit = NEAREST_SEARCH * max(query.wheel_size, 1.0)
     while True:
-        # Widen the boxes instead of the margin alone: the query reuses its latest list of nearby contacts
-        # if that list covers the boxes.
-        corners = query.boxes(t, free).reshape(-1, 2, 3) + margin * np.array([[-1.0], [1.0]])
-        near = query.find_surroundings(t, corners.ravel(), margin)
+        near = query.find_surroundings(t, free, 2.0 * margin)
         rows = query.evaluate_rows(t, free, near.contacts)
         best: dict[int, int] = {}
         for k in np.argsort(np.abs(rows[:, query.row.gap.start])).tolist():
-            wheel = int(near.wheels[k])
+            wheel = near[k].wheel
             if wheel not in wanted or wheel in best:
                 continue
             if query.excess(near[k], rows[k]) <= query.tol.border:
@@ -570,11 +567,11 @@ def nearest_contacts(
                 f"There is no ground below the wheel {name!r}. Place the machine on the terrain: "
                 "draisine.place, or start=."
             )
-    laws, mu = query.contact_laws(near, contact)
-    return tuple(
-        (near[k], Status(statuses.get(wheel, int(laws[k]))), float(mu[k]))
-        for wheel, k in sorted(best.items())
-    )
+    closed = []
+    for wheel, k in sorted(best.items()):
+        status, mu = query.contact_law(near[k], contact)
+        closed.append((near[k], statuses.get(wheel, status), mu))
+    return tuple(closed)
 
 
 def lift_above(query: ContactQuery, free: Floats) -> Floats:

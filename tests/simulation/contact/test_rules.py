@@ -32,7 +32,7 @@ from draisine.simulation.contact.event_driven.impact import (
 from draisine.simulation.contact.event_driven.rank import Rank
 from draisine.simulation.contact.failures import find_failure
 from draisine.simulation.contact.kernels import update_tyre_load
-from draisine.simulation.contact.query import MAX_WATCHED_FEATURES, ContactQuery
+from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.samples import add_generalised_force, box_distance
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.arc import REST_SPEED_RATIO, TimeStepper
@@ -260,19 +260,6 @@ def query_on(terrain):
     return ContactQuery(make_generic(bicycle(), None, terrain.motions), terrain, np.zeros(3))
 
 
-def test_surroundings_are_searched_again_beyond_their_boxes_or_on_moving_ground():
-    state = draisine.state(bicycle(), forward_speed=5.0)
-    for motion in (None, Slide((1.0, 0.0, 0.0))):
-        query = query_on(tiles(70, motion))
-        y = query.machine.enter(state, np.zeros(0))
-        boxes = query.boxes(0.0, y)
-        first = query.find_surroundings(0.0, boxes, 0.5)
-        inside = query.find_surroundings(0.0, boxes + 0.1, 0.5)
-        assert (inside is first) == (motion is None)
-        assert query.find_surroundings(0.0, boxes + 1.0, 0.5) is not first
-        assert 0 < len(first) <= MAX_WATCHED_FEATURES
-
-
 def test_the_speed_of_moving_ground_is_that_of_its_motion():
     query = query_on(tiles(70, Slide((-3.0, 0.0, 0.0))))
     boxes = np.zeros(12)
@@ -342,7 +329,7 @@ def test_wheels_on_a_plane_are_independent_or_exactly_redundant(name, rank):
     query = ContactQuery(machine, plane(), np.zeros(len(system.model.inputs)))
     y = machine.enter(draisine.state(system), np.zeros(machine.memory))
     wheels = range(len(machine.wheels))
-    near = query.find_surroundings(0.0, query.boxes(0.0, y), 0.1)
+    near = query.find_surroundings(0.0, y, 0.1)
     closed = [(near[k], Status.ROLLING, np.inf) for k in wheels]
     assert classify_rank(query, 0.0, y, closed) is rank
     assert classify_rank(query, 0.0, y, closed[:1]) is Rank.INDEPENDENT

@@ -93,7 +93,7 @@ def test_the_search_finds_the_nearest_of_all_features(bicycle):
         y = look.machine.enter(draisine.state(bicycle), np.zeros(0))
         y[look.y.p.start + 2] += height
         least = [np.inf, np.inf]
-        contacts = look.find_surroundings(0.0, look.boxes(0.0, y), 0.3).contacts
+        contacts = look.find_surroundings(0.0, y, 0.3).contacts
         for contact, row in zip(contacts, look.evaluate_rows(0.0, y, contacts), strict=True):
             if look.excess(contact, row) <= 0.0 and look.gap(row) > 0.0:
                 least[contact.wheel] = min(least[contact.wheel], look.gap(row))

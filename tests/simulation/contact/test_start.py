@@ -9,9 +9,7 @@ import pytest
 import draisine
 from draisine import Numerics
 from draisine.errors import ConfigurationError
-from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.start import count_windings
-from draisine.system.generic import make_generic
 from draisine.terrain import Mesh, corner, kerb, move_ground, plane
 from draisine.terrain.assembly import Joined
 from draisine.terrain.motions import Slide
@@ -39,19 +37,6 @@ def test_a_closed_box_encloses_its_inside_once():
     wanted = ((points > low) & (points < high)).all(axis=1)
     assert 5 < wanted.sum() < 100
     assert (count_windings(every(box(low, high)), points, 0.0) == wanted).all()
-
-
-def test_features_of_a_table_are_those_of_its_ground():
-    """Some are known from an earlier search, others are new."""
-    bicycle, ground = draisine.compile("whipple"), box((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
-    query = ContactQuery(make_generic(bicycle), ground, np.zeros(len(bicycle.model.inputs)))
-    query.table.pick([2])
-    some = [0, 2, 5, 9]
-    found, wanted = query.table.pick(some), ground.pick(some)
-    kinds = [[one.kinds[k] for k in one.kind] for one in (found, wanted)]
-    assert kinds[0] == kinds[1]
-    assert (found.numbers == wanted.numbers).all()
-    assert (found.borders == wanted.borders).all()
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.4, -1.2])

@@ -28,7 +28,6 @@ from draisine.errors import GrazingError, SimulationError
 from draisine.simulation.contact.arc import UnilateralArc
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.contact.query import Closed, ContactQuery
-from draisine.simulation.contact.status import Status
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT
@@ -286,11 +285,10 @@ class TerrainMotion:
         """Return the contact with a given key at an event, with its status and friction coefficient."""
         query = self.query
         y = query.machine.enter(event.before, np.zeros(query.machine.memory))
-        near = query.find_surroundings(event.t, query.boxes(event.t, y), EVENT_SEARCH_MARGIN)
-        statuses, mu = query.contact_laws(near, self.contact)
-        for k, contact in enumerate(near.contacts):
+        near = query.find_surroundings(event.t, y, EVENT_SEARCH_MARGIN)
+        for contact in near.contacts:
             if query.key(contact) == key:
-                return contact, Status(statuses[k]), float(mu[k])
+                return contact, *query.contact_law(contact, self.contact)
         raise SimulationError(
             f"No gradient through {event}: no contact {':'.join(key)} within {EVENT_SEARCH_MARGIN:g} m."
         )

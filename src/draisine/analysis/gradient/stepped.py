@@ -146,13 +146,13 @@ class SteppedTangents:
         stepper = self.stepper
         layout = self.query.y
         begin = stepper.t
-        near = stepper.near
+        searches = stepper.near.searches
         airborne = stepper.record.airborne.copy()
 
         # The simulation engine computes the step and determines the contact statuses.
         stepper.advance(1, self.until)
         contacts = [self._contact(c) for c in range(stepper.record.contact_count)]
-        if stepper.near is not near:
+        if stepper.near.searches != searches:
             # After a new search for nearby ground features, the engine keeps only the tyre loads of closed
             # contacts.
             self._loads = {c: x for c, x in self._loads.items() if c in (self._statuses or ())}

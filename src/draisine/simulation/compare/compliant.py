@@ -320,7 +320,7 @@ def _push(
     axes (N).
     """
     solver = contact.solver
-    near = query.find_surroundings(t, query.boxes(t, y), 0.0)
+    near = query.find_surroundings(t, y, 0.0)
     v = query.speeds(y)
     total = np.zeros(query.n)
     forces, world = np.zeros((2, len(query.machine.wheels), 3))

@@ -11,6 +11,7 @@ complementarity of gap and normal force and Coulomb's law.
 - `stepping`: arcs in time steps (Moreau and Jean), used if event location makes no progress.
 - `complementarity`: solvers of the contact problem.
 - `kernels`: contact rows, accelerations and forces of one contact mode. `status`: statuses of a contact.
+- `nearby`: the search of the contacts that are possible near the wheels.
 - `query`: gaps, contact rows and forces at single states. `table`: contacts as arrays for routines.
 - `samples`, `arc`: forces and gaps at the states of a finished run.
 - `standalone`: complete runs as routines, for exports.

@@ -4,8 +4,8 @@ its results.
 `ArcDriver` owns the records of `event_driven`: the trajectory arc, the event and the run loop. `load` writes
 the state of a run into them, `run` calls the compiled loop, and `samples`, `nodes`, `grazes` and `events`
 read its output. The loop returns to Python for a contact mode without a compiled closed-form solution
-(`compile_mode`), for features that a disc may not be able to touch (`check_sharp_features`) and for impact
-models in Python (`resolve_impact`).
+(`compile_mode`), for features that a disc cannot touch (`ContactQuery.refuse_sharp_feature`) and for impact
+models in Python (`resolve_impact`). `search` calls the compiled search of the contacts near the wheels.
 """
 
 import math
@@ -40,7 +40,7 @@ from draisine.simulation.contact.event_driven.arc_integration import (
     ArcState,
     RunStatus,
 )
-from draisine.simulation.contact.event_driven.events import CANDIDATES, TOUCHING, EventState
+from draisine.simulation.contact.event_driven.events import CANDIDATES, EventState
 from draisine.simulation.contact.event_driven.guards import (
     GUARD_NODES,
     INTERPOLATION_BASIS,
@@ -58,11 +58,13 @@ from draisine.simulation.contact.event_driven.run_loop import (
 )
 from draisine.simulation.contact.event_driven.short_step import SHORT_METHOD
 from draisine.simulation.contact.kernels import CLOSED, make_mode
+from draisine.simulation.contact.nearby.contacts import Nearby
+from draisine.simulation.contact.nearby.search import SearchResult
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import switch_code, tyre_flight
 from draisine.simulation.contact.stepping.switch import Obstruction, Switch
-from draisine.simulation.contact.table import Surroundings, WheelOnFeature
+from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.contact.tolerances import scale_slip_onset
 from draisine.simulation.integrators import DENSE_NODE_COUNT as STEP_NODES
 from draisine.simulation.integrators import DENSE_NODE_POSITIONS
@@ -159,15 +161,13 @@ class ArcDriver:
         Friction, impact model and search margin.
     numerics
         Tolerances of the integration and spacing of the samples.
-    t
-        Time (s).
-    boxes
-        (wheels, 2, 3) m, lower and upper corners of boxes around the wheel centres at that time.
+    most_nearby
+        Largest number of nearby contacts; by default it follows from the ground.
 
     Attributes
     ----------
     near
-        The contacts that are possible within the search boxes; records number contacts in its order.
+        The contacts near the wheels; records number contacts in its order.
     mode, arc, event, loop
         The records: the contact mode, the trajectory arc, the event and the run loop.
     y
@@ -179,8 +179,7 @@ class ArcDriver:
         query: ContactQuery,
         contact: ContactOptions,
         numerics: Numerics,
-        t: float,
-        boxes: Floats,
+        most_nearby: int = 0,
     ) -> None:
         self.query = query
         self.contact = contact
@@ -188,81 +187,80 @@ class ArcDriver:
         # a copy, because the caller may change mappings of the original
         self.options = deepcopy((contact, numerics))
         scale_slip_onset(query.tol, query.units, numerics.rtol)
-        self._watched: Surroundings | None = None  # contacts that the records contain
+        self.near = Nearby(query, self.options[0], most_nearby)
         self._python_impacts: dict[int, Selection] = {}  # by index of the event in the log
         self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
-        self.begin(t, boxes)
+        self._forget()
 
-    # --- records
+    # --- the contacts near the wheels
 
-    def begin(self, t: float, boxes: Floats) -> None:
-        """Reset the records for a run that begins at time t (s) with the wheel centres in `boxes` (m)."""
-        # State that the records contain; None after a search, which changes the indices of
-        # contacts.
+    def _forget(self) -> None:
+        """Forget what depends on the indices of contacts, which a search changes."""
+        # State that the records contain; None after a search.
         self._latest: Floats | None = None
-        self.search_around(t, boxes)
+        self._closed_sets: dict[tuple[bytes, bytes], tuple[Closed, ...]] = {}
+        self._contacts: dict[int, WheelOnFeature] = {}
 
-    def search_around(self, t: float, boxes: Floats, begin: Floats | None = None) -> None:
+    def begin(self, t: float, y: Floats) -> None:
+        """Find the contacts near the wheels at time t (s) and state y, at which a run begins."""
+        query = self.query
+        if self.near.table is not query.table:
+            self.near.change_ground()
+        # The contacts that a run watches must not depend on earlier runs.
+        if not self.near.is_complete:
+            self.search(t, y, query.boxes(t, y))
+        self._latest = None
+
+    def search(self, t: float, y: Floats, boxes: Floats, has_path: bool = False) -> None:
         """Find all contacts that are possible while the wheel centres stay near boxes.
 
         Parameters
         ----------
-        t
-            Time (s).
+        t, y
+            Time (s) and state.
         boxes
             (wheels, 2, 3) m, boxes around the wheel centres.
-        begin
-            Wheel centres (m) at the start of the step that the boxes enclose; the search extends further
-            in the direction of motion.
+        has_path
+            Whether the boxes enclose a step from the present state; the search extends further in its
+            direction.
         """
-        query = self.query
-        near = query.find_surroundings(t, boxes, self.contact.margin, begin)
-        swept = near.boxes
-        duration = np.inf  # s, time for which the search stays valid on moving ground
-        speed = query.ground_speed(t, boxes)
-        if speed > 0:
-            # Half of the search margin allows for motion of the wheels, the other half for that of
-            # the ground.
-            half_margin = 0.5 * float(np.abs(near.boxes - boxes).max())
-            swept = 0.5 * (boxes + near.boxes)
-            duration = half_margin / speed
-        if near is not self._watched:
-            self.near = self._watched = near
-            self._watch_nearby(self._capacity)
-        self.arc.swept[:] = swept
-        longest = min(0.5 * duration, 0.5 * SAMPLE_CAPACITY * self.numerics.dt)
-        self.arc.clock.assign(horizon=t + duration, longest_step=longest)
-
-    def _watch_nearby(self, capacity: Capacity) -> None:
-        """Write the nearby contacts into the records; make larger records if they do not fit."""
         near = self.near
-        self._latest = None
-        self._closed_sets: dict[tuple[bytes, bytes], tuple[Closed, ...]] = {}
-        self._contacts: dict[int, WheelOnFeature] = {}
-        count = len(near)
-        table = near.packed.record
-        borders = int(np.diff(table.first[: count + 1]).max(initial=0))
-        if count >= capacity.nearby or borders > capacity.borders:
-            # Allocate twice the required number, so that the next search rarely needs new records.
-            most_borders = max(borders, capacity.borders)
-            self._make_records(Capacity(2 * count + 1, most_borders, capacity.touching))
-        else:
-            self._table.replace(**table._asdict())
-        statuses, mu = self.query.contact_laws(near, self.contact)
-        self.event.closed_status[: count + 1] = statuses
-        self.event.mu[: count + 1] = mu
-        self.loop.features[:count] = near.features
-        on_disc = self.query.discs[near.wheels] == 1
-        self.loop.is_sharp[:count] = (table.planes[:count] == 0) & on_disc
+        boxes = boxes.copy()  # new records do not contain them
+        near.begin_search()
+        result = SearchResult.TABLE_FULL
+        while result is not SearchResult.FOUND:
+            self._fit_records()
+            self.arc.box[:] = boxes
+            self.y[:] = y
+            self.arc.clock.time = t
+            result = self.query.code.search_ahead(self._packed_loop, has_path)
+            if result is not SearchResult.FOUND:
+                near.resolve(result, t, boxes)
+        near.finish_search()
+        self._forget()
+        longest = min(0.5 * (near.until - t), 0.5 * SAMPLE_CAPACITY * self.numerics.dt)
+        self.arc.clock.assign(horizon=near.until, longest_step=longest)
+
+    def _fit_records(self, touching: int = 0) -> None:
+        """Make larger records if the nearby contacts, or a number of touching contacts, do not fit."""
+        old = self._capacity
+        near = self.near.record
+        capacity = Capacity(
+            max(near.capacity + 1, old.nearby),
+            max(self.near.most_borders, old.borders),
+            max(touching, old.touching),
+        )
+        if capacity != old or self.event.closed_status is not near.closed_status:
+            self._make_records(capacity)
 
     def _make_records(self, capacity: Capacity) -> None:
         """Allocate the records of the run loop for a capacity."""
         query = self.query
         self._capacity = capacity
-        self._table = Packed(self.near.packed.record)
         forms = query.table.pairs.forms
+        contacts = self.near.record.contacts
         self.mode = make_mode(
-            query.machine, query.motion, self._table, capacity.touching, query.x, forms
+            query.machine, query.motion, contacts, capacity.touching, query.x, forms
         )
         self._packed_mode = Packed(self.mode)
         # border excess at which contacts may touch, shared
@@ -293,7 +291,7 @@ class ArcDriver:
             inside=inside,
             wheels=query.level,
             box=6 * wheels,
-            swept=6 * wheels,
+            swept=self.near.record.boxes,
             near=capacity.nearby,
             moved=2 * wheels + 1,
             guards=2,
@@ -325,11 +323,9 @@ class ArcDriver:
     def _make_event(self, boxes: Floats, inside: Floats) -> EventState:
         """Return an empty record of an event."""
         query = self.query
-        nearby = self._capacity.nearby
+        near = self.near.record
         touching = self._capacity.touching
-        per_nearby = dict.fromkeys(
-            ("was_closed", "fired", "ended", "avoid", "closed_status", "mu"), nearby
-        )
+        per_nearby = dict.fromkeys(("was_closed", "fired", "ended", "avoid"), self._capacity.nearby)
         names = ("touching", "candidates", "later_excess", "status", "choice_index", "chosen")
         per_touching = dict.fromkeys((*names, "slip_plan"), touching + 1)
         choice = make_choice(query.n, self.mode.holds, touching, self.mode.system)
@@ -344,6 +340,8 @@ class ArcDriver:
             box=boxes,
             inside=inside,
             max_deflections=query.max_deflections,
+            closed_status=near.closed_status,
+            mu=near.mu,
             gaps=(touching + 1) * query.row.size,
             rows=(touching + 1) * query.row.size,
             slip_directions=2 * touching + 2,
@@ -369,8 +367,8 @@ class ArcDriver:
             event=event,
             progress=RunProgress(),
             log=self._make_log(len(event.record.choice.record.trials)),
-            features=nearby,
-            is_sharp=nearby,
+            near=self.near.record,
+            ground=self.near.ground,
             left=nearby,
             leaving=nearby,
             model=getattr(options.model, "solver", ImpactSolver.PYTHON),
@@ -403,12 +401,14 @@ class ArcDriver:
         log: EventLog = make_record(EventLog, **shapes)
         return log
 
-    def reserve(self, near: Surroundings, capacity: Capacity) -> Packed:
-        """Make records in which routines search ground features themselves; `near` has a slot for every
-        contact that they may find. Return the packed `RunLoop`.
-        """
-        self.near = near
-        self._make_records(capacity)
+    def reserve(self, t: float, y: Floats, touching: int) -> None:
+        """Make the records for a run from a state y at time t (s) with up to `touching` touching contacts."""
+        self._fit_records(touching)
+        self.search(t, y, self.query.boxes(t, y))
+
+    @property
+    def packed_loop(self) -> Packed:
+        """The packed `RunLoop`."""
         return self._packed_loop
 
     # --- calls of the run loop
@@ -549,7 +549,7 @@ class ArcDriver:
         loop = self.loop
         state = (self.arc.clock.time, self.y)
         has_conflict: bool = switch_code().has_ideal_conflict(
-            self._packed_mode, loop.features, self.event.mu, switch, *state
+            self._packed_mode, loop.near.features, self.event.mu, switch, *state
         )
         return has_conflict
 
@@ -570,9 +570,9 @@ class ArcDriver:
     def grow(self) -> None:
         """Double the number of touching contacts that the records can store."""
         arc = self.arc
-        self._watch_nearby(Capacity(0, 0, 2 * self._capacity.touching))
+        self._fit_records(2 * self._capacity.touching)
+        self._forget()
         self.arc.clock.assign(**arc.clock.values())
-        self.arc.swept[:] = arc.swept
 
     # --- tasks for which the run loop returns to Python
 
@@ -586,23 +586,10 @@ class ArcDriver:
             modes=forms.signatures, tables=forms.tables, mode_out=np.zeros(forms.size)
         )
 
-    def check_sharp_features(self) -> None:
-        """Raise TerrainError if a disc wheel has reached an edge or a vertex that its shape cannot touch."""
-        query = self.query
-        event = self.event
-        near = self.near
-        is_sharp = self.loop.is_sharp
-        t = self.arc.clock.time
-        touching = event.touching[: event.sizes[TOUCHING]].tolist()
-        rows = event.gaps.reshape(-1, query.row.size)
-        for k, row in zip(touching, rows, strict=False):
-            if is_sharp[k]:
-                query.refuse_edge_in_plane(t, near[k], row)
-        if self.loop.progress.ending < 0:
-            return
-        for k in np.flatnonzero((event.ended & is_sharp)[: len(near)]).tolist():
-            if all(near.wheels[other] != near.wheels[k] for other in touching):
-                query.refuse_vertex(t, self.y, near[k])
+    @property
+    def subject(self) -> WheelOnFeature:
+        """The contact that penetrates its feature, or cannot touch it."""
+        return self.near[self.arc.clock.subject]
 
     def resolve_impact(self) -> None:
         """Resolve the impact of the present event by an impact model in Python."""
@@ -717,7 +704,7 @@ class ArcDriver:
         contact = k if kind == GuardKind.GAP else int(self.mode.which[k])
         border = -1
         if kind == GuardKind.BORDER:
-            first = int(self.near.packed.record.first[contact])
+            first = int(self.near.record.contacts.first[contact])
             border = int(self.arc.borders[self.arc.clock.subject]) - first
         return self._guard(kind, contact, border)
 
@@ -834,16 +821,15 @@ class ArcDriver:
 
 
 def take_driver(
-    query: ContactQuery, contact: ContactOptions, numerics: Numerics, t: float, boxes: Floats
+    query: ContactQuery, contact: ContactOptions, numerics: Numerics, t: float, y: Floats
 ) -> ArcDriver:
-    """Return the `ArcDriver` for a run: that of the last run of the query if the options are equal, otherwise
-    a new one. Allocating new records costs more than a short run.
+    """Return the `ArcDriver` for a run from a state y at time t (s): that of the last run of the query if the
+    options are equal, otherwise a new one. Allocating new records costs more than a short run.
     """
     driver: ArcDriver | None = query.driver
     if driver is None or driver.options != (contact, numerics):
-        query.driver = driver = ArcDriver(query, contact, numerics, t, boxes)
-    else:
-        driver.contact = contact
-        driver.numerics = numerics
-        driver.begin(t, boxes)
+        query.driver = driver = ArcDriver(query, contact, numerics)
+    driver.contact = contact
+    driver.numerics = numerics
+    driver.begin(t, y)
     return driver

@@ -150,7 +150,7 @@ def _find_step_failure(
 
 def _find_penetration(query: ContactQuery, run: RunState, driver: ArcDriver) -> DraisineError:
     """Return the error of a wheel that penetrates the ground although no gap guard fired."""
-    contact = driver.near[driver.arc.clock.subject]
+    contact = driver.subject
     query.refuse_edge_in_plane(run.t, contact, query.evaluate_rows(run.t, run.y, [contact])[0])
     if any(contact == closed for closed, *_ in run.closed):
         return _find_step_failure(RunStatus.STEP_TOO_SMALL, query, run)

@@ -17,7 +17,7 @@ import numpy as np
 
 from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Address, Integers, call, routine
+from draisine.codegen.routine import Address, Integers, Record, call, routine
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.mechanics.base import turns_freely
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
@@ -69,7 +69,7 @@ without borders.
 """
 
 
-class ContactColumns(NamedTuple):
+class ContactColumns(Record):
     """Contacts of wheels with ground features, one array per property: entry k belongs to contact k, open or
     closed.
     """
@@ -733,7 +733,12 @@ class ClosedForms:
 
 
 def make_mode(
-    free: Generic, motion: Packed, contacts: Packed, most: int, x: Floats, forms: ClosedForms
+    free: Generic,
+    motion: Packed,
+    contacts: ContactColumns,
+    most: int,
+    x: Floats,
+    forms: ClosedForms,
 ) -> ContactMode:
     """Return a `ContactMode` with arrays for up to `most` closed contacts; x is the input of its programs."""
     outputs = free.motion.outputs

@@ -1,8 +1,8 @@
 """Gaps, contact rows, forces and nearby ground features of a system on a terrain at single states.
 
-`ContactQuery` wraps the routines of `kernels` and `samples` for Python. It searches ground features near the
-wheels (`find_surroundings`), assigns status and friction to contacts (`contact_laws`), evaluates contact
-rows, forces and projections of a contact mode, and evaluates all samples of a run at once (`observe_modes`,
+`ContactQuery` wraps the routines of `kernels` and `samples` for Python. It lists the contacts near the wheels
+(`find_surroundings`), assigns status and friction to a contact (`contact_law`), evaluates contact rows,
+forces and projections of a contact mode, and evaluates all samples of a run at once (`observe_modes`,
 `find_nearest`).
 """
 
@@ -19,7 +19,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, expect_known
-from draisine.mechanics.contact.elements import contact_elements, tyre_rows
+from draisine.mechanics.contact.elements import contact_elements
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
@@ -30,56 +30,36 @@ from draisine.simulation.contact.complementarity.active_set import (
 from draisine.simulation.contact.complementarity.linear import REDUNDANT_ROW_DISTANCE
 from draisine.simulation.contact.event_driven.entries import terrain_code
 from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE
+from draisine.simulation.contact.kernels import ContactColumns
+from draisine.simulation.contact.nearby.contacts import Nearby
+from draisine.simulation.contact.nearby.ground import MAX_UNSEARCHED_WATCHED, contact_law
 from draisine.simulation.contact.samples import Intervals, ObservedSamples
 from draisine.simulation.contact.status import TYRE_STATUSES, Status
 from draisine.simulation.contact.table import (
     FeatureTable,
-    Surroundings,
     WheelOnFeature,
     cache_latest,
 )
 from draisine.simulation.contact.tolerances import cached_machine_units, scale_states
-from draisine.simulation.options import ContactOptions, Stops
+from draisine.simulation.options import CONTACT, ContactOptions, Stops
 from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind, free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
 from draisine.terrain.division import divide_ground
-from draisine.terrain.feature import Features, block_starts
+from draisine.terrain.feature import block_starts
 
 MAX_UNSEARCHED_NEAREST = 32
 """Number of terrain features up to which all of them are candidates for the nearest ground feature, without a
 search.
 """
 
-MAX_UNSEARCHED_WATCHED = 64
-"""Largest number of terrain features for which the gaps of all features are guards, without a search."""
-
-MAX_WATCHED_FEATURES = 1000
-"""Largest number of terrain features whose gaps are guards; if a search finds more, its margin is halved."""
-
-SMALLEST_MARGIN = 1.0 / 256.0
-"""Smallest search margin around the wheels, as a fraction of the requested margin."""
-
 SEARCH_CELL = 0.8
-"""Edge length (m) of a search cell: samples within a cell share one search of ground features, which costs as
-much as 50 samples.
+"""Edge length (m) of a search cell: samples within a cell share one search of ground features.
 """
 
 NEAREST_MARGINS = (0.05, 1.0)
 """Search distances (m) for the nearest ground feature; the second one is used if the first finds none."""
-
-BOX_CORNER_SIGNS = np.array([[-1.0], [1.0]])
-"""Signs of the outward direction at the low and at the high corner of a box, shape (2, 1)."""
-
-SIDE_MARGIN = 0.5
-"""Search margin beside and behind the path of a wheel, as a fraction of the requested margin."""
-
-AHEAD_MARGIN = 4.0
-"""Additional search margin ahead of a wheel, as a multiple of the requested margin."""
-
-PATH_TIME = 1e-3
-"""Duration (s) over which the motion is extrapolated to find the direction of a wheel's path."""
 
 GROUND_SPEED_TIME = 1e-6
 """Time increment (s) of the difference quotient that gives the velocity of moving ground."""
@@ -163,7 +143,7 @@ class ContactQuery:
         self._mode_names: dict[tuple[Closed, ...], TerrainMode] = {}
         self.longest = self.table.pairs.longest
         self.level = self.table.level()
-        self._surroundings: Surroundings | None = None
+        self._nearby: Nearby | None = None  # the contacts near the last observed state
         self.max_deflections = self._find_max_deflections()
         # s, time at which the wheel of each tyre state lifted off
         self.lifted = np.full(machine.memory + 1, -np.inf)
@@ -185,8 +165,7 @@ class ContactQuery:
         self._packed_modes.clear()
         self._keys.clear()
         self._mode_names.clear()
-        self._surroundings = None
-        vars(self).pop("all_features", None)
+        self._nearby = None
         self._refuse_patches()
 
     def _find_max_deflections(self) -> Floats:
@@ -290,28 +269,19 @@ class ContactQuery:
                 "that needs a torus: give the wheel a crown."
             )
 
-    def refuse_vertex(self, t: float, y: Floats, contact: WheelOnFeature) -> None:
-        """Raise TerrainError if the disc of a contact has reached the end of its edge and would roll over a
-        vertex.
+    def refuse_sharp_feature(self, t: float, y: Floats, contact: WheelOnFeature) -> None:
+        """Raise TerrainError because the disc of a contact has reached an edge in its plane or a vertex. If
+        its edge belongs to moving ground and does not lie in its plane, do nothing.
         """
-        edge = self.feature(contact)
-        if edge.kind != "edge" or not self.discs[contact.wheel]:
-            return
         row = self.evaluate_rows(t, y, [contact])[0]
-        point = row[self.row.local_point]
-        normal = row[self.row.local_normal]
-        reach = self.tol.gap_search
-        for k in self.ground.near(row[self.row.point], reach, t):
-            vertex = self.ground[k]
-            if vertex.kind != "vertex" or vertex.motion != edge.motion:
-                continue
-            # Borders of vertices bound components of the normal, which have no unit.
-            touches = vertex.excess(point, normal) <= self.tol.border
-            if touches and np.abs(vertex.numbers[:3] - point).max() < reach:
-                raise TerrainError(
-                    f"wheel {self.key(contact)[0]!r}: the disc comes onto {vertex.name!r}; "
-                    "that needs a torus: give the wheel a crown."
-                )
+        self.refuse_edge_in_plane(t, contact, row)
+        if self.feature(contact).motion is None:
+            nearby = self.ground.near(row[self.row.point], self.tol.gap_search, t)
+            vertices = [k for k in nearby if self.ground[k].kind == "vertex"]
+            raise TerrainError(
+                f"wheel {self.key(contact)[0]!r}: the disc comes onto {self.ground.name(vertices[0])!r}; "
+                "that needs a torus: give the wheel a crown."
+            )
 
     @cached_property
     def discs(self) -> NDArray[np.bool_]:
@@ -369,7 +339,7 @@ class ContactQuery:
             cache_latest(self._packed_modes, key, mode)
         return self._packed_modes[key]
 
-    def _pack_mode(self, contacts: Packed, closed: Sequence[Closed]) -> Packed:
+    def _pack_mode(self, contacts: ContactColumns, closed: Sequence[Closed]) -> Packed:
         """Return the packed `ContactMode` in which `closed`, in the order of the packed contacts, are
         closed.
         """
@@ -393,27 +363,9 @@ class ContactQuery:
             [(contact.wheel, *kind, status) for (contact, status, _), kind in pairs]
         )
 
-    def contact_laws(self, near: Surroundings, options: ContactOptions) -> tuple[Integers, Floats]:
-        """Return for each nearby contact its status when closed without slip, and its friction coefficient
-        mu.
-
-        `ContactOptions.friction` defines mu. A contact with mu > 0 rolls, otherwise it slides. Wheels with
-        tyres have the status of their tyre, and stops of joints slide; both have mu = 0.
-        """
-        mu = np.zeros(len(near) + 1)
-        statuses = np.full(len(near) + 1, Status.SLIDING, dtype=np.int64)
-        for w, wheel in enumerate(self.machine.wheels):
-            contacts = np.flatnonzero(near.wheels == w)
-            if isinstance(wheel, Wheel) and wheel.tyre is not None:
-                statuses[contacts] = TYRE_STATUSES[tyre_rows(wheel)]
-                continue
-            if isinstance(options.mu, Mapping):
-                names = [self.table.name(near[k]) for k in contacts.tolist()]
-                mu[contacts] = [options.friction(wheel, name) for name in names]
-            else:
-                mu[contacts] = options.friction(wheel, "")
-            statuses[contacts] = np.where(mu[contacts] > 0.0, Status.ROLLING, Status.SLIDING)
-        return statuses, mu
+    def contact_law(self, contact: WheelOnFeature, options: ContactOptions) -> tuple[Status, float]:
+        """Return the status of a contact that is closed without slip, and its friction coefficient."""
+        return contact_law(self, contact, options)
 
     def fill(self, t: float, y: Floats) -> None:
         """Write time t (s) and state y into the input x of the compiled programs."""
@@ -429,13 +381,14 @@ class ContactQuery:
         self.code.evaluate_rows(self.motion, self.x, packed, which, len(which), rows)
         return rows
 
-    def _locate(self, contacts: Sequence[WheelOnFeature]) -> tuple[Packed, Integers]:
-        """Return packed contacts that include the given contacts, and the indices of the latter. The present
-        surroundings are used if possible, because packing costs more than an evaluation.
+    def _locate(self, contacts: Sequence[WheelOnFeature]) -> tuple[ContactColumns, Integers]:
+        """Return a table that includes the given contacts, and their indices. The contacts near the last
+        observed state are used if possible, because a new table costs more than an evaluation.
         """
-        near = self._surroundings
+        near = self._nearby
         if near is not None and all(contact in near.index for contact in contacts):
-            return near.packed, np.array([near.index[c] for c in contacts], dtype=np.int64)
+            indices = [near.index[contact] for contact in contacts]
+            return near.record.contacts, np.array(indices, dtype=np.int64)
         return self.table.pack(contacts), np.arange(len(contacts))
 
     def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
@@ -507,76 +460,30 @@ class ContactQuery:
         self.code.evaluate_gaps(self.motion, self.x, self.level, rows)
         return rows[:, self.row.centre]
 
-    def predict_boxes(self, t: float, y: Floats) -> tuple[Floats, Floats]:
-        """Return the bounding boxes (flat, m) of the paths of the wheels' centres over `PATH_TIME`, and the
-        centres (wheels, 3) at their start.
-        """
-        begin = self.centres(t, y)
-        later = y.copy()
-        later[self.pose] += PATH_TIME * self.flow(t, y)
-        end = self.centres(t, later)
-        return np.stack([np.minimum(begin, end), np.maximum(begin, end)], axis=1).ravel(), begin
-
     def boxes(self, t: float, y: Floats) -> Floats:
         """Return the wheels' centres as boxes of zero size: lower and upper corner (m) of each, flat."""
         return np.repeat(self.centres(t, y), 2, axis=0).ravel()
 
-    def find_surroundings(
-        self, t: float, boxes: Floats, margin: float, begin: Floats | None = None
-    ) -> Surroundings:
-        """Return all contacts that can close while the wheels' centres stay in boxes, widened by a margin.
-
-        The latest surroundings are returned again while they enclose the boxes and the ground is at rest. On
-        a small terrain the surroundings contain all features, without a search.
-
-        Parameters
-        ----------
-        t
-            Time (s), for moving ground.
-        boxes
-            Low and high corner of the box of each wheel's centre (m), flat.
-        margin
-            Distance (m) by which the boxes are widened on all sides. If more than `MAX_WATCHED_FEATURES`
-            features are within it, it is halved, so that the cost does not grow with the terrain.
-        begin
-            Centres (wheels, 3) at which paths through the boxes begin (m). The boxes are then widened less
-            beside the paths and more ahead of them.
+    def find_surroundings(self, t: float, y: Floats, margin: float) -> Nearby:
+        """Return all contacts that can close while the wheels' centres stay within a margin (m) of their
+        positions at time t (s) and state y, valid until the next call. On a small terrain these are the
+        contacts with all features.
         """
-        rests = not self.terrain.motions or self.watches_all
-        latest = self._surroundings
-        if latest is not None and rests and latest.encloses(boxes):
-            return latest
-        if self.watches_all:
-            features: Sequence[Sequence[int]] = [range(len(self.ground))] * len(self.machine.wheels)
-            wide = np.tile(UNBOUNDED_CORNER * BOX_CORNER_SIGNS, (len(features), 1)).ravel()
-        else:
-            directions = _widening(boxes.reshape(-1, 2, 3), begin if rests else None)
-            smallest = SMALLEST_MARGIN * margin
-            wide = boxes + margin * directions
-            features = self._features_near(t, wide)
-            while margin > smallest and sum(map(len, features)) > MAX_WATCHED_FEATURES:
-                margin /= 2.0
-                wide = boxes + margin * directions
-                features = self._features_near(t, wide)
-        self._surroundings = self.table.surroundings(wide, features)
-        return self._surroundings
+        near = self._observed_contacts()
+        if not near.is_complete:
+            near.find_within(t, self.boxes(t, y), np.inf if self.watches_all else margin)
+        return near
 
-    def find_surroundings_ahead(self, t: float, y: Floats, margin: float) -> Surroundings:
-        """Return the surroundings of a state, widened by a margin (m) mainly in the direction of motion."""
-        if self.watches_all and self._surroundings is not None:
-            return self._surroundings
-        boxes, begin = self.predict_boxes(t, y)
-        return self.find_surroundings(t, boxes, margin, begin)
+    def _observed_contacts(self) -> Nearby:
+        """Return the table of contacts for observations, with those of the last one."""
+        if self._nearby is None:
+            self._nearby = Nearby(self, CONTACT)
+        return self._nearby
 
     @cached_property
     def rings(self) -> Floats:
         """The radius of the ring of each wheel (m); 0 for a ball or a blade."""
         return np.array([float(getattr(w.surface, "ring", 0.0)) for w in self.machine.wheels])
-
-    @cached_property
-    def all_features(self) -> Features:
-        """All features (faces, edges, vertices, patches) of the terrain."""
-        return self.table.pick(range(len(self.ground)))
 
     @property
     def state_units(self) -> Floats:
@@ -600,18 +507,6 @@ class ContactQuery:
             moved = (points - o) @ np.asarray(S, float) - (points - p) @ np.asarray(R, float)
             fastest = max(fastest, float(np.abs(moved).max(initial=0.0)) / GROUND_SPEED_TIME)
         return fastest
-
-    def _features_near(self, t: float, boxes: Floats) -> tuple[tuple[int, ...], ...]:
-        """Return for each wheel the indices of nearby ground features, for centres in `boxes` at time t
-        (s).
-        """
-        corners = boxes.reshape(-1, 2, 3)
-        middles = corners.mean(axis=1)
-        halves = 0.5 * np.ptp(corners, axis=1)
-        return tuple(
-            tuple(self.ground.near(middle, longest + self.tol.gap_search, t, half))
-            for middle, half, longest in zip(middles, halves, self.longest, strict=True)
-        )
 
     def gap(self, row: Floats) -> float:
         """Return the gap (m) of a contact row."""
@@ -643,7 +538,7 @@ class ContactQuery:
         return np.stack([normal, along, np.cross(normal, along)], axis=-2)
 
     def find_penetrating(
-        self, t: float, y: Floats, near: Surroundings
+        self, t: float, y: Floats, near: Nearby
     ) -> list[tuple[WheelOnFeature, Floats]]:
         """Return the contacts that penetrate the ground from above, within the borders of their features,
         each with its contact row.
@@ -652,7 +547,7 @@ class ContactQuery:
         row = np.empty(self.row.size)
         inside = np.empty(len(near) + 1, np.int64)
         count = self.code.find_penetrating_contacts(
-            self.motion, self.x, near.packed, len(near), row, inside
+            self.motion, self.x, near.record.contacts, len(near), row, inside
         )
         if not count:
             return []
@@ -673,11 +568,11 @@ class ContactQuery:
             row[self.row.lift] if self.motion.record.acted else 0.0,
         )
 
-    def evaluate_gaps(self, times: Floats, ys: Floats, contacts: Packed) -> Floats:
+    def evaluate_gaps(self, times: Floats, ys: Floats, contacts: ContactColumns) -> Floats:
         """Return contact rows (states, contacts, row) at many states, in which only gap and frame are
         evaluated.
         """
-        rows = np.empty((len(ys), contacts.record.size, self.row.size))
+        rows = np.empty((len(ys), contacts.size, self.row.size))
         self.fill(times[0], ys[0])
         states = np.ascontiguousarray(ys)
         self.code.evaluate_gaps_of_states(
@@ -715,7 +610,7 @@ class ContactQuery:
         observe(mode, Packed(packed), Packed(samples))
         return samples
 
-    def _observing_mode(self, most: int, contacts: Packed) -> Packed:
+    def _observing_mode(self, most: int, contacts: ContactColumns) -> Packed:
         """Return a `ContactMode` with arrays for up to `most` closed contacts; one of each size is cached."""
         forms = self.table.pairs.forms
         if most not in self._observing_modes:
@@ -767,31 +662,27 @@ class ContactQuery:
         sinks
             Whether features that a wheel penetrates are included, as time stepping requires.
         """
-        if len(self.ground) <= MAX_UNSEARCHED_NEAREST:
-            features: Sequence[Sequence[int]] = [range(len(self.ground))] * len(self.machine.wheels)
-            missing = np.flatnonzero(np.isinf(gaps).any(axis=1))
-            if len(missing):
-                near = self.table.surroundings(UNBOUNDED_CORNER, features)
-                self._find_nearest(times, ys, missing, near, np.inf, sinks, gaps, points)
-            return
-        for margin in NEAREST_MARGINS:
+        near = self._observed_contacts()
+        has_limit = len(self.ground) > MAX_UNSEARCHED_NEAREST
+        for margin in NEAREST_MARGINS if has_limit else (np.inf,):
             missing = np.flatnonzero(np.isinf(gaps).any(axis=1))
             if not len(missing):
                 return
             rows = self.evaluate_gaps(times[missing], ys[missing], self.level)
             centres = rows[..., self.row.centre]
             for group in self._group_states(centres):
-                corners = [centres[group].min(axis=0), centres[group].max(axis=0)]
-                boxes = np.stack(corners, axis=1)
                 t = float(times[missing[group[0]]])
-                features = self._features_near(t, boxes + margin * BOX_CORNER_SIGNS)
-                near = self.table.surroundings(UNBOUNDED_CORNER, features)
+                boxes = np.stack([centres[group].min(axis=0), centres[group].max(axis=0)], axis=1)
+                if not near.is_complete:
+                    near.find_within(t, boxes.ravel(), np.inf if self.watches_all else margin)
                 self._find_nearest(times, ys, missing[group], near, margin, sinks, gaps, points)
 
     def _group_states(self, centres: Floats) -> list[Integers]:
         """Return groups of states that share one search of ground features, by their mean wheel centre
-        (states, wheels, 3); on moving ground each state is a group.
+        (states, wheels, 3). Without a search there is one group; on moving ground each state is a group.
         """
+        if self.watches_all:
+            return [np.arange(len(centres))]
         if self.terrain.motions:
             return list(np.arange(len(centres))[:, None])
         cells = np.floor(centres.mean(axis=1) / SEARCH_CELL)
@@ -804,7 +695,7 @@ class ContactQuery:
         times: Floats,
         ys: Floats,
         which: Integers,
-        near: Surroundings,
+        near: Nearby,
         limit: float,
         sinks: bool,
         gaps: Floats,
@@ -818,7 +709,7 @@ class ContactQuery:
         new_gaps = gaps[which]
         new_points = points[which]
         states = (np.ascontiguousarray(times[which]), np.ascontiguousarray(ys[which]), len(which))
-        rest = (self.level, near.packed, limit, sinks, row, new_gaps, new_points)
+        rest = (self.level, near.record.contacts, limit, sinks, row, new_gaps, new_points)
         self.code.find_nearest(self.motion, self.x, *states, *rest)
         gaps[which] = new_gaps
         points[which] = new_points
@@ -829,19 +720,6 @@ def _attached_feature(name: str, kind: str, numbers: Sequence[float]) -> Feature
     return Feature(
         name, kind, np.array(numbers, float), np.zeros((0, 7)), -UNBOUNDED_CORNER, UNBOUNDED_CORNER
     )
-
-
-def _widening(boxes: Floats, begin: Floats | None) -> Floats:
-    """Return the shifts (flat, as multiples of the margin) of the corners of boxes (wheels, 2, 3): outwards
-    by one margin; if `begin` (wheels, 3) is given, less beside and behind the paths that begin there, and
-    more ahead of them.
-    """
-    shifts = np.broadcast_to(BOX_CORNER_SIGNS, boxes.shape)
-    if begin is not None:
-        length = np.maximum(np.ptp(boxes, axis=1).max(axis=1), 1e-12)
-        ahead = (boxes - begin[:, None]) / length[:, None, None]
-        shifts = SIDE_MARGIN * shifts + AHEAD_MARGIN * ahead
-    return shifts.ravel()
 
 
 class _Last(threading.local):
@@ -859,8 +737,7 @@ def borrow_query(
     """Return a `ContactQuery` for exclusive use: that of the last run if system and joint stops are the same,
     otherwise a new one.
 
-    A new query costs as much as some milliseconds of simulated time. Search results of the last run are
-    discarded, because the contacts that a run watches must not depend on earlier runs.
+    A new query costs as much as some milliseconds of simulated time.
     """
     query = _last.query
     _last.query = None
@@ -870,8 +747,6 @@ def borrow_query(
         query.change_ground(terrain)
     query.inputs = inputs
     query.lifted[:] = -np.inf
-    if not query.watches_all:
-        query._surroundings = None
     return query
 
 

@@ -220,7 +220,7 @@ class TerrainRun:
 
     def begin(self) -> None:
         """Find the closed contacts of the initial state, or begin time stepping if the options request it."""
-        lift_start(self.query, self.now.t, self.now.y, self.contact.margin)
+        lift_start(self.query, self.now.t, self.now.y)
         if self.contact.solver == "time_stepping":
             self._enter_time_stepping("requested")
             return
@@ -338,8 +338,7 @@ class TerrainRun:
             reserve_ranks(self._own_switch(), self.query, driver.touching)
             return self._call_routines(steps, events, cause)
         if status is RunStatus.OUTSIDE_SEARCH:
-            begin = self.query.centres(self.now.t, self.now.y)
-            driver.search_around(self.now.t, driver.arc.box, begin)
+            driver.search(self.now.t, self.now.y, driver.arc.box, has_path=True)
         failure = find_failure(status, self.query, self.now, driver, self.events)
         if failure is not None:
             self._raise(failure)
@@ -359,10 +358,10 @@ class TerrainRun:
         t = self.now.t
         y = self.now.y
         if self.driver is None:
-            self.driver = take_driver(query, self.contact, self.numerics, t, query.boxes(t, y))
+            self.driver = take_driver(query, self.contact, self.numerics, t, y)
         elif not self.driver.contains(self.now.closed):
             # Another branch of the run has moved the search boxes away from this state.
-            self.driver.search_around(t, query.boxes(t, y))
+            self.driver.search(t, y, query.boxes(t, y))
         return self.driver
 
     def _traverse(self, driver: ArcDriver, steps: int, events: int) -> RunStatus:
@@ -380,7 +379,7 @@ class TerrainRun:
             if status is RunStatus.UNKNOWN_MODE:
                 driver.compile_mode()
             elif status is RunStatus.SHARP_FEATURE:
-                driver.check_sharp_features()
+                self.query.refuse_sharp_feature(driver.arc.clock.time, driver.y, driver.subject)
             elif status is RunStatus.IMPACT:
                 driver.resolve_impact()
             else:

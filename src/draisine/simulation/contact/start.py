@@ -24,6 +24,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import routine_code
 from draisine.errors import ConfigurationError
+from draisine.simulation.contact.nearby.ground import load_whole_ground
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.terrain.feature import Features
@@ -60,7 +61,7 @@ START_REMEDY = (
 )
 
 
-def lift_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None:
+def lift_start(query: ContactQuery, t: float, y: Floats) -> None:
     """Lift a system that starts below the ground by rounding errors; `y` is changed in place.
 
     Parameters
@@ -71,15 +72,13 @@ def lift_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None:
         Time of the start, s.
     y
         State (q, p, r, v, z).
-    margin
-        Distance around the wheels within which features are searched, m.
 
     Raises
     ------
     ConfigurationError
         If a wheel starts inside the ground; the message names the wheel.
     """
-    near = query.find_surroundings_ahead(t, y, margin)
+    near = query.find_surroundings(t, y, 0.0)
     shallow: list[Closed] = []
     for contact, row in query.find_penetrating(t, y, near):
         gap = query.gap(row)
@@ -118,12 +117,12 @@ def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
 def _features_above(query: ContactQuery, t: float, points: Floats) -> Features:
     """Return the features above and below points (n, 3) at a time; on a small ground all of them."""
     if query.watches_all:
-        return query.all_features
+        return load_whole_ground(query).features
     low = points.min(axis=0)
     high = points.max(axis=0)
     height = COLUMN_HEIGHT * query.motion.record.length
     column = 0.5 * (high - low) + [0.0, 0.0, height]
-    return query.table.pick(query.ground.near(0.5 * (low + high), 0.0, t, column))
+    return query.ground.pick(query.ground.near(0.5 * (low + high), 0.0, t, column))
 
 
 def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Floats:

@@ -5,21 +5,18 @@ A feature is a face, edge, vertex or smooth patch of the ground, a flat of a bod
 Programs and sizes depend on the pair of a wheel and a kind of feature only (`PairTable`, shared by all runs
 of a system). Coordinates, borders and bounding boxes belong to single features (`FeatureTable`, one per
 terrain). A set of contacts is packed by indexing the columns of `PairTable` and the rows of `FeatureTable`.
+The contacts near the wheels of a run are searched by routines (`nearby`).
 """
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import hold_over_fork
 from draisine.codegen.routine import Integers
-from draisine.codegen.targets.native import Packed
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.model import Wheel
 from draisine.simulation.contact.kernels import ClosedForms, ContactColumns
@@ -27,18 +24,13 @@ from draisine.simulation.contact.status import Status, count_rows
 from draisine.system.contact_programs import free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import Features, ObstacleMotion, concatenate_features, stack_features
+from draisine.terrain.feature import ObstacleMotion, concatenate_features, stack_features
 
 MAX_BLADE_DEPTH = 0.05
 """Largest penetration (m) of a blade; a deeper blade counts as below the ground, not as penetrating."""
 
 MAX_CACHED_SETS = 256
 """Largest number of packed contact sets in the cache; a run rarely has as many contact modes."""
-
-MAX_CACHED_SURROUNDINGS = 16
-"""Largest number of packed surroundings (contacts near the wheels) in the cache. They need more memory than
-contact sets, and only the latest ones recur.
-"""
 
 
 class WheelOnFeature(NamedTuple):
@@ -66,44 +58,6 @@ system.
 LEVEL_PLANE = Feature(
     "", "face", np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.zeros((0, 7)), *np.zeros((2, 3))
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Surroundings:
-    """Contacts that can close while the wheels' centres stay inside boxes, in ascending order."""
-
-    boxes: Floats  # (wheels, 2, 3) m, low and high corner of each box, flat
-    wheels: Integers  # (contacts) index of the wheel of each contact
-    features: Integers  # (contacts) index of the feature of each contact
-    sides: Integers  # (contacts) side of each contact, see `WheelOnFeature`
-    packed: Packed  # the contacts as packed `ContactColumns`
-
-    def __len__(self) -> int:
-        return len(self.wheels)
-
-    def __getitem__(self, k: int) -> WheelOnFeature:
-        return WheelOnFeature(int(self.wheels[k]), int(self.features[k]), int(self.sides[k]))
-
-    @cached_property
-    def index(self) -> dict[WheelOnFeature, int]:
-        """The index of each contact in these surroundings."""
-        numbers: dict[Any, int] = dict(zip(self._triples(), range(len(self)), strict=True))
-        return numbers
-
-    @property
-    def contacts(self) -> tuple[WheelOnFeature, ...]:
-        """All contacts of these surroundings, in ascending order."""
-        return tuple(map(WheelOnFeature._make, self._triples()))
-
-    def _triples(self) -> "zip[tuple[int, int, int]]":
-        """Return (wheel, feature, side) of each contact."""
-        return zip(self.wheels.tolist(), self.features.tolist(), self.sides.tolist(), strict=True)
-
-    def encloses(self, boxes: Floats) -> bool:
-        """Return whether other boxes (wheels, 2, 3) lie inside the boxes of these surroundings."""
-        outer = self.boxes.reshape(-1, 2, 3)
-        inner = boxes.reshape(-1, 2, 3)
-        return bool((outer[:, 0] <= inner[:, 0]).all() and (inner[:, 1] <= outer[:, 1]).all())
 
 
 _lock = threading.RLock()
@@ -187,6 +141,13 @@ class PairTable:
         surface = self.machine.wheels[wheel].surface
         return 3 if surface.ring and surface.thickness else 1
 
+    def take(self, pairs: Integers) -> dict[str, Any]:
+        """Return the fields of `ContactColumns` that depend on the pair alone, for contacts of some pairs."""
+        fields: dict[str, Any] = dict(
+            zip(INTEGER_COLUMNS, self.integers.take(pairs, axis=1), strict=True)
+        )
+        return fields | dict(zip(FLOAT_COLUMNS, self.floats.take(pairs, axis=1), strict=True))
+
     def reach(self, wheel: int) -> float:
         """Return the largest depth (m) that counts as penetration of a wheel: its radius, or
         `MAX_BLADE_DEPTH` for a blade. The deflection of a tyre on a vertical spring does not count (0).
@@ -232,13 +193,13 @@ class FeatureTable:
         self.machine = machine
         self.terrain = terrain
         self._attached = attached
+        self.regions: list[Any] = []  # the latest loaded regions of the ground, see `nearby.ground`
         self.pairs = shared_pair_table(machine)
         self._features = stack_features([LEVEL_PLANE, *attached.values()])
         # Row indices in `_features`: by contact for attached features, by index for terrain
         # features.
         self._rows: dict[Any, int] = {contact: 1 + k for k, contact in enumerate(attached)}
-        self._packed: dict[tuple[WheelOnFeature, ...], Packed] = {}
-        self._surroundings: dict[Any, tuple[Integers, Integers, Integers, Packed]] = {}
+        self._packed: dict[tuple[WheelOnFeature, ...], ContactColumns] = {}
 
     def feature(self, contact: WheelOnFeature) -> Feature:
         """Return the feature of a contact: of the terrain, a joint's stop, or a flat of another body."""
@@ -257,63 +218,30 @@ class FeatureTable:
 
     # --- contacts for routines
 
-    def pack(self, contacts: Sequence[WheelOnFeature]) -> Packed:
-        """Return contacts as packed `ContactColumns`; the latest sets are cached."""
+    @cached_property
+    def attached(self) -> tuple[WheelOnFeature, ...]:
+        """The contacts with features that move with the system, in ascending order."""
+        return tuple(sorted(self._attached))
+
+    def pack(self, contacts: Sequence[WheelOnFeature]) -> ContactColumns:
+        """Return contacts as `ContactColumns`; the latest sets are cached."""
         key = tuple(contacts)
         if key not in self._packed:
+            self._add_features(key)
             rows = [self._row(contact) for contact in key]
             wheels, _, sides = np.array(key, int).reshape(-1, 3).T
             cache_latest(self._packed, key, self._pack(wheels, sides, np.array(rows, int)))
         return self._packed[key]
 
-    def surroundings(self, boxes: Floats, features: Sequence[Sequence[int]]) -> Surroundings:
-        """Return the contacts that can close while the wheels' centres stay inside boxes (wheels, 2, 3).
-
-        `features` lists the terrain features near each wheel in ascending order. Attached features are
-        added. The latest surroundings are cached.
-        """
-        key = tuple(map(tuple, features))
-        if key not in self._surroundings:
-            cache_latest(self._surroundings, key, self._surround(key), MAX_CACHED_SURROUNDINGS)
-        return Surroundings(boxes, *self._surroundings[key])
-
-    def _surround(
-        self, features: tuple[tuple[int, ...], ...]
-    ) -> tuple[Integers, Integers, Integers, Packed]:
-        """Return wheels, features and sides of the contacts in ascending order, and their packed columns."""
-        attached = [(*contact, self._rows[contact]) for contact in self._attached]
-        contacts = [np.array(attached, int).reshape(-1, 4)]
-        # Add all new features at once: each addition copies the table.
-        self._add_features(list(dict.fromkeys(chain(*features))))
-        for wheel, numbers in enumerate(features):
-            rows = np.array(self._add_features(numbers), int)
-            sides_of_kind = np.array(
-                [self.pairs.count_sides(wheel, kind) for kind, _ in self._features.kinds]
-            )
-            counts = sides_of_kind[self._features.kind[rows]]
-            which = np.repeat(np.arange(len(rows)), counts)
-            # Three contacts with an edge have the sides -1, 0, 1 in this order.
-            side = np.where(
-                counts[which] > 1, np.arange(len(which)) - counts.cumsum()[which] + 2, 0
-            )
-            wheels = np.full(len(which), wheel)
-            columns = (wheels, np.array(numbers, int)[which], side, rows[which])
-            contacts.append(np.column_stack(columns))
-        table = np.concatenate(contacts)
-        if attached:
-            table = table[np.lexsort(table[:, 2::-1].T)]
-        wheels, indices, sides, rows = np.ascontiguousarray(table.T)
-        return wheels, indices, sides, self._pack(wheels, sides, rows)
-
-    def level(self) -> Packed:
-        """Return the packed contacts of all wheels with a level plane; their contact rows contain the wheel
+    def level(self) -> ContactColumns:
+        """Return the contacts of all wheels with a level plane; their contact rows contain the wheel
         centres.
         """
         wheels = np.arange(len(self.machine.wheels))
         return self._pack(wheels, 0 * wheels, 0 * wheels)
 
-    def _pack(self, wheels: Integers, sides: Integers, rows: Integers) -> Packed:
-        """Return wheels on features as packed `ContactColumns`.
+    def _pack(self, wheels: Integers, sides: Integers, rows: Integers) -> ContactColumns:
+        """Return wheels on features as `ContactColumns`.
 
         A dummy contact follows the last one, so that no array is empty.
         """
@@ -330,47 +258,38 @@ class FeatureTable:
         features = np.zeros((count + 1, FEATURE))
         features[:, :SIDE] = near.numbers
         features[:-1, SIDE] = sides
-        by_pair: dict[str, Any] = dict(
-            zip(INTEGER_COLUMNS, pairs.integers.take(pair, axis=1), strict=True)
+        return ContactColumns(
+            size=count,
+            tables=pairs.tables,
+            x_f=self.machine.inputs.f.start,
+            features=features.ravel(),
+            borders=near.borders.ravel(),
+            first=near.first,
+            low=near.low.ravel(),
+            high=near.high.ravel(),
+            cells=near.cells.ravel() if near.cells.size else np.zeros(1),
+            x_cell=self.machine.inputs.cell.start,
+            **pairs.take(pair),
         )
-        by_pair |= zip(FLOAT_COLUMNS, pairs.floats.take(pair, axis=1), strict=True)
-        return Packed(
-            ContactColumns(
-                count,
-                tables=pairs.tables,
-                x_f=self.machine.inputs.f.start,
-                features=features.ravel(),
-                borders=near.borders.ravel(),
-                first=near.first,
-                low=near.low.ravel(),
-                high=near.high.ravel(),
-                cells=near.cells.ravel() if near.cells.size else np.zeros(1),
-                x_cell=self.machine.inputs.cell.start,
-                **by_pair,
-            )
-        )
-
-    def pick(self, features: Sequence[int]) -> Features:
-        """Return features of the terrain by their indices; features of earlier searches are reused."""
-        rows = np.array(self._add_features(features), int)  # must precede the use of `_features`
-        return self._features.take(rows)
 
     # --- rows of the feature table
 
     def _row(self, contact: WheelOnFeature) -> int:
         """Return the row index of a contact's feature in the feature table; a missing row is added."""
-        row = self._rows.get(contact)
-        return self._add_features([contact.feature])[0] if row is None else row
+        self._add_features([contact])
+        return self._rows.get(contact, self._rows.get(contact.feature, -1))
 
-    def _add_features(self, features: Sequence[int]) -> list[int]:
-        """Return the row indices of terrain features in the feature table; missing rows are added."""
+    def _add_features(self, contacts: Iterable[WheelOnFeature]) -> None:
+        """Add the missing features of contacts to the feature table, all at once: each addition copies the
+        table.
+        """
         rows = self._rows
-        new = sorted({k for k in features if k not in rows})
+        new = {c.feature for c in contacts if c not in rows and c.feature not in rows}
         if new:
             first = len(self._features)
-            rows |= zip(new, range(first, first + len(new)), strict=True)
-            self._features = concatenate_features([self._features, self.terrain.pick(new)])
-        return [rows[k] for k in features]
+            ordered = sorted(new)
+            rows |= zip(ordered, range(first, first + len(ordered)), strict=True)
+            self._features = concatenate_features([self._features, self.terrain.pick(ordered)])
 
 
 def cache_latest(cache: dict[Any, Any], key: Any, value: Any, most: int = MAX_CACHED_SETS) -> None:

@@ -41,7 +41,7 @@ const runs = {
 // A run by its name, for a machine with parameters; mu is the friction coefficient of all wheels. Tolerances are
 // those of the machine that was exported, lengths of wheels are in its parameters `radii`. The run lists its events.
 export function create(name, parameters, mu = Infinity) {
-  const { allocate, guided, models, radii } = runs[name], all = allocate(), { loop, ground } = all.run, { mode } = loop.arc;
+  const { allocate, guided, models, radii } = runs[name], all = allocate(), { loop } = all.run, { ground, arc: { mode } } = loop;
   const fill = (program, table) => prologues.get(program)(parameters, table);
   const fillPairs = ({ row_programs, gap_programs, row_tables, gap_tables }, tables) => {
     const fillPair = (program, table) => { if (program > 0) fill(programs[program], tables.subarray(table)); };
@@ -63,8 +63,8 @@ export function create(name, parameters, mu = Infinity) {
 }
 
 // Lengths of a wheel in the tables of the search for contacts.
-function scaleWheel({ run: { loop, ground } }, wheel, ratio) {
-  for (const columns of new Set([ground.columns, loop.arc.wheels])) {
+function scaleWheel({ run: { loop: { arc, ground } } }, wheel, ratio) {
+  for (const columns of new Set([ground.columns, arc.wheels])) {
     columns.wheels.forEach((owner, k) => {
       if (owner === wheel) for (const name of ["reach", "radius", "bend"]) columns[name][k] *= ratio;
     });

@@ -107,7 +107,7 @@ class RunStatus(IntEnum):
     NO_CONTACT_SET = 12  # no set of closed contacts is admissible
     NO_FRICTION_FORCES = 13  # no forces satisfy Coulomb's law of friction
     UNKNOWN_MODE = 14  # the closed-form equations of the contact mode are not compiled yet
-    SHARP_FEATURE = 15  # a disc may have reached an edge or a vertex that it cannot touch
+    SHARP_FEATURE = 15  # a disc has reached an edge or a vertex that it cannot touch
     NO_PROGRESS = 16  # too many events at one instant
     FALL = 17  # the system has fallen: too large a lean, or turned over
     LOG_FULL = 18  # the limit of events is reached, or the event log is full
@@ -130,7 +130,8 @@ class ArcClock(Record):
     # fraction of the step at which the first guard fires, NO_CROSSING if none does
     part: float = 0.0
     event_delay: float = 0.0  # s, from the start of the step to the event
-    subject: int = 0  # index of the guard that fired, or of the contact that penetrates or pulls
+    # index of the guard that fired, or of the contact that penetrates, pulls or has no contact point
+    subject: int = 0
     horizon: float = 0.0  # s, time until which the found features of moving ground remain valid
     # s, largest step length allowed by the found features and by the sample storage
     longest_step: float = 0.0

@@ -10,7 +10,11 @@ from draisine.simulation.contact.complementarity.coulomb import solve_friction_l
 from draisine.simulation.contact.complementarity.linear import mark_redundant_rows
 from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 from draisine.simulation.contact.event_driven.rank import compute_rank
-from draisine.simulation.contact.event_driven.run_loop import continue_mode, run_arcs
+from draisine.simulation.contact.event_driven.run_loop import (
+    continue_mode,
+    run_arcs,
+    search_ahead,
+)
 from draisine.simulation.contact.kernels import (
     border_excess,
     evaluate_gaps,
@@ -36,6 +40,7 @@ def terrain_code() -> Any:
     entries = (
         run_arcs,
         continue_mode,
+        search_ahead,
         find_closed_form,
         evaluate_gaps,
         evaluate_gaps_of_states,

@@ -3,7 +3,7 @@
 `run_arcs` is a state machine over `EventStage`: integrate an arc, find the contacts that touch at its end,
 resolve the impact, select the closed contacts, begin the next arc. It returns to Python with a `RunStatus` if
 the closed-form equations of a contact mode are not compiled yet, if ground features have to be searched in
-new boxes, if the impact model is a Python function, or on an error.
+new boxes (`search_ahead`), if the impact model is a Python function, or on an error.
 
 A contact that leaves its feature fires a BORDER guard: `begin_event` makes it a hand-over,
 `events.resolve_event` finds the next feature, and `set_border_hysteresis` prevents the wheel from returning
@@ -44,8 +44,19 @@ from draisine.simulation.contact.event_driven.impact import ImpactSolver, apply_
 from draisine.simulation.contact.event_driven.short_step import take_short_step
 from draisine.simulation.contact.kernels import (
     CLOSED,
+    evaluate_row,
     find_closed_form,
     put_state,
+)
+from draisine.simulation.contact.nearby.search import (
+    GroundTable,
+    NearbyContacts,
+    SearchResult,
+    find_kept,
+    find_nearby,
+    keep_contact,
+    keep_flagged,
+    locate_centres,
 )
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.trajectory import GuardKind
@@ -169,8 +180,8 @@ class RunLoop(NamedTuple):
     event: EventState
     progress: RunProgress  # stage and cause of the present event
     log: EventLog
-    features: Integers  # (contacts) index of the ground feature of each contact
-    is_sharp: Flags  # (contacts) whether the ground feature is an edge or a vertex under a disc
+    near: NearbyContacts  # the table of contacts
+    ground: GroundTable  # the ground features around the wheels
     left: Flags  # (contacts) whether the wheel has just left the feature
     leaving: Flags  # (contacts) whether the contact separates at this instant
     model: int  # ImpactSolver of the impact model
@@ -300,6 +311,56 @@ def drop_sample(r: RunLoop) -> None:
         clock.latest_sample = r.progress.latest
 
 
+# --- the search of nearby contacts
+
+
+@routine
+def search_at_start(r: RunLoop) -> SearchResult:
+    """Find the contacts that are possible near the state in x, at which a run begins."""
+    arc = r.arc
+    locate_centres(arc.mode.motion, arc.mode.x, arc.wheels, arc.rows, r.near.begin)
+    for w in range(arc.wheels.size):
+        for corner in range(2):
+            arc.box[6 * w + 3 * corner :][:3] = r.near.begin[3 * w :][:3]
+    return search_nearby(r, False)
+
+
+@routine
+def search_ahead(r: RunLoop, has_path: bool) -> SearchResult:
+    """Find the contacts that are possible near the boxes `ArcState.box` of the wheel centres; with `has_path`
+    these enclose a step from the present state, and the search extends further in its direction.
+    """
+    arc = r.arc
+    put_state(arc.mode.x, arc.clock.time, arc.stages.y, arc.stages.n)
+    locate_centres(arc.mode.motion, arc.mode.x, arc.wheels, arc.rows, r.near.begin)
+    return search_nearby(r, has_path)
+
+
+@routine
+def search_nearby(r: RunLoop, has_path: bool) -> SearchResult:
+    """Find the contacts that are possible near the boxes `ArcState.box` of the wheel centres. The closed
+    contacts, and those that have just ended at a border, get their new indices.
+    """
+    mode = r.arc.mode
+    closed = mode.plan[CLOSED]
+    for i in range(closed):
+        keep_contact(r.near, i, mode.which[i])
+    left = keep_flagged(r.near, r.left, closed)
+    leaving = keep_flagged(r.near, r.leaving, left)
+    result = find_nearby(r.near, r.ground, r.arc.box, r.ground.margin, has_path)
+    if result is not SearchResult.FOUND:
+        return result
+    for i in range(closed):
+        mode.which[i] = find_kept(r.near, i)
+    for i in range(closed, leaving):
+        k = find_kept(r.near, i)
+        if k >= 0 and i < left:
+            r.left[k] = True
+        elif k >= 0:
+            r.leaving[k] = True
+    return result
+
+
 # --- stages of an event
 
 
@@ -385,28 +446,63 @@ def find_event_contacts(r: RunLoop) -> RunStatus:
         if lifts_off:
             r.leaving[k] = r.leaving[k] or event.fired[k]
     progress.stage = EventStage.RESOLUTION
-    return RunStatus.SHARP_FEATURE if is_on_sharp_feature(r) else RunStatus.RESOLVED
+    sharp = find_untouchable(r)
+    if sharp < 0:
+        return RunStatus.RESOLVED
+    r.arc.clock.subject = sharp
+    return RunStatus.SHARP_FEATURE
+
+
+# --- edges and vertices under a disc
 
 
 @routine
-def is_on_sharp_feature(r: RunLoop) -> bool:
-    """Return whether a disc has reached an edge that lies in its plane, or the end of an edge without another
-    contact. There the disc may have no contact point.
+def find_untouchable(r: RunLoop) -> int:
+    """Return the index of a contact whose disc its feature cannot touch, or -1: an edge that lies almost in
+    the plane of the disc, which has no contact point with it, or an edge at whose end the disc has reached
+    a vertex. Touching edges of moving ground are returned, too, whose direction this routine does not know.
     """
     event = r.event
-    contacts = r.event.mode.contacts
-    motion = r.event.mode.motion
+    contacts = r.arc.mode.contacts
+    m = r.arc.mode.motion
+    moving = -1
     for i in range(event.sizes[TOUCHING]):
         k = event.touching[i]
-        axle = event.gaps[i * motion.row + motion.axle :]
+        axle = event.gaps[i * m.row + m.axle :]
         inclination = dot(axle, contacts.features[k * FEATURE + 3 :], 3)
-        if r.is_sharp[k] and (abs(inclination) < EDGE_IN_PLANE or contacts.moved[k] != 0):
-            return True
+        if r.near.is_sharp[k] and contacts.moved[k] != 0:
+            moving = k
+        elif r.near.is_sharp[k] and abs(inclination) < EDGE_IN_PLANE:
+            return k
     for k in range(contacts.size if r.progress.ending >= 0 else 0):
-        is_alone = r.is_sharp[k] and event.ended[k]
+        # The wheel of a contact that ended at a border rolls on if it has another contact.
+        is_alone = r.near.is_sharp[k] and event.ended[k]
         for i in range(event.sizes[TOUCHING] if is_alone else 0):
             is_alone = is_alone and contacts.wheels[event.touching[i]] != contacts.wheels[k]
-        if is_alone:
+        if is_alone and finds_vertex(r, k):
+            return k
+    return moving
+
+
+@routine
+def finds_vertex(r: RunLoop, k: int) -> bool:
+    """Return whether contact k of the state in x is at a vertex of the ground, within its borders."""
+    g = r.ground
+    m = r.arc.mode.motion
+    row = r.arc.rows
+    evaluate_row(r.arc.mode.x, r.arc.mode.contacts, k, row)
+    point = row[m.local_point :]
+    normal = row[m.local_normal :]
+    for feature in range(g.size):
+        kind = g.kinds[feature]
+        is_here = g.is_vertex[kind] and g.motions[kind] == r.arc.mode.contacts.moved[k]
+        for j in range(3):
+            is_here = is_here and abs(g.numbers[feature, j] - point[j]) < m.tol.gap_search
+        for i in range(g.first[feature], g.first[feature + 1] if is_here else 0):
+            border = g.borders[7 * i :]
+            excess = dot(border, point, 3) + dot(border[3:], normal, 3) - border[6]
+            is_here = is_here and excess <= m.tol.border
+        if is_here:
             return True
     return False
 

@@ -21,20 +21,16 @@ from draisine.simulation.contact.event_driven.run_loop import (
     add_sample,
     mechanical_energy,
     run_arcs,
+    search_ahead,
+    search_at_start,
 )
 from draisine.simulation.contact.kernels import CLOSED, put_state
+from draisine.simulation.contact.nearby.search import SearchResult
 from draisine.simulation.contact.run import EVENT_WINDOW, STEPS_PER_CALL
-from draisine.simulation.contact.standalone.ground import (
-    GroundTable,
-    is_untouchable,
-    locate_centres,
-    search_nearby,
-)
 from draisine.simulation.contact.standalone.steps import (
     StepFailure,
     advance_grid,
     begin_steps,
-    search_for_steps,
 )
 from draisine.simulation.contact.stepping.grid import (
     ADAPT_STEPS,
@@ -42,6 +38,7 @@ from draisine.simulation.contact.stepping.grid import (
     adapt_step,
     begin_grid,
 )
+from draisine.simulation.contact.stepping.search import search_for_steps
 from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
 from draisine.simulation.contact.stepping.switch import (
     MethodChange,
@@ -83,10 +80,9 @@ class Schedule(Record):
 
 
 class StandaloneRun(NamedTuple):
-    """All records of a standalone run: run loop, ground, input schedule, time stepping and outputs."""
+    """All records of a standalone run: run loop, input schedule, time stepping and outputs."""
 
     loop: RunLoop
-    ground: GroundTable
     schedule: Schedule
     method: Switch
     steps: TimeStepping
@@ -120,15 +116,9 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
     s.schedule.window = t
     s.schedule.events = 0
     s.schedule.withdrawn = 0
-    # The box of each wheel centre has zero size at the start.
-    locate_centres(arc, s.ground)
-    for w in range(s.ground.wheels):
-        for j in range(3):
-            arc.box[6 * w + j] = s.ground.begin[3 * w + j]
-            arc.box[6 * w + 3 + j] = s.ground.begin[3 * w + j]
     if s.method.solver is SolverChoice.TIME_STEPPING:
-        return begin_steps(r, s.ground, s.steps, s.samples, s.method, first_step(r, s.method))
-    return search_nearby(r, s.ground, False)
+        return begin_steps(r, s.steps, s.samples, s.method, first_step(r, s.method))
+    return search_at_start(r) is SearchResult.FOUND
 
 
 @routine
@@ -243,15 +233,14 @@ def continue_events(s: StandaloneRun, until: float) -> int:
     describe_events(s, events)
 
     if status is RunStatus.OUTSIDE_SEARCH:
-        put_state(r.arc.mode.x, clock.time, r.arc.stages.y, r.arc.stages.n)
-        locate_centres(r.arc, s.ground)
-        fits = search_nearby(r, s.ground, True)
-        return RunStatus.RESOLVED if fits else RunStatus.OUTSIDE_SEARCH
+        is_found = search_ahead(r, True) is SearchResult.FOUND
+        return RunStatus.RESOLVED if is_found else RunStatus.OUTSIDE_SEARCH
     if status is RunStatus.ARC_END and clock.time >= until:
         return RunStatus.ARC_END
     if status is RunStatus.FALL:
         return RunStatus.FALL
-    if status is RunStatus.SHARP_FEATURE and not is_untouchable(r, s.ground):
+    if status is RunStatus.SHARP_FEATURE and r.arc.mode.contacts.moved[clock.subject] != 0:
+        # The direction of an edge of moving ground is unknown here: assume that the disc can touch it.
         return RunStatus.RESOLVED
 
     goes_on = status is RunStatus.PAUSED or status is RunStatus.LOG_FULL
@@ -312,14 +301,14 @@ def enter_time_steps(s: StandaloneRun) -> int:
     w = s.method
     clock = r.arc.clock
     arc = r.arc
-    if has_ideal_conflict(arc.mode, r.features, r.event.mu, w, clock.time, arc.stages.y):
+    if has_ideal_conflict(arc.mode, r.near.features, r.event.mu, w, clock.time, arc.stages.y):
         return StepFailure.OVER_CONSTRAINED
     h = first_step(r, w)
     require_after_change(w, clock.time, h)
     add_sample(r)
     withdraw_events(s, discard_short_arcs(r, w, h))
     log_change(s, MethodChange.TIME_STEPPING, r.arc.stages.y, r.arc.stages.y)
-    fits = begin_steps(r, s.ground, s.steps, s.samples, w, h)
+    fits = begin_steps(r, s.steps, s.samples, w, h)
     return RunStatus.RESOLVED if fits else RunStatus.OUTSIDE_SEARCH
 
 
@@ -352,7 +341,7 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
         return RunStatus.RESOLVED
     result = advance_grid(r, s.steps, s.samples, w, until)
     if result is StepResult.LEFT_SURROUNDINGS:
-        if not search_for_steps(r, s.ground, s.steps, True):
+        if search_for_steps(r.near, r.ground, s.steps, True) is not SearchResult.FOUND:
             return RunStatus.OUTSIDE_SEARCH
     elif result is StepResult.TOO_MANY_CONTACTS:
         return RunStatus.TOO_MANY_CONTACTS
@@ -367,7 +356,7 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
     if w.grid.block >= ADAPT_STEPS:
         if adapt_step(w.grid, s.steps):
             return StepFailure.TOO_FAST
-        if is_auto and has_stepped_conflict(r.arc.mode, r.features, s.steps, w, clock.time):
+        if is_auto and has_stepped_conflict(r.arc.mode, r.near.features, s.steps, w, clock.time):
             return StepFailure.OVER_CONSTRAINED
     return RunStatus.ARC_END if clock.time >= until else RunStatus.RESOLVED
 
@@ -384,7 +373,7 @@ def resume_events(s: StandaloneRun) -> bool:
     progress = r.progress
     n = arc.stages.n
     events = progress.events
-    near = s.ground.used
+    near = arc.mode.contacts.size
     if not project_stepped_state(arc.mode, arc.rows, s.steps, w, clock.time, near, r.event.most):
         require_more(w, s.steps)
         return False
@@ -440,7 +429,7 @@ def describe_events(s: StandaloneRun, first: int) -> None:
         s.described[k, 1] = -1
         if contact >= 0:
             s.described[k, 1] = contacts.wheels[contact]
-            s.described[k, 2] = s.loop.features[contact]
+            s.described[k, 2] = s.loop.near.features[contact]
             s.described[k, 3] = int(contacts.features[contact * FEATURE + SIDE])
 
 

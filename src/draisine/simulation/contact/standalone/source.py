@@ -22,8 +22,8 @@ from draisine.codegen.targets._text_routine import write_text_routines
 from draisine.errors import UnknownNameError, expect_known
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.run_loop import EVENT_KIND_NAMES
+from draisine.simulation.contact.nearby.search import GroundTable
 from draisine.simulation.contact.query import ContactQuery
-from draisine.simulation.contact.standalone.ground import GroundTable
 from draisine.simulation.contact.standalone.records import Standalone, make_standalone
 from draisine.simulation.contact.standalone.run import (
     advance_run,
@@ -222,14 +222,13 @@ def exported_names(query: ContactQuery) -> dict[str, list[str]]:
     turn = "wxyz" if layout.count("q") == 4 else range(layout.count("q"))
     pose = [f"q_{x}" for x in turn] + [f"p_{x}" for x in "xyz"[: layout.count("p")]]
     memory = [f"z_{k}" for k in range(layout.count("z"))]
-    attached = query.table.surroundings(query.level.record.low, [()] * len(machine.wheels))
     return {
         "inputs": list(model.inputs),
         "states": [*pose, *joints, *model.speeds, *memory],
         "outputs": machine.system.outputs,
         "contacts": [*(wheel.name for wheel in machine.wheels), *joints],
         "features": [query.ground.name(k) for k in range(len(query.ground))],
-        "attached": [query.table.name(contact) for contact in attached.contacts],
+        "attached": [query.table.name(contact) for contact in query.table.attached],
     }
 
 

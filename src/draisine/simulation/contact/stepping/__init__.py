@@ -2,6 +2,7 @@
 
 - `step`: one step of Moreau and Jean's scheme, as routines.
 - `grid`: a sequence of steps, the choice of their length, and their samples, as routines.
+- `search`: the contacts near the wheels, as routines.
 - `switch`: criteria for changing between event location and time stepping, as routines.
-- `arc`: the records of time steps in Python, the search of contacts, and mean contact forces.
+- `arc`: the records of time steps in Python, and mean contact forces.
 """

@@ -1,27 +1,24 @@
-"""Trajectory arcs computed by time stepping: records, search of nearby contacts, samples and mean contact
-forces.
+"""Trajectory arcs computed by time stepping: records, samples and mean contact forces.
 
 The steps are those of `step` (Moreau and Jean's scheme); `grid` chooses their length.
 """
 
 import math
-from collections.abc import Mapping
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed, make_record, routine_code
 from draisine.errors import ContactSetError, SimulationError
-from draisine.model import Wheel
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import make_impulse_problem
 from draisine.simulation.contact.event_driven.rank import make_rank_work
 from draisine.simulation.contact.kernels import make_mode
+from draisine.simulation.contact.nearby.contacts import Nearby
+from draisine.simulation.contact.nearby.search import SearchResult
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.grid import (
@@ -35,6 +32,7 @@ from draisine.simulation.contact.stepping.grid import (
     interpolate_state,
     take_grid_steps,
 )
+from draisine.simulation.contact.stepping.search import search_for_steps
 from draisine.simulation.contact.stepping.step import (
     INFEASIBLE_APPROACH,
     StepResult,
@@ -58,7 +56,6 @@ from draisine.simulation.contact.stepping.switch import (
     require_more,
     watch_rank,
 )
-from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.options import SOLVERS, ContactOptions
 from draisine.simulation.validity.fall import describe_fall, fall_rule
 from draisine.simulation.validity.record import TimeStepped
@@ -77,16 +74,12 @@ REACH_SLACK_RATIO = 0.25
 """Distance, in wheel sizes, by which the boxes around the wheels exceed their positions when the contacts in
 reach are listed; a wheel needs at least 25 steps to leave its box.
 """
-SEARCH_MARGIN_RATIO = 2.0
-"""Largest search margin around the wheels, in wheel sizes; a wider search finds more ground features than a
-step should test.
-"""
 
 
 @cache
 def step_code() -> Any:
     """Return the compiled time-stepping routines that Python calls, as attributes of one object."""
-    entries = (take_grid_steps, adapt_step, begin_grid, interpolate_state)
+    entries = (take_grid_steps, adapt_step, begin_grid, interpolate_state, search_for_steps)
     codes = routine_code(*entries, passes="few")
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, codes, strict=True)}
@@ -163,11 +156,6 @@ def rank_arrays(query: ContactQuery, touching: int) -> dict[str, Any]:
     }
 
 
-def search_margin(query: ContactQuery, contact: ContactOptions) -> float:
-    """Return the distance (m) around the wheels' paths within which time steps search ground features."""
-    return min(contact.margin, SEARCH_MARGIN_RATIO * query.wheel_size)
-
-
 def take_switch(query: ContactQuery, contact: ContactOptions, touching: int) -> Switch:
     """Return the data of a run for changing its method: those of the last run of the query if the options are
     equal, otherwise new ones, which cost more than a short step.
@@ -197,8 +185,8 @@ def copy_switch(switch: Switch) -> Switch:
 class TimeStepper:
     """Integrates a system on a terrain in time steps.
 
-    The steps, their length and their samples are those of `grid`. This class makes the records, searches the
-    ground features near the wheels, and reports the result.
+    The steps, their length and their samples are those of `grid`. This class makes the
+    records and reports the result.
 
     Parameters
     ----------
@@ -214,6 +202,8 @@ class TimeStepper:
         Reason why the run uses time stepping, for its report.
     switch
         Data for changing the method; None if the run never changes it.
+    near
+        The contacts near the wheels; by default a new table.
     """
 
     def __init__(
@@ -225,6 +215,7 @@ class TimeStepper:
         h: float,
         reason: str = "requested",
         switch: Switch | None = None,
+        near: Nearby | None = None,
     ) -> None:
         self.query = query
         self.contact = contact
@@ -238,12 +229,12 @@ class TimeStepper:
         )
         self.switch = switch
         self.is_over_constrained = False  # whether ideal contacts over-constrain the system
-        self._modes: tuple[Surroundings, int, Packed] | None = None
+        self._modes: tuple[int, Packed] | None = None
         self._first_step = h
         self._most = INITIAL_CONTACTS
-        self.near = query.find_surroundings(t, query.boxes(t, y), search_margin(query, contact))
+        self.near = Nearby(query, contact) if near is None else near
         self._make_records(y)
-        self._surround()
+        self._search(has_path=False)
         self._energy = query.energy(t, y)
 
     @property
@@ -259,7 +250,7 @@ class TimeStepper:
     # --- records
 
     def _make_records(self, y: Floats) -> None:
-        """Allocate the record of the system at a state; `_surround` adds the nearby contacts."""
+        """Allocate the record of the system at a state; `_search` adds the nearby contacts."""
         query = self.query
         model = query.machine.system.model
         n = query.n
@@ -288,7 +279,7 @@ class TimeStepper:
         self.record: TimeStepping = make_record(
             TimeStepping,
             motion=query.motion,
-            contacts=self.near.packed,
+            contacts=self.near.record.contacts,
             wheels=query.level,
             **self._contact_capacity(n, rows),
             rows=rows,
@@ -316,8 +307,8 @@ class TimeStepper:
             around=6 * wheels,
             slack=REACH_SLACK_RATIO * size,
             centre=query.centres(self.t, y).copy(),
-            box=6 * wheels,
-            swept=6 * wheels,
+            box=query.boxes(self.t, y),
+            swept=self.near.record.boxes,
             airborne=wheels + 1,
             flight=tyre_flight(query),
             owners=query.tyre_wheels,
@@ -336,32 +327,13 @@ class TimeStepper:
         """
         most = self._most
         sizes = dict.fromkeys(("which", "status", "loaded", "settled_status", "warmed"), most + 1)
-        room: dict[str, Any] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
-        room |= {"response": np.zeros((3 * most, n)), "reaction": np.zeros((3 * most, rows + 1))}
-        room["seen"] = np.zeros((most + 2, self.query.row.size))
-        return room | {"most": most, "problem": make_impulse_problem(most)}
-
-    def _surround(
-        self, previous: Mapping[WheelOnFeature, tuple[Floats, float]] | None = None
-    ) -> None:
-        """Write the nearby contacts into the record, with the `previous` impulses (N s) and loads (N). The
-        count of settled steps is reset, because contact indices change.
-        """
-        record = self.record
-        size = len(self.near) + 1
-        statuses, mu, tyred = self._laws()
-        self.has_ideal_contacts = bool(np.isinf(mu).any())
-        record.assign(contacts=self.near.packed, closed_status=statuses, mu=mu, tyred=tyred)
-        record.assign(swept=self.near.boxes.copy(), reach=np.zeros(size, np.int64), reach_count=-1)
-        record.assign(warm=np.zeros((size, 3)), carried=np.full(size, record.motion.share))
-        record.assign(loaded_count=0, settled=0, warmed_count=0)
-        for contact, (impulse, load) in (previous or {}).items():
-            k = self.near.index.get(contact)
-            if k is not None:
-                record.warm[k] = impulse
-                record.carried[k] = load
-                record.warmed[record.warmed_count] = k
-                record.warmed_count += 1
+        capacity: dict[str, Any] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
+        capacity |= {
+            "response": np.zeros((3 * most, n)),
+            "reaction": np.zeros((3 * most, rows + 1)),
+        }
+        capacity["seen"] = np.zeros((most + 2, self.query.row.size))
+        return capacity | {"most": most, "problem": make_impulse_problem(most)}
 
     @staticmethod
     def split_sums(sums: Floats, parts: int, rows: int) -> list[Floats]:
@@ -373,34 +345,34 @@ class TimeStepper:
         shape = (len(sums), parts, 3)
         return [local.reshape(shape), world.reshape(shape), equality, work]
 
-    def _laws(self) -> tuple[Integers, Floats, NDArray[np.bool_]]:
-        """Return for each nearby contact its status when closed without slip, its friction coefficient, and
-        whether a tyre model determines its forces.
+    def _search(self, has_path: bool = True) -> None:
+        """Find the contacts that are possible near the present state, and write them into the record. With
+        `has_path` the boxes of the record enclose a step.
         """
-        statuses, mu = self.query.contact_laws(self.near, self.contact)
-        tyred = np.zeros(len(self.near) + 1, dtype=np.bool_)
-        for w, wheel in enumerate(self.query.machine.wheels):
-            if isinstance(wheel, Wheel) and wheel.tyre is not None:
-                contacts = np.flatnonzero(self.near.wheels == w)
-                tyred[contacts] = True
-                # A tyre without longitudinal slip (two constraint rows) has no friction limit
-                # along.
-                is_tracking = statuses[contacts] == Status.TRACKING_TYRE
-                mu[contacts] = np.where(is_tracking, np.inf, 0.0)
-        return statuses, mu, tyred
-
-    def _search(self) -> None:
-        """Search the contacts that are possible near the present state, and write them into the record."""
+        near = self.near
         record = self.record
-        previous = {
-            self.near[k]: (record.warm[k].copy(), float(record.carried[k]))
-            for k in record.warmed[: record.warmed_count].tolist()
-            if record.warm[k, 0] != 0.0
-        }
-        begin = record.centre.copy()
-        margin = search_margin(self.query, self.contact)
-        self.near = self.query.find_surroundings(self.t, record.box, margin, begin)
-        self._surround(previous)
+        near.begin_search()
+        result = SearchResult.TABLE_FULL
+        while result is not SearchResult.FOUND:
+            self._fit_records()
+            result = step_code().search_for_steps(near.record, near.ground, record, has_path)
+            if result is not SearchResult.FOUND:
+                near.resolve(result, self.t, record.box)
+        near.finish_search()
+        self.has_ideal_contacts = bool(np.isinf(record.mu[: len(near)]).any())
+
+    def _fit_records(self) -> None:
+        """Enlarge the arrays with one entry per nearby contact to the size of the table."""
+        record = self.record
+        old = len(record.mu)
+        size = self.near.record.capacity + 1
+        if size <= old:
+            return
+        for name in ("closed_status", "tyred", "mu", "carried", "reach", "warm"):
+            array = getattr(record, name)
+            enlarged = np.zeros((size, *array.shape[1:]), array.dtype)
+            enlarged[:old] = array
+            setattr(record, name, enlarged)
 
     def _grow(self) -> None:
         """Double the number of contacts per step that the records can store."""
@@ -408,20 +380,10 @@ class TimeStepper:
         self.record.assign(**self._contact_capacity(self.query.n, self.record.rows))
         self.record.assign(loaded_count=0, settled=0)
 
-    def reserve(self, near: Surroundings, most: int) -> None:
-        """Make records in which routines search ground features themselves: `near` has a slot for every
-        contact that they may find, and a step has room for `most` contacts.
-        """
-        self.near = near
+    def reserve(self, most: int) -> None:
+        """Make capacity for `most` contacts per step."""
         self._most = most
-        size = len(near) + 1
-        record = self.record
-        record.assign(**self._contact_capacity(self.query.n, record.rows))
-        record.assign(
-            contacts=near.packed, reach=np.zeros(size, np.int64), warm=np.zeros((size, 3))
-        )
-        record.assign(closed_status=np.zeros(size, np.int64), tyred=np.zeros(size, np.bool_))
-        record.assign(mu=np.zeros(size), carried=np.zeros(size), swept=near.boxes.copy())
+        self.record.assign(**self._contact_capacity(self.query.n, self.record.rows))
 
     # --- steps
 
@@ -494,21 +456,20 @@ class TimeStepper:
     def _mode(self, switch: Switch) -> Packed:
         """Return a contact mode for the contacts of a step, and adapt the size of `switch` to it."""
         query = self.query
-        if self._modes is None or self._modes[:2] != (self.near, self._most):
+        if self._modes is None or self._modes[0] != self._most:
             forms = query.table.pairs.forms
-            mode = make_mode(
-                query.machine, query.motion, self.near.packed, self._most, query.x, forms
-            )
-            self._modes = self.near, self._most, Packed(mode)
+            contacts = self.near.record.contacts
+            mode = make_mode(query.machine, query.motion, contacts, self._most, query.x, forms)
+            self._modes = self._most, Packed(mode)
         reserve_ranks(switch, query, self._most)
-        return self._modes[2]
+        return self._modes[1]
 
     def _has_conflict(self, switch: Switch) -> bool:
         """Return whether ideal contacts that carry a load over-constrain the system."""
         mode = self._mode(switch)
         self.query.fill(self.t, self.y)
         has_conflict: bool = switch_code().has_stepped_conflict(
-            mode, self.near.features, self.record, switch, self.t
+            mode, self.near.record.features, self.record, switch, self.t
         )
         return has_conflict
 
@@ -541,14 +502,20 @@ class TimeStepper:
         )
 
     def _take_steps(self, until: float, most: int) -> None:
-        """Take at most `most` steps of the grid until time `until` (s), and handle their result."""
+        """Take at most `most` steps of the grid until time `until` (s), and handle their result. On moving
+        ground the steps end with the validity of the search.
+        """
         r = self.record
         grid = self.grid
+        if self.t + grid.h > self.near.until:  # moving ground comes near
+            self._search(has_path=False)
+        left = (self.near.until - self.t) / grid.h
+        count = min(most, max(1, int(left))) if math.isfinite(left) else most
         if math.isfinite(self.samples.dt):
             # The last step may be longer than a regular one, because it includes a short remainder.
             span = (1.0 + SHORTEST_REMAINDER_RATIO) * grid.h
-            self._grow_records(int(min(most, ADAPT_STEPS) * (span / self.samples.dt + 1.0)) + 1)
-        result = step_code().take_grid_steps(grid, r, self.samples, until, most)
+            self._grow_records(int(min(count, ADAPT_STEPS) * (span / self.samples.dt + 1.0)) + 1)
+        result = step_code().take_grid_steps(grid, r, self.samples, until, count)
         self.taken += r.steps
         self.is_settled = result is StepResult.SETTLED
         match result:

@@ -261,7 +261,7 @@ def watch_rank(r: RunLoop, w: Switch) -> None:
     """
     arc = r.arc
     if w.watches_rank and count_rolling(arc.mode) > 1:
-        rank = find_rank(arc.mode, r.features, w, arc.clock.time, arc.stages.y)
+        rank = find_rank(arc.mode, r.near.features, w, arc.clock.time, arc.stages.y)
         w.watches_rank = rank is not Rank.INDEPENDENT
 
 
@@ -310,7 +310,7 @@ def find_obstruction(r: RunLoop, w: Switch, begin: float) -> Obstruction:
     arc = r.arc
     t = arc.clock.time
     if w.watches_rank:
-        if find_rank(arc.mode, r.features, w, t, arc.stages.y) is Rank.OVER_CONSTRAINED:
+        if find_rank(arc.mode, r.near.features, w, t, arc.stages.y) is Rank.OVER_CONSTRAINED:
             return Obstruction.OVER_CONSTRAINED
         watch_rank(r, w)
     steps = arc.clock.steps
