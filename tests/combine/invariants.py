@@ -52,7 +52,8 @@ from draisine.simulation.compare.compliant import Compliant, KelvinVoigt
 from draisine.simulation.contact.standalone.source import write_terrain_simulator
 from draisine.simulation.source import write_simulator
 from draisine.system.tracing import make_readings
-from draisine.terrain import Terrain, face, height_field, plane
+from draisine.terrain import Terrain, face, height_field, kerb, move_ground, plane
+from draisine.terrain.motions import Shake
 
 ROUND_OFF = 1e-9
 """Relative; a few hundred steps of a motion that grows by e^5 leave 1e-12, forces of stiff or redundant
@@ -599,13 +600,33 @@ def dropped(c: Combination) -> tuple[draisine.State, dict[str, Any]]:
     lowest = INCLINE * 2.0 * max(abs(float(w.centre[0])) + 1.0 for w in model.wheels)
     lifted = draisine.State(state.q, state.p + [0.0, 0.0, DROP + lowest], state.r, state.v)
     numerics = Numerics(dt=1.0 / 32)
-    contact = draisine.ContactOptions(mu=c.mu, fall=np.inf)
+    given = {"restitution": {"normal": RESTITUTION}} if c.impact else {}
+    contact = draisine.ContactOptions(
+        mu=c.mu, fall=np.inf, solver=c.solver, impact=c.impact or None, **given
+    )
     return lifted, {
         "until": 0.5,
         "numerics": numerics,
-        "terrain": _incline(0.0),
+        "terrain": _ground(c.ground),
         "contact": contact,
     }
+
+
+RESTITUTION = 0.3
+"""Coefficient of restitution of the impact models."""
+
+
+def _ground(name: str) -> Terrain:
+    """Return one of the grounds onto which machines drop; their highest point is below the start."""
+    if name == "kerb":
+        return kerb(0.3, 0.05)
+    if name in ("hills", "smooth"):
+        x, y = np.arange(-4.13, 8.0, 0.37), np.arange(-4.0, 4.0, 0.41)
+        heights = np.random.default_rng(1).uniform(0.0, 0.06, (len(x), len(y)))
+        return height_field(x, y, heights, smooth=name == "smooth")
+    if name == "shaken":
+        return move_ground(_incline(0.0), Shake((0.0, 0.0, 0.005), 40.0))
+    return _incline(0.0)
 
 
 def _incline(angle: float) -> Terrain:
@@ -621,6 +642,8 @@ def drop_turned(c: Combination) -> Deviation:
         raise NotApplicableError("its gravity does not turn with its ground")
     if c.law.startswith("random") or any("." in name for name in c.inputs):
         raise NotApplicableError("its law or its pushes may be fixed in the world")
+    if c.ground != "incline":
+        raise NotApplicableError("its ground is not turned")
     angle = random.Random(f"drop {c}").uniform(-3.0, 3.0)
     reference = turn_record(record(simulate(c, state=state, **given)), angle, np.zeros(3))
     turned = given | {"terrain": _incline(angle)}
@@ -634,6 +657,8 @@ def drop_mirrored(c: Combination) -> Deviation:
     model, law = c.system.model, c.control
     if c.law.startswith("random"):
         raise NotApplicableError("its law has no mirror image")
+    if c.ground in ("hills", "smooth"):
+        raise NotApplicableError("its ground is not mirrored")
     if isinstance(law, Feedback) and law.angle in ("lean", "yaw"):
         law = replace(law, gain=-law.gain, damping=-law.damping, memory=-law.memory)
     inputs = {name: -x if name.endswith(".y") else x for name, x in c.inputs.items()}
@@ -744,6 +769,69 @@ def drop_in_c(c: Combination) -> Deviation:
     return Deviation(_apart(found, end), EVENTS, "the state")
 
 
+def drop_stored(c: Combination) -> Deviation:
+    """A fall that is stored and loaded has its values and its attributes."""
+    state, given = dropped(c)
+    return _stored(simulate(c, state=state, **given).to_xarray())
+
+
+def drop_energy(c: Combination) -> Deviation:
+    """Impacts and impulses of time steps create no energy beyond that of moving ground and of projections."""
+    state, given = dropped(c)
+    if c.ground == "shaken":
+        raise NotApplicableError("moving ground does work")
+    run = simulate(c, state=state, **given)
+    scale = float(np.abs(run.observations["kinetic"]).max()) + 1e-9
+    worst = Deviation(0.0, ENERGY_GAIN, "")
+    for event in run.events:
+        if event.kind == "collision" and not event.gain / scale <= worst.value:
+            worst = Deviation(event.gain / scale, ENERGY_GAIN, f"energy at {event}")
+    for steps in run.validity.time_stepped:
+        gain = (steps.work - abs(steps.projection_work)) / scale
+        if not gain <= worst.value:
+            worst = Deviation(gain, ENERGY_GAIN, "work of the contact impulses in time steps")
+    return worst
+
+
+ENERGY_GAIN = 1e-9
+"""Of the largest kinetic energy; round-off of impulses."""
+
+
+def drop_gradient(c: Combination) -> Deviation:
+    """Derivatives of a fall by an initial value are those of differences, if no event is one-sided."""
+    state, given = dropped(c)
+    del state
+    if not c.start_values or c.law == "python":
+        raise NotApplicableError("there is nothing to differentiate by")
+    unknown = sorted(c.start_values)[0]
+    lift = DROP + INCLINE * 2.0 * max(abs(float(w.centre[0])) + 1.0 for w in c.system.model.wheels)
+    until = given.pop("until")
+    outputs = list(c.system.model.speeds[:6])
+    numerics = replace(given.pop("numerics"), dt=until, rtol=1e-12, atol=1e-14)
+    options = {"law": c.control, "inputs": c.inputs, "numerics": numerics, **given}
+    start = c.start_values | {"z": lift}
+    found = draisine.gradient(c.system, start, np.array([until]), outputs, [unknown], **options)
+    if found.one_sided:
+        raise NotApplicableError("its derivative is one-sided")
+    slopes = []
+    size = abs(start[unknown]) or 1.0
+    for h in (2e-5, 1e-5):
+        ends = []
+        for sign in (1.0, -1.0):
+            changed = start | {unknown: start[unknown] + sign * h * size}
+            run = draisine.simulate(c.system, draisine.state(c.system, **changed), until, **options)
+            ends.append(run.final().v[:6])
+        slopes.append((ends[0] - ends[1]) / (2.0 * h * size))
+    if np.abs(slopes[1] - slopes[0]).max() > 1e-3 * np.abs(slopes[1]).max():
+        raise NotApplicableError("differences do not converge")
+    away = np.abs(found.derivatives[0, :, 0] - slopes[1]).max() / max(np.abs(slopes[1]).max(), 1e-6)
+    return Deviation(float(away), DROP_GRADIENT, f"derivative by {unknown}")
+
+
+DROP_GRADIENT = 1e-2
+"""Relative; differences across impacts."""
+
+
 def _at_the_end(run: Any) -> Record:
     """Return the last sample of a run, with the start for its duration."""
     return {
@@ -797,7 +885,11 @@ def slices(c: Combination) -> Deviation:
 
 def storage(c: Combination) -> Deviation:
     """A run that is stored and loaded has its values and its attributes."""
-    data = simulate(c).to_xarray()
+    return _stored(simulate(c).to_xarray())
+
+
+def _stored(data: Any) -> Deviation:
+    """Return whether a dataset has its values and its attributes after storing and loading."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.nc"
         draisine.save(data, path)
@@ -1021,6 +1113,7 @@ INVARIANTS: dict[str, Callable[[Combination], Deviation]] = {
         *(time_stepping, compliant_ground, equations, linear_equations),
         *(on_terrain, on_smooth_ground, slices_on_terrain),
         *(drop_turned, drop_mirrored, drop_sampled, drop_sliced, drop_many, drop_in_c),
+        *(drop_stored, drop_energy, drop_gradient),
         *(sample_spacing, validity_spacing, slices, storage, energy, tyre_energy, linear, gradient),
     )
 }

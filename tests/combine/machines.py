@@ -573,7 +573,9 @@ def draw_machine(rng: random.Random) -> Machine:
 
 @dataclass(frozen=True)
 class Combination:
-    """A machine, and how it is run; `mu` is its friction on a terrain."""
+    """A machine, and how it is run. On a terrain: its friction `mu`, the solver, the impact model ("" is the
+    default one) and the ground of `GROUNDS` onto which it drops.
+    """
 
     machine: Machine
     law: str = "none"
@@ -581,6 +583,9 @@ class Combination:
     drift: str | float = "project"
     mu: float = math.inf
     driven: bool = False
+    solver: str = "auto"
+    impact: str = ""
+    ground: str = "incline"
     seed: int = 0
 
     def __str__(self) -> str:
@@ -590,6 +595,9 @@ class Combination:
             f"drift={self.drift}" if self.drift != "project" else "",
             f"mu={self.mu}" if self.mu < math.inf else "",
             "driven" if self.driven else "",
+            f"solver={self.solver}" if self.solver != "auto" else "",
+            f"impact={self.impact}" if self.impact else "",
+            f"ground={self.ground}" if self.ground != "incline" else "",
             f"seed={self.seed}" if self.seed else "",
         ]
         return ", ".join([str(self.machine), *(part for part in parts if part)])
@@ -684,7 +692,7 @@ def read_combination(text: str) -> Combination:
 
 def draw_combination(rng: random.Random, machine: Machine) -> Combination:
     """Return a random way to run a machine."""
-    return Combination(
+    c = Combination(
         machine,
         law=rng.choice(("none", "none", *LAWS[1:], f"random{rng.randrange(1000)}")),
         integrator=rng.choice(("rk4", "rk4", "dop853", "ab4", "abm4", "abm5")),
@@ -693,6 +701,20 @@ def draw_combination(rng: random.Random, machine: Machine) -> Combination:
         driven=rng.random() < 0.4,
         seed=rng.randrange(1, 1000),
     )
+    # Drawn last, so that the options above are those of campaigns without these.
+    solver = rng.choice(("auto", "auto", "time_stepping", "time_stepping", "events"))
+    models = ["moreau"]
+    if solver != "time_stepping":
+        models += ["poisson", "newton" if c.mu == math.inf else "keller"]
+    return replace(
+        c, solver=solver, impact=rng.choice(("", "", *models)), ground=rng.choice(GROUNDS)
+    )
+
+
+GROUNDS = ("incline", "incline", "shaken", "kerb", "hills", "smooth")
+"""Grounds onto which machines drop: an inclined plane at rest or shaken, a kerb, hills of triangles, smooth
+hills.
+"""
 
 
 # --- the fixed sample of the tests

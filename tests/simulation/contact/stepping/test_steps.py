@@ -10,13 +10,14 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine import ContactOptions, Numerics, simulate, state
+from draisine.analysis.lqr import balance
 from draisine.errors import ContactSetError, SimulationError
 from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.model import Ball, Body, Model, Prismatic, Revolute, Torus, Wheel, inertia
 from draisine.model.motion import sine
 from draisine.simulation.contact.run import TerrainRun
 from draisine.simulation.options import Task
-from draisine.terrain import height_field, kerb, move_ground, plane
+from draisine.terrain import height_field, kerb, move_ground, plane, rough
 from draisine.terrain.motions import Shake
 
 AXLE = (0.0, 1.0, 0.0)
@@ -342,6 +343,23 @@ def test_a_value_that_is_not_finite_ends_the_run_with_an_error():
         simulate(
             system, state(system), 1.0, terrain=plane(), law=explode, contact=steps(1e-3, mu=0.8)
         )
+
+
+def test_steps_shorten_at_once_if_a_law_spins_up_the_wheels_in_the_air():
+    """State feedback for wheels on the ground is unstable in the air, with a growth rate of 1/(3 ms). The
+    body turns over as in steps of a twentieth of the length, before values exceed all numbers.
+    """
+    system = draisine.compile("segway")
+    costs = {"left": 0.001, "right": 0.001}
+    law = balance(system, {"pitch": 100.0}, costs, forward_speed=0.5)
+    ground = rough(0.01, 0.1, at=0.6, length=5.0, width=6.0, seed=16)
+    start = state(system, x=-0.3, forward_speed=0.5)
+    for step in (None, 1e-4):
+        contact = ContactOptions(mu=1.2, solver="time_stepping", step=step)
+        run = simulate(system, start, 3.0, terrain=ground, law=law, contact=contact)
+        assert "turned over" in run.outcome
+        assert run.t[-1] > 2.1
+        assert np.isfinite(run.arcs[-1].y).all()
 
 
 def test_event_location_resumes_with_the_features_near_the_wheels():

@@ -6,9 +6,10 @@ begins if the length of the steps changes, and after a shorter step at the end o
 Length of the steps, unless `ContactOptions.step` fixes it:
 
 1. `choose_first_step`: the longest step in which no wheel moves further than `MAX_TRAVEL_RATIO`.
-2. `adapt_step`, every `ADAPT_STEPS` steps: halve or double the length by the position error and by the
-   displacement of the wheels. The position error is proportional to the unpredicted change of the speeds per
-   step, and is averaged over `ERROR_MEMORY_RATIO`. The average is converted to the new length.
+2. `adapt_step`, every `ADAPT_STEPS` steps and after a step in which a wheel moves further than
+   `ABRUPT_TRAVEL_RATIO`: halve or double the length by the position error and by the displacement of the
+   wheels. The position error is proportional to the unpredicted change of the speeds per step, and is averaged
+   over `ERROR_MEMORY_RATIO`. The average is converted to the new length.
 """
 
 import math
@@ -39,7 +40,12 @@ average single impacts.
 ERROR_MARGIN = 8.0
 """Ratio of the allowed to the estimated position error above which the time step is doubled."""
 ADAPT_STEPS = 32
-"""Number of time steps between two adaptations of the step length."""
+"""Largest number of time steps between two adaptations of the step length."""
+ABRUPT_TRAVEL_RATIO = 5.0 * MAX_TRAVEL_RATIO
+"""Displacement of a wheel in one time step, as a fraction of the wheel size, after which the step length is
+adapted at once. An unstable control law can multiply the speed of a wheel in the air by five per step, so
+that `ADAPT_STEPS` such steps exceed all numbers.
+"""
 SHORTEST_RATIO = 1 / 64
 """Ratio of the shortest to the longest time step."""
 SHORTEST_REMAINDER_RATIO = 0.01
@@ -49,6 +55,8 @@ the step before it.
 EULER = 2.718281828459045  # base of the exponential function
 
 UNBOUNDED = float("inf")  # s, length of a step that neither gravity nor speeds bound
+
+NO_LIMIT = float("inf")  # m, displacement of a wheel in steps that cannot be shortened
 
 UNBOUNDED_STEP = 1.0  # s, length of a time step if neither gravity nor speeds bound it
 
@@ -222,13 +230,32 @@ def keep_samples(s: TimeStepping, r: StepSamples, end: float) -> None:
 
 
 @routine
+def abrupt_travel(g: StepGrid) -> float:
+    """Return the displacement of a wheel in one step (m) after which the step length is adapted at once;
+    infinite if steps cannot be shortened.
+    """
+    is_adapted = g.given_step == 0.0 and isfinite(g.time_unit)
+    if is_adapted and g.h > SHORTEST_RATIO * longest_step(g):
+        return ABRUPT_TRAVEL_RATIO * g.wheel_size
+    return NO_LIMIT
+
+
+@routine
 def take_sampled_steps(
-    s: TimeStepping, r: StepSamples, start: float, h: float, first: int, count: int
+    s: TimeStepping,
+    r: StepSamples,
+    start: float,
+    h: float,
+    first: int,
+    count: int,
+    travel_limit: float,
 ) -> StepResult:
-    """Take `count` time steps like `take_time_steps`, and store samples."""
+    """Take `count` time steps like `take_time_steps`, or fewer if a wheel moves further than `travel_limit`
+    (m) in a step, and store samples.
+    """
     taken = 0
     result = StepResult.ADVANCED
-    while result is StepResult.ADVANCED and taken < count:
+    while result is StepResult.ADVANCED and taken < count and s.travel <= travel_limit:
         if isfinite(r.dt):
             r.before[: r.size] = r.sums[: r.size]
         else:
@@ -258,14 +285,15 @@ def take_grid_steps(
         steps -= 1
     if steps > 0:
         count = min(min(steps, most), ADAPT_STEPS - g.block)
-        result = take_sampled_steps(s, r, g.start, g.h, g.index, count)
+        limit = abrupt_travel(g)
+        result = take_sampled_steps(s, r, g.start, g.h, g.index, count, limit)
         g.span = g.h
         g.index += s.steps
         g.time = g.start + g.index * g.h
     else:
         h = until - g.time
-        result = take_sampled_steps(s, r, g.time, h, 0, 1)
+        result = take_sampled_steps(s, r, g.time, h, 0, 1, NO_LIMIT)
         g.span = h
         begin_grid(g, g.time + s.steps * h, g.h)
-    g.block += s.steps
+    g.block = ADAPT_STEPS if s.travel > abrupt_travel(g) else g.block + s.steps
     return result
