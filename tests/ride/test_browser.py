@@ -91,6 +91,17 @@ def test_mouse_touch_and_gamepad_steer_like_keys(tab):
     page.read("pad.axes[0] = 1")
     page.wait("ride.commands.steer_torque === -2")
     page.read("pad.axes[0] = 0")
+    page.read(
+        "pad.buttons = Array.from({ length: 16 }, () => ({ value: 0 })); pad.buttons[6].value = 1"
+    )
+    page.wait("ride.commands.rear_brake === 60")
+    page.read("pad.buttons[6].value = 0; pad.buttons[9].value = 1")
+    page.wait("ride.paused")
+    page.read("pad.buttons[9].value = 0")
+    page.wait("ride.inputs.down.length === 0")
+    page.read("pad.buttons[9].value = 1")
+    page.wait("!ride.paused")
+    page.read("pad.buttons[9].value = 0")
     box = page.page.locator("#touch-left").bounding_box()
     page.page.mouse.move(box["x"] + 5, box["y"] + 5)
     page.page.mouse.down()
@@ -288,6 +299,22 @@ def test_slow_pictures_are_simplified_and_slow_motion_is_announced(tab):
     assert level == 2
     assert factor == pytest.approx(0.5, abs=0.03)
     assert "Slow motion x 0.5" in page.page.inner_text("#note")
+
+
+def test_a_served_task_is_ridden_and_its_ride_is_saved(tab):
+    """The server starts a task at rest; the policy of the page allows files to be saved."""
+    page = tab().riding()
+    page.page.select_option("#preset", "stop")
+    page.wait("document.getElementById('task').open && ride.frame?.time === 0")
+    page.page.click("#task-choices label >> nth=0")
+    page.page.click("#task-start")
+    page.wait("ride.frame?.time > 0.02 && ride.task")
+    with page.page.expect_download() as saved:
+        page.read("document.getElementById('save-csv').onclick()")
+    assert "steer_left_rad" in Path(saved.value.path()).read_text()
+    page.wait("document.getElementById('task').open", 60.0)  # nobody brakes
+    assert "crossed the line" in page.page.inner_text("#task-result")
+    assert page.complaints == []
 
 
 def test_sound_is_off_until_it_is_wanted(tab):

@@ -253,8 +253,8 @@ def test_a_ride_is_saved_as_a_table_and_a_link_carries_it(offline):
     head, *rows = Path(saved.value.path()).read_text().splitlines()
     names = head.split(",")
     values = np.array([row.split(",") for row in rows], float)
-    assert values.shape == (60, len(names))
-    assert_allclose(np.diff(values[:, names.index("time_s")]), 17 / 1024, rtol=1e-12)
+    assert values.shape[0] >= 60 and values.shape[1] == len(names)
+    assert_allclose(np.diff(values[-60:, names.index("time_s")]), 17 / 1024, rtol=1e-12)
     lean = offline.evaluate("ride.frame.output('lean')")
     assert values[-1, names.index("lean_right_rad")] == lean
     offline.evaluate("ride.changes.c = 0.1; ride.engine.say({ parameters: { c: 0.1 } })")

@@ -6,7 +6,6 @@ export const CAMERAS = ["chase", "side", "top", "onboard", "free"];
 export class Camera {
   constructor() {
     this.yaw = null;
-    this.away = 1;
     this.choose("chase");
   }
 
@@ -35,10 +34,12 @@ export class Camera {
 
   zoom(factor) { this.away = Math.min(6, Math.max(0.3, this.away * factor)); }
 
-  choose(kind) {
+  // `ahead` is whether the way ahead matters more than the machine: the camera is higher and further away.
+  choose(kind, ahead = false) {
     this.kind = kind;
-    this.azimuth = { free: 0.7, chase: 0.3 }[kind] ?? 0;   // from straight behind nobody sees the wheels
-    this.elevation = 0.25;
+    this.azimuth = { free: 0.7, chase: ahead ? 0.12 : 0.3 }[kind] ?? 0;   // from straight behind nobody sees the wheels
+    this.elevation = ahead ? 0.36 : 0.25;
+    this.away = ahead ? 1.5 : 1;
   }
 }
 

@@ -16,6 +16,7 @@ export class CanvasPicture {
     this.resize();
     this.view = view;
     this.ground(poses[0].p);
+    if (this.scene.marks) this.marks(this.scene.marks);
     tracks.forEach((track) => this.path(track.points, track.colour, 2));
     if (!this.scene.ground.patches.length) this.machine(poses, (p) => [p[0], p[1], 0], "#0000001f");
     if (ghost) this.machine(ghost, (p) => p, "#56789a66");
@@ -67,6 +68,18 @@ export class CanvasPicture {
       const far = Math.hypot(ends[0][0] - middle[0], ends[0][1] - middle[1]) / (n * cell);
       if (far < 1) this.stroke(this.seen(ends[0]), this.seen(ends[1]), `rgba(70,85,100,${0.45 * (1 - far)})`, 1);
     }
+  }
+
+  // Cones, boxes and rings of a task.
+  marks({ cones = [], boxes = [], rings = [] }) {
+    for (const { x, y, long, wide, colour } of boxes) {
+      this.path([[x, y, 0], [x + long, y, 0], [x + long, y + wide, 0], [x, y + wide, 0], [x, y, 0]], colour, 3);
+    }
+    for (const { centre: [x, y], outer, colour } of rings) {
+      const angles = Array.from({ length: 61 }, (_, k) => (2 * Math.PI * k) / 60);
+      this.path(angles.map((angle) => [x + outer * Math.cos(angle), y + outer * Math.sin(angle), 0]), colour, 2);
+    }
+    for (const [x, y] of cones) this.path([[x, y - 0.13, 0], [x, y, 0.5], [x, y + 0.13, 0]], "#e8590c", 4);
   }
 
   patch(patch, middle) {

@@ -94,14 +94,15 @@ class Page {
     const wishes = {};
     this.wish = null;
     if (ride in this.scene.presets) wishes.preset = ride;
+    if (ride in TASKS) return this.engine.say(wishes);   // a task is the same for everybody
     if (this.scene.sets.includes(set)) wishes.parameter_set = set;
     if (mu > 0) wishes.mu = mu;
     if (pace > 0) wishes.pace = pace;
     if (Object.keys(parameters).length) wishes.parameters = parameters;
     this.granted = { way, help, mu, pace, parameters };
     if (Object.keys(wishes).length) this.engine.say(wishes);
-    else if (this.scene.preset.task) this.offerTask();
-    this.obeyLink();
+    if (this.scene.preset.task) this.offerTask();
+    else this.obeyLink();
   }
 
   // Settings of a link that the page itself keeps.
@@ -156,7 +157,7 @@ class Page {
     at("question").open = false;
     this.setPace(preset.pace);
     this.mu = this.scene.mu === null ? "" : String(this.scene.mu);
-    this.camera.choose(this.scene.ground.patches.length && !preset.task ? "side" : "chase");
+    this.camera.choose(this.scene.ground.patches.length && !preset.task ? "side" : "chase", preset.task);
     this.mirror();
   }
 
@@ -237,8 +238,8 @@ class Page {
   }
 
   ask(dt) {
+    const hands = this.inputs.read();   // also when the ride waits: a gamepad has no events
     if ((this.paused && this.frame) || document.hidden || !this.scene) return;   // a ride that waits shows its first frame
-    const hands = this.inputs.read();
     if (this.controls.handOver(hands, dt)) this.tellWhoSteers();
     this.commands = this.controls.commands(hands, dt, this.frame);
     this.commands["push.y"] = this.frame && this.frame.time < this.pushed ? -200 : 0;

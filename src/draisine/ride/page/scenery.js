@@ -75,20 +75,20 @@ export class Scenery {
     this.follow(this.layer(new T.Mesh(plane(2 * REACH, 2 * REACH), grass), -4), 8, 8);
     this.follow(this.layer(new T.Mesh(plane(2 * ROAD_HALF, 2 * REACH), this.road), -3), 12, 0);
     this.follow(this.layer(marks.mesh(), -2), 12, 0);
-    this.newVerge(0);
+    if (!this.scene.marks?.rings) this.newVerge();   // rings reach beyond the road
   }
 
   // Trees and posts beside the road; they repeat, so that they can follow the ride.
-  newVerge(height) {
+  newVerge() {
     const T = this.three, solids = new Solids(T), period = 48;
     for (let x = -96; x < 144; x += 12) for (const y of [-ROAD_HALF - 0.6, ROAD_HALF + 0.6]) {
-      solids.tube([x, y, height], [x, y, height + 0.85], 0.05, "#f5f5f5", 0.05, 6).tube([x, y, height + 0.6], [x, y, height + 0.75], 0.055, "#c0392b", 0.055, 6);
+      solids.tube([x, y, 0], [x, y, 0.85], 0.05, "#f5f5f5", 0.05, 6).tube([x, y, 0.6], [x, y, 0.75], 0.055, "#c0392b", 0.055, 6);
     }
     for (let k = 0; k < 40; k++) {
       // The same eight trees in each period, at fixed but irregular places.
       const j = k % 8, y = (j % 2 ? 1 : -1) * (11 + ((j * 37) % 23)), x = Math.floor(k / 8) * period - 96 + ((j * 29) % period), high = 3 + ((j * 13) % 5) / 2;
-      solids.tube([x, y, height], [x, y, height + 0.45 * high], 0.16, "#75553b", 0.12, 6);
-      for (const [share, radius] of [[0.3, 1.15], [0.62, 0.8]]) solids.tube([x, y, height + share * high], [x, y, height + (share + 0.55) * high], radius, j % 3 ? "#4f7d4a" : "#5f8f55", 0.05, 8);
+      solids.tube([x, y, 0], [x, y, 0.45 * high], 0.16, "#75553b", 0.12, 6);
+      for (const [share, radius] of [[0.3, 1.15], [0.62, 0.8]]) solids.tube([x, y, share * high], [x, y, (share + 0.55) * high], radius, j % 3 ? "#4f7d4a" : "#5f8f55", 0.05, 8);
     }
     this.trees = solids.mesh();
     this.world.add(this.trees);
@@ -179,7 +179,9 @@ export class Scenery {
       solids.tube([x, y, 0], [x, y, 0.5], 0.13, "#e8590c", 0.025, 16).tube([x, y, 0.2], [x, y, 0.32], 0.091, "#ffffff", 0.066, 16);
       solids.tube([x, y, 0], [x, y, 0.03], 0.2, "#e8590c", 0.2, 4);
     }
-    if (paint.index.length) this.layer(paint.mesh({ polygonOffset: true, polygonOffsetFactor: -6, polygonOffsetUnits: -6 }), -1);
+    // On a terrain, faces are drawn in no fixed order: marks come last, a little nearer than the faces.
+    const order = this.scene.ground.patches.length ? 1 : -1;
+    if (paint.index.length) this.layer(paint.mesh({ polygonOffset: true, polygonOffsetFactor: -6, polygonOffsetUnits: -6 }), order);
     if (!solids.index.length) return;
     const mesh = solids.mesh();
     mesh.castShadow = true;

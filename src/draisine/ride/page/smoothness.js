@@ -1,5 +1,6 @@
 // Whether the picture is smooth and the ride runs in real time: lowers the quality, and measures slow motion.
 const WINDOW = 1000;         // ms over which frames are counted
+const LEAST = 5;             // frames in a window: fewer say little about the pace
 const SMOOTH = 40;           // ms per frame; above it the picture judders (25 frames per second)
 const REAL_TIME = 0.9;       // share of the wanted pace below which the ride counts as slow motion
 
@@ -30,7 +31,7 @@ export class Smoothness {
     }
     this.frames += 1;
     const passed = stamp - this.first.stamp;
-    if (passed < WINDOW) return false;
+    if (passed < WINDOW || this.frames < LEAST) return false;
     if (!this.settled) {
       this.settled = true;
       this.restart();

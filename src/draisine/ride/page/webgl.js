@@ -20,15 +20,16 @@ export class WebglPicture {
     if (!this.three) throw new Error(say("plain.bundle"));
     const probe = document.createElement("canvas").getContext("webgl2");
     if (!probe) throw new Error(say("plain.webgl"));
-    this.software = /swiftshader|llvmpipe|software/i.test(probe.getParameter(probe.RENDERER));
+    const names = probe.getExtension("WEBGL_debug_renderer_info");
+    const software = /swiftshader|llvmpipe|software/i.test(probe.getParameter(names?.UNMASKED_RENDERER_WEBGL ?? probe.RENDERER));
     const T = this.three;
     this.canvas = canvas;
-    this.renderer = new T.WebGLRenderer({ canvas, antialias: !this.software });
+    this.renderer = new T.WebGLRenderer({ canvas, antialias: true });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = T.PCFShadowMap;
     this.renderer.info.autoReset = false;
     this.camera = new T.PerspectiveCamera(45, 1, 0.05, 900);
-    this.setQuality(this.software ? QUALITIES.length - 1 : 0);
+    this.setQuality(software ? QUALITIES.length - 1 : 0);
   }
 
   setQuality(level) {
@@ -62,6 +63,7 @@ export class WebglPicture {
 
   // Free the memory of the earlier scene on the graphics card.
   release() {
+    this.sun?.dispose();
     this.world?.traverse((one) => {
       one.geometry?.dispose();
       one.material?.map?.dispose();

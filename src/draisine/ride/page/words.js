@@ -864,13 +864,13 @@ export const WORDS = {
   "touch.rear": {
     "en": "rear brake",
     "fr": "frein arrière",
-    "de": "Hinterradbremse",
+    "de": "Bremse hinten",
     "es": "freno trasero"
   },
   "touch.front": {
     "en": "front brake",
     "fr": "frein avant",
-    "de": "Vorderradbremse",
+    "de": "Bremse vorn",
     "es": "freno delantero"
   },
   "machine.lesson": {
