@@ -1,7 +1,8 @@
 """A run on one page
 
 The push in six panels, by `draisine plot passive-stabilisation.nc --figure overview`: path with
-snapshots, angles, rates, speeds, normal forces, energies.
+snapshots, angles, rates, speeds, normal forces, energies. With `--width 300mm` the same panels have the
+layout of a slide.
 """
 
 from matplotlib.figure import Figure

@@ -81,7 +81,8 @@ def test_picture(script):
     check_titles(figure)
     for axes in drawn:
         assert axes.has_data() or axes.patches, "an empty panel"
-        if script.stem not in WITHOUT:
+        is_frame = axes.images and not axes.axison
+        if script.stem not in WITHOUT and not is_frame:
             assert is_labelled(axes), (axes.get_xlabel(), axes.get_ylabel())
         told = axes.get_legend()
         if told is not None:

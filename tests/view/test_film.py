@@ -32,7 +32,7 @@ from draisine.terrain import (
 from draisine.terrain.motions import Shake, Slide
 from draisine.vehicles.bicycle.whipple import whipple
 from draisine.view import film as films
-from draisine.view.film import FILM_SIZE, FilmStage, animate, frame_times
+from draisine.view.film import FilmStage, animate, frame_times
 from draisine.view.replay import replay_page, unit_quaternions
 from draisine.view.scene.camera import Camera
 from draisine.view.scene.ground import ground_heights, ground_patches, hidden_points
@@ -59,7 +59,7 @@ def test_a_gif_has_its_frames_and_none_is_blank(passive, tmp_path):
     animate(passive, tmp_path / "run.gif", fps=5.0)
     with Image.open(tmp_path / "run.gif") as film:
         assert film.n_frames == 6
-        assert film.size == FILM_SIZE
+        assert film.size == (640, 360)
         assert film.info["duration"] == 200
         shown = []
         for k in range(film.n_frames):

@@ -25,7 +25,7 @@ def animate(
     out
         Output file (.gif, .mp4, .html, .glb). Default: RESULT.html.
     fps
-        Frames per second of an animation (.gif, .mp4). Default: 20.
+        Frames per second of a film. Default: 30 (.mp4), 20 (.gif).
     speed
         Playback speed: 1 is real time, 0.2 is slow motion.
     """

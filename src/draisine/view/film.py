@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 ANIMATION_FORMATS = (".gif", ".mp4", ".html", ".glb")
 """File suffixes of animations."""
 
-DEFAULT_FPS = 20.0
-"""Default frame rate of films (frames/s)."""
+DEFAULT_FPS = {".mp4": 30.0, ".gif": 20.0}
+"""Default frame rate of films by suffix (frames/s); the delays of GIF files are multiples of 0.01 s."""
 
 MAX_FILM_TIME = 30.0
 """Longest film at the default playback speed (s); longer runs are played faster."""
@@ -37,16 +37,19 @@ MAX_FILM_TIME = 30.0
 MAX_FRAMES = 2000
 """Largest number of frames of a film; drawing more takes minutes."""
 
-FILM_SIZE = (640, 360)
-"""Width and height of a film in pixels."""
+FILM_INCHES = (6.4, 3.6)
+"""Width and height of the figure of a film; with the resolution they determine the size of texts."""
+
+FILM_DPI = {".mp4": 200, ".gif": 100}
+"""Resolution of films by suffix (dots/inch): 1280 x 720 and 640 x 360 pixels. GIF files are not compressed
+between frames and would be four times as large.
+"""
 
 SHADOW_COLOUR = "#00000026"
 """Colour of shadows including opacity, as #RRGGBBAA."""
 MAX_OCCLUDING_PATCHES = 40
 """Largest number of ground patches that are tested for hiding a shadow; more would slow down each frame."""
 
-FILM_DPI = 100
-"""Resolution of a film (dots/inch), which determines the size of texts."""
 PLAYBACK_SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Default playback speeds; the smallest one that keeps the film below `MAX_FILM_TIME` is chosen."""
 
@@ -80,7 +83,7 @@ def animate(
         Path of the output file: a film (.gif, .mp4), an interactive replay page (.html) or a glTF scene
         (.glb). No partial file remains if writing fails.
     fps
-        Frames per second of a film, by default 20. Not for pages and scenes.
+        Frames per second of a film, by default 30 (.mp4) or 20 (.gif). Not for pages and scenes.
     speed
         Playback speed: 1 is real time, 0.2 slow motion. By default 1, and more for runs longer than
         30 s. A page can change it while it plays.
@@ -130,7 +133,7 @@ def animate(
         return None
     if path is not None and path.suffix != ".html":
         with report_progress(progress, f"drawing {path}") as report:
-            _film(data, path, DEFAULT_FPS if fps is None else fps, speed, terrain, report)
+            _film(data, path, fps or DEFAULT_FPS[path.suffix], speed, terrain, report)
         return None
     from draisine.view.notebook import InlinePage
     from draisine.view.replay import replay_page
@@ -180,7 +183,8 @@ def _film(
         times, film_speed = frame_times(sampled, fps, speed)
         return times
 
-    stage = FilmStage(build_scene(data, choose, terrain), film_speed, progress)
+    scene = build_scene(data, choose, terrain)
+    stage = FilmStage(scene, film_speed, progress, FILM_DPI[path.suffix])
     try:
         with atomic_write(path) as new:
             (_gif if path.suffix == ".gif" else _mp4)(stage, new, fps)
@@ -209,8 +213,9 @@ def _mp4(stage: "FilmStage", path: Path, fps: float) -> None:
     from matplotlib.animation import FFMpegWriter
 
     rate: Any = fps  # typed as int by the stubs; ffmpeg accepts any number
-    film = FFMpegWriter(fps=rate, bitrate=2400)
-    with film.saving(stage.figure, str(path), dpi=FILM_DPI):
+    # Programs for slides and browsers show only this pixel format.
+    film = FFMpegWriter(fps=rate, bitrate=4800, extra_args=["-pix_fmt", "yuv420p"])
+    with film.saving(stage.figure, str(path), dpi=stage.figure.dpi):
         for k in range(len(stage.motion.time)):
             stage.show(k)
             film.grab_frame(facecolor="white")
@@ -221,21 +226,23 @@ class FilmStage:
     """A matplotlib figure that draws single frames of a motion."""
 
     def __init__(
-        self, motion: Scene, speed: float = 1.0, progress: Callable[[float], None] | None = None
+        self,
+        motion: Scene,
+        speed: float = 1.0,
+        progress: Callable[[float], None] | None = None,
+        dpi: int = FILM_DPI[".gif"],
     ) -> None:
-        """Create the figure for a motion with its playback speed."""
+        """Create the figure for a motion with its playback speed and a resolution (dots/inch)."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.collections import LineCollection, PolyCollection
         from matplotlib.figure import Figure
 
         self.motion = motion
         self.progress = progress
-        self.figure: Any = Figure(
-            figsize=(FILM_SIZE[0] / FILM_DPI, FILM_SIZE[1] / FILM_DPI), dpi=FILM_DPI
-        )
+        self.figure: Any = Figure(figsize=FILM_INCHES, dpi=dpi)
         FigureCanvasAgg(self.figure)
         axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        aspect = FILM_SIZE[0] / FILM_SIZE[1]
+        aspect = FILM_INCHES[0] / FILM_INCHES[1]
         axes.set(xlim=(-aspect, aspect), ylim=(-1.0, 1.0))
         axes.set_axis_off()
         self.faces: Any = axes.add_collection(PolyCollection([], zorder=-1.0))
@@ -250,6 +257,8 @@ class FilmStage:
         self.text = axes.text(-0.96 * aspect, 0.81, "", **text_style)
         pace = "" if speed == 1.0 else f"{speed:g} times as fast"
         axes.text(0.96 * aspect, 0.94, pace, ha="right", color="#666666", **text_style)
+        # A bar along the lower border grows with the time of the run.
+        self._bar = axes.plot([-aspect, -aspect], [-0.99, -0.99], color=COLOURS[0], lw=2.5)[0]
         self._legend(axes, aspect)
 
     def _legend(self, axes: Any, aspect: float) -> None:
@@ -276,6 +285,9 @@ class FilmStage:
             value = f"{_clean(float(reading.values[k])):.1f}".replace("-", "\N{MINUS SIGN}")
             lines.append(f"{to_words(reading.name)} {value} {reading.unit}")
         self.text.set_text("\n".join(lines))
+        aspect = FILM_INCHES[0] / FILM_INCHES[1]
+        share = (k + 1) / len(motion.time)
+        self._bar.set_xdata([-aspect, (2.0 * share - 1.0) * aspect])
 
     def report(self, k: int) -> None:
         """Report the completed fraction after frame k."""
@@ -375,7 +387,7 @@ class FilmStage:
             flat, depth = camera.project(np.array(centres))
             points = np.array([ball.radius for ball in motion.balls]) * camera.zoom / depth
             self.marks.set_offsets(flat)
-            self.marks.set_sizes((points * FILM_SIZE[1] / FILM_DPI * 72.0) ** 2)
+            self.marks.set_sizes((points * FILM_INCHES[1] * 72.0) ** 2)
             self.marks.set_facecolor([motion.colour(ball) for ball in motion.balls])
 
 

@@ -10,6 +10,7 @@ from draisine.registry import find, names
 from draisine.results.attributes import read_measured_series
 from draisine.results.store import to_dataset
 from draisine.system.system import System
+from draisine.view.figures import motion
 from draisine.view.figures.side import draw_model
 from draisine.view.layout import (
     break_labels,
@@ -181,8 +182,11 @@ def default_figure(data: "Dataset", series: bool = False) -> str:
         return "comparison"
     if "time" in data.dims:
         is_recording = "vehicle" not in data.attrs
-        run_figure = "histories" if series or is_recording or read_measured_series(data) else "path"
-        return run_figure if data.sizes["time"] > 1 else "front"
+        if data.sizes["time"] == 1:
+            return "front"
+        if series or is_recording or read_measured_series(data):
+            return "histories"
+        return "motion" if motion.shows_best(data) else "path"
     if "motion" in data.dims and "radius" in data:
         return "steady"
     return "eigenvalues" if "eigenvalue_real" in data else "maps"

@@ -113,6 +113,16 @@ def relative_width() -> float:
     return 1.0 if width is None else min(1.0, width / DEFAULT_WIDTH)
 
 
+SLIDE_WIDTH = 9.0
+"""Width of a figure (inches) from which it counts as a slide; printed pages are narrower."""
+
+
+def is_slide() -> bool:
+    """Return whether the prescribed width of figures is that of a slide."""
+    width = _prescribed_width.get()
+    return width is not None and width >= SLIDE_WIDTH
+
+
 def font_size(size: float) -> float:
     """Return a font size in points, limited in figures with a prescribed width."""
     from matplotlib import rcParams

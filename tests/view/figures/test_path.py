@@ -285,7 +285,7 @@ def test_times_of_a_short_run_do_not_overlap():
 def test_numbers_on_the_border_do_not_overlap():
     """The last one without a unit stood close to the one with it."""
     changed = {"initial.lean": "5deg", "run.until": 3.5}
-    figure = parent_figure(draisine.plot(run("passive-stabilisation", **changed)))
+    figure = parent_figure(draisine.plot(run("passive-stabilisation", **changed), "path"))
     figure.draw_without_rendering()
     boxes = [t.get_window_extent().padded(2.0) for t in figure.axes[0].texts if t.get_visible()]
     assert len(boxes) > 8

@@ -15,6 +15,7 @@ from draisine.view.style import (
     empty_figure,
     flatten_round_off,
     headline,
+    is_slide,
     restore_bodies,
     simplify_axes,
 )
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: Any = None) -> Any:
-    """Draw the overview of a run in six panels.
+    """Draw the overview of a run in six panels: one column, or 16:9 if it is as wide as a slide.
 
     Parameters
     ----------
@@ -39,11 +40,17 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
         The axes by name. The first panel is the view from above, or from the side for a jump.
     """
     bodies = restore_bodies(data)
+    is_wide = False
     if axes is None:
-        figure: Any = empty_figure((7.0, 15.0))
-        axes = figure.subplot_mosaic(
-            [[name] for name in OVERVIEW_PANELS], height_ratios=[1.7, 1, 1, 1, 1, 1]
-        )
+        figure: Any
+        if is_wide := is_slide():
+            figure = empty_figure((16.0, 9.0))
+            axes = figure.subplot_mosaic(SLIDE_PANELS)
+        else:
+            figure = empty_figure((7.0, 15.0))
+            axes = figure.subplot_mosaic(
+                [[name] for name in OVERVIEW_PANELS], height_ratios=[1.7, 1, 1, 1, 1, 1]
+            )
         figure.suptitle(headline(data))
     # A jump along a straight path is visible from the side only.
     if _is_elongated(data) and read_events(data):
@@ -64,8 +71,9 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     _normal_forces(data, axes["forces"])
     energies.draw(data, axes["energies"])
     kinds = {kind for _, kind in list_marks(data)}
+    lowest = SLIDE_PANELS[-1] if is_wide else OVERVIEW_PANELS[-1:]
     for name in OVERVIEW_PANELS[1:]:
-        _share_time(axes[name], kinds if name != "angles" else (), last=name == OVERVIEW_PANELS[-1])
+        _share_time(axes[name], kinds if name != "angles" else (), last=name in lowest)
     return axes
 
 
@@ -86,6 +94,9 @@ def _share_time(axes: Any, kinds: Collection[str], last: bool) -> None:
 
 OVERVIEW_PANELS = ("top", "angles", "rates", "speed", "forces", "energies")
 """Names of the panels from top to bottom; one column keeps texts readable in print."""
+
+SLIDE_PANELS = [["top", "angles", "rates"], ["speed", "forces", "energies"]]
+"""Names of the panels on a slide, by row."""
 
 
 def _is_elongated(data: "Dataset") -> bool:

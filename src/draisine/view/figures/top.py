@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
+MAX_OVERLAP = 0.3
+"""Largest overlap of two snapshots in both directions, relative to their size."""
+
+PALE_OPACITY = 0.35
+"""Opacity (0 to 1) of the first snapshot if the last one covers it."""
+
 
 def draw(
     data: "Dataset",
@@ -32,8 +38,9 @@ def draw(
 ) -> "Axes":
     """Draw the tracks of the contacts (or of the base) and snapshots of the vehicle from above.
 
-    A diamond marks the mass centre of the heaviest body. For one state, the figure shows the vehicle, its
-    heading and the line of its contacts.
+    Snapshots that would cover others are left out; the first and the last are always drawn, with their
+    times. A diamond marks the mass centre of the heaviest body. For one state, the figure shows the vehicle,
+    its heading and the line of its contacts.
 
     Parameters
     ----------
@@ -71,18 +78,32 @@ def draw(
     drawn = [list(world_outlines(bodies, k)) for k in shots]
     if scale is None:
         scale = _magnification(anchor[shots, :2], drawn)
-    for k, parts in zip(shots, drawn, strict=True):
+    separate = _separate_snapshots(drawn) if scale == 1.0 else list(range(len(shots)))
+    is_thinned = len(separate) < len(shots)
+    for n in separate:
+        k, parts = shots[n], drawn[n]
+        # Where the vehicle returns to its start, only the end is drawn in full.
+        is_pale = is_thinned and n == 0 and _overlap(parts, drawn[separate[-1]])
         origin = anchor[k, :2]
         for name, points in parts:
             magnified = origin + scale * (points[:, :2] - origin)
             width, colour = (1.8, "black") if name == "rim" else (1.2, GREY)
             axes.plot(
-                magnified[:, 0], magnified[:, 1], color=colour, lw=width, solid_capstyle="round"
-            )
+                magnified[:, 0], magnified[:, 1], color=colour, lw=width, solid_capstyle="round",
+                alpha=PALE_OPACITY if is_pale else 1.0, zorder=3 if is_thinned else 2,
+            )  # fmt: skip
         centre = origin + scale * (mass_centre(bodies, heaviest, k)[:2] - origin)
         axes.plot(*centre, "D", color=COLOURS[2], markersize=4)
+        if is_thinned:
+            corner = np.vstack([points[:, :2] for _, points in parts])
+            place = (corner[:, 0].mean(), corner[:, 1].min() if n == 0 else corner[:, 1].max())
+            axes.annotate(
+                f"{t[k]:.3g} s", place, (0, -10 if n == 0 else 3), textcoords="offset points",
+                ha="center", fontsize=8, zorder=6,
+            )  # fmt: skip
     enlarged = f", magnified {scale:g} times" if scale != 1.0 else ""
-    axes.plot([], [], color="black", lw=1.8, label=f"machine every {every:g} s{enlarged}")
+    machines = "machine at these times" if is_thinned else f"machine every {every:g} s{enlarged}"
+    axes.plot([], [], color="black", lw=1.8, label=machines)
     axes.plot([], [], "D", color=COLOURS[2], ls="", ms=4, label=f"mass centre of the {heaviest}")
     axes.set_aspect("equal", adjustable="datalim")
     axes.set(xlabel="x (m)", ylabel="y, left (m)")
@@ -127,3 +148,27 @@ def _magnification(places: Floats, drawn: list[list[tuple[str, Floats]]]) -> flo
     )
     gap = float(np.median(np.linalg.norm(np.diff(places, axis=0), axis=1)))
     return float(np.clip(np.floor(2.0 * gap / max(size, 1e-9)) / 2.0, 1.0, 2.0))
+
+
+def _box(parts: list[tuple[str, Floats]]) -> tuple[Floats, Floats]:
+    """Return the lower left and the upper right corner (2,) of a snapshot, m."""
+    points = np.vstack([points[:, :2] for _, points in parts])
+    return points.min(axis=0), points.max(axis=0)
+
+
+def _overlap(first: list[tuple[str, Floats]], second: list[tuple[str, Floats]]) -> bool:
+    """Return whether two snapshots cover each other by more than a part of their size."""
+    (low, high), (other_low, other_high) = _box(first), _box(second)
+    shared = np.minimum(high, other_high) - np.maximum(low, other_low)
+    return bool((shared > MAX_OVERLAP * np.minimum(high - low, other_high - other_low)).all())
+
+
+def _separate_snapshots(drawn: list[list[tuple[str, Floats]]]) -> list[int]:
+    """Return the indices of snapshots that do not cover each other, with the first and the last."""
+    if len(drawn) < 2 or not drawn[0]:
+        return list(range(len(drawn)))
+    kept = [0, len(drawn) - 1]
+    for n in range(1, len(drawn) - 1):
+        if not any(_overlap(drawn[n], drawn[other]) for other in kept):
+            kept.append(n)
+    return sorted(kept)
