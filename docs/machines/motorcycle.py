@@ -6,9 +6,8 @@ shows its path from above.
 
 from typing import Any
 
-from matplotlib.figure import Figure
-
 import numpy as np
+from matplotlib.figure import Figure
 
 import draisine
 from draisine.analysis.equilibrium import steady

@@ -8,8 +8,8 @@ Length of the steps, unless `ContactOptions.step` fixes it:
 1. `choose_first_step`: the longest step in which no wheel moves further than `MAX_TRAVEL_RATIO`.
 2. `adapt_step`, every `ADAPT_STEPS` steps and after a step in which a wheel moves further than
    `ABRUPT_TRAVEL_RATIO`: halve or double the length by the position error and by the displacement of the
-   wheels. The position error is proportional to the unpredicted change of the speeds per step, and is averaged
-   over `ERROR_MEMORY_RATIO`. The average is converted to the new length.
+   wheels. The position error is proportional to the unpredicted change of the speeds per step, and is
+   averaged over `ERROR_MEMORY_RATIO`. The average is converted to the new length.
 """
 
 import math
