@@ -105,7 +105,9 @@ def test_folding_changes_nothing_that_can_be_read(machine, monkeypatch, tmp_path
     assert len(whole.tree.links) == len(model.bodies)
     other_begin, other = ride(whole, start, inputs)
     for part in "qprv":
-        assert_allclose(getattr(other_begin, part), getattr(begin, part), rtol=0, atol=1e-13)
+        # Newton's method leaves some units in the last place of the largest entry
+        size = max(1.0, np.abs(getattr(begin, part)).max(initial=0.0))
+        assert_allclose(getattr(other_begin, part), getattr(begin, part), rtol=0, atol=1e-13 * size)
     assert set(other) == set(data)
     for variable in data:
         wanted = data[variable].values

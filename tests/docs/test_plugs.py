@@ -184,7 +184,8 @@ def test_formulation(plugins):
     chain = draisine.compile("chain")
     state = draisine.state(chain, hinge1=0.3)
     vdot, _ = chain.accelerate(state, formulation=plugins["formulation"])
-    assert_allclose(vdot, chain.accelerate(state)[0], atol=1e-12)
+    # In free fall the angular accelerations are differences of terms as large as gravity over a length
+    assert_allclose(vdot, chain.accelerate(state)[0], atol=1e-11)
 
 
 def test_target(plugins, capsys):

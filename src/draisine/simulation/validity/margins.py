@@ -20,6 +20,11 @@ MAX_UNDERSHOOT = 0.4
 the range of the node values.
 """
 
+ROUNDING = 1e-14
+"""Rounding error of the interpolating polynomial, as a fraction of the largest node value of a step: a margin
+that touches zero without becoming negative is not negative.
+"""
+
 ZERO_BISECTIONS = 60
 """Number of bisections that locate a zero to rounding."""
 
@@ -47,7 +52,8 @@ def find_first_negative(t: Floats, margin: Floats) -> float | None:
     if np.all(low > MAX_UNDERSHOOT * (margin.max(axis=1) - low)):
         return None
     with np.errstate(invalid="ignore"):
-        fine, error = margin @ _TO_FINE.T, 2.0 * np.abs(margin @ _LAST_TERM)
+        fine = margin @ _TO_FINE.T
+        error = 2.0 * np.abs(margin @ _LAST_TERM) + ROUNDING * np.abs(margin).max(axis=1)
         dips = (low < 0.0) | (np.minimum(fine.min(axis=1), _vertices(fine)[1].min(axis=1)) < -error)
     if not dips.any():
         return None

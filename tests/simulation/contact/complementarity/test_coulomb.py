@@ -27,8 +27,14 @@ def obeys(W, b, lam, mu):
     for k, friction in enumerate(mu):
         (N, *push), (gap, *slip) = lam[3 * k : 3 * k + 3], u[3 * k : 3 * k + 3]
         limit, rub = friction * N, np.hypot(*push)
-        lawful = N >= 0 and gap >= -small and (N == 0 or abs(gap) <= small) and rub <= limit + size
-        if np.hypot(*slip) > small and N > 0:  # it slides: friction at the limit, against the slip
+        # Rounding leaves a load of 1e-17 at an open contact
+        pressed = N > size
+        lawful = (
+            N >= 0 and gap >= -small and (not pressed or abs(gap) <= small) and rub <= limit + size
+        )
+        if (
+            np.hypot(*slip) > small and pressed
+        ):  # it slides: friction at the limit, against the slip
             lawful = lawful and rub >= limit - size
             lawful = lawful and np.dot(push, slip) <= -(1 - 1e-6) * rub * np.hypot(*slip)
         if not lawful:
