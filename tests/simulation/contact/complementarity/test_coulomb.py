@@ -28,7 +28,7 @@ def obeys(W, b, lam, mu):
         (N, *push), (gap, *slip) = lam[3 * k : 3 * k + 3], u[3 * k : 3 * k + 3]
         limit, rub = friction * N, np.hypot(*push)
         # Rounding leaves a load of 1e-17 at an open contact
-        pressed = N > size
+        pressed = size < N
         lawful = (
             N >= 0 and gap >= -small and (not pressed or abs(gap) <= small) and rub <= limit + size
         )
