@@ -82,10 +82,10 @@ def _check_printed(documents: tuple[str, ...], json: bool) -> int:
     from draisine.errors import expect_known
     from draisine.experiment.printed import VERDICT_ERRORS, judge_numbers, printed_documents
 
-    known = printed_documents()
+    titles = printed_documents()
     for document in documents:
-        expect_known("No document", document, list(known))
-    chosen = documents or tuple(known)
+        expect_known("No document", document, list(titles))
+    chosen = documents or tuple(titles)
     judgements: dict[str, list[Judgement]] = {}
     for document in chosen:
         with progress_bar(f"computing the numbers of {document}") as progress:
@@ -97,7 +97,7 @@ def _check_printed(documents: tuple[str, ...], json: bool) -> int:
     else:
         console = open_console()
         for document, rows in judgements.items():
-            _print_judgements(console, known[document], rows)
+            _print_judgements(console, titles[document], rows)
         # The order of the verdicts is that of the docstring of `experiment.printed`.
         kinds = ", ".join(f"{counts[v]} {v}" for v in sorted(counts, key=_verdict_order))
         console.print(f"{counts.total()} printed numbers: {kinds}.")

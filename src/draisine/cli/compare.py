@@ -69,11 +69,15 @@ def _difference_table(differences: "list[Difference]") -> "Table":
 
     numbers = numeric_columns("largest", "at (s)", "rms", "range in the first")
     table = Table("difference of", "unit", *numbers)
-    for one in differences:
-        sizes, unit = readable(np.array([one.largest, one.rms, one.range]), one.unit)
+    for difference in differences:
+        sizes, unit = readable(
+            np.array([difference.largest, difference.rms, difference.range]), difference.unit
+        )
         largest, rms, extent = (f"{x:.3g}" for x in sizes)
-        if one.largest:
-            table.add_row(escape_markup(one.name), unit, largest, f"{one.time:.4g}", rms, extent)
+        if difference.largest:
+            table.add_row(
+                escape_markup(difference.name), unit, largest, f"{difference.time:.4g}", rms, extent
+            )
     return table
 
 

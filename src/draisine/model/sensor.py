@@ -136,16 +136,16 @@ class Sampled:
     def errors(self, model: "Model") -> tuple[ChannelErrors, ...]:
         """Return bias, noise and quantum of each channel for a model."""
         channels = self.channels(model)
-        known = {name for channel in channels for name in (channel.name, channel.group)}
+        channel_names = {name for channel in channels for name in (channel.name, channel.group)}
         columns = []
         for what in ("bias", "noise", "quantum"):
             value = getattr(self, what)
             table = _table(value)
             for name in table if isinstance(value, Mapping) else ():
-                if name not in known:
+                if name not in channel_names:
                     raise ModelError(
                         f"sensor {getattr(self, 'name', '')!r}: {what} of an unknown channel {name!r}. "
-                        f"{did_you_mean(name, sorted(known))}"
+                        f"{did_you_mean(name, sorted(channel_names))}"
                     )
             default = 0.0 if isinstance(value, Mapping) else float(value)
             columns.append(

@@ -147,10 +147,10 @@ class Cut:
         if not isinstance(x, Expr):
             return po.constant(fraction(float(x)))
         memo = self._memo
-        known = self.known
-        for i in reachable(self.graph, [x.index], known):
-            if i in known:
-                memo[i] = known[i]
+        converted = self.known
+        for i in reachable(self.graph, [x.index], converted):
+            if i in converted:
+                memo[i] = converted[i]
             elif i not in memo:
                 memo[i] = self._short(self._convert(i), i == x.index)
         return memo[x.index]

@@ -104,9 +104,11 @@ def language_of(suffix: str) -> str:
     >>> language_of(".tex")
     'latex'
     """
-    known = {find("printer", name).SUFFIX: name for name in names("printer")}
-    expect_known("no printer of equations for files that end with", suffix, known, UnknownNameError)
-    return known[suffix]
+    languages = {find("printer", name).SUFFIX: name for name in names("printer")}
+    expect_known(
+        "no printer of equations for files that end with", suffix, languages, UnknownNameError
+    )
+    return languages[suffix]
 
 
 def write_nonlinear(subject: Subject, title: str, full: bool = False) -> Equations:

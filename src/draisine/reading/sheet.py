@@ -318,8 +318,10 @@ class Sheet:
         turns = self.cut.turns()
         blocks, used = _without_unused(self.blocks, self._kept, {s: x for s, _, x in turns})
         turns = tuple(turn for turn in turns if turn[0] in used)
-        given = [(name, symbol) for name, symbol in self.cut.given_symbols if symbol in used]
-        return Page(title, tuple(blocks), tuple(turns), tuple(given), self._words(blocks, turns))
+        used_symbols = [(name, symbol) for name, symbol in self.cut.given_symbols if symbol in used]
+        return Page(
+            title, tuple(blocks), tuple(turns), tuple(used_symbols), self._words(blocks, turns)
+        )
 
     def _words(self, blocks: Sequence[Block], turns: Iterable[TurnSymbol]) -> dict[Symbol, str]:
         """Return the meanings of all symbols: given symbols, their rates, and symbols derived by

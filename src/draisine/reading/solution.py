@@ -123,8 +123,8 @@ def _name_right_sides(sheet: Sheet, subject: Subject) -> None:
 def write_accelerations(sheet: Sheet, subject: Subject) -> None:
     """Write the accelerations: M_r udot = phi by elimination, then vdot = H udot + kappa."""
     k = len(subject.independent)
-    given = dict(sheet.cut.given_symbols)
-    rates = [given[f"v[{i}]"].with_dots() for i in range(len(subject.columns))]
+    symbols = dict(sheet.cut.given_symbols)
+    rates = [symbols[f"v[{i}]"].with_dots() for i in range(len(subject.columns))]
     sheet.heading("Accelerations")
     vdot = subject.kappa
     if k:
@@ -192,9 +192,9 @@ def keep_base_rates(sheet: Sheet, subject: Subject) -> None:
     `write_reconstruction`.
     """
     # Do this before names are defined: names would hide the identity cos^2 + sin^2 = 1.
-    given = dict(sheet.cut.given_symbols)
+    symbols = dict(sheet.cut.given_symbols)
     for name, x in {**base_angle_rates(subject), **place_rates(subject)}.items():
-        sheet.rates[given[name].with_dots()] = sheet.polynomial(x)
+        sheet.rates[symbols[name].with_dots()] = sheet.polynomial(x)
 
 
 def write_reconstruction(sheet: Sheet, subject: Subject) -> None:

@@ -94,12 +94,12 @@ def _check(node: ast.AST, variables: Collection[str], text: str) -> None:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return
     if isinstance(node, ast.Name):
-        known = [*variables, *CONSTANTS]
-        if node.id in known:
+        allowed_names = [*variables, *CONSTANTS]
+        if node.id in allowed_names:
             return
         if node.id in FUNCTIONS:
             raise ValueError(f"the function {node.id!r} needs an argument: {node.id}(x)")
-        hint = did_you_mean(node.id, known)
+        hint = did_you_mean(node.id, allowed_names)
         if node.id == "y":
             hint = "Give the range `y` of the ground, as [first, last]."
         raise ValueError(f"{text!r} contains the unknown name {node.id!r}. {hint}")

@@ -621,10 +621,10 @@ def starts_on(
     if any(errors):
         raise ConfigurationError(next(filter(None, errors)))
     columns = zip(*(arrays[name].T.copy() for name in "qprv"), strict=True)
-    found = [State(q, p, r, v) for q, p, r, v in columns]
+    placed = [State(q, p, r, v) for q, p, r, v in columns]
     if terrain is None or place is None:
-        return found
-    return list(map(make_placer(system.tree, terrain, place), found))
+        return placed
+    return list(map(make_placer(system.tree, terrain, place), placed))
 
 
 def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:

@@ -50,9 +50,9 @@ def inclined(vehicle: Callable[..., Model], names: Iterable[str]) -> Callable[..
     >>> inclined(car, ["g"]) is car
     True
     """
-    own = inspect.signature(vehicle).parameters
+    signature_parameters = inspect.signature(vehicle).parameters
     requested = set(names)
-    added = tuple(n for n in INCLINE_PARAMETERS if n in requested and n not in own)
+    added = tuple(n for n in INCLINE_PARAMETERS if n in requested and n not in signature_parameters)
     return _inclined(vehicle, added) if added else vehicle
 
 

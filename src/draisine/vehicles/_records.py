@@ -94,9 +94,9 @@ def _as_table(what: str, kinds: tuple[Any, ...]) -> str:
     if Tyre not in kinds:
         return ""
     argument = what.rpartition(" ")[2]
-    known = ", ".join(name for name in names("force") if hasattr(find("force", name), "on"))
+    tyre_names = ", ".join(name for name in names("force") if hasattr(find("force", name), "on"))
     return (
-        f" A tyre has a name ({known}) and its numbers, or a parameter set: {argument}.name=load_tyre, "
+        f" A tyre has a name ({tyre_names}) and its numbers, or a parameter set: {argument}.name=load_tyre, "
         f"{argument}.parameter_set=city_bicycle."
     )
 

@@ -149,9 +149,9 @@ def largest_growth(
     shares = np.exp((growth - growth.max()) / SMOOTHING)
     total = float(shares.sum())
     derivatives = (shares / total) @ slopes
-    found = list(running.system.parameters) if names is None else list(names)
+    parameter_names = list(running.system.parameters) if names is None else list(names)
     value = float(growth.max()) + SMOOTHING * float(np.log(total))
-    return value, dict(zip(found, derivatives.tolist(), strict=True))
+    return value, dict(zip(parameter_names, derivatives.tolist(), strict=True))
 
 
 def system_matrix_changes(
@@ -159,11 +159,11 @@ def system_matrix_changes(
 ) -> MatrixChanges:
     """Return the system matrices of lateral motion at speeds (m/s) and their derivatives by parameters."""
     system = running.system
-    known = list(system.parameters)
-    chosen = known if names is None else list(names)
+    parameter_names = list(system.parameters)
+    chosen = parameter_names if names is None else list(names)
     for name in chosen:
-        expect_known("no parameter", name, known, UnknownNameError)
-    indices = [known.index(name) for name in chosen]
+        expect_known("no parameter", name, parameter_names, UnknownNameError)
+    indices = [parameter_names.index(name) for name in chosen]
     A, states = running.matrices(speeds)
     w = system.inputs(running.inputs)
     unit = state(system, forward_speed=1.0)

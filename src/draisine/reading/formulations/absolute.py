@@ -128,32 +128,38 @@ def _name_given(
     """Define and list the symbols of parameters, coordinates, speeds and inputs."""
     words = [body.name.replace("_", " ") for body in subject.model.bodies]
     s = traced.symbols
-    given: list[Given] = []
+    given_symbols: list[Given] = []
     for i, word in enumerate(words):
         for k in range(3):
-            at = 3 * i + k
+            index = 3 * i + k
             centre = f"mass centre of {word}, {AXIS_LETTERS[k]}"
-            given.append(Given(s["x"][at], Symbol(AXIS_LETTERS[k], (str(i),)), centre, LENGTH))
+            given_symbols.append(
+                Given(s["x"][index], Symbol(AXIS_LETTERS[k], (str(i),)), centre, LENGTH)
+            )
             angle = ("phi", "theta", "psi")[k]
             turn = ("heading", "lean", "pitch")[k]
-            given.append(Given(s["e"][at], Symbol(angle, (str(i),)), f"{turn} of {word}", ENTRY))
+            given_symbols.append(
+                Given(s["e"][index], Symbol(angle, (str(i),)), f"{turn} of {word}", ENTRY)
+            )
             speed = f"velocity of the mass centre of {word}, {AXIS_LETTERS[k]}"
-            given.append(
-                Given(s["v"][at], Symbol(AXIS_LETTERS[k], (str(i),), dots=1), speed, SPEED)
+            given_symbols.append(
+                Given(s["v"][index], Symbol(AXIS_LETTERS[k], (str(i),), dots=1), speed, SPEED)
             )
             spin = f"angular velocity of {word} in its own axes, {AXIS_LETTERS[k]}"
-            given.append(
-                Given(s["omega"][at], Symbol("omega", (f"{i}{AXIS_LETTERS[k]}",)), spin, SPEED)
+            given_symbols.append(
+                Given(s["omega"][index], Symbol("omega", (f"{i}{AXIS_LETTERS[k]}",)), spin, SPEED)
             )
     for k, x in enumerate(s["anchors"]):
-        given.append(Given(x, Symbol("p", (str(k + 1),)), "position of a pin", LENGTH, True))
+        given_symbols.append(
+            Given(x, Symbol("p", (str(k + 1),)), "position of a pin", LENGTH, True)
+        )
     for k, x in enumerate(s["home"]):
-        given.append(
+        given_symbols.append(
             Given(x, Symbol("p", (AXIS_LETTERS[k],)), "initial position of the base", LENGTH, True)
         )
     for k, x in enumerate(s["push"]):
-        given.append(Given(x, Symbol("P", (str(k + 1),)), "external force", SPEED, True))
-    given.append(Given(s["t"][0], Symbol("t"), "time", ENTRY, True))
+        given_symbols.append(Given(x, Symbol("P", (str(k + 1),)), "external force", SPEED, True))
+    given_symbols.append(Given(s["t"][0], Symbol("t"), "time", ENTRY, True))
     counted = ", ".join(f"{i} {word}" for i, word in enumerate(words))
     sheet.say(
         *sentence(
@@ -165,7 +171,7 @@ def _name_given(
             "degrees."
         )
     )
-    name_symbols(sheet, subject, given, list(arrays.values()), subject.w)
+    name_symbols(sheet, subject, given_symbols, list(arrays.values()), subject.w)
 
 
 def _write_bodies(sheet: Sheet, traced: TracedAbsolute) -> None:

@@ -280,14 +280,14 @@ class _Page:
             name = self.model.joints[joint].name.replace("_", " ")
             symbols[EXTRA + k] = (Symbol("r", (str(k + 1),)), name)
         symbols[n - 1] = (Symbol("xi"), "angle of the contact point on the front rim")
-        given = []
+        given_symbols = []
         for k in range(n):
             symbol, meaning = symbols[k]
-            given.append(Given(d.p[k], symbol, meaning, ENTRY))
+            given_symbols.append(Given(d.p[k], symbol, meaning, ENTRY))
         for k in range(n):
             symbol, meaning = symbols[k]
-            given.append(Given(d.pdot[k], symbol.with_dots(), f"rate of {meaning}", SPEED))
-        given.append(Given(d.t[0], Symbol("t"), "time", ENTRY, True))
+            given_symbols.append(Given(d.pdot[k], symbol.with_dots(), f"rate of {meaning}", SPEED))
+        given_symbols.append(Given(d.t[0], Symbol("t"), "time", ENTRY, True))
         words = ", ".join(
             f"{k} {b.name.replace('_', ' ')}" for k, b in enumerate(self.model.bodies)
         )
@@ -305,7 +305,7 @@ class _Page:
             frame = self.frames[body.name]
             results += [frame.A, frame.position(body.com), body.inertia, array([body.mass])]
         results.append(self.model.gravity)
-        name_symbols(self.sheet, self.subject, given, results, d.symbols["inputs"])
+        name_symbols(self.sheet, self.subject, given_symbols, results, d.symbols["inputs"])
 
     def _positions(self) -> None:
         """Write rotations, axes and positions."""

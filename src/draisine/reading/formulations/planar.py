@@ -158,12 +158,14 @@ def _name_given(
         symbol = Symbol("r", (str(k + 1),))
         coordinates[FIRST_JOINT + k] = (symbol, name)
         speeds[FIRST_JOINT + k] = (symbol.with_dots(), f"rate of {name}")
-    given = [
+    given_symbols = [
         Given(x, coordinates[k][0], coordinates[k][1], ENTRY)
         for k, x in enumerate(symbols["coordinates"])
     ]
-    given += [Given(x, speeds[k][0], speeds[k][1], SPEED) for k, x in enumerate(symbols["speeds"])]
-    given.append(Given(symbols["t"][0], Symbol("t"), "time", ENTRY, True))
+    given_symbols += [
+        Given(x, speeds[k][0], speeds[k][1], SPEED) for k, x in enumerate(symbols["speeds"])
+    ]
+    given_symbols.append(Given(symbols["t"][0], Symbol("t"), "time", ENTRY, True))
     sheet.say(
         *sentence("Coordinates: "),
         *listed(symbol for symbol, _ in coordinates.values()),
@@ -177,7 +179,7 @@ def _name_given(
         *sentence("Notation: $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. "),
         "Valid for roll angles below 90 degrees.",
     )
-    name_symbols(sheet, subject, given, results, symbols["inputs"])
+    name_symbols(sheet, subject, given_symbols, results, symbols["inputs"])
 
 
 def _write_frames(sheet: Sheet, model: Model, bodies: list[CarriedBody]) -> None:
