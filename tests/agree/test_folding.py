@@ -57,7 +57,7 @@ def watched(vehicle):
     def drawn(**arguments):
         model = vehicle(**arguments)
         outputs = list(model.outputs)
-        folded = [body.name for body in model.bodies if tree.foldable(model, body)][:2]
+        folded = [body.name for body in model.bodies if tree.is_foldable(model, body)][:2]
         for name in folded:
             outputs += [
                 Output(f"{name} moves {k}", lambda r, n=name, k=k: r.velocity(n, POINT)[k])

@@ -240,9 +240,11 @@ def test_planar_runs_the_benchmark_in_its_own_coordinates():
 def test_partitioned_runs_the_benchmark_in_its_own_coordinates():
     start, states, _ = passive()
     own, rest = partitioned.Partitioned(bike().model), np.zeros(3)
-    for k, y in enumerate(integrate(lambda t, y: own.rate(t, y, rest), own.start(0.0, start))):
+    for k, y in enumerate(
+        integrate(lambda t, y: own.state_rate(t, y, rest), own.initial_state(0.0, start))
+    ):
         assert_same_state(own.leave(TIMES[k], y), states[k], 1e-9)
-        p, _ = own.complete(TIMES[k], y)
+        p, _ = own.complete_state(TIMES[k], y)
         closed = own.closure(p=p)["contact"]  # solved, not integrated
         assert np.abs(closed).max() < 1e-13
 
@@ -553,7 +555,7 @@ def test_a_discs_rows_are_those_of_the_notes():
     assert_allclose(out["D"], wanted, rtol=1e-13, atol=1e-13)
     assert_allclose(out["g"], terms, rtol=1e-12, atol=1e-12)
     assert_allclose(out["gaps"], [0.5 - r * c(th)], rtol=1e-13)
-    assert_allclose(R, absolute.rotate_own(at.e[0]))
+    assert_allclose(R, absolute.rotation_to_world(at.e[0]))
     assert_allclose(euler_matrix(at.e[0]) @ [phd, thd, psd], w, rtol=1e-13)
 
 
@@ -602,8 +604,8 @@ def test_the_contact_angle_is_that_of_the_engine(parameters):
         R = rotation(state.q)
         _, lean, pitch = yaw_lean_pitch(R)
         steer = state.r[own.steer]
-        alpha1 = planar.front_angle(own, -lean, np.pi - pitch, steer)
-        fork = absolute.Absolute(system.model)._frames(state)[1]
+        alpha1 = planar.front_contact_angle(own, -lean, np.pi - pitch, steer)
+        fork = absolute.Absolute(system.model)._body_frames(state)[1]
         s1, _, a1 = (fork[0] @ x for x in bicycle.fork_axes(own.mu))
         hub = fork[1] + fork[0] @ own.front_hub
         point = hub + own.h2 * (np.sin(alpha1) * s1 + np.cos(alpha1) * a1)
@@ -689,7 +691,7 @@ def test_the_contact_parameter_carries_no_force_and_rolls_back():
     assert_allclose(pdot[[4, 7, 8]], [5.0 / 0.3, 5.0 / 0.35, -5.0 / 0.35], rtol=1e-13)
     leaned = some_state(bike(), np.random.default_rng(1))
     assert abs(own.reactions(0.0, leaned)["front.tangent"]) < 1e-9
-    assert_allclose(own.close(np.where(np.arange(9) == 5, 0.1, p)), p, atol=1e-12)
+    assert_allclose(own.solve_contact_equations(np.where(np.arange(9) == 5, 0.1, p)), p, atol=1e-12)
 
 
 def test_driving_keeps_the_speed_and_its_power_is_the_change_of_energy():
@@ -701,7 +703,7 @@ def test_driving_keeps_the_speed_and_its_power_is_the_change_of_energy():
     start = draisine.state(bike(), lean=0.2, steer=0.1, lean_rate=0.6, rear_wheel_speed=speed)
     p, pdot = free.enter(0.0, start)
     psidot = speed / 0.3
-    pdot = free.velocities(
+    pdot = free.complete_velocities(
         free.compute_arrays(0.0, p, pdot, np.zeros(3)), np.array([0.6, -0.4, psidot])
     )
     y = np.concatenate([p[driven.independent], p[driven.kinematic], pdot[driven.independent]])
@@ -709,10 +711,10 @@ def test_driving_keeps_the_speed_and_its_power_is_the_change_of_energy():
 
     def power(t, y):
         state = driven.leave(t, y)
-        assert state.v[7] == pytest.approx(psidot - driven.complete(t, y)[1][5], rel=1e-12)
+        assert state.v[7] == pytest.approx(psidot - driven.complete_state(t, y)[1][5], rel=1e-12)
         return driven.reactions(t, state)["driving"] * psidot
 
-    middle, end = integrate(lambda t, y: driven.rate(t, y, rest), y, (h / 2, h))
+    middle, end = integrate(lambda t, y: driven.state_rate(t, y, rest), y, (h / 2, h))
     work = h / 6 * (power(0.0, y) + 4 * power(h / 2, middle) + power(h, end))
     gained = energy(driven.leave(h, end))[0] - energy(driven.leave(0.0, y))[0]
     assert abs(work) > 1e-3
@@ -734,7 +736,7 @@ def test_the_driven_bicycle_has_the_published_eigenvalues(speed):
 
     def second(x):
         y = np.concatenate([x[:2], np.zeros(len(own.kinematic)), x[2:]])
-        return own.rate(0.0, y, np.zeros(3))[-2:]
+        return own.state_rate(0.0, y, np.zeros(3))[-2:]
 
     h = 0.02
     A = np.zeros((4, 4))
@@ -932,7 +934,7 @@ def test_the_front_wheel_must_find_the_ground():
     p = np.zeros(9)
     p[[3, 6]] = 1.5, 0.7
     with pytest.raises(ConfigurationError, match=r"cannot touch the ground for lean 1\.5"):
-        own.close(p)
+        own.solve_contact_equations(p)
 
 
 def test_arrays_of_other_scalars_go_through_the_rows():
@@ -948,7 +950,7 @@ def test_arrays_of_other_scalars_go_through_the_rows():
         exact = np.vectorize(mpmath.mpf, otypes=[object])
         bodies = []
         for i, body in enumerate(model.bodies):
-            R = absolute.rotate_own(array(list(exact(at.e[i]))))
+            R = absolute.rotation_to_world(array(list(exact(at.e[i]))))
             bodies.append(
                 absolute_rows.Placed(body, exact(at.x[i]), exact(at.v[i]), R @ exact(at.w[i]), R, R)
             )

@@ -242,10 +242,10 @@ def free_dynamics(x: Values, evaluate: Evaluate) -> list[Any]:
     geo = geometry(tree, x["r"])
     world = constraints.ground(tree, geo, R)
     vel = velocities(tree, geo, v[:3], v[3:6], v[6:], np.zeros(3))
-    linear, angular = energy.momenta(tree, geo, vel, world, x["p"])
-    potential = energy.potential(tree, geo, world, x["p"], tree.model.gravity)
+    linear, angular = energy.total_momenta(tree, geo, vel, world, x["p"])
+    potential = energy.potential_energy(tree, geo, world, x["p"], tree.model.gravity)
     out = [*found.M.ravel(), *found.F, *found.C.ravel(), *found.c, *found.gaps]
-    return [*out, *linear, *angular, energy.kinetic(tree, vel), potential]
+    return [*out, *linear, *angular, energy.kinetic_energy(tree, vel), potential]
 
 
 def test_free_dynamics_agree() -> None:

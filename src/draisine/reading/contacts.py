@@ -8,7 +8,12 @@ from draisine.algebra.lie import cross
 from draisine.algebra.scalar import cos, is_zero, sin
 from draisine.codegen.formula import Symbol
 from draisine.mechanics.base import is_planar
-from draisine.mechanics.constraints import Active, contact_axes_rates, ground_velocity, support_rate
+from draisine.mechanics.constraints import (
+    Active,
+    contact_direction_rates,
+    ground_velocity,
+    support_rate,
+)
 from draisine.mechanics.kinematics import point_drift
 from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, LENGTH, SPEED
@@ -54,7 +59,7 @@ def _name_heading(sheet: Sheet, subject: Subject, j: int) -> None:
     """Define a symbol for the angle between a link of a planar model and the base."""
     links = subject.tree.links
     R = subject.geo.R0[j]
-    angle = sum(subject.r[links[k].joint] for k in subject.tree.path(j))
+    angle = sum(subject.r[links[k].joint] for k in subject.tree.path_to_link(j))
     if is_planar(subject.model) and is_zero(R[0, 0] - cos(angle)) and is_zero(R[1, 0] - sin(angle)):
         number = sheet.cut.define(angle, Symbol("theta", (str(j),)))
         sheet.cut.label_turn(R[0, 0], R[1, 0], sheet.names.symbols[number])
@@ -169,7 +174,7 @@ def _row_rates(sheet: Sheet, subject: Subject, a: Active, row: int) -> None:
     A_ij, for row i of the constraint matrix and axis j.
     """
     tree, geo, world = subject.tree, subject.geo, subject.world
-    rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.point)
+    rates = contact_direction_rates(tree, geo, world, subject.vel, a.contact, a.point)
     kept = [name for name in a.names if f"{a.contact.name}.{name}" not in subject.spare]
     comma = "," if max(subject.C.shape) > 9 else ""
     for i, name in enumerate(kept, start=row + 1):

@@ -19,7 +19,12 @@ from draisine.codegen.formula import (
     parse_name,
 )
 from draisine.mechanics.base import is_planar
-from draisine.mechanics.newton_euler import Composite, carried_wrenches, composites, joint_wrenches
+from draisine.mechanics.newton_euler import (
+    Composite,
+    accumulate_wrenches,
+    composite_bodies,
+    joint_inertia_wrenches,
+)
 from draisine.reading import polynomial as po
 from draisine.reading.contacts import name_contact_angle_rates, name_contact_motions
 from draisine.reading.names import ENTRY, INERTIA, LENGTH, SPEED
@@ -127,12 +132,12 @@ def _name_subtrees(sheet: Sheet, subject: Subject) -> None:
     tree = subject.tree
     geo = subject.geo
     axes = subject.form.axes
-    subtrees = composites(tree, geo)
+    subtrees = composite_bodies(tree, geo)
     for k in reversed(carriers(subject)):
         _name_planar_moment(sheet, subject, k, subtrees)
         _name_composite(sheet, subject, k, subtrees[k], primes=1)
     _name_planar_moment(sheet, subject, 0, subtrees)
-    for j, behind in reversed([*enumerate(joint_wrenches(tree, geo, subtrees))][1:]):
+    for j, behind in reversed([*enumerate(joint_inertia_wrenches(tree, geo, subtrees))][1:]):
         for k, (force, moment) in behind.items():
             for letter, xs in (("Pi", force), ("Lambda", moment)):
                 sheet.vector(letter, xs, [f"{k + 1},{j}{x}" for x in axes], INERTIA, least=9)
@@ -230,7 +235,7 @@ def _write_forces(sheet: Sheet, subject: Subject) -> None:
                 sheet.vector("n", needed.moment[j], tails, ENTRY, least=9)
         for j in reversed(carriers(subject)):
             for letter, xs in zip(
-                "fn", carried_wrenches(subject.tree, subject.geo, needed), strict=True
+                "fn", accumulate_wrenches(subject.tree, subject.geo, needed), strict=True
             ):
                 for x, axis in zip(xs[j], axes, strict=True):
                     sheet.define(x, Symbol(letter, (f"{j}{axis}",), primes=1))

@@ -20,14 +20,14 @@ from draisine.mechanics.applied import (
     ElementForces,
     element_forces,
     generalised_input_force,
-    limit_inputs,
+    limit_motor_torques,
 )
 from draisine.mechanics.base import base_angles, expand_speeds, free_columns, is_free
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Elimination, eliminate, kernel_basis
 from draisine.mechanics.kinematics import Geometry, Velocities, velocities
-from draisine.mechanics.newton_euler import Wrenches, mass_matrix, sum_wrenches, wrenches
+from draisine.mechanics.newton_euler import Wrenches, link_wrenches, mass_matrix, sum_wrenches
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model, Wheel
@@ -263,7 +263,7 @@ class Subject:
         """Required force (N) and moment (N m) of each link at constant speeds v."""
         no_rates = np.zeros(len(self.speeds))
         gravity = self.world.R.T @ self.model.gravity
-        return wrenches(
+        return link_wrenches(
             self.tree, self.geo, self.vel, no_rates, FRAME_ORIGIN, FRAME_ORIGIN, gravity
         )
 
@@ -302,7 +302,7 @@ class Subject:
     @cached_property
     def Q(self) -> Array:
         """Generalised forces Q of the inputs and of force elements."""
-        inputs = limit_inputs(self.model, self.w, self.vel.rdot)
+        inputs = limit_motor_torques(self.model, self.w, self.vel.rdot)
         input_forces = generalised_input_force(
             self.tree, self.geo, self.world, inputs, FRAME_ORIGIN
         )

@@ -174,10 +174,10 @@ def _pose(tree: Tree, wheels: list[Wheel], state: State) -> _Pose:
     for wheel in wheels:
         link = tree.place[wheel.body][0]
         axes = R @ np.asarray(geo.R0[link], float)
-        local = np.asarray(tree.local(wheel.body, wheel.centre), float)
+        local = np.asarray(tree.point_in_link(wheel.body, wheel.centre), float)
         origin = R @ np.asarray(geo.o0[link], float) + np.asarray(state.p, float)
         centres.append(origin + axes @ local)
-        surfaces.append(wheel.surface.turned(tree.axes(wheel.body)).turned(axes))
+        surfaces.append(wheel.surface.turned(tree.axes_in_link(wheel.body)).turned(axes))
     return _Pose(surfaces, centres)
 
 

@@ -708,5 +708,5 @@ VERTICAL_NORMAL = 1e-9
 def _centre(tree: Tree, wheel: Wheel, r: Floats) -> Floats:
     """Return the position (3,) of a wheel's centre in the base frame, m, at joint coordinates r."""
     link, _ = tree.place[wheel.body]
-    centre = point(geometry(tree, r), link, None, tree.local(wheel.body, wheel.centre))
+    centre = point(geometry(tree, r), link, None, tree.point_in_link(wheel.body, wheel.centre))
     return np.asarray(centre.c, float)

@@ -27,7 +27,7 @@ from draisine.mechanics.contact.elements import (
     FeatureForces,
     contact_elements,
     feature_forces,
-    read_feature,
+    read_feature_quantities,
 )
 from draisine.mechanics.contact.features import (
     FEATURE,
@@ -278,7 +278,7 @@ class TerrainDerivation:
         along = self._along | {"t[0]": 1.0}
         point = array(tangent(list(rows.meeting.point), along, rows.meeting.held))
         relative = rows.C @ self.speeds - array([axis @ ground for axis in rows.axes])
-        readings = read_feature(self._readings, wheel, rows, relative, point - ground)
+        readings = read_feature_quantities(self._readings, wheel, rows, relative, point - ground)
         z = self.symbols["z"][: self.model.memory]
         return feature_forces(readings, elements, z, load)
 
@@ -443,7 +443,7 @@ class TerrainDerivation:
     def _observe(self) -> Program:
         """Return the program of all outputs for a state and its accelerations a."""
         s = self.symbols
-        linear, angular = energy.momenta(self.tree, self.geo, self.vel, self.world, s["p"])
+        linear, angular = energy.total_momenta(self.tree, self.geo, self.vel, self.world, s["p"])
         readings = self._readings
         outputs = [
             readings.yaw,
@@ -458,8 +458,10 @@ class TerrainDerivation:
             "position": s["p"],
             "v": s["v"],
             "vdot": s["a"],
-            "kinetic": [energy.kinetic(self.tree, self.vel)],
-            "potential": [energy.potential(self.tree, self.geo, self.world, s["p"], gravity)],
+            "kinetic": [energy.kinetic_energy(self.tree, self.vel)],
+            "potential": [
+                energy.potential_energy(self.tree, self.geo, self.world, s["p"], gravity)
+            ],
             "momentum": linear,
             "angular_momentum": angular,
             "outputs": outputs,

@@ -104,7 +104,7 @@ class Derivation:
         if self._choice is not None:
             return self._choice
         # Elimination joint by joint along the tree keeps the expressions of long chains short.
-        planned = projected.plan_joints(self.constraint_rows, self.evaluate)
+        planned = projected.plan_joint_elimination(self.constraint_rows, self.evaluate)
         along_tree = planned is not None
         independent, pivots = planned or self._plan()
         solver = projected.factorise(self.constraint_rows, independent, pivots, along_tree)
@@ -171,7 +171,7 @@ class Derivation:
             )
 
         def find_imbalance(Q: Array) -> Array:
-            return projected.imbalance(self.moving, force + Q, t, self.model.gravity)
+            return projected.force_imbalance(self.moving, force + Q, t, self.model.gravity)
 
         solved = solve_loads(
             evaluate_elements, solve_dynamics, find_imbalance, self.moving, self.tracing.graph

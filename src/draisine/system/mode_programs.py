@@ -28,8 +28,8 @@ from draisine.mechanics.base import (
     base_rotation,
     expand_speeds,
     free_columns,
-    renormalise,
-    square_length,
+    normalise_quaternion,
+    squared_quaternion_norm,
 )
 from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kernel import solve_symmetric
@@ -104,7 +104,7 @@ def derive_observe(d: Derivation, sensors: Sequence[Sensor] = ()) -> Program:
     v, vdot = _user_velocities(d)
     forces, pushes, held = _contact_forces(d, rows, reduced.multipliers)
     motions = len(constraints.prescribed_joints(d.model))
-    linear, angular = energy.momenta(tree, rows.geo, moving.vel, world, p)
+    linear, angular = energy.total_momenta(tree, rows.geo, moving.vel, world, p)
     readings = d.readings
     outputs = [readings.yaw, readings.lean, readings.pitch]
     outputs += [o.value(readings) for o in d.model.outputs]
@@ -141,8 +141,8 @@ def derive_observe(d: Derivation, sensors: Sequence[Sensor] = ()) -> Program:
             "coupling_forces": held[motions:],
             "points": [p + world.R @ point.c for point, _ in rows.contact_points],
             "gaps": gaps,
-            "kinetic": [energy.kinetic(tree, moving.vel)],
-            "potential": [energy.potential(tree, rows.geo, world, p, d.model.gravity)],
+            "kinetic": [energy.kinetic_energy(tree, moving.vel)],
+            "potential": [energy.potential_energy(tree, rows.geo, world, p, d.model.gravity)],
             "momentum": linear,
             "angular_momentum": angular,
             "outputs": outputs,
@@ -157,7 +157,7 @@ def derive_project(d: Derivation) -> Program:
     """Return the program of one Newton step of minimum norm towards closed contacts and a unit quaternion,
     eq. [projection], and of the residuals of both before the step.
     """
-    q = renormalise(d.model, d.symbols["q"])
+    q = normalise_quaternion(d.model, d.symbols["q"])
     p = d.symbols["p"]
     r = d.symbols["r"]
     R = base_rotation(d.model, q)
@@ -169,14 +169,14 @@ def derive_project(d: Derivation) -> Program:
         x = -(J.T @ solve_symmetric(J @ J.T, array(values)))
         step = expand_speeds(d.model, x)
         dq, dp = d.pose_rates(R, q, step, rows.ref)
-        q = renormalise(d.model, q + dq)
+        q = normalise_quaternion(d.model, q + dq)
         p = p + dp
         r = r + step[6:]
     wheels = [a for a in rows.active if not is_zero(a.surface.ring)]  # a ball has no heading
     headings = [_heading(rows, a) for a in wheels]
     # The deviation of the quaternion from unit length is treated as a gap: the same Newton step
     # corrects it.
-    length = [square_length(d.model, d.symbols["q"]) - 1.0]
+    length = [squared_quaternion_norm(d.model, d.symbols["q"]) - 1.0]
     outputs = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
     return d.tracing.program("project", d.inputs, outputs)
 
@@ -202,7 +202,7 @@ def derive_initial(d: Derivation) -> Program:
     base = tree.links[0]
     angles = [readings.yaw, readings.lean, readings.pitch]
     position_and_shape = [*(p - rows.world.R @ (base.R.T @ base.o)), *d.symbols["r"]]
-    v = projected.user_map(tree, zero) @ speeds
+    v = projected.speed_transformation(tree, zero) @ speeds
     outputs_of_model = [o.value(readings) for o in d.model.outputs]
     values = [*angles, *position_and_shape, *outputs_of_model]
     rates = tangent([*angles, *outputs_of_model], d.directions(R, speeds))
@@ -407,8 +407,8 @@ def _user_velocities(d: Derivation) -> tuple[Array, Array]:
     """Return the user's speeds v and accelerations vdot, in the user's base frame."""
     moving = d.moving
     columns = free_columns(d.model)
-    T = projected.user_map(d.tree, d.constraint_rows.ref)
-    map_rate = projected.map_rate(d.tree, moving.vel.W[0], moving.refdot)
+    T = projected.speed_transformation(d.tree, d.constraint_rows.ref)
+    map_rate = projected.speed_transformation_rate(d.tree, moving.vel.W[0], moving.refdot)
     return (T @ moving.speeds)[columns], (T @ d.reduced.vdot + map_rate)[columns]
 
 
@@ -493,7 +493,7 @@ def _contact_forces(
             forces.append([0.0] * 3)
             pushes.append(np.zeros(3))
             continue
-        axes = constraints.contact_axes(d.tree, rows.geo, rows.world, contact, point)
+        axes = constraints.contact_directions(d.tree, rows.geo, rows.world, contact, point)
         push = np.zeros(3) if push is None else push
         if a is not None:
             multipliers = lam[first : first + len(a.names)]

@@ -16,7 +16,7 @@ from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, ParameterError, expect_known
 from draisine.mechanics import constraints
-from draisine.mechanics.couplings import loops_turned_over
+from draisine.mechanics.couplings import find_flipped_loops
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import Tree
 from draisine.model.names import SYNONYMS, Axes, benchmark_sign, check_axes, state_names, variables
@@ -407,7 +407,7 @@ def _turned_over(
         return {}
     for k in range(len(pose.y)):
         r = pose.y[k, pose.machine.layout.r]
-        for loop in loops_turned_over(pose.tree(k), drawn[k], r, targets):
+        for loop in find_flipped_loops(pose.tree(k), drawn[k], r, targets):
             errors[k] = (
                 f"loop {loop!r} would close on the other branch: a dead point lies between the drawing "
                 "and the requested values. Request smaller ones, or draw the machine on that branch."
@@ -447,7 +447,7 @@ def _flat_wheel(machine: "ClosedForm", tree: Tree, q: Floats, r: Floats) -> str 
     """Return the name of a wheel in contact whose axle is parallel to the ground normal, or None."""
     world = constraints.ground(tree, geometry(tree, r), rotation(q))
     for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
-        surface = contact.surface.turned(tree.axes(contact.body))
+        surface = contact.surface.turned(tree.axes_in_link(contact.body))
         up = world.up[tree.place[contact.body][0]]
         if status != "open" and surface.slope(up) < FLAT_SLOPE:
             return name

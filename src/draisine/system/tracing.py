@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.algebra.trace import Expr, Graph, evaluate
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import DraisineError, ModelError, expect_known
-from draisine.mechanics.applied import ElementForces, element_forces, limit_inputs
+from draisine.mechanics.applied import ElementForces, element_forces, limit_motor_torques
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations.projected import Reconstruction
 from draisine.mechanics.readings import Readings, SensorReadings, body_kinematics, call_law
@@ -144,7 +144,7 @@ def apply_law(law: Law | None, readings: Readings, z: Array, given: Array) -> Co
     """
     model = readings.tree.model
     if law is None:
-        inputs = limit_inputs(model, given, readings.vel.rdot)
+        inputs = limit_motor_torques(model, given, readings.vel.rdot)
         return Commanded(inputs, {}, array([0.0] * len(z)))
     names = list(model.inputs)
     try:
@@ -174,7 +174,7 @@ def apply_law(law: Law | None, readings: Readings, z: Array, given: Array) -> Co
             "number of its states."
         )
     state_rates = [_scalar(f"rate {k}", rate) for k, rate in enumerate(rates)]
-    inputs = limit_inputs(model, given + array(extra), readings.vel.rdot)
+    inputs = limit_motor_torques(model, given + array(extra), readings.vel.rdot)
     return Commanded(inputs, guides, array(state_rates))
 
 

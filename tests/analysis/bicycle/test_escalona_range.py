@@ -165,14 +165,14 @@ class Paper:
     def _linear(self, paper: Partitioned, v: float) -> tuple[Floats, Floats, Floats]:
         """Return M, C and K about straight running at a speed v (m/s), by differences."""
         p0 = np.zeros(9)
-        p0[-1] = paper.lowest(p0)
+        p0[-1] = paper.lowest_rim_angle(p0)
         steady = self._velocities(paper, p0, np.zeros(2), v)
 
         def forces(dp: Floats, dv: Floats) -> tuple[Floats, Floats]:
             p = p0.copy()
             p[paper.independent] += dp
             if self.total:
-                p = paper.close(p) if self.closed else p
+                p = paper.solve_contact_equations(p) if self.closed else p
                 return self._reduced(paper, p, self._velocities(paper, p, dv, v))
             pdot = steady.copy()
             pdot[paper.independent] = dv
@@ -189,7 +189,9 @@ class Paper:
 
     def _velocities(self, paper: Partitioned, p: Floats, independent: Floats, v: float) -> Floats:
         """Return pdot from the independent velocities."""
-        pdot = paper.velocities(paper.compute_arrays(0.0, p, np.zeros(9), np.zeros(3)), independent)
+        pdot = paper.complete_velocities(
+            paper.compute_arrays(0.0, p, np.zeros(9), np.zeros(3)), independent
+        )
         if self.spin is not None:
             pdot[[EPSILON, -1]] *= P["rF"] / self.spin
         return pdot
@@ -203,7 +205,7 @@ class Paper:
         h = 1e-3 / max(1.0, float(np.abs(pdot).max()))
         Md = slope(lambda s: paper.compute_arrays(0.0, p + s * pdot, still, none)["M"], h) @ pdot
         Q = weight + self.quadratic(out["Q"] - weight, Md)
-        dependent, D_i, inverse = paper.split(out["D"])
+        dependent, D_i, inverse = paper.partition(out["D"])
         E = np.zeros((9, 2))
         J = np.zeros(9)
         E[paper.independent] = np.eye(2)

@@ -198,7 +198,7 @@ def local_connection(
     machine = locomotion(tree, system.mode(mode), np.eye(3), r)
     L, G = _rows(machine, chosen, lambda values: evaluate(values, point))
     if frame == "mass centre":
-        L, G = mass_centre_frame(machine).rows(L, G)
+        L, G = mass_centre_frame(machine).transform_rows(L, G)
     elif frame != "base":
         raise ModelError(f"Unknown frame {frame!r}. Available frames: base, mass centre.")
     seeds = [{f"r[{k}]": 1.0} for k in range(len(r))]

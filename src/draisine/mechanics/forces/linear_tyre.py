@@ -59,10 +59,11 @@ class LinearTyre(OnWheel):
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return side force (N) and aligning moment (N m), and the rates of slip and twist."""
         slip, twist = z
-        levers = self.levers(readings)
+        levers = self.spin_levers(readings)
         across = readings.slip(self.contact).across
         spin = readings.spin(self.contact)
-        # The sides ahead of and behind the contact are exchanged when the wheel rolls backwards.
+        # When the wheel rolls backwards, the leading and the trailing side of the contact are
+        # exchanged.
         direction = self.direction(readings)
         pace = direction * self.rolling_speed(readings)
         ahead = direction * levers.reach
@@ -74,9 +75,10 @@ class LinearTyre(OnWheel):
         moment = ahead * side + self.cornering * levers.lever * twist
         return {self.contact: Wrench(across=side, aligning=moment)}, [slip_rate, twist_rate]
 
-    def levers(self, readings: Any) -> SpinLevers:
+    def spin_levers(self, readings: Any) -> SpinLevers:
         """Return the lengths that relate slip and twist to the spin (m)."""
-        # A cambered wheel that rolls straight ahead has the spin sin(camber) / radius per travel.
+        # A cambered wheel that rolls straight ahead spins by sin(camber) / radius (rad) per metre
+        # of travel.
         reach = (self.camber / self.cornering) * readings.rolling_radius(self.contact)
         lever = reach if self.trail is None else reach + self.trail
         resistance = lever / 4.0
@@ -87,7 +89,7 @@ class LinearTyre(OnWheel):
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
         """Return the energy (J) of the lateral and the torsional spring."""
         slip, twist = z
-        levers = self.levers(readings)
+        levers = self.spin_levers(readings)
         share = TWIST_RELAXATION * levers.lever / (levers.resistance + LEVER_OFFSET)
         squares = slip * slip + share * twist * twist
         return 0.5 * self.relaxation * self.cornering * squares

@@ -18,7 +18,7 @@ from draisine.codegen.formula import Expression, Sum, Symbol
 from draisine.errors import ModelError
 from draisine.mechanics.formulations._absolute_rows import (
     AbsoluteEquations,
-    across_axis,
+    orthonormal_axes,
     row_matrix,
 )
 from draisine.mechanics.formulations._plug import check_supported_model, joint_torques
@@ -247,7 +247,7 @@ def _name_joint_vectors(sheet: Sheet, model: Model, parts: AbsoluteEquations) ->
     for k, joint in enumerate(model.joints):
         first = parts.bodies[place[joint.parent]]
         second = parts.bodies[place[joint.child]]
-        a, b, c = across_axis(joint.axis)
+        a, b, c = orthonormal_axes(joint.axis)
         arm1 = first.arm(joint.through)
         arm2 = second.arm(joint.through)
         on_parent = {"e": first.R @ a, "f": first.R @ b, "n": first.R @ c, "a": arm1}
@@ -259,10 +259,12 @@ def _name_joint_vectors(sheet: Sheet, model: Model, parts: AbsoluteEquations) ->
         _name_vector(sheet, "h", k + 1, second.x + arm2 - first.x - arm1, LENGTH)
         for body, vectors in ((first, on_parent), (second, on_child)):
             for letter, vector in vectors.items():
-                rate = body.turning(vector)
+                rate = body.cross_with_rotation(vector)
                 _name_vector(sheet, letter, k + 1, rate, SPEED, dots=1)
-                _name_vector(sheet, letter, k + 1, body.turning(rate), SPEED, dots=2)
-        velocity = second.v + second.turning(arm2) - first.v - first.turning(arm1)
+                _name_vector(sheet, letter, k + 1, body.cross_with_rotation(rate), SPEED, dots=2)
+        velocity = (
+            second.v + second.cross_with_rotation(arm2) - first.v - first.cross_with_rotation(arm1)
+        )
         _name_vector(sheet, "h", k + 1, velocity, SPEED, dots=1)
 
 
@@ -273,10 +275,12 @@ def _name_contact_vectors(sheet: Sheet, model: Model, parts: AbsoluteEquations) 
         body = parts.bodies[place[contact.body]]
         surface = contact.surface.turned(body.R)
         arm = body.arm(contact.centre) + surface.support(VERTICAL)
-        rate = body.turning(arm) + surface.support_rate(VERTICAL, cross(VERTICAL, body.w))
+        rate = body.cross_with_rotation(arm) + surface.support_rate(
+            VERTICAL, cross(VERTICAL, body.w)
+        )
         _name_vector(sheet, "p", k + 1, arm, LENGTH)
         _name_vector(sheet, "p", k + 1, rate, SPEED, dots=1)
-        _name_vector(sheet, "v", k + 1, body.v + body.turning(arm), SPEED)
+        _name_vector(sheet, "v", k + 1, body.v + body.cross_with_rotation(arm), SPEED)
 
 
 def _name_moments(sheet: Sheet, parts: AbsoluteEquations) -> None:

@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Array, array, cos, is_zero, norm, sin
 from draisine.algebra.trace import Expr
 from draisine.codegen.formula import Symbol
 from draisine.errors import ParameterError
-from draisine.mechanics.formulations.bicycle._drawing import bicycle
+from draisine.mechanics.formulations.bicycle._drawing import extract_bicycle
 from draisine.mechanics.formulations.bicycle.partitioned import (
     BETA,
     EPSILON,
@@ -155,7 +155,7 @@ class Chain:
 
 def write_partitioned(subject: Subject, title: str) -> Equations:
     """Return the page of the bicycle in the coordinates of Escalona and Recuero."""
-    bike = bicycle(check_closed(subject))
+    bike = extract_bicycle(check_closed(subject))
     if any(joint.slide != 0.0 for joint in subject.model.joints):
         raise ParameterError(
             "The page of the formulation 'partitioned' requires hinges. Print the projected equations of a "
@@ -175,7 +175,7 @@ class _Page:
         self.derivation = derivation
         self.model = subject.model
         self.bike = derivation.bike
-        self.hub, self.frames = derivation.frames()
+        self.hub, self.frames = derivation.place_bodies()
         self.chains = self._chains()
         # The compact forms are traced before the derivatives, which have the same values.
         for body in self.model.bodies:
@@ -192,7 +192,7 @@ class _Page:
         self.b = array(terms.b)
         self.c = array(terms.c)
         self.contact = array(terms.contact)
-        self.applied = derivation._applied(self.frames)[0]
+        self.applied = derivation._applied_forces(self.frames)[0]
         self.sheet = Sheet(subject.graph)
         self.sheet.legend = LEGEND | PARTITIONED_LEGEND
         self.sheet.cut.letters |= {"denominator": "Delta"}
@@ -358,7 +358,9 @@ class _Page:
         frame = self.frames[name]
         com = next(body.com for body in self.model.bodies if body.name == name)
         n = len(d.p)
-        return d.by_coordinates(frame.position(com)).reshape(3, n), d.angular(frame.A)
+        return d.differentiate_by_coordinates(frame.position(com)).reshape(
+            3, n
+        ), d.partial_angular_velocities(frame.A)
 
     def _constraints(self) -> None:
         """Write the contact equations, the rows of the constraints and their right sides."""
@@ -415,8 +417,8 @@ class _Page:
         for i, body in enumerate(self.model.bodies):
             H, G = self.partials(body.name)
             w = G @ d.pdot
-            a = array(d.in_time(H @ d.pdot))
-            eta = array(d.in_time(G @ d.pdot))
+            a = array(d.differentiate_in_time(H @ d.pdot))
+            eta = array(d.differentiate_in_time(G @ d.pdot))
             self._name_chain_rates(body.name)
             tails = [f"{i}{x}" for x in AXIS_LETTERS]
             sheet.vector("omega", w, tails, SPEED)

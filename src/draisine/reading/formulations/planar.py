@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Array, array, cos, is_zero, norm, sin
 from draisine.codegen.formula import Symbol
 from draisine.errors import ModelError
 from draisine.mechanics.formulations._plug import joint_torques
-from draisine.mechanics.formulations.bicycle._drawing import Bicycle, bicycle, fork_axes
+from draisine.mechanics.formulations.bicycle._drawing import Bicycle, extract_bicycle, fork_axes
 from draisine.mechanics.formulations.bicycle.planar import (
     FIRST_JOINT,
     PITCH,
@@ -24,8 +24,8 @@ from draisine.mechanics.formulations.bicycle.planar import (
     CarriedBody,
     X,
     Y,
-    front_angle,
-    front_angle_rate,
+    front_contact_angle,
+    front_contact_angle_rate,
     front_contact_vector,
     planar_equations,
     planar_frames,
@@ -93,7 +93,7 @@ PLANAR_LEGEND = {
 def write_planar(subject: Subject, title: str) -> Equations:
     """Return the page of the bicycle on SE(2) x S."""
     model = check_closed(subject)
-    bike = bicycle(model)
+    bike = extract_bicycle(model)
     if model.pushes:
         names = ", ".join(repr(force.name) for force in model.pushes)
         raise ModelError(
@@ -201,7 +201,7 @@ def _write_frames(sheet: Sheet, model: Model, bodies: list[CarriedBody]) -> None
                 sheet.define(frame.R[row, column], symbol, LENGTH, least=2)
         vectors = (
             ("o", frame.o, LENGTH),
-            ("d", frame.arm(body.com), LENGTH),
+            ("d", frame.vector_to(body.com), LENGTH),
             ("w", frame.w, SPEED),
             ("epsilon", frame.alpha, SPEED),
             ("b", frame.a, SPEED),
@@ -239,14 +239,14 @@ def _write_front_contact(
     steer = FIRST_JOINT + bike.steer
     arguments = coordinates[ROLL], np.pi - coordinates[PITCH], coordinates[steer]
     alpha = Symbol("alpha", ("1",))
-    sheet.cut.define(front_angle(bike, *arguments), alpha)
+    sheet.cut.define(front_contact_angle(bike, *arguments), alpha)
     rates = speeds[ROLL], -speeds[PITCH], speeds[steer]
-    sheet.cut.define(front_angle_rate(bike, *arguments, *rates), alpha.with_dots(), SPEED)
+    sheet.cut.define(front_contact_angle_rate(bike, *arguments, *rates), alpha.with_dots(), SPEED)
     fork = frames[bike.axle[1].parent]
     wheel = frames[bike.axle[1].child]
     s1, _, a1 = (fork.R @ x for x in fork_axes(bike.mu))
     rho, rho_rate = front_contact_vector(bike, fork, coordinates, speeds)
-    hub = wheel.arm(bike.front_hub)
+    hub = wheel.vector_to(bike.front_hub)
     arm = hub + rho - bike.k2 * VERTICAL
     arm_rate = cross(wheel.w, hub) + rho_rate
     vectors = (
@@ -286,15 +286,15 @@ def _write_dynamics(
     )
     gravity = rot_z(symbols["coordinates"][YAW]).T @ model.gravity
     for i, (body, frame) in enumerate(zip(model.bodies, bodies, strict=True)):
-        arm = frame.arm(body.com)
+        arm = frame.vector_to(body.com)
         mass = Symbol("m", (str(i),))
         sheet.cut.define_polynomial(sheet.polynomial(body.mass), mass, INERTIA)
         sheet.keep([mass])
-        sheet.matrix(f"V_{i}", frame.velocity(arm), _entries("V", 3, n, f"{i},"))
+        sheet.matrix(f"V_{i}", frame.partial_velocities(arm), _entries("V", 3, n, f"{i},"))
         sheet.matrix(f"T_{i}", frame.turns, _entries("T", 3, n, f"{i},"))
         J = frame.R @ body.inertia @ frame.R.T
         sheet.matrix(f"J_{i}", J, _entries("J", 3, 3, f"{i},"), symmetric=True, kind=INERTIA)
-        a = frame.drift(arm, cross(frame.w, arm)) - gravity
+        a = frame.convective_acceleration(arm, cross(frame.w, arm)) - gravity
         tails = [f"{i}{x}" for x in AXIS_LETTERS]
         sheet.vector("a", a, tails, SPEED)
         n_i = cross(frame.w, J @ frame.w)

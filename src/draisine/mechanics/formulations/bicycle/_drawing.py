@@ -48,7 +48,7 @@ class Bicycle:
         return self.model.joints[self.rear], self.model.joints[self.front]
 
 
-def bicycle(model: Model) -> Bicycle:
+def extract_bicycle(model: Model) -> Bicycle:
     """Return the geometry of a model as a bicycle; raise an error with the reason if the structure
     differs.
     """
@@ -95,10 +95,10 @@ def bicycle(model: Model) -> Bicycle:
         if not wheel.lifts or wheel.closed != "rolling":
             raise _structure_error(f"wheel {wheel.name!r} does not roll without slip on the ground")
     steer = hinges[fork]
-    return _measured(model, steer, wheels[rear], wheels[1 - rear], (rear, 1 - rear), hinges)
+    return _measure_geometry(model, steer, wheels[rear], wheels[1 - rear], (rear, 1 - rear), hinges)
 
 
-def _measured(
+def _measure_geometry(
     model: Model,
     steer: int,
     rear: Wheel,
@@ -164,9 +164,11 @@ def _check_wheel(wheel: Wheel, hinge: Joint) -> None:
         )
 
 
-def _structure_error(why: str) -> ModelError:
+def _structure_error(reason: str) -> ModelError:
     """Return the error with the reason why a model does not have the structure of a bicycle."""
-    return ModelError(f"This formulation requires a bicycle, but the model is no bicycle: {why}.")
+    return ModelError(
+        f"This formulation requires a bicycle, but the model is no bicycle: {reason}."
+    )
 
 
 def fork_axes(mu: Scalar) -> tuple[Array, Array, Array]:
