@@ -597,7 +597,7 @@ def test_energy_of_a_passive_tree_stays(name):
 def test_the_contact_angle_is_that_of_the_engine(parameters):
     """(2.26) and (2.27) in their corrected form; the printed sign of the last term is wrong."""
     system, rng = bike(parameters), np.random.default_rng(3)
-    own = bicycle.bicycle(system.model)
+    own = bicycle.extract_bicycle(system.model)
     machine = system.machine()
     for _ in range(5):
         state = some_state(system, rng)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from draisine import compile
 from draisine.analysis.variation import VARIED_OUTPUTS, chart, vary
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import Configuration, displace
+from draisine.system.configuration import Configuration, displace_states
 
 VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat", "fish")
 
@@ -15,7 +15,7 @@ VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat",
 def some_states(machine: ClosedForm, count: int, rng: np.random.Generator) -> np.ndarray:
     still = Configuration(machine, count).y
     n = len(machine.columns)
-    y = displace(machine, still, 0.2 * rng.normal(size=(count, n)))
+    y = displace_states(machine, still, 0.2 * rng.normal(size=(count, n)))
     y[:, machine.layout.u] = rng.normal(size=(count, machine.layout.count("u")))
     return y
 
@@ -32,7 +32,7 @@ def test_derivatives_agree_with_differences(vehicle: str) -> None:
     h = 1e-4
 
     def at(k: int) -> dict[str, np.ndarray]:
-        moved = displace(machine, y, k * h * dx)
+        moved = displace_states(machine, y, k * h * dx)
         moved[:, machine.layout.u] += k * h * du
         return vary(machine, moved, w + k * h * dw, seeds=("dt",)).values
 

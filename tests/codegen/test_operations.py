@@ -26,9 +26,9 @@ def test_operation_counts_of_the_bicycle_are_bounded(name):
     derivation = Derivation(tracing, mode_of(tracing.model, statuses))
     program = programs.derive_rate(derivation)
     assert len(program.outputs["rate"]) == 10 + len(derivation.choice.independent)
-    assert program.operations <= limit
+    assert program.count_operations <= limit
     inputs = derivation.symbols
     rate = [*derivation.reduced.udot, *derivation.reduced.multipliers]
-    alone = tracing.program("alone", inputs, {"udot": derivation.reduced.udot})
-    both = tracing.program("both", inputs, {"rate": rate})
-    assert both.operations - alone.operations <= 110
+    alone = tracing.make_program("alone", inputs, {"udot": derivation.reduced.udot})
+    both = tracing.make_program("both", inputs, {"rate": rate})
+    assert both.count_operations - alone.count_operations <= 110

@@ -200,7 +200,7 @@ def test_a_machine_is_put_onto_a_face():
             "terrain": {"shape": "ramp", "slope": "10deg", "drop": 0.5},
             "run": {"until": 1.0},
         }
-        return validate_scenario("x", "x", content).plan.state()
+        return validate_scenario("x", "x", content).plan.copy_state()
 
     place = {"wheel": "front", "centre": [-2.0, 0.5], "on": "ramp"}
     placed = state(forward_speed=3.0, steer="10deg", place=place)
@@ -243,7 +243,7 @@ def test_initial_values_are_those_of_the_outputs_on_a_slope(slope, initial):
         "run": {"until": 0.01},
     }
     plan = validate_scenario("x", "x", content).plan
-    run = draisine.simulate(plan.system, plan.state(), 0.01, terrain=plan.terrain)
+    run = draisine.simulate(plan.system, plan.copy_state(), 0.01, terrain=plan.terrain)
     start = run.to_xarray().isel(time=0)
     for name, value in initial.items():
         assert_allclose(float(start[name]), value, atol=1e-12, err_msg=name)

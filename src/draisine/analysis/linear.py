@@ -59,7 +59,7 @@ from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Task,
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.artifacts import require_system
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import choose_independent_rows, displace
+from draisine.system.configuration import choose_independent_rows, displace_states
 from draisine.system.generic import make_generic
 from draisine.system.state import State
 from draisine.system.state import state as state_of_model
@@ -868,7 +868,7 @@ def set_on_ground(setup: ContactSetup, state: State) -> State:
         stretched = gaps / rows[:, query.row.stretch.start]
         step = -np.linalg.lstsq(normal, stretched, rcond=1e-9)[0]
         step *= min(1.0, MAX_SETTING_TURN / max(float(np.abs(step[1:]).max()), 1e-300))
-        moved = displace(
+        moved = displace_states(
             machine, machine.reduce(free)[None], (motions[machine.columns] @ step)[None]
         )
         free[query.pose] = moved[0][machine.layout.span("q", "r")]
@@ -1174,7 +1174,7 @@ def cyclic_coordinates(machine: ClosedForm, frame: Chart, y: Floats, w: Floats) 
     """
     rng = np.random.default_rng(1)
     moving = machine.layout.span("u", "z")
-    samples = displace(
+    samples = displace_states(
         machine, np.tile(y, (4, 1)), 0.1 * rng.normal(size=(4, len(machine.columns)))
     )
     samples[:, moving] = rng.normal(size=(4, moving.stop - moving.start))

@@ -176,12 +176,12 @@ def vehicle_text(name: str, like: str, packages: str | None = None) -> str:
 def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
     """Return a scenario (or with `many` a sweep) of a vehicle with feasible initial values."""
     from draisine.model.names import label_units
-    from draisine.scenario.first_run import first_start, needs_law
-    from draisine.scenario.library import shipped_start
+    from draisine.scenario.first_run import find_first_start, needs_law
+    from draisine.scenario.library import find_shipped_start
     from draisine.scenario.validate.vehicle import build_system
 
     system = build_system(vehicle)
-    start = shipped_start(system) or first_start(system)
+    start = find_shipped_start(system) or find_first_start(system)
     first, value = next(iter(start.items()), ("yaw", 0.0))
     first_input = next(iter(system.model.inputs), "")
     if many:

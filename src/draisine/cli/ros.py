@@ -73,7 +73,7 @@ def _make_stepper(vehicle: str, machine: MachineOptions, begin: StartOptions) ->
         plan = load_run(vehicle)
         return Stepper(
             add_imu(plan.system),
-            plan.state(),
+            plan.copy_state(),
             terrain=plan.terrain,
             law=plan.law,
             contact=plan.contact,

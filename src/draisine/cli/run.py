@@ -288,7 +288,7 @@ def _resolve_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
     if not change.values or not start:
         return loaded
     try:
-        loaded.plan.state()
+        loaded.plan.copy_state()
         return loaded
     except ConfigurationError:
         candidates = []
@@ -298,7 +298,7 @@ def _resolve_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
                 loaded.name, loaded.file, {**loaded.content, "initial": initial}
             )
             with suppress(ConfigurationError):
-                other.plan.state()
+                other.plan.copy_state()
                 candidates.append((name, other))
     if len(candidates) != 1:
         return loaded

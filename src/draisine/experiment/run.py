@@ -183,7 +183,7 @@ def run(
         case SweepScenario():
             return sweep(loaded, progress=progress)
         case StateScenario():
-            trajectory = _single_sample(system, loaded.plan.state(), content.inputs)
+            trajectory = _single_sample(system, loaded.plan.copy_state(), content.inputs)
             return _make_result(loaded, system, trajectory, time.perf_counter() - start_time)
         case CycleScenario():
             from draisine.experiment.kinds.cycle import find_cycle

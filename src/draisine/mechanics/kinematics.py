@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.lie import cross, hat, rot_about, rot_z
-from draisine.algebra.scalar import Array, Scalar, array, vanishes
+from draisine.algebra.scalar import Array, Scalar, all_vanish, array
 from draisine.mechanics.tree import Rotor, Tree, Z
 from draisine.model import Contact
 
@@ -215,7 +215,7 @@ def body_point(tree: Tree, geo: Geometry, body: str, position: Array) -> Point:
     if rotor is None:
         return point(geo, link, None, local)
     rho = local - rotor.centre
-    if vanishes(cross(rotor.axis, rho)):
+    if all_vanish(cross(rotor.axis, rho)):
         # The spin of a rotor does not move points on its axle. Leaving its angle out keeps the
         # expressions short.
         return point(geo, link, None, local)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.lie import Ad, Pose, cross, hat
-from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm, vanishes
+from draisine.algebra.scalar import Array, Scalar, all_vanish, array, is_zero, norm
 from draisine.model import Body, Joint, Model
 
 Evaluate = Callable[[Sequence[Scalar]], NDArray[np.float64]]
@@ -94,7 +94,7 @@ def is_foldable(model: Model, body: Body) -> bool:
     joint = next((j for j in model.joints if j.child == body.name), None)
     if (
         joint is None
-        or not vanishes([joint.turn - 1.0, joint.slide])
+        or not all_vanish([joint.turn - 1.0, joint.slide])
         or body.added is not None
         or body.drag is not None
         or any(j.parent == body.name for j in model.joints)
@@ -112,7 +112,7 @@ def is_foldable(model: Model, body: Body) -> bool:
     # of mass.
     inertia_scale = max((abs(x) for x in body.inertia.ravel() if isinstance(x, float)), default=1.0)
     defects = (body.inertia @ hat(a) - hat(a) @ body.inertia).ravel()
-    return vanishes(offsets) and vanishes(defects, inertia_scale)
+    return all_vanish(offsets) and all_vanish(defects, inertia_scale)
 
 
 def folded_bodies(model: Model) -> set[str]:
@@ -125,9 +125,9 @@ def wheel_joints(model: Model) -> set[int]:
     return {
         k
         for k, joint in enumerate(model.joints)
-        if vanishes([joint.turn - 1.0, joint.slide])
+        if all_vanish([joint.turn - 1.0, joint.slide])
         and any(
-            vanishes(wheel.asymmetry(joint.axis / norm(joint.axis), joint.through))
+            all_vanish(wheel.asymmetry(joint.axis / norm(joint.axis), joint.through))
             for wheel in model.wheels
             if wheel.body == joint.child
         )

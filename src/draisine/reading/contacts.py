@@ -83,7 +83,7 @@ def write_ground(sheet: Sheet, subject: Subject) -> None:
         # symbol.
         if point.link:
             sheet.vector("gamma", up, tails)
-        sheet.define(surface.slope(up), Symbol("sigma", (str(k),)))
+        sheet.define(surface.tilt_measure(up), Symbol("sigma", (str(k),)))
         _name_contact_angle(sheet, subject, contact.name, k, surface.axle, surface.steepest(up))
     for k, a in [] if sheet.expand else _partial(subject):
         sheet.vector("q", a.point.c, [f"{k}{x}" for x in axes], LENGTH)
@@ -134,7 +134,7 @@ def name_contact_angle_rates(sheet: Sheet, subject: Subject) -> None:
         up = subject.world.up[a.point.link]
         W = subject.vel.W[a.point.link]
         side = cross(a.surface.axle, a.surface.steepest(up))
-        rate = (cross(up, W) @ side) / a.surface.slope(up)
+        rate = (cross(up, W) @ side) / a.surface.tilt_measure(up)
         text = subject.form.contact_angles.get(a.contact.name, rf"\alpha_{k}")
         sheet.define(rate, Symbol.parse(text).with_dots(), SPEED)
 

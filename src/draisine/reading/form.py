@@ -18,9 +18,9 @@ from draisine.codegen.formula import (
     Product,
     Quotient,
     Sum,
-    is_negative,
-    negative,
-    product,
+    begins_with_minus,
+    multiply_factors,
+    negate,
 )
 from draisine.codegen.width import LINE_WIDTH, formula_width, widest_piece
 from draisine.reading import polynomial as po
@@ -277,9 +277,13 @@ class Arranger:
         below = [power(n, -k) for n, k in order if k < 0]
         inner = [b for b in bodies if b != ONE]
         factors = [*light, *inner, *heavy]
-        if any(is_negative(b) for b in inner) and len(inner) == 1 and not isinstance(inner[0], Sum):
+        if (
+            any(begins_with_minus(b) for b in inner)
+            and len(inner) == 1
+            and not isinstance(inner[0], Sum)
+        ):
             x = -x
-            factors = [*light, *(negative(b) for b in inner), *heavy]
+            factors = [*light, *(negate(b) for b in inner), *heavy]
         if not below:
             first = [] if x == 1 else [Number(x)]
             return _flat([*first, *factors, *speeds])
@@ -305,10 +309,10 @@ def _flat(factors: Iterable[Expression]) -> Expression:
             else:
                 out.append(g)
     if number == -1 and len(out) == 1:
-        return negative(out[0])
+        return negate(out[0])
     if number != 1 or not out:
         out.insert(0, Number(number))
-    return product(out)
+    return multiply_factors(out)
 
 
 def _sum(terms: Iterable[Expression]) -> Expression:
@@ -316,8 +320,8 @@ def _sum(terms: Iterable[Expression]) -> Expression:
     out: list[Expression] = []
     for t in terms:
         out += t.terms if isinstance(t, Sum) else [t]
-    if is_negative(out[0]):
-        first = next((k for k, t in enumerate(out) if not is_negative(t)), 0)
+    if begins_with_minus(out[0]):
+        first = next((k for k, t in enumerate(out) if not begins_with_minus(t)), 0)
         out.insert(0, out.pop(first))
     return out[0] if len(out) == 1 else Sum(tuple(out))
 

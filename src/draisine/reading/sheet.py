@@ -22,7 +22,7 @@ from draisine.codegen.formula import (
     Sum,
     Symbol,
     Transpose,
-    negative,
+    negate,
     parse_name,
     symbols_in,
 )
@@ -199,7 +199,7 @@ class Sheet:
         while tokens and tokens[0] != ")":
             sign = tokens.pop(0) if tokens[0] in "+-" else "+"
             term = self._product(tokens)
-            terms.append(negative(term) if sign == "-" else term)
+            terms.append(negate(term) if sign == "-" else term)
         return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
     def _product(self, tokens: list[str]) -> Expression:

@@ -20,7 +20,7 @@ from draisine.codegen.program import Program, run_program
 from draisine.errors import DataError, DraisineError, UnknownNameError
 from draisine.mechanics.readings import body_kinematics
 from draisine.model import Model, Wheel
-from draisine.model.motion import motion_of
+from draisine.model.motion import motion_from_table
 from draisine.model.sensor import build_sensor
 from draisine.registry import check_trust
 from draisine.results.attributes import read_table_attribute
@@ -119,7 +119,7 @@ def restore_system(data: "Dataset") -> System:
         return compile(vehicle, **arguments).with_sensors(*map(build_sensor, sensors))
 
     try:
-        arguments |= {key: motion_of(entry) for key, entry in motions.items()}
+        arguments |= {key: motion_from_table(entry) for key, entry in motions.items()}
         return UNNAMED_SYSTEMS.get(process_key, make)
     except (DraisineError, TypeError) as error:
         raise DataError(
@@ -209,4 +209,4 @@ def trace_bodies(model: Model) -> Program:
     for name, motion in motions.items():
         for field in ("R", "p", "v", "w", "a", "dw"):
             outputs[f"{name}.{field}"] = getattr(motion, field).ravel()
-    return tracing.program("bodies", inputs, outputs)
+    return tracing.make_program("bodies", inputs, outputs)

@@ -12,7 +12,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
 from draisine.model.names import BASE_POSITION, variables
-from draisine.model.quantity import in_si_units
+from draisine.model.quantity import si_factor
 from draisine.vehicles.bicycle.whipple import whipple
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ def read_recording(path: Path) -> "Dataset":
             warnings.warn(f"{path}: column {name!r} has no numbers and is ignored.", stacklevel=2)
             continue
         stated_unit = units[name]
-        factor, unit = in_si_units(default_unit(name) if stated_unit is None else stated_unit)
+        factor, unit = si_factor(default_unit(name) if stated_unit is None else stated_unit)
         series[name] = ("time", factor * values, {"units": unit})
     if not series:
         raise DataError(f"{path}: there is no column of numbers besides time.")
-    factor, _ = in_si_units(units["time"] or "s")
+    factor, _ = si_factor(units["time"] or "s")
     time = ("time", factor * times, {"units": "s"})
     return xarray.Dataset(series, coords={"time": time}, attrs={"title": path.stem})
 

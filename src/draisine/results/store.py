@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine import registry
-from draisine.codegen.files import atomic_write, check_folder, check_writable
+from draisine.codegen.files import atomic_write, check_replaceable, check_writable
 from draisine.errors import DataError, ParameterError
 from draisine.results.attributes import HASH_ATTRIBUTE, add_stamp, read_table_attribute
 from draisine.results.recording import read_recording
@@ -57,7 +57,7 @@ def check_target(path: Path, allowed: tuple[str, ...] = RESULT_SUFFIXES) -> None
             raise DataError(
                 f"{path}: exists, but is not a Zarr store. Remove it or choose another name."
             )
-        check_folder(path)
+        check_replaceable(path)
     else:
         check_writable(path)
 

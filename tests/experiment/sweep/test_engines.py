@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import draisine
-from draisine.codegen.files import lock
+from draisine.codegen.files import lock_folder
 from draisine.errors import DataError, ParameterError, SimulationError
 from draisine.experiment.sweep import engines
 from draisine.experiment.sweep import store as stores
@@ -228,7 +228,10 @@ def test_a_sweep_in_the_background_ignores_ctrl_c_and_is_interrupted_by_sigterm(
 
 
 def test_two_sweeps_do_not_share_a_store(whole):
-    with lock(Path("whole.zarr")), pytest.raises(DataError, match="another process is writing"):
+    with (
+        lock_folder(Path("whole.zarr")),
+        pytest.raises(DataError, match="another process is writing"),
+    ):
         draisine.sweep("discs.toml", "whole.zarr", resume=True)
 
 

@@ -208,7 +208,7 @@ def local_connection(
         "dL": [tangent(list(L.ravel()), seed) for seed in seeds],
         "dG": [tangent(list(G.ravel()), seed) for seed in seeds],
     }
-    program = traced.program("connection", {"r": r}, outputs)
+    program = traced.make_program("connection", {"r": r}, outputs)
     compiled = system.artifacts.bind(program, system.values)
     joints = tuple(joint.name for joint in system.model.joints)
     origin = np.zeros(len(joints))

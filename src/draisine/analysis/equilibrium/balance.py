@@ -34,7 +34,7 @@ from draisine.errors import ConfigurationError, ParameterError
 from draisine.model import Model
 from draisine.model.names import hidden_states
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import displace
+from draisine.system.configuration import displace_states
 from draisine.system.layout import Layout
 
 SPEED_SCALE = 10.0
@@ -287,7 +287,7 @@ class Balance:
         """Return the state y and the inputs w after a step of the scaled unknowns."""
         layout = self.machine.layout
         parts = Layout(self.sizes).split(step * self.scale)
-        y = displace(self.machine, y[None], parts["dx"][None])[0]
+        y = displace_states(self.machine, y[None], parts["dx"][None])[0]
         y[layout.u] += parts["du"]
         y[layout.z] += parts["dz"]
         w = w.copy()

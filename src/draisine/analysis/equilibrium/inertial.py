@@ -83,7 +83,7 @@ def under_inertial_load(system: System, acceleration: float) -> System:
             f"{system.vehicle.__name__} has no forward_speed, so that it has no inertial load along its "
             "heading."
         )
-    loaded = system.keep((INERTIAL_PARAMETER,), lambda: _compile_loaded(system))
+    loaded = system.get_cached((INERTIAL_PARAMETER,), lambda: _compile_loaded(system))
     return loaded.with_parameters(**{INERTIAL_PARAMETER: acceleration})
 
 

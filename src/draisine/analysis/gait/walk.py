@@ -119,10 +119,10 @@ class Walk:
         k = len(self.joints)
         layout = self.machine.layout
         pose = Configuration(self.machine)
-        pose.reach({name: x[i : i + 1] for i, name in enumerate(self.joints)})
+        pose.move_to({name: x[i : i + 1] for i, name in enumerate(self.joints)})
         jets = np.zeros((1 + 2 * k, layout.size))
         jets[0] = pose.y[0]
-        jets[1 : 1 + k, layout.r] = pose.directions(self.joints)
+        jets[1 : 1 + k, layout.r] = pose.constrained_directions(self.joints)
         return self.with_speeds(jets, np.vstack([x[k:], np.zeros((k, k)), np.eye(k)]))
 
     def with_speeds(self, jets: Floats, w: Floats) -> Floats:

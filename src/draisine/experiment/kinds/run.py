@@ -40,7 +40,7 @@ def simulate_plan(
         warnings.simplefilter("ignore", EnergyWarning)
         return compute_run(
             plan.system,
-            plan.state(),
+            plan.copy_state(),
             plan.scenario.run.until,
             terrain=plan.terrain,
             law=plan.law,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import draisine
-from draisine.codegen.files import atomic_write, lock
+from draisine.codegen.files import atomic_write, lock_folder
 from draisine.errors import DataError, SimulationError
 from draisine.results.attributes import HASH_ATTRIBUTE, collect_origin, content_hash
 from draisine.results.runs import COMMITTED_VARIABLE, ORDER_ATTRIBUTE, read_runs
@@ -152,7 +152,7 @@ def open_store(
     elif not resume:
         raise DataError(f"{path} already exists. Resume it, remove it, or choose another path.")
     store.check_identity(identity)
-    with lock(path):
+    with lock_folder(path):
         yield store
 
 

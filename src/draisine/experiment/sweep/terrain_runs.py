@@ -36,7 +36,7 @@ from draisine.results.bodies import Bodies
 from draisine.results.events import EventQuery, event_records
 from draisine.results.queries import SeriesQuery, ValidityQuery, observed_entry, parse_query
 from draisine.scenario.plan import Plan
-from draisine.scenario.terrain import make_placer, tilt_of
+from draisine.scenario.terrain import find_tilt, make_placer
 from draisine.simulation.compare.compliant import Compliant
 from draisine.simulation.contact.many import run_each
 from draisine.simulation.contact.run import EnergyWarning
@@ -207,7 +207,7 @@ class TerrainRuns:
     def _ground(self, terrain: Terrain) -> StartGround:
         """Return the ground of a terrain, with the rotation of the vehicle onto the slope at its start."""
         place = self.plan.start.place
-        return StartGround(terrain, None if place is None else tilt_of(terrain, place))
+        return StartGround(terrain, None if place is None else find_tilt(terrain, place))
 
     def _starts(
         self,

@@ -78,7 +78,7 @@ def compute_root_locus(
             )
     law = read_law(laws, [], system, fixed.get("forward_speed"), mistakes)
     check_steady_path(law, mistakes)
-    mistakes.check("--law")
+    mistakes.raise_all("--law")
     # A path-following control law determines the lean by the curvature of the path.
     if not hasattr(law, "path"):
         constants |= _straight_running(system, over, {**constants, **ground})

@@ -217,9 +217,7 @@ def check_inputs(model: Model, state: Configured, inputs: Any) -> Floats:
         if value.shape != (size,):
             raise ParameterError(f"state: {name} has shape {value.shape}; it must be ({size},).")
         if not np.all(np.isfinite(value)):
-            raise ParameterError(
-                f"state: the array {name} has entries that are not finite numbers."
-            )
+            raise ParameterError(f"state: {name} has entries that are not finite numbers.")
     # Relative tolerance 1e-6: accepts quaternions from files and tables that are rounded to six
     # digits.
     if abs(np.linalg.norm(state.q) - 1.0) > 1e-6:

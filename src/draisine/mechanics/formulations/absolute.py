@@ -29,7 +29,7 @@ from draisine.algebra.lie import (
     rotation,
     yaw_lean_pitch,
 )
-from draisine.algebra.scalar import Array, Floats, norm, vanishes
+from draisine.algebra.scalar import Array, Floats, all_vanish, norm
 from draisine.algebra.trace import Graph
 from draisine.errors import ParameterError, SingularityError
 from draisine.mechanics.base import free_columns
@@ -130,7 +130,7 @@ def _body_axes(model: Model, body: Body) -> Array:
             y, z, x = orthonormal_axes(wheel.axle)
             # With these axes, an axle along y leaves the axes of the zero configuration, which give
             # shorter expressions.
-            if vanishes([y[0], y[2]]):
+            if all_vanish([y[0], y[2]]):
                 break
             return np.column_stack([x, y, z])
     return np.eye(3)

@@ -13,7 +13,7 @@ symbols of their own.
 import numpy as np
 
 from draisine.algebra.lie import cross
-from draisine.algebra.scalar import Array, array, cos, is_zero, sin, vanishes
+from draisine.algebra.scalar import Array, all_vanish, array, cos, is_zero, sin
 from draisine.codegen.formula import Expression, Sum, Symbol
 from draisine.errors import ModelError
 from draisine.mechanics.formulations._absolute_rows import (
@@ -63,7 +63,7 @@ ABSOLUTE_LEGEND = {
 def write_absolute(subject: Subject, title: str) -> Equations:
     """Return the page of the equations of one contact mode in absolute coordinates."""
     model = check_supported_model(subject.model)
-    if not vanishes([joint.armature for joint in model.joints]):
+    if not all_vanish([joint.armature for joint in model.joints]):
         raise ModelError(
             "The page of the formulation 'absolute' does not include armatures of joints. Set them to zero, "
             "or print the projected equations."

@@ -33,8 +33,8 @@ from draisine.codegen.formula import (
     Relation,
     Sum,
     Symbol,
+    multiply_factors,
     parse_name,
-    product,
 )
 from draisine.reading.cut import MAX_EXPANDED_TERMS, TooLong
 from draisine.reading.document import Equations, name_given
@@ -191,14 +191,20 @@ class _Section:
         """
         matrix = self.motion.matrices[letter]
         terms = [
-            product([*self._factors(powers), self.sheet.quantity(self._text(matrix.name(powers)))])
+            multiply_factors(
+                [*self._factors(powers), self.sheet.quantity(self._text(matrix.name(powers)))]
+            )
             for powers in matrix.terms
         ]
         if not terms:
             return []
         if len(terms) > 1:
             return [Product((Sum(tuple(terms)), vector))]
-        return [product([*(terms[0].factors if isinstance(terms[0], Product) else terms), vector])]
+        return [
+            multiply_factors(
+                [*(terms[0].factors if isinstance(terms[0], Product) else terms), vector]
+            )
+        ]
 
     def _factors(self, powers: Powers | None) -> list[Expression]:
         """Return the factors g^b v^a of a matrix as an expression."""
