@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from draisine.cli._files import sibling_path, unused_path
 from draisine.cli._options import NO_OUTPUT_OPTIONS, OutputOptions, Trust
-from draisine.cli._screen import escape_markup, numeric_columns, open_console, print_json
+from draisine.cli._screen import escape_markup, make_numeric_columns, open_console, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,7 +43,7 @@ def compare(
 
     figure = output.plot or unused_path(sibling_path(first, f"-{second.stem}.png"))
     output = replace(output, plot=figure)
-    output.check()
+    output.check_outputs()
     runs = load(first, trust), load(second, trust)
     both = merge_runs(*runs, (first.stem, second.stem))
     found_differences = differences(both)
@@ -54,20 +54,20 @@ def compare(
         console.print(
             f"[bold]{escape_markup(str(second))}[/bold] against {escape_markup(str(first))}"
         )
-        console.print(_difference_table(found_differences))
-        for line in _remarks(*runs, both, found_differences):
+        console.print(_make_difference_table(found_differences))
+        for line in _describe_differences(*runs, both, found_differences):
             console.print(line)
-    output.write(both, series.split(",") if series else None)
+    output.write_outputs(both, series.split(",") if series else None)
 
 
-def _difference_table(differences: "list[Difference]") -> "Table":
+def _make_difference_table(differences: "list[Difference]") -> "Table":
     """Return a table of the time series that differ between two runs."""
     import numpy as np
     from rich.table import Table
 
     from draisine.model.quantity import readable
 
-    numbers = numeric_columns("largest", "at (s)", "rms", "range in the first")
+    numbers = make_numeric_columns("largest", "at (s)", "rms", "range in the first")
     table = Table("difference of", "unit", *numbers)
     for difference in differences:
         sizes, unit = readable(
@@ -81,7 +81,7 @@ def _difference_table(differences: "list[Difference]") -> "Table":
     return table
 
 
-def _remarks(
+def _describe_differences(
     first: "Dataset", second: "Dataset", both: "Dataset", differences: "list[Difference]"
 ) -> list[str]:
     """Return text lines about shifted events, equal time series, and the compared time interval."""

@@ -53,7 +53,7 @@ def ros(
     """
     from draisine.interop.ros.node import import_rclpy, run_node
 
-    # Report a missing ROS before the machine is compiled.
+    # Report a missing ROS before the machine is compiled, because this takes seconds.
     import_rclpy()
     options = {"rate": rate, "speed": speed, "base_frame": base_frame, "links": links}
     stepper = _make_stepper(vehicle, machine, begin)

@@ -64,9 +64,7 @@ def atomic_write(path: Path, removes_leftovers: bool = True) -> Iterator[Path]:
             yield new
             replace_path(new, path)
     except OSError as error:
-        raise DataError(
-            f"{path}: the file cannot be written: {error.strerror or error}."
-        ) from error
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
 
 
 def write_text(text: str, path: Path) -> None:
@@ -97,7 +95,7 @@ def check_replaceable(path: Path) -> None:
             (folder / path.name).touch()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise DataError(f"{path!s:.200}: this path cannot be written: {reason}.") from None
+        raise DataError(f"{path!s:.200}: cannot be written: {reason}.") from None
 
 
 def replace_path(new_path: Path, path: Path) -> None:

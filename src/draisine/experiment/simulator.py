@@ -54,7 +54,8 @@ def write_scenario_simulator(scenario: str, language: str, folder: Path | None) 
     if plan.terrain is None:
         if isinstance(plan.contact.mode, GripSchedule):
             raise ParameterError(
-                f"{scenario}: a schedule of grips cannot be exported as a simulator."
+                f"{scenario}: a simulator cannot contain a schedule of grips. Choose a scenario "
+                "without one."
             )
         files = write_simulator(
             plan.system, language, plan.copy_state(), mode=plan.contact.mode, law=plan.law

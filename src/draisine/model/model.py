@@ -325,9 +325,8 @@ class Model:
         for joint in self.joints:
             if joint.child in parents:
                 raise ModelError(
-                    f"Body {joint.child!r} is the child of two joints: {parents[joint.child].name!r} and "
-                    f"{joint.name!r}. In a tree a body has one parent; close the loop by a `Loop` among "
-                    "the couplings."
+                    f"Body {joint.child!r} has two parents: joints {parents[joint.child].name!r} "
+                    f"and {joint.name!r}. A tree allows one; close the loop by a `Loop` among the couplings."
                 )
             if joint.child == base:
                 raise ModelError(

@@ -77,7 +77,7 @@ def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) 
     is_numeric = isinstance(start, (int, float)) and isinstance(end, (int, float))
     if is_numeric and not start < end:
         raise ParameterError(
-            f"smooth_step: the end time, {end} s, must be later than the start time, {start} s."
+            f"smooth_step: the end time, {end} s, must be after the start time, {start} s."
         )
 
     def evaluate_motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:

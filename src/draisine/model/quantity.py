@@ -53,7 +53,7 @@ def parse_number(value: Any, unit: str | None = None) -> float:
     try:
         finite = math.isfinite(value)
     except OverflowError:
-        raise ValueError(f"{str(value)[:20]}... is too large for a double") from None
+        raise ValueError(f"{str(value)[:20]}... is too large for a number") from None
     if not finite:
         raise ValueError(f"{value} is not a finite number")
     return float(value)

@@ -356,9 +356,7 @@ def _find_shipped(where: str) -> tuple[str, str]:
             ".toml."
         )
     if os.path.exists(where):
-        raise DataError(
-            f"{where}: this file is neither a scenario (.toml) nor a result (.nc or .zarr)."
-        )
+        raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr files.")
     if matches:
         raise UnknownNameError(
             f"Several scenarios have the name {where!r}. Use the full name: "

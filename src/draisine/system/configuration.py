@@ -341,7 +341,8 @@ class Configuration:
                     return (
                         f"{name} = {requested[name][configuration_index]:.6g} is not possible: "
                         f"the joint {joint.name!r} follows a prescribed motion, "
-                        f"with {name} = {float(value):.6g} at {self.t:g} s. Leave it out, or change that motion."
+                        f"with {name} = {float(value):.6g} at {self.t:g} s. "
+                        "Leave it out, or change that motion."
                     )
         return ""
 

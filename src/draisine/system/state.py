@@ -311,7 +311,7 @@ def _parse_value(name: str, value: Any, model: "Model") -> float:
     try:
         return parse_number(value, by_name[name].unit if name in by_name else None)
     except ValueError as error:
-        raise ParameterError(f"initial state: the value of {name} is invalid: {error}.") from None
+        raise ParameterError(f"initial state: {name} = {error}.") from None
 
 
 def consistent_state(

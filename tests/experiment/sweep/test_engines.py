@@ -77,7 +77,7 @@ def assert_same_files():
 
 
 def test_runs_during_which_workers_die_end_the_sweep_and_keep_the_others(whole, monkeypatch):
-    run = engines.Worker.run
+    run = engines.Worker.run_task
 
     def called(worker, task):
         if task == (12, 13):
@@ -191,7 +191,7 @@ def kill_driver(engine, scheduler=""):
 def assert_interrupted(process, chunks):
     """See that a driver reports the interruption once, all processes end, and the rest can be resumed."""
     stderr = process.stderr.read()
-    assert stderr.count(f"the sweep was interrupted; a.zarr keeps {chunks} of 8 chunks") == 1
+    assert stderr.count(f"the sweep was interrupted; a.zarr contains {chunks} of 8 chunks") == 1
     assert "Traceback" not in stderr
     assert "distributed.worker" not in stderr  # workers whose scheduler ends
     assert process.wait() == 1
@@ -237,7 +237,7 @@ def test_two_sweeps_do_not_share_a_store(whole):
 
 def full_disk(monkeypatch):
     """Simulate a disk that is full from the third chunk on."""
-    write = stores.SweepStore.write
+    write = stores.SweepStore.write_chunk
     calls = []
 
     def called(store, k, table):
@@ -294,8 +294,8 @@ def test_a_worker_dies_then_the_driver_then_the_disk_is_full(whole, monkeypatch,
     """A worker is killed during a chunk, the driver after three chunks, and the disk is full after
     two more: the stored chunks are kept each time.
     """
-    write = stores.SweepStore.write
-    missing = stores.SweepStore(Path("a.zarr"), 5).missing
+    write = stores.SweepStore.write_chunk
+    missing = stores.SweepStore(Path("a.zarr"), 5).find_missing_chunks
     with two_workers(engine, monkeypatch) as (options, scheduler, worker):
 
         def kill_worker(store, k, table):

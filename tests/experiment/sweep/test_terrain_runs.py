@@ -140,7 +140,7 @@ def test_twenty_rides_are_resumed(tmp_path, monkeypatch):
     path.write_text(ROUGH.format(over=SEEDS.format(list(range(20)))))
     whole = draisine.sweep(str(path), str(tmp_path / "whole.zarr"), workers=1).data
     assert set(whole.outcome.values.tolist()) == {"completed"}
-    original = Runner.rows
+    original = Runner.simulate_range
     calls = []
 
     def interrupt(self, first, last):

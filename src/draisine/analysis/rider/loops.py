@@ -460,7 +460,7 @@ class _Probe:
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         point = track_path(self.rider.path, readings, z)
-        values = self.rider.values(readings, point).values()
+        values = self.rider.feedback_signals(readings, point).values()
         return {}, [*point.rates, *(x - rest for x, rest in zip(values, point.rest, strict=True))]
 
 

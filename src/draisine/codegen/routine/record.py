@@ -194,7 +194,7 @@ class Packed:
             slots[k : k + 1] = encode(slots[k], self._kept)
         _record_structure(owner).pack_into(self._bytes, 0, *slots)
 
-    def replace_fields(self, **changes: Any) -> None:
+    def replace(self, **changes: Any) -> None:
         """Change fields of the packed tuple; its address stays the same, so that enclosing records remain
         valid.
         """
