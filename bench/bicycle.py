@@ -69,7 +69,7 @@ def startup():
             derived = time.perf_counter()
             compiled = system.machine().rate
             rows[label] = {"derive": derived - start, "compile": time.perf_counter() - derived}
-            rows[label]["operations"] = compiled.program.count_operations
+            rows[label]["operations"] = compiled.program.operations
         return rows
 
 

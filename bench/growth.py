@@ -74,7 +74,7 @@ def measure(vehicle, arguments, loop):
         machine = system.machine()
         derived, _ = clock(lambda: [machine.programs[name] for name in FIRST_RUN])
         compiled, _ = clock(lambda: [machine.bind(name) for name in FIRST_RUN])
-        rate, operations = machine.rate, machine.programs["rate"].count_operations
+        rate, operations = machine.rate, machine.programs["rate"].operations
         x, out = rate.inputs.pack(q=[1.0, 0.0, 0.0, 0.0]), np.zeros(rate.outputs.size)
         spent = min(clock(lambda: loop(rate.address, x, rate.table, out, 500))[0] for _ in range(9))
     return operations, 1e6 * spent / 500, derived, compiled

@@ -123,7 +123,7 @@ def lane_cost() -> dict[str, float]:
     """Return operations and bytes of one run of 5 s, and what they would take on a GPU."""
     machine = draisine.compile("whipple").machine()
     programs = [machine.programs[name] for name in ("rate", "project")]
-    rate, project = (program.count_operations for program in programs)
+    rate, project = (program.operations for program in programs)
     steps = 250
     n = machine.layout.size
     bytes_ = 8 * (sum(len(p.table) for p in programs) + 6 * n + 8)
@@ -195,7 +195,7 @@ def forward_or_adjoint() -> dict[str, object]:
             draisine.gradient(*asked)
             spent.append(time.process_time() - begun)
         times[count] = min(spent)
-    return {"rate": rate.count_operations, "along": along.count_operations, "back": back, "times": times,
+    return {"rate": rate.operations, "along": along.operations, "back": back, "times": times,
             "parameters": len(names), "lanes": machine.rate.lanes}  # fmt: skip
 
 

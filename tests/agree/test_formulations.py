@@ -240,11 +240,9 @@ def test_planar_runs_the_benchmark_in_its_own_coordinates():
 def test_partitioned_runs_the_benchmark_in_its_own_coordinates():
     start, states, _ = passive()
     own, rest = partitioned.Partitioned(bike().model), np.zeros(3)
-    for k, y in enumerate(
-        integrate(lambda t, y: own.state_rate(t, y, rest), own.initial_state(0.0, start))
-    ):
+    for k, y in enumerate(integrate(lambda t, y: own.rate(t, y, rest), own.start(0.0, start))):
         assert_same_state(own.leave(TIMES[k], y), states[k], 1e-9)
-        p, _ = own.complete_state(TIMES[k], y)
+        p, _ = own.complete(TIMES[k], y)
         closed = own.closure(p=p)["contact"]  # solved, not integrated
         assert np.abs(closed).max() < 1e-13
 
@@ -691,7 +689,7 @@ def test_the_contact_parameter_carries_no_force_and_rolls_back():
     assert_allclose(pdot[[4, 7, 8]], [5.0 / 0.3, 5.0 / 0.35, -5.0 / 0.35], rtol=1e-13)
     leaned = some_state(bike(), np.random.default_rng(1))
     assert abs(own.reactions(0.0, leaned)["front.tangent"]) < 1e-9
-    assert_allclose(own.solve_contact_equations(np.where(np.arange(9) == 5, 0.1, p)), p, atol=1e-12)
+    assert_allclose(own.close(np.where(np.arange(9) == 5, 0.1, p)), p, atol=1e-12)
 
 
 def test_driving_keeps_the_speed_and_its_power_is_the_change_of_energy():
@@ -703,7 +701,7 @@ def test_driving_keeps_the_speed_and_its_power_is_the_change_of_energy():
     start = draisine.state(bike(), lean=0.2, steer=0.1, lean_rate=0.6, rear_wheel_speed=speed)
     p, pdot = free.enter(0.0, start)
     psidot = speed / 0.3
-    pdot = free.complete_velocities(
+    pdot = free.velocities(
         free.compute_arrays(0.0, p, pdot, np.zeros(3)), np.array([0.6, -0.4, psidot])
     )
     y = np.concatenate([p[driven.independent], p[driven.kinematic], pdot[driven.independent]])
@@ -711,10 +709,10 @@ def test_driving_keeps_the_speed_and_its_power_is_the_change_of_energy():
 
     def power(t, y):
         state = driven.leave(t, y)
-        assert state.v[7] == pytest.approx(psidot - driven.complete_state(t, y)[1][5], rel=1e-12)
+        assert state.v[7] == pytest.approx(psidot - driven.complete(t, y)[1][5], rel=1e-12)
         return driven.reactions(t, state)["driving"] * psidot
 
-    middle, end = integrate(lambda t, y: driven.state_rate(t, y, rest), y, (h / 2, h))
+    middle, end = integrate(lambda t, y: driven.rate(t, y, rest), y, (h / 2, h))
     work = h / 6 * (power(0.0, y) + 4 * power(h / 2, middle) + power(h, end))
     gained = energy(driven.leave(h, end))[0] - energy(driven.leave(0.0, y))[0]
     assert abs(work) > 1e-3
@@ -736,7 +734,7 @@ def test_the_driven_bicycle_has_the_published_eigenvalues(speed):
 
     def second(x):
         y = np.concatenate([x[:2], np.zeros(len(own.kinematic)), x[2:]])
-        return own.state_rate(0.0, y, np.zeros(3))[-2:]
+        return own.rate(0.0, y, np.zeros(3))[-2:]
 
     h = 0.02
     A = np.zeros((4, 4))
@@ -934,7 +932,7 @@ def test_the_front_wheel_must_find_the_ground():
     p = np.zeros(9)
     p[[3, 6]] = 1.5, 0.7
     with pytest.raises(ConfigurationError, match=r"cannot touch the ground for lean 1\.5"):
-        own.solve_contact_equations(p)
+        own.close(p)
 
 
 def test_arrays_of_other_scalars_go_through_the_rows():

@@ -152,7 +152,7 @@ def test_operations_grow_with_the_number_of_links_and_no_faster(vehicle, sized):
     counts = []
     for n in (10, 13, 16):
         machine = draisine.compile(vehicle, **sized(n)).machine()
-        counts.append(machine.programs["rate"].count_operations)
+        counts.append(machine.programs["rate"].operations)
     growth = np.diff(counts)
     assert growth[1] == pytest.approx(growth[0], rel=0.02)
 

@@ -26,9 +26,9 @@ def test_operation_counts_of_the_bicycle_are_bounded(name):
     derivation = Derivation(tracing, mode_of(tracing.model, statuses))
     program = programs.derive_rate(derivation)
     assert len(program.outputs["rate"]) == 10 + len(derivation.choice.independent)
-    assert program.count_operations <= limit
+    assert program.operations <= limit
     inputs = derivation.symbols
     rate = [*derivation.reduced.udot, *derivation.reduced.multipliers]
     alone = tracing.make_program("alone", inputs, {"udot": derivation.reduced.udot})
     both = tracing.make_program("both", inputs, {"rate": rate})
-    assert both.count_operations - alone.count_operations <= 110
+    assert both.operations - alone.operations <= 110

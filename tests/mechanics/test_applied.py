@@ -308,7 +308,7 @@ def test_tyres_stay_within_their_operation_counts():
     """Counted in operations, side slip and spin with relaxation cost at most 1.6 times the ideal
     equations, in proportion to the load at most 2.1 times.
     """
-    ideal = draisine.compile("whipple").machine().rate.program.count_operations
+    ideal = draisine.compile("whipple").machine().rate.program.operations
     one, other = (
         on_tyres(tyre).machine().rate.program.operations
         for tyre in (LinearTyre(9000.0, 900.0, 0.2), LoadTyre(12.0, 1.0, 0.2))

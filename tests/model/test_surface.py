@@ -64,7 +64,7 @@ def test_no_point_of_an_ellipsoid_is_lower_than_its_lowest():
     for N in rng.normal(size=(5, 3)):
         lowest = EGG.support(unit(N))
         assert np.min(skin @ unit(N)) >= lowest @ unit(N)
-        assert_allclose(lowest @ np.linalg.solve(EGG.shape_matrix, lowest), 1.0, rtol=1e-14)
+        assert_allclose(lowest @ np.linalg.solve(EGG.squares, lowest), 1.0, rtol=1e-14)
 
 
 @pytest.mark.parametrize("kind", ["face", "edge", "vertex"])

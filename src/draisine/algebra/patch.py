@@ -76,7 +76,7 @@ def evaluate_patch(cell: Array, x: Scalar, y: Scalar) -> Heights:
 
 
 def _evaluate_horner(coefficients: list[Scalar], x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the value at u of a polynomial with ascending coefficients, and its first two derivatives."""
+    """Return the value at x of a polynomial with ascending coefficients, and its first two derivatives."""
     value = coefficients[-1]
     slope: Scalar = 0.0
     half_bend: Scalar = 0.0

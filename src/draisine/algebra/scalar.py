@@ -32,7 +32,7 @@ _ALGEBRAS = ("draisine", "sympy", "mpmath")
 """Packages whose types are scalars; CasADi has its own wrapper."""
 
 ZERO_TOLERANCE = 1e-12
-"""Largest rounding error of floats, as a fraction of their scale, that `vanishes` treats as zero."""
+"""Largest rounding error of floats, as a fraction of their scale, that `all_vanish` treats as zero."""
 
 
 def _apply_casadi(operation: Callable[..., Any], *xs: Any) -> Any:

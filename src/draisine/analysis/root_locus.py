@@ -186,7 +186,7 @@ def root_locus(
     unit = quantities.get(over)
     varied = unit is None
     if varied:
-        system = _with_parameter(system, over, float(requested[0]), list(quantities))
+        system = _replace_parameter(system, over, float(requested[0]), list(quantities))
         unit = system.meanings.get(over, ("", ""))[0]
     chosen = form or ("frozen" if ACCELERATION in (over, *prescribed) else "steady")
     motions: list[Steady] = []
@@ -195,7 +195,7 @@ def root_locus(
         machine = system.with_parameters(**{over: value}) if varied else system
         conditions = dict(prescribed) if varied else dict(prescribed) | {over: value}
         try:
-            motions.append(_next_motion(machine, motions, free, inputs, law, conditions))
+            motions.append(_find_next_motion(machine, motions, free, inputs, law, conditions))
         except ConfigurationError as error:
             if not motions:
                 raise
@@ -203,8 +203,8 @@ def root_locus(
             break
     linear = [motion.linear(form=chosen if motion.acceleration else "steady") for motion in motions]
     states = max((system.states for system in linear), key=len)
-    # A coordinate may be cyclic at some values only, such as the yaw at zero slope. Its eigenvalue
-    # is zero there.
+    # A coordinate may be cyclic at some values only, such as the yaw at zero slope. There its
+    # eigenvalue is zero.
     eigenvalues = np.zeros((len(motions), len(states)), complex)
     for row, about in zip(eigenvalues, linear, strict=True):
         row[: len(about.states)] = about.eigenvalues()
@@ -223,7 +223,7 @@ def root_locus(
     )
 
 
-def _next_motion(
+def _find_next_motion(
     system: System,
     motions: Sequence[Steady],
     free: Sequence[str],
@@ -232,12 +232,15 @@ def _next_motion(
     prescribed: Mapping[str, Any],
 ) -> Steady:
     """Return the steady motion that follows the last one of the locus."""
-    # Start the search at the last motion only: other starts could jump to another family.
+    # Start the search at the last motion only: from other starts the search could jump to another
+    # family.
     start = motions[-1] if motions else None
     return steady(system, start=start, free=free, inputs=inputs, law=law, **prescribed)
 
 
-def _with_parameter(system: System, name: str, value: float, quantities: Sequence[str]) -> System:
+def _replace_parameter(
+    system: System, name: str, value: float, quantities: Sequence[str]
+) -> System:
     """Return the system with a variable parameter.
 
     The parameter may be an optional argument of its vehicle, or an incline of the ground.

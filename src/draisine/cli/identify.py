@@ -178,7 +178,7 @@ def _convert_values(option: str, texts: Values, system: "System") -> dict[str, f
 def _select_initial(
     values: Mapping[str, Any], recording_index: int, recording_count: int, system: "System"
 ) -> dict[str, float]:
-    """Return the initial values of the k-th recording in SI units, by name."""
+    """Return the initial values of one recording in SI units, by name."""
     from draisine.errors import ParameterError
     from draisine.model.names import SYNONYMS
 

@@ -194,7 +194,7 @@ def _supports_locks() -> bool:
 def remove_leftovers(parent: Path) -> None:
     """Remove the temporary folders of killed processes.
 
-    If a process was killed between the two moves of `replace`, its complete new folder is moved to its
+    If a process was killed between the two moves of `replace_path`, its complete new folder is moved to its
     destination first.
     """
     for folder in parent.glob(f"{WORK_FOLDER_PREFIX}*"):

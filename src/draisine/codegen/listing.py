@@ -120,7 +120,7 @@ class Notation:
         return Term(text, level, len(text), step[0], tuple(args))
 
     def _compose_unbracketed(self, step: Instruction, args: Sequence[Term]) -> tuple[str, int]:
-        """Return one step of a program as an expression, without the checks of `compose`."""
+        """Return one step of a program as an expression, without the checks of `compose_step`."""
         match step[0]:
             case "const":
                 text = self.number(step[1])
@@ -185,7 +185,7 @@ class Listing:
         self.scratch = {step: k for k, step in enumerate(kept_steps)}
 
     def step_name(self, step_index: int) -> str:
-        """Return the name of step i in the text: `q_3` for entry 3 of `q`, otherwise `s_` and its index."""
+        """Return the name of one step in the text: `q_3` for entry 3 of `q`, otherwise `s_` and its index."""
         array, k = self.section.leaves.get(step_index, ("", step_index))
         return f"{self.sources[array]}_{k}" if array else f"s_{k}"
 

@@ -54,7 +54,7 @@ class Program:
     fixed: list[bool] = field(repr=False)  # per step: whether it depends on parameters only
 
     @property
-    def count_operations(self) -> int:
+    def operations(self) -> int:
         """The number of arithmetic operations in one call of the body, without the prologue."""
         counts = Counter(s[0] for s, fixed in zip(self.steps, self.fixed, strict=True) if not fixed)
         return sum(counts[op] for op in COUNTED_OPERATIONS)

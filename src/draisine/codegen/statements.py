@@ -125,7 +125,7 @@ class _Gatherer:
         self.uses = uses + Counter(step for _, step in section.results)
 
     def operand(self, step_index: int) -> tuple[Term, frozenset[int], int]:
-        """Return step i as an operand (its open expression, its name or its number), the steps that the
+        """Return one step as an operand (its open expression, its name or its number), the steps that the
         operand reads, and its size in steps.
         """
         if step_index in self.open:
@@ -136,11 +136,11 @@ class _Gatherer:
         return self.name(step_index), frozenset([step_index]), 0
 
     def assign_to_name(self, step_index: int) -> None:
-        """Assign the open expression of step i to a local name."""
+        """Assign the open expression of one step to a local name."""
         self.statements.append(Statement(step_index, None, *self.open.pop(step_index)))
 
     def compose_step(self, step_index: int) -> None:
-        """Write step i as an expression; the widest arguments are assigned to names until it fits the
+        """Write one step as an expression; the widest arguments are assigned to names until it fits the
         width.
         """
         step = self.program.steps[step_index]

@@ -138,7 +138,7 @@ class LateralPath:
         return s, float(y.x), math.atan(float(y.x1))
 
     def _offset_jet(self, x: Scalar) -> Jet:
-        """Return y with its first two derivatives at x = s."""
+        """Return the offset y with its first two derivatives at x."""
         y = self.aside(Jet(x, 1.0, 0.0))
         return y if isinstance(y, Jet) else Jet(y)
 
@@ -311,7 +311,7 @@ def locate(path: Path, x: float, y: float, yaw: float) -> PathPoint:
 
 
 def _locate_on_circle(path_curvature: float, x: float, y: float, yaw: float) -> PathPoint:
-    """Return the path coordinates on a circle of curvature k (1/m), accurate also for vanishing k."""
+    """Return the path coordinates on a circle, accurate also for a vanishing curvature (1/m)."""
     direction = math.atan2(path_curvature * x, 1.0 - path_curvature * y)
     # The distance from the centre of the circle is |(k x, 1 - k y)| / |k| with the curvature k.
     # Rationalise its difference to the radius, which avoids cancellation for small k.
@@ -325,7 +325,7 @@ def _find_nearest_parameter(path: Path, x: float, y: float) -> float:
     """Return the parameter of the nearest point of a path, by a grid search and Newton's method."""
 
     def distance_ahead(parameter: float) -> float:
-        """Return the distance (m) of the position ahead of the path point at s, along its tangent."""
+        """Return the distance (m) of the position ahead of a path point, along its tangent."""
         px, py, direction = path.place(parameter)
         return math.cos(direction) * (x - px) + math.sin(direction) * (y - py)
 

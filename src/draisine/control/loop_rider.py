@@ -104,7 +104,7 @@ class LoopRider:
         """
         return initial_path_states(self.path, x, y, yaw, 2)
 
-    def feedback_signals(self, readings: Readings, tracking: Tracking) -> dict[str, Scalar]:
+    def values(self, readings: Readings, tracking: Tracking) -> dict[str, Scalar]:
         """Return the feedback signal of each loop by name, positive to the right."""
         origin = readings.position(readings.tree.model.bodies[0].name, (0.0, 0.0, 0.0))
         reach = readings.contact("front") - origin
@@ -126,7 +126,7 @@ class LoopRider:
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         """Return the steer torque (N m), and the rates of the states of the control law."""
         tracking = track_path(self.path, readings, z)
-        values = self.feedback_signals(readings, tracking)
+        values = self.values(readings, tracking)
         gains = self.gains
         command: Scalar = -self.heading - gains["path"] * values["path"]
         for name in reversed(LOOPS[:-1]):

@@ -99,7 +99,7 @@ class PathFollowing:
         return {self.steer: torque}, [*tracking.rates, *rates]
 
     def _preview_torque(self, path_parameter: Scalar) -> Scalar:
-        """Return the torque (N m) in response to the curvature ahead of the parameter s."""
+        """Return the torque (N m) in response to the curvature ahead of the parameter."""
         if self.path.uniform:
             return sum(self.ahead) * self.path.curvature(path_parameter)
         torque: Scalar = 0.0

@@ -181,7 +181,7 @@ def solve_kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kin
 
 
 def _stack_columns(columns: Sequence[Array], row_count: int) -> Array:
-    """Return a matrix with n rows from a list of its columns, each (n,)."""
+    """Return a matrix (rows, columns) from a list of its columns, each (rows,)."""
     return np.column_stack(columns) if len(columns) else np.zeros((row_count, 0))
 
 

@@ -187,7 +187,7 @@ class Point:
 
 
 def point(geo: Geometry, link: int, rotor: Rotor | None, offset: Array) -> Point:
-    """Return the point of a link at rho (m) from the rotor's centre, or from the link's origin."""
+    """Return the point of a link at an offset (m) from the rotor's centre, or from the link's origin."""
     R0 = geo.R0[link]
     o0 = geo.o0[link]
     if rotor is None:

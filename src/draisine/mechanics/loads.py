@@ -161,7 +161,7 @@ class _LoadLaw:
         self.affine = all(is_zero(x) for x in second_derivatives)
 
     def linearise(self, loads: Sequence[Scalar]) -> tuple[Array, list[Array]]:
-        """Return Q and its derivatives with respect to each load at loads N."""
+        """Return Q and its derivatives with respect to each of the loads."""
         values = dict(zip(self.symbols, loads, strict=True))
         flat = substitute(self.graph, [x for derivative in self.parts for x in derivative], values)
         Q, *slopes = np.split(array(flat), len(self.parts))

@@ -270,7 +270,7 @@ class Readings:
         """Return the camber angle (rad) of a wheel, positive to the right."""
         _, point, surface = self._locate_contact(name)
         up = self.world.up[point.link]
-        return atan2(up @ surface.axle, surface.tilt_measure(up))
+        return atan2(up @ surface.axle, surface.slope(up))
 
     def rolling_radius(self, name: str) -> Scalar:
         """Return the distance (m) of a wheel's touching point from its axle."""

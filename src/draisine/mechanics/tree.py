@@ -68,7 +68,7 @@ class Tree:
     ]  # index of the link of each body, and its rotor if the body is folded
 
     def path_to_link(self, link: int) -> tuple[int, ...]:
-        """Return the indices of the links from the base (excluded) to link i (included)."""
+        """Return the indices of the links from the base (excluded) to one link (included)."""
         indices: list[int] = []
         while link > 0:
             indices.append(link)

@@ -320,7 +320,7 @@ def _nonzero_direction(values: object, quantity: str) -> Array:
 
 
 def _unit_vector_and_rate(vector: Array, vector_rate: Array) -> tuple[Array, Array]:
-    """Return the unit vector along x and its time derivative."""
+    """Return the unit vector along a vector, and its time derivative."""
     size = norm(vector)
     unit = vector / size
     return unit, (vector_rate - unit * (unit @ vector_rate)) / size

@@ -160,7 +160,7 @@ class Surface(ABC):
         steep = up - (up @ self.axle) * self.axle
         return steep / norm(steep)
 
-    def tilt_measure(self, up: Array) -> Scalar:
+    def slope(self, up: Array) -> Scalar:
         """Return a number that is zero if the lowest point is not unique, as for a disc that lies
         flat.
         """
@@ -199,7 +199,7 @@ class Surface(ABC):
         return direction / norm(direction)
 
     def contact_with(self, feature_kind: str, centre: Array, feature: Array) -> FeatureContact:
-        """Return the contact with a ground feature, given by its kind and values f; `centre` is
+        """Return the contact with a ground feature, given by its kind and values; `centre` is
         that of the surface (m).
         """
         methods = {
@@ -645,7 +645,7 @@ class Ellipsoid(Surface):
         """Return numbers that are zero if a rotation about the axis does not change the matrix B of
         `squares`.
         """
-        B = self.shape_matrix
+        B = self.squares
         return [
             *cross(self.axle, axis),
             *(x for k in np.eye(3) for x in self._commutator_column(B, axis, k)),
@@ -653,11 +653,11 @@ class Ellipsoid(Surface):
 
     @staticmethod
     def _commutator_column(B: Array, axis: Array, column_index: Array) -> Array:
-        """Return column k of the commutator B hat(axis) - hat(axis) B."""
+        """Return one column of the commutator B hat(axis) - hat(axis) B."""
         return B @ cross(axis, column_index) - cross(axis, B @ column_index)
 
     @property
-    def shape_matrix(self) -> Array:
+    def squares(self) -> Array:
         """Matrix B (3, 3) whose eigenvalues are the squared semi-axes (m2)."""
         return (self.axes * (self.semi_axes * self.semi_axes)) @ self.axes.T
 

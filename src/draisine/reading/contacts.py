@@ -87,7 +87,7 @@ def write_ground(sheet: Sheet, subject: Subject) -> None:
         # of its own.
         if point.link:
             sheet.define_vector("gamma", up, tails)
-        sheet.define_symbol(surface.tilt_measure(up), Symbol("sigma", (str(k),)))
+        sheet.define_symbol(surface.slope(up), Symbol("sigma", (str(k),)))
         _name_contact_angle(sheet, subject, contact.name, k, surface.axle, surface.steepest(up))
     for k, a in [] if sheet.is_expanded else _partially_constrained_contacts(subject):
         sheet.define_vector("q", a.point.c, [f"{k}{x}" for x in axes], LENGTH)
@@ -140,7 +140,7 @@ def name_contact_angle_rates(sheet: Sheet, subject: Subject) -> None:
         up = subject.world.up[a.point.link]
         W = subject.vel.W[a.point.link]
         side = cross(a.surface.axle, a.surface.steepest(up))
-        rate = (cross(up, W) @ side) / a.surface.tilt_measure(up)
+        rate = (cross(up, W) @ side) / a.surface.slope(up)
         text = subject.form.contact_angles.get(a.contact.name, rf"\alpha_{k}")
         sheet.define_symbol(rate, Symbol.parse(text).with_dots(), SPEED)
 

@@ -76,7 +76,7 @@ class Cut:
         self._counts: dict[str, int] = {}
 
     def label_node(self, node: Any, polynomial: Polynomial) -> None:
-        """Print node x of the graph as a given polynomial from now on, and -x as its negative.
+        """Print one node of the graph as a given polynomial from now on, and -x as its negative.
 
         If x is y times a parameter, y is printed as the quotient: the graph multiplies parameters
         with each other first, so that y alone may occur elsewhere.
@@ -168,7 +168,7 @@ class Cut:
         return po.variable(self._name_part("abbreviation", value, self.arrange))
 
     def _convert_node(self, node: int) -> Polynomial:
-        """Return node i as a polynomial, from the polynomials of its arguments."""
+        """Return one node as a polynomial, from the polynomials of its arguments."""
         op, *args = self.graph.ops[node]
         memo = self._memo
         match op:
@@ -219,7 +219,7 @@ class Cut:
         return po.scale(po.variable(self._atoms["pi"]), turns)
 
     def _invert_node(self, node: int) -> Polynomial:
-        """Return the inverse of node i as a polynomial; the inverse of a product is taken factor by
+        """Return the inverse of one node as a polynomial; the inverse of a product is taken factor by
         factor.
         """
         op, *args = self.graph.ops[node]
@@ -244,7 +244,7 @@ class Cut:
         return po.multiply_polynomials(out, po.variable(name, -1), self.names.pairs)
 
     def _take_root(self, radicand: Polynomial) -> Polynomial:
-        """Return a symbol for the square root of the polynomial a."""
+        """Return a symbol for the square root of the polynomial."""
         return po.variable(self._name_part("root", radicand, lambda x: Root(self.arrange(x))))
 
     def _name_part(

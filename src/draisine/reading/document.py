@@ -306,7 +306,7 @@ def name_inputs(
 
 
 def _twist_symbol(subject: Subject, component: int) -> Symbol:
-    """Return the symbol of component k of the base's twist."""
+    """Return the symbol of one component of the base's twist."""
     text = subject.form.symbols.get(BASE_TWIST[component])
     if text:
         return Symbol.parse(text)

@@ -29,7 +29,7 @@ class Stage:
 
 
 def _vector_symbols(letter: str, link: int, axes: Sequence[str]) -> list[list[Symbol]]:
-    """Return the symbols of the components of a vector of link j as a column, one row per axis."""
+    """Return the symbols of the components of a vector of one link as a column, one row per axis."""
     return [[Symbol(letter, (f"{link}{axis}",)) for axis in axes]]
 
 

@@ -276,13 +276,13 @@ class Arranger:
         ]
 
     def _make_term(self, monomial: Monomial, coefficient: Fraction) -> Expression:
-        """Return the term with monomial m and coefficient x as an expression."""
+        """Return the term with monomial and coefficient as an expression."""
         return self._multiply_expressions(coefficient, monomial, ONE)
 
     def _multiply_expressions(
         self, coefficient: Fraction, monomial: Monomial, *bodies: Expression
     ) -> Expression:
-        """Return the product of x, the monomial m and further factors as an expression.
+        """Return the product of a coefficient, a monomial and further factors as an expression.
 
         Speeds come last, and negative powers are in the denominator.
         """
@@ -291,7 +291,7 @@ class Arranger:
         order = sorted(monomial, key=lambda f: (FACTOR_ORDER[kinds[f[0]]], f[0]))
 
         def make_power(name: int, exponent: int) -> Expression:
-            """Return a name to the power k as an expression."""
+            """Return a power of a name as an expression."""
             base = inline.get(name) or Name(self.names.symbols[name])
             return base if exponent == 1 else Power(base, exponent)
 

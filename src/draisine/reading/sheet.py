@@ -182,7 +182,7 @@ class Sheet:
         self.blocks.append(Paragraph(tuple(parts)))
 
     def add_equation(self, left_side: str | Expression, right_side: str | Expression) -> None:
-        """Add an equation between two sides, each an expression or the text of a `formula`."""
+        """Add an equation between two sides, each an expression or the text for `parse_formula`."""
         sides = [
             self.parse_formula(side) if isinstance(side, str) else side
             for side in (left_side, right_side)

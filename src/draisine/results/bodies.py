@@ -55,7 +55,7 @@ class BodyMotion:
     """Angular acceleration in world axes, rad/s2, (times, 3)."""
 
     def at(self, time_index: int) -> "BodyMotion":
-        """Return the motion at the time with index k; its arrays have no time axis."""
+        """Return the motion at the time with index; its arrays have no time axis."""
         return BodyMotion(
             self.R[time_index],
             self.p[time_index],

@@ -220,5 +220,5 @@ def _match_times(
 def _sample_series(
     values: Floats, data: "Dataset", times: Floats, indices: Floats | None
 ) -> Floats:
-    """Return samples of a time series at the indices, or interpolated at times t (s) if they are None."""
+    """Return samples of a time series at the indices, or interpolated at times (s) if they are None."""
     return np.interp(times, data["time"].values, values) if indices is None else values[indices]

@@ -198,7 +198,7 @@ class SeriesQuery:
         return float(self.reduce_series(t[None], x[None])[0])
 
     def reduce_series(self, times: Floats, series: Floats) -> Floats:
-        """Return the query's values (runs,) from times t (s) and series x of many runs, both (runs, time)."""
+        """Return the query's values (runs,) from times (s) and series of many runs, both (runs, time)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.reducer == "time when":
                 return first_crossings(times, series - self.level)

@@ -216,6 +216,6 @@ def _rotate_vehicle(state: State, R: Floats, centre: Floats) -> State:
 
 
 def rotation_to_normal(normal: Floats) -> Floats:
-    """Return the rotation matrix (3, 3) by the smallest angle from the vertical to a unit vector N (3,)."""
+    """Return the rotation matrix (3, 3) by the smallest angle from the vertical to a unit vector (3,)."""
     K = hat(np.array([-normal[1], normal[0], 0.0]))
     return np.asarray(np.eye(3) + K + K @ K / (1.0 + normal[2]), float)

@@ -716,7 +716,7 @@ VERTICAL_NORMAL = 1e-9
 
 
 def _wheel_centre(tree: Tree, wheel: Wheel, joint_coordinates: Floats) -> Floats:
-    """Return the position (3,) of a wheel's centre in the base frame, m, at joint coordinates r."""
+    """Return the position (3,) of a wheel's centre in the base frame, m, at joint coordinates."""
     link, _ = tree.place[wheel.body]
     centre = point(
         geometry(tree, joint_coordinates), link, None, tree.point_in_link(wheel.body, wheel.centre)

@@ -137,7 +137,7 @@ class ClosedForm:
     def bind(self, name: str) -> Compiled:
         """Return the machine code of the program `name`, bound to the system's parameters."""
         if name in ("rate", "observe"):
-            self.system.check_inertia_of_mode(self.mode)
+            self.system.check_resistance(self.mode)
         return self.programs.bind(name, self.system.values)
 
     @cached_property

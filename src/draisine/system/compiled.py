@@ -126,7 +126,7 @@ class Compiled:
         return out.T
 
     def batch(self, inputs: Floats, prologue_results: Floats | None = None) -> dict[str, Floats]:
-        """Return the outputs by name, (entries, states), for inputs x (entries, states).
+        """Return the outputs by name, (entries, states), for inputs (entries, states).
 
         SIMD lanes evaluate several states at once. `table` may contain one column of the prologue's results
         per state; by default all states have the parameters of this object.

@@ -179,7 +179,7 @@ class Configuration:
         return None if self._parameters is None else program.tables(self._parameters.T)
 
     def numerical_tree(self, vehicle_index: int) -> Tree:
-        """Return the kinematic tree of vehicle k."""
+        """Return the kinematic tree of one vehicle."""
         system = self.machine.system
         if self._parameters is None:
             return system.tree
@@ -582,7 +582,7 @@ class Configuration:
 
 def _solve_chosen(matrices: Floats, right_sides: Floats, is_chosen: Floats) -> Floats:
     """Return solutions x (N, n) of the chosen equations (N, equations) among `A x = b` with
-    matrices A; by least squares if the chosen matrix is not square and regular.
+    matrices; by least squares if the chosen matrix is not square and regular.
 
     Elimination preserves zeros that follow from symmetry exactly; orthogonal transformations do not.
     """
@@ -599,7 +599,7 @@ def _solve_chosen(matrices: Floats, right_sides: Floats, is_chosen: Floats) -> F
 
 
 def _solve_systems(matrices: Floats, right_sides: Floats) -> Floats:
-    """Return the solutions (N, n) of N systems A (N, equations, n), b (N, equations)."""
+    """Return the solutions (N, n) of N linear systems with matrices (N, equations, n)."""
     if matrices.shape[1] == matrices.shape[2]:
         try:
             x = np.linalg.solve(matrices, right_sides[:, :, None])[:, :, 0]
@@ -769,7 +769,7 @@ class _LeastEnergy:
     def _project_equations(
         self, span: _Span, coordinates: Floats, rows: Floats, values: Floats | float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return the residuals (N) of the equations `rows x = values` at the coordinates x, for
+        """Return the residuals (N) of the equations `rows = values` at the coordinates, for
         rows scaled to unit length, and the components (n, N) of these rows outside the span of the
         chosen rows.
         """

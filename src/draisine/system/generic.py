@@ -219,7 +219,7 @@ def make_generic(
     # Most vehicles have neither control law nor moving ground. For them, skip the fingerprint,
     # which takes as long as a few native calls.
     key = "generic" if law is None and not motions else fingerprint(("generic", law, motions))
-    return system.get_cached(key, make_compiled)
+    return system.keep(key, make_compiled)
 
 
 class ContactPrograms(Mapping[ContactPair, Compiled]):

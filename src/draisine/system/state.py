@@ -465,6 +465,6 @@ def _flat_wheel_name(machine: "ClosedForm", tree: Tree, q: Floats, r: Floats) ->
     for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
         surface = contact.surface.turned(tree.axes_in_link(contact.body))
         up = world.up[tree.place[contact.body][0]]
-        if status != "open" and surface.tilt_measure(up) < FLAT_SLOPE:
+        if status != "open" and surface.slope(up) < FLAT_SLOPE:
             return name
     return None

@@ -265,13 +265,13 @@ class System:
 
         return self._machines.get(task.key, derive_machine)
 
-    def get_cached(self, key: Any, make: Callable[[], T]) -> T:
+    def keep(self, key: Any, make: Callable[[], T]) -> T:
         """Return the cached object of a key, made by `make` if it is not cached; the most recent objects are
         cached.
         """
         return self._machines.get(key, make)
 
-    def check_inertia_of_mode(self, contact_mode: Mode) -> None:
+    def check_resistance(self, contact_mode: Mode) -> None:
         """Raise ModelError if a degree of freedom of a contact mode has no inertia; each contact mode is
         checked once.
         """

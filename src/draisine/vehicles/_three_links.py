@@ -63,7 +63,7 @@ def _fluid_matrix_about_origin(
     """Return the fluid matrix (6, 6) about the origin, of a link whose centre is at the distance
     `centre` (m) along x.
 
-    It is X' A X, where X maps twists at the origin to twists at x.
+    It is X' A X, where X maps twists at the origin to twists at the centre.
     """
     A = np.zeros((6, 6), dtype=object)
     A[0, 0] = along

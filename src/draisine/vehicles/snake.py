@@ -51,7 +51,7 @@ def snake(
     middles = [(-2.0 * half_length * k, 0.0, 0.0) for k in range(links)]
 
     def joint_motion(joint_index: int) -> JointMotion | None:
-        """Return the prescribed motion of joint k; None if the joint is free."""
+        """Return the prescribed motion of one joint; None if the joint is free."""
         driven = drive == "serpenoid" or (drive == "leader" and joint_index == 0)
         return sine(amplitude, frequency, phase - joint_index * lag) if driven else None
 

@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from analysis.published import appendix_a
 from draisine import compile
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import Critical, critical_of, critical_speeds
+from draisine.analysis.bicycle.critical import Critical, compute_critical_speeds, critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.sensitivity import sensitivities
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
@@ -165,14 +165,14 @@ class Paper:
     def _linear(self, paper: Partitioned, v: float) -> tuple[Floats, Floats, Floats]:
         """Return M, C and K about straight running at a speed v (m/s), by differences."""
         p0 = np.zeros(9)
-        p0[-1] = paper.lowest_rim_angle(p0)
+        p0[-1] = paper.lowest(p0)
         steady = self._velocities(paper, p0, np.zeros(2), v)
 
         def forces(dp: Floats, dv: Floats) -> tuple[Floats, Floats]:
             p = p0.copy()
             p[paper.independent] += dp
             if self.total:
-                p = paper.solve_contact_equations(p) if self.closed else p
+                p = paper.close(p) if self.closed else p
                 return self._reduced(paper, p, self._velocities(paper, p, dv, v))
             pdot = steady.copy()
             pdot[paper.independent] = dv
@@ -189,9 +189,7 @@ class Paper:
 
     def _velocities(self, paper: Partitioned, p: Floats, independent: Floats, v: float) -> Floats:
         """Return pdot from the independent velocities."""
-        pdot = paper.complete_velocities(
-            paper.compute_arrays(0.0, p, np.zeros(9), np.zeros(3)), independent
-        )
+        pdot = paper.velocities(paper.compute_arrays(0.0, p, np.zeros(9), np.zeros(3)), independent)
         if self.spin is not None:
             pdot[[EPSILON, -1]] *= P["rF"] / self.spin
         return pdot
@@ -205,7 +203,7 @@ class Paper:
         h = 1e-3 / max(1.0, float(np.abs(pdot).max()))
         Md = slope(lambda s: paper.compute_arrays(0.0, p + s * pdot, still, none)["M"], h) @ pdot
         Q = weight + self.quadratic(out["Q"] - weight, Md)
-        dependent, D_i, inverse = paper.partition(out["D"])
+        dependent, D_i, inverse = paper.split(out["D"])
         E = np.zeros((9, 2))
         J = np.zeros(9)
         E[paper.independent] = np.eye(2)
@@ -236,7 +234,7 @@ def test_the_equations_of_the_paper_give_the_benchmark() -> None:
     ids=str,
 )
 def test_errata_of_the_print(wrong: dict[str, Any], weave: float, capsize: float) -> None:
-    held(critical_of(Paper(**wrong).matrices()), weave, capsize)
+    held(compute_critical_speeds(Paper(**wrong).matrices()), weave, capsize)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +250,7 @@ def test_errata_of_the_print(wrong: dict[str, Any], weave: float, capsize: float
     ],
 )
 def test_coarse_differences(step: float, closed: bool, weave: float, capsize: float) -> None:
-    held(critical_of(Paper(step=step, closed=closed).matrices()), weave, capsize)
+    held(compute_critical_speeds(Paper(step=step, closed=closed).matrices()), weave, capsize)
 
 
 # Other bicycles
@@ -290,7 +288,9 @@ def formal_speeds(changes: dict[str, float]) -> Critical:
     found = appendix_a(p)
     zero = np.zeros((2, 2))
     K = p["g"] * found["K0"]
-    return critical_of(Canonical(found["M"], zero, found["C1"], K, found["K2"], np.array(p["g"])))
+    return compute_critical_speeds(
+        Canonical(found["M"], zero, found["C1"], K, found["K2"], np.array(p["g"]))
+    )
 
 
 def slips() -> list[dict[str, float]]:
@@ -362,7 +362,7 @@ def test_a_change_of_one_stiffness_explains_only_the_capsize_speed() -> None:
     for (name, i, j), (factor, weave) in wanted.items():
         part = getattr(ours, name).copy()
         part[i, j] *= factor
-        found = critical_of(replace(ours, **{name: part}))
+        found = compute_critical_speeds(replace(ours, **{name: part}))
         assert_allclose(found.capsize, 6.8, atol=5e-3)
         assert_allclose(found.weave, weave, atol=2e-3)
         assert not explains(found)

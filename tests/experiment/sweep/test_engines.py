@@ -86,7 +86,7 @@ def test_runs_during_which_workers_die_end_the_sweep_and_keep_the_others(whole, 
         return run(worker, task)
 
     with monkeypatch.context() as patch:
-        patch.setattr(engines.Worker, "run", called)
+        patch.setattr(engines.Worker, "run_task", called)
         with pytest.raises(SimulationError, match="died during the runs 12 to 12"):
             draisine.sweep("discs.toml", "a.zarr", workers=2)
     resumed = draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1).data
@@ -256,7 +256,7 @@ def full_disk(monkeypatch):
                 raise OSError(errno.ENOSPC, "No space left on device")
             return self.group[name]
 
-    monkeypatch.setattr(stores.SweepStore, "write", called)
+    monkeypatch.setattr(stores.SweepStore, "write_chunk", called)
 
 
 def test_an_unknown_engine_is_an_error(whole):
@@ -306,7 +306,7 @@ def test_a_worker_dies_then_the_driver_then_the_disk_is_full(whole, monkeypatch,
 
         killed = []
         with monkeypatch.context() as patch:
-            patch.setattr(stores.SweepStore, "write", kill_worker)
+            patch.setattr(stores.SweepStore, "write_chunk", kill_worker)
             found = draisine.sweep("discs.toml", "b.zarr", **options)
         assert without_stamp(found.data).identical(without_stamp(whole))
         kill_driver(engine, scheduler)

@@ -60,8 +60,8 @@ def lanes(monkeypatch):
     """Return the recorded calls of lanes, and a function that disables lanes."""
     calls = []
     run_lanes = Lanes.simulate_runs
-    monkeypatch.setattr(Lanes, "run", lambda *x: calls.append(x) or run_lanes(*x))
-    return calls, lambda: monkeypatch.setattr(Lanes, "fits", lambda *x: False)
+    monkeypatch.setattr(Lanes, "simulate_runs", lambda *x: calls.append(x) or run_lanes(*x))
+    return calls, lambda: monkeypatch.setattr(Lanes, "can_share_lanes", lambda *x: False)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Compilation of LLVM text to machine code for this computer, with a cache on disk.
 
 LLVM is not thread-safe, so llvmlite guards each call by a lock of its own. If a process forks while another
-thread holds this lock, it is never released in the child process. Therefore only `host` and
+thread holds this lock, it is never released in the child process. Therefore only `describe_host` and
 `load_machine_code` call llvmlite, under `_lock`, and a fork waits for `_lock`. Loaded code does not need
 llvmlite: its addresses are looked up once, and the next call of `load_machine_code` closes the engines that
 are no longer used.

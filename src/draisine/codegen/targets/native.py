@@ -359,8 +359,8 @@ class _ProgramWriter:
         return f"{head}{attributes} {{\n" + "\n".join(self.lines) + "\n  ret void\n}\n"
 
     def _write_address(self, base: str, index: int, is_strided: bool) -> str:
-        """Write the address of entry k of an array, and return its name. In a strided array, as those of the
-        caller are in SIMD code, the entries of one state are `%stride` apart.
+        """Write the address of one entry of an array, and return its name. In a strided array, as those
+        of the caller are in SIMD code, the entries of one state are `%stride` apart.
         """
         name = f"%a{len(self.lines)}"
         if self.simd and is_strided:
@@ -395,7 +395,7 @@ class _ProgramWriter:
         self.lines.append(f"  store {stored} {value}, ptr {address}, {align}")
 
     def _operand_of(self, step_index: int) -> str:
-        """Return the LLVM operand of step i: a constant, or the name of its value, which is loaded first if
+        """Return the LLVM operand of one step: a constant, or the name of its value, which is loaded first if
         it is an input or was computed by another function.
         """
         if step_index in self.known:
@@ -415,7 +415,7 @@ class _ProgramWriter:
         return value
 
     def _write_step(self, step_index: int, step: Instruction) -> None:
-        """Write the LLVM instructions of step i."""
+        """Write the LLVM instructions of one step."""
         kind = self.kind
         tag = f"%s{step_index}"
         args = [self._operand_of(k) for k in step[1:]]

@@ -7,7 +7,7 @@ from draisine.errors import ParameterError
 
 
 def saturate(signal: Scalar, limit: float) -> Scalar:
-    """Return x clipped to -limit ... limit; unchanged for an infinite limit.
+    """Return a signal clipped to -limit ... limit; unchanged for an infinite limit.
 
     Parameters
     ----------

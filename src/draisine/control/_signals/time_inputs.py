@@ -185,7 +185,7 @@ class Table:
         return where(t < self.times[middle], before, after)
 
     def _interpolate(self, interval: int, t: Scalar) -> Scalar:
-        """Return the signal on the interval that begins at time k of the table."""
+        """Return the signal on the interval that begins at a time of the table."""
         if self.between == "hold" or interval == len(self.times) - 1:
             return self.values[interval]
         slope = (self.values[interval + 1] - self.values[interval]) / (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.analysis.gait.footstep import Footstep
-from draisine.analysis.gait.map import Gait, gait, turns_of
+from draisine.analysis.gait.map import Gait, find_grip_sequence, gait
 from draisine.analysis.gait.stride import Stride
 from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import Cycle, fixed_point, return_map
@@ -125,8 +125,8 @@ def _find_step_cycle(system: System, request: CycleTable) -> tuple[Trajectory, "
 def simulate_cycle(stride: Stride, samples: int) -> Trajectory:
     """Simulate one period of a system with alternating grips, starting on its limit cycle."""
     grip_map = stride.gait
-    modes, pause = turns_of(grip_map.system)
-    start = grip_map.holds[0].state(stride.cycle.x)
+    modes, pause = find_grip_sequence(grip_map.system)
+    start = grip_map.holds[0].public_state(stride.cycle.x)
     contact = ContactOptions(mode=GripSchedule(modes, pause, grip_map.joint))
     numerics = _cycle_numerics(grip_map.period, samples)
     return compute_run(grip_map.system, start, grip_map.period, contact=contact, numerics=numerics)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, critical_of
+from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, compute_critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
 from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
@@ -132,7 +132,7 @@ def _collect_measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
 
 
 def _compute_eigenvalues(system: System, law: Law | None, speeds: Floats) -> "Dataset":
-    """Return eigenvalues, critical speeds and canonical matrices at the speeds v (m/s) as a dataset."""
+    """Return eigenvalues, critical speeds and canonical matrices at the speeds (m/s) as a dataset."""
     if not is_two_wheeler(system) or isinstance(law, StateFeedback):
         return _linearise_steady(system, law, speeds)
     # Canonical matrices exist for the ideal bicycle only, which has four states and matrices
@@ -141,7 +141,7 @@ def _compute_eigenvalues(system: System, law: Law | None, speeds: Floats) -> "Da
         return _follow_eigenmodes(TwoWheeler(system, law), speeds)
     matrices = canonical_matrices(system)
     modes = eigenmodes_of(matrices, speeds)
-    critical = critical_of(matrices)
+    critical = compute_critical_speeds(matrices)
     data = {
         "M": (("row", "column"), matrices.M, "kg m2"),
         "C0": (("row", "column"), matrices.C0, "kg m2/s"),
@@ -161,7 +161,7 @@ def _compute_eigenvalues(system: System, law: Law | None, speeds: Floats) -> "Da
 
 
 def _follow_eigenmodes(running: TwoWheeler, speeds: Floats) -> "Dataset":
-    """Return the eigenvalues of the named eigenmodes of a two-wheeler, followed over the speeds v (m/s).
+    """Return the eigenvalues of the named eigenmodes of a two-wheeler, followed over the speeds (m/s).
 
     The dataset also contains the lowest speeds at which weave, capsize and wobble change their
     stability. The vehicle may have tyres, flexible parts or a control law.
@@ -184,7 +184,7 @@ def _follow_eigenmodes(running: TwoWheeler, speeds: Floats) -> "Dataset":
 
 
 def _linearise_steady(system: System, law: Law | None, speeds: Floats) -> "Dataset":
-    """Return the steady motions of a vehicle at the speeds v (m/s) and their eigenvalues."""
+    """Return the steady motions of a vehicle at the speeds (m/s) and their eigenvalues."""
     modes, motions = steady_modes(system, speeds, law)
     states = np.array([[m.values.get(name, 0.0) for name in modes.states] for m in motions])
     inputs = np.array([list(m.inputs.values()) for m in motions])

@@ -71,12 +71,14 @@ def _solve_configurations(machine: ClosedForm, values: Mapping[str, Floats]) -> 
 def _compute_yaw_rates(
     machine: ClosedForm, states: Floats, rates: Mapping[str, Floats], locked_joint: str
 ) -> Floats:
-    """Return the yaw rates (n,) at states y with prescribed coordinate rates while one joint is locked."""
+    """Return the yaw rates (n,) at states with prescribed coordinate rates while one joint is locked."""
     derivatives = vary(machine, states, seeds=("du",))
-    rows = derivatives.rows([*(f"{name}_rate" for name in rates), f"{locked_joint}_rate"], "du")
+    rows = derivatives.observation_derivatives(
+        [*(f"{name}_rate" for name in rates), f"{locked_joint}_rate"], "du"
+    )
     prescribed = np.array([*rates.values(), np.zeros(len(states))]).T
     u = np.linalg.solve(rows, prescribed[:, :, None])
-    return (derivatives.rows(["yaw_rate"], "du") @ u)[:, 0, 0]
+    return (derivatives.observation_derivatives(["yaw_rate"], "du") @ u)[:, 0, 0]
 
 
 def _integrate_yaw(

@@ -149,7 +149,7 @@ class Runner:
     def _split_values(
         self, columns: Columns, run_number: int
     ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Return the key paths that may differ between lanes, and the structural values of run k."""
+        """Return the key paths that may differ between lanes, and the structural values of one run."""
         structural = self._structural_paths(columns)
         values = tuple((path, scenario_value(columns[path], run_number)) for path in structural)
         return tuple(path for path in columns if path not in structural), _Key(values)
@@ -195,7 +195,7 @@ class Runner:
         )
 
     def _run_single(self, columns: Columns, run_number: int, rows: SweepRows) -> None:
-        """Simulate run k by itself and store its outputs and outcome in `rows`."""
+        """Simulate one run by itself and store its outputs and outcome in `rows`."""
         try:
             plan = self._make_plan(
                 {path: scenario_value(values, run_number) for path, values in columns.items()}

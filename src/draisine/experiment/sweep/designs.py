@@ -93,7 +93,7 @@ def as_column(values: list[Any]) -> NDArray[Any]:
 
 
 def scenario_value(values: NDArray[Any], index: int) -> Any:
-    """Return value k as a Python object, as a scenario file contains it; NumPy scalars are converted."""
+    """Return one value as a Python object, as a scenario file contains it; NumPy scalars are converted."""
     return values[index].item() if isinstance(values[index], np.generic) else values[index]
 
 

@@ -274,7 +274,7 @@ class Lanes:
         count = parameters.shape[1]
 
         def make_task(lane: int) -> Task:
-            """Return the integration task of lane k."""
+            """Return the integration task of one lane."""
             q, p, r, v = (arrays[name][:, lane] for name in "qprv")
             start = State(q, p, r, v)
             return Task(

@@ -56,7 +56,7 @@ class SweepStore:
             )
             coordinates = [str(name) for name in template.coords if name != "run"]
             order = json.dumps([str(name) for name in (*template.coords, *template.data_vars)])
-            # The method `finish` adds the content hash after the last chunk.
+            # The method `add_content_hash` adds the content hash after the last chunk.
             attributes = template.attrs | collect_origin()
             attributes |= {"coordinates": " ".join(coordinates), ORDER_ATTRIBUTE: order}
             group.attrs.update(attributes)
@@ -82,7 +82,7 @@ class SweepStore:
         ]
 
     def write_chunk(self, chunk_index: int, table: "Dataset") -> None:
-        """Write chunk k with its runs, and then its mark."""
+        """Write one chunk with its runs, and then its mark."""
         import zarr
 
         rows = slice(chunk_index * self.chunk, chunk_index * self.chunk + table.sizes["run"])

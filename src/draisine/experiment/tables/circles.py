@@ -308,10 +308,10 @@ def _compute_radius(point: Steady) -> float:
         # At rest the radius is 0/0. Use the yaw rate per unit speed at constant lean and steer
         # instead.
         derivatives = vary(point.machine, point.y[None], point.w[None], seeds=("du",))
-        rows = derivatives.rows(["lean_rate", "steer_rate", name], "du")[0]
+        rows = derivatives.observation_derivatives(["lean_rate", "steer_rate", name], "du")[0]
         rolling = np.linalg.lstsq(rows, np.array([0.0, 0.0, 1.0]), rcond=None)[0]
         speed = 1.0
-        yaw_rate = float(derivatives.rows(["yaw_rate"], "du")[0, 0] @ rolling)
+        yaw_rate = float(derivatives.observation_derivatives(["yaw_rate"], "du")[0, 0] @ rolling)
     return abs(speed / yaw_rate) if abs(yaw_rate) > 1e-9 else float("inf")
 
 

@@ -92,7 +92,7 @@ class FeatureReadings(Readings):
         """
         contact = self._check_contact(name)
         normal = contact.axes[0]
-        return atan2(normal @ contact.surface.axle, contact.surface.tilt_measure(normal))
+        return atan2(normal @ contact.surface.axle, contact.surface.slope(normal))
 
     def rolling_radius(self, name: str) -> Scalar:
         """Return the distance of a wheel's contact point from its axle, m."""

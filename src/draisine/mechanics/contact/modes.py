@@ -101,7 +101,7 @@ def mode_names(model: Model) -> dict[str, Signature]:
 
 
 def _closed_form_kinds(model: Model, wheel_index: int) -> list[str]:
-    """Return the kinds of ground features on which contact modes of wheel k have closed forms.
+    """Return the kinds of ground features on which contact modes of one wheel have closed forms.
 
     These are all kinds except patches, whose iteration would be part of the program of every
     contact mode.
@@ -110,7 +110,7 @@ def _closed_form_kinds(model: Model, wheel_index: int) -> list[str]:
 
 
 def _possible_row_counts(model: Model, wheel_index: int) -> tuple[int, ...]:
-    """Return the possible numbers of constraint rows of wheel k: 3 rolling, 1 sliding, or those of
+    """Return the possible numbers of constraint rows of one wheel: 3 rolling, 1 sliding, or those of
     its tyre.
     """
     wheel = model.contacts[wheel_index]

@@ -107,7 +107,7 @@ def solve_rolling(
 
 
 def _locate_contact(tree: Tree, geo: Geometry, R: Array, contact: Any, normal: Array) -> _Touch:
-    """Return the contact of a wheel with a face of normal N (world axes)."""
+    """Return the contact of a wheel with a face of normal (world axes)."""
     world = constraints.ground_with_normal(tree, geo, R, R.T @ normal)
     return _Touch(
         contact, world.up[0], world, *constraints.contact_point(tree, geo, world, contact)

@@ -78,7 +78,7 @@ class BrushTyre(OnWheel):
         """Pneumatic trail at small slips (m), its largest value."""
         return self.half_length / 3.0
 
-    def grip_and_trail(self, slip_magnitude: Scalar) -> tuple[Scalar, Scalar]:
+    def grip(self, slip_magnitude: Scalar) -> tuple[Scalar, Scalar]:
         """Return the force per load and slip, and the pneumatic trail (m), at a slip magnitude."""
         force, sticking = self._sticking_ratios(slip_magnitude)
         return force, self._largest_trail * sticking

@@ -59,7 +59,7 @@ class LinearTyre(OnWheel):
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return side force (N) and aligning moment (N m), and the rates of slip and twist."""
         slip, twist = z
-        levers = self.spin_levers(readings)
+        levers = self.levers(readings)
         across = readings.slip(self.contact).across
         spin = readings.spin(self.contact)
         # When the wheel rolls backwards, the leading and the trailing side of the contact are
@@ -75,7 +75,7 @@ class LinearTyre(OnWheel):
         moment = ahead * side + self.cornering * levers.lever * twist
         return {self.contact: Wrench(across=side, aligning=moment)}, [slip_rate, twist_rate]
 
-    def spin_levers(self, readings: Any) -> SpinLevers:
+    def levers(self, readings: Any) -> SpinLevers:
         """Return the lengths that relate slip and twist to the spin (m)."""
         # A cambered wheel that rolls straight ahead spins by sin(camber) / radius (rad) per metre
         # of travel.
@@ -89,7 +89,7 @@ class LinearTyre(OnWheel):
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
         """Return the energy (J) of the lateral and the torsional spring."""
         slip, twist = z
-        levers = self.spin_levers(readings)
+        levers = self.levers(readings)
         share = TWIST_RELAXATION * levers.lever / (levers.resistance + LEVER_OFFSET)
         squares = slip * slip + share * twist * twist
         return 0.5 * self.relaxation * self.cornering * squares

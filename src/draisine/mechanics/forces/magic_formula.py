@@ -155,7 +155,7 @@ class MagicFormula(OnWheel):
         speed_magnitude = self.rolling_speed_magnitude(readings)
         direction = self.direction(readings)
         side, moment = self._side_force_and_moment(load, small, z)
-        grip = self.force_per_slip(load, along, across - small.reach * spin)
+        grip = self.grip(load, along, across - small.reach * spin)
         wrench = Wrench(
             normal=load if self.sprung else 0.0,
             along=grip * along,
@@ -185,18 +185,18 @@ class MagicFormula(OnWheel):
         along, across, spin, late_across, late_spin = z
         shifted = across - coefficients.reach * spin
         late = late_across - coefficients.reach * late_spin
-        side = self.force_per_slip(load, along, shifted) * shifted
-        late_side = self.force_per_slip(load, along, late) * late
+        side = self.grip(load, along, shifted) * shifted
+        late_side = self.grip(load, along, late) * late
         late_moment = -(coefficients.trail * late_side)
         # The tyre is passive only if its trail is largest at small slips. Therefore the fitted
         # moment is bounded by the side force times the trail at small slips.
         if self.Mz:
             slip_size = _slip_magnitude(along, late)
-            fitted = self.aligning_moment(load, slip_size, 0.0) * late / slip_size
+            fitted = self.moment(load, slip_size, 0.0) * late / slip_size
             late_moment = where(fitted * late > late_moment * late, fitted, late_moment)
         return side, late_moment - coefficients.reach * late_side - coefficients.twisting * spin
 
-    def force_per_slip(self, load: Scalar, along: Scalar, across: Scalar) -> Scalar:
+    def grip(self, load: Scalar, along: Scalar, across: Scalar) -> Scalar:
         """Return the force per slip (N) at a load (N) and at slips along and across."""
         size = _slip_magnitude(along, across)
         return self.side_force(load, size, 0.0) / size
@@ -256,7 +256,7 @@ class MagicFormula(OnWheel):
         x = atan2(slip, 1.0) / RADIANS_PER_DEGREE + a[8] * gamma
         return D * _evaluate_magic_curve(a[0], B, E, x) + a[11] * F * gamma
 
-    def aligning_moment(self, load: Scalar, slip: Scalar, camber: Scalar) -> Scalar:
+    def moment(self, load: Scalar, slip: Scalar, camber: Scalar) -> Scalar:
         """Return the aligning moment (N m) at a load (N), the tangent of a slip angle, and a camber (rad).
 
         The offsets of the fit are left out: they describe asymmetries of one tyre.
@@ -282,7 +282,7 @@ def _slip_magnitude(along: Scalar, across: Scalar) -> Scalar:
 
 def _moment_slope(coefficients: Sequence[float], load: Scalar) -> Scalar:
     """Return the derivative of the aligning moment with respect to the slip angle (N m per degree)
-    at a load F (kN).
+    at a load (kN).
     """
     return (coefficients[3] * load * load + coefficients[4] * load) * exp(-coefficients[5] * load)
 

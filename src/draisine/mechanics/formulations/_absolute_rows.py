@@ -70,7 +70,7 @@ def common_point_row(
     """Return the constraint row of `direction . (A_j - A_i)`, by which a point A of the zero
     configuration stays common to bodies i and j.
 
-    The direction n is fixed to body i.
+    The direction is fixed to body i.
     """
     first = bodies[i]
     second = bodies[j]

@@ -345,7 +345,7 @@ class Absolute:
         return np.array(points, float).ravel(), self._point_position(coordinates, 0, np.zeros(3))
 
     def _point_position(self, coordinates: Coordinates, body: int, point: Floats) -> Floats:
-        """Return the position (m) of a point of body i, given in the zero configuration."""
+        """Return the position (m) of a point of one body, given in the zero configuration."""
         axes = np.asarray(rotation_to_world(coordinates.e[body]), float)
         return coordinates.x[body] + axes @ (
             self.axes[body].T @ (point - self.model.bodies[body].com)

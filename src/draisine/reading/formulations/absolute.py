@@ -377,7 +377,7 @@ def euler_rates(euler_angles: Array, angular_velocity: Array) -> Array:
 
 
 def euler_rate_matrix(euler_angles: Array) -> Array:
-    """Return the matrix A'(e) (3, 3) of Schwab's lecture notes, which maps the rates of the Euler
+    """Return the matrix A' (3, 3) of Schwab's lecture notes, which maps the rates of the Euler
     angles (phi, theta, psi) to the angular velocity in body axes.
     """
     c_theta, s_theta = cos(euler_angles[1]), sin(euler_angles[1])
@@ -399,7 +399,7 @@ def _relate_sum(sheet: Sheet, letter: str, speed: str, count: int, right_side: s
 
 
 def _body_columns(rows: Array, body_index: int, body_count: int) -> Array:
-    """Return the columns of body i: of its velocity, then of its angular velocity."""
+    """Return the columns of one body: of its velocity, then of its angular velocity."""
     columns = [
         *range(3 * body_index, 3 * body_index + 3),
         *range(3 * (body_count + body_index), 3 * (body_count + body_index) + 3),
@@ -408,7 +408,7 @@ def _body_columns(rows: Array, body_index: int, body_count: int) -> Array:
 
 
 def _entry_symbols(letter: str, body_index: int, rows: int, columns: int = 6) -> list[list[Symbol]]:
-    """Return the symbols of the entries of a matrix of body i."""
+    """Return the symbols of the entries of a matrix of one body."""
     comma = "," if rows > 9 else ""
     return [
         [

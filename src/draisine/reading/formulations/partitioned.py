@@ -486,7 +486,7 @@ class _Page:
 
 
 def _entry_symbols(letter: str, body_index: int, columns: int) -> list[list[Symbol]]:
-    """Return the symbols of the entries of a matrix of body i with three rows."""
+    """Return the symbols of the entries of a matrix of one body with three rows."""
     return [
         [Symbol(letter, (f"{body_index},{row + 1}{column + 1}",)) for column in range(columns)]
         for row in range(3)

@@ -6,11 +6,11 @@ Coordinates q, independent speeds u and states z of force elements satisfy
 
 eq. [straight-running].
 
-The matrices are exact derivatives of the reduced dynamics, of the rates of the coordinates and of
-those of the states, in the straight motion. Steps: choose coordinates whose changes keep the
-contacts closed (`_chart`), differentiate (`all_matrices`), leave out cyclic coordinates (`essential`) and
-separate the deviations coupled with lean from the others (`lateral`, `in_plane`). Lean is positive to the
-right, steer to the left.
+The matrices are exact derivatives of the reduced dynamics, of the rates of the coordinates and of those
+of the states, in the straight motion. Steps: choose coordinates whose changes keep the contacts closed
+(`_chart`), differentiate (`all_matrices`), leave out cyclic coordinates (`essential_indices`) and
+separate the deviations coupled with lean from the others (`lateral`, `in_plane`). Lean is positive to
+the right, steer to the left.
 """
 
 from collections.abc import Iterator, Mapping

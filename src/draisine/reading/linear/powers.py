@@ -104,7 +104,7 @@ class PolynomialMatrix:
     def _taylor_coefficients(
         self, expressions: list[Scalar], variable: Expr, degree: int
     ) -> Iterator[list[Scalar]]:
-        """Yield the coefficients of x^0, x^1, ... of the Taylor series about zero."""
+        """Yield the coefficients of the powers 0, 1, ... of a variable in the Taylor series about zero."""
         name = self.graph.ops[variable.index][1]
         factorial = 1.0
         for k in range(degree + 1):

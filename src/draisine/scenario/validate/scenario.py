@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from draisine.analysis.gait.map import gait_obstacle
+from draisine.analysis.gait.map import explain_missing_gait
 from draisine.errors import DraisineError, did_you_mean
 from draisine.model import Model
 from draisine.model.names import observation_names, state_units
@@ -96,7 +96,7 @@ def _read_objects(kind: str, tables: Tables, system: System, mistakes: Mistakes)
         case "cycle" if getattr(tables.get("cycle"), "period", None) is not None:
             return {"start": start} | _read_cycle(tables, start, model, mistakes)
         case "cycle":
-            missing = gait_obstacle(model) if model.steps is None else ""
+            missing = explain_missing_gait(model) if model.steps is None else ""
             if missing:
                 text = f"has no gait: {missing}. For other machines give the `period` of the cycle."
                 mistakes.add("vehicle", text, name)

@@ -5,7 +5,7 @@ lean, rolling angle of the rear wheel and pitch of the frame (both from the lean
 wheel, and the parameter xi of the contact point on the front rim, which has no inertia. Additional
 joints come before xi. Kinetic energy, constraints and all their derivatives are derived symbolically
 from the positions of the bodies; then the independent accelerations follow numerically by (36) to (41).
-`state_rate` is the right-hand side of section 7.1, with the contact equations solved at every call.
+`rate` is the right-hand side of section 7.1, with the contact equations solved at every call.
 
 Corrections of the printed equations: the tangent (10) is (-R sin xi, 0, -R cos xi); the quadratic velocity
 forces are `-Mdot pdot + (d(M pdot)/dp)' pdot / 2`; both wheels have their own radii.
@@ -348,7 +348,7 @@ class Partitioned:
             raise SingularityError("The rear wheel lies flat, so that it has no heading.")
         return self.evaluate(t=[t], p=p, pdot=pdot, inputs=inputs)
 
-    def partition(self, constraint_matrix: Floats) -> tuple[list[int], Floats, Floats]:
+    def split(self, constraint_matrix: Floats) -> tuple[list[int], Floats, Floats]:
         """Return the dependent coordinates and the matrices D_i and inverse of D_d of the
         partitioned constraints, eq. (35) of Escalona and Recuero.
         """
@@ -360,11 +360,11 @@ class Partitioned:
             )
         return dependent, constraint_matrix[:, self.independent], np.linalg.inv(D_d)
 
-    def complete_velocities(self, terms: Any, independent_rates: Floats) -> Floats:
+    def velocities(self, terms: Any, independent_rates: Floats) -> Floats:
         """Return all velocities pdot = E pdot_i + F from the independent ones pdot_i, eq. (37) of
         Escalona and Recuero.
         """
-        dependent, D_i, inverse = self.partition(terms["D"])
+        dependent, D_i, inverse = self.split(terms["D"])
         pdot = np.zeros(self.size)
         pdot[self.independent] = independent_rates
         pdot[dependent] = inverse @ (terms["b"] - D_i @ independent_rates)
@@ -378,7 +378,7 @@ class Partitioned:
         Q = terms["Q"]
         D = terms["D"]
         c = terms["c"]
-        dependent, D_i, inverse = self.partition(D)
+        dependent, D_i, inverse = self.split(D)
         E = np.zeros((self.size, len(self.independent)))
         J = np.zeros(self.size)
         E[self.independent] = np.eye(len(self.independent))
@@ -387,7 +387,7 @@ class Partitioned:
         pddot = E @ np.linalg.solve(E.T @ M @ E, E.T @ (Q - M @ J)) + J
         return pddot, inverse.T @ (M @ pddot - Q)[dependent]
 
-    def solve_contact_equations(self, p: Floats) -> Floats:
+    def close(self, p: Floats) -> Floats:
         """Return the coordinates p with beta and xi from the contact equations (12) of Escalona and
         Recuero, by Newton's method.
         """
@@ -409,7 +409,7 @@ class Partitioned:
             f"{p[GAMMA]:.4g} rad: the residual of the contact equations is {residual:.3g}."
         )
 
-    def lowest_rim_angle(self, p: Floats) -> float:
+    def lowest(self, p: Floats) -> float:
         """Return the parameter xi of the lowest point of the front rim."""
         leaned = rot_z(p[PHI]) @ rot_x(p[THETA]) @ rot_y(p[BETA])
         joint = self.model.joints[self.bike.steer]
@@ -443,7 +443,7 @@ class Partitioned:
         Cdot = hub - np.cross(lean_velocity, hub_offset)
         p[:2] = C[:2]
         pdot[:2] = Cdot[:2]
-        p[-1] = self.lowest_rim_angle(p)
+        p[-1] = self.lowest(p)
         terms = self.compute_arrays(t, p, np.zeros(self.size), np.zeros(len(self.model.inputs)))
         pdot[-1] = -(terms["D"][1] @ pdot) / terms["D"][1, -1]
         violation = np.concatenate(
@@ -505,24 +505,24 @@ class Partitioned:
             contact_forces[k] = [normals[k], along @ force, across @ force]
         return contact_forces
 
-    def initial_state(self, t: float, state: Configured) -> Floats:
+    def start(self, t: float, state: Configured) -> Floats:
         """Return y = (p_din, p_kin, pdot_din), eq. (49), for a state in the user's coordinates
         (base pose, joint coordinates, speeds).
         """
         p, pdot = self.enter(t, state)
         return np.concatenate([p[self.independent], p[self.kinematic], pdot[self.independent]])
 
-    def state_rate(self, t: float, y: Floats, inputs: Floats) -> Floats:
+    def rate(self, t: float, y: Floats, inputs: Floats) -> Floats:
         """Return the rate of y = (p_din, p_kin, pdot_din) by the five steps of section 7.1 of
         Escalona and Recuero.
         """
-        p, pdot = self.complete_state(t, y)
+        p, pdot = self.complete(t, y)
         pddot, _ = self.solve(self.compute_arrays(t, p, pdot, inputs))
         return np.concatenate(
             [pdot[self.independent], pdot[self.kinematic], pddot[self.independent]]
         )
 
-    def complete_state(self, t: float, y: Floats) -> tuple[Floats, Floats]:
+    def complete(self, t: float, y: Floats) -> tuple[Floats, Floats]:
         """Return coordinates p and velocities pdot for the integrated state y: beta and xi by the
         contact equations, velocities by eq. (37).
         """
@@ -531,16 +531,16 @@ class Partitioned:
         p = np.zeros(self.size)
         p[self.independent] = y[:k]
         p[self.kinematic] = y[k : k + n]
-        p[-1] = self.lowest_rim_angle(p)
-        p = self.solve_contact_equations(p)
+        p[-1] = self.lowest(p)
+        p = self.close(p)
         terms = self.compute_arrays(t, p, np.zeros(self.size), np.zeros(len(self.model.inputs)))
-        return p, self.complete_velocities(terms, y[k + n :])
+        return p, self.velocities(terms, y[k + n :])
 
     def leave(self, t: float, y: Floats) -> Snapshot:
         """Convert the integrated state y at time t to a state in the user's coordinates (base pose,
         joint coordinates, speeds).
         """
-        p, pdot = self.complete_state(t, y)
+        p, pdot = self.complete(t, y)
         terms = self.compute_arrays(t, p, pdot, np.zeros(len(self.model.inputs)))
         V = terms["A"].T @ (terms["H"] @ pdot)
         W = terms["A"].T @ (terms["G"] @ pdot)

@@ -85,7 +85,7 @@ class CarriedBody:
         return self.R @ (point - self.at)
 
     def partial_velocities(self, arm: Array) -> Array:
-        """Return the partial velocities (3, n) of the material point at d from the origin."""
+        """Return the partial velocities (3, n) of the material point at `arm` (m) from the origin."""
         return self.moves - hat(arm) @ self.turns
 
     def convective_acceleration(self, arm: Array, arm_rate: Array) -> Array:
@@ -115,7 +115,7 @@ def turn_frame(
     rotation: Array,
     rate: Scalar,
 ) -> CarriedBody:
-    """Return the frame rotated about an axis through the point at d from the previous origin."""
+    """Return the frame rotated about an axis through the point at `pivot` (m) from the previous origin."""
     column = np.zeros((1, previous.turns.shape[1]))
     column[0, joint] = 1.0
     return CarriedBody(
